@@ -1,0 +1,1 @@
+//! Examples: see the `examples` folder.
