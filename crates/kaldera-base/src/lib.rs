@@ -1,1 +1,5 @@
-//! Under construction.
+//! The leaf of Kaldera. Under construction.
+
+pub mod real;
+
+pub use real::Real;

@@ -1,1 +1,3 @@
-//! Under construction.
+//! Kaldi's features. Under construction.
+
+pub mod options;

@@ -1,0 +1,119 @@
+//! The floating-point types of the numeric crates.
+
+use std::fmt::{Debug, Display};
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for f32 {}
+    impl Sealed for f64 {}
+}
+
+/// `f32` or `f64`: what Kaldi calls `Real`.
+///
+/// Sealed, because the numeric crates choose kernels by the type and know just these two.
+pub trait Real:
+    sealed::Sealed
+    + Copy
+    + Default
+    + Debug
+    + Display
+    + PartialEq
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + Sum
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// The distance from 1 to the next larger number.
+    const EPSILON: Self;
+    /// The smallest positive normal number.
+    const MIN_POSITIVE: Self;
+    /// Positive infinity.
+    const INFINITY: Self;
+
+    /// The nearest value of this type.
+    fn from_f64(x: f64) -> Self;
+    /// The same value in double precision.
+    fn to_f64(self) -> f64;
+    /// |x|.
+    fn abs(self) -> Self;
+    /// √x.
+    fn sqrt(self) -> Self;
+    /// e^x, by the platform's `libm`.
+    fn exp(self) -> Self;
+    /// Natural logarithm, by the platform's `libm`.
+    fn ln(self) -> Self;
+    /// x^p, by the platform's `libm`.
+    fn powf(self, p: Self) -> Self;
+    /// Neither infinite nor NaN.
+    fn is_finite(self) -> bool;
+    /// Not a number.
+    fn is_nan(self) -> bool;
+}
+
+macro_rules! impl_real {
+    ($t:ty) => {
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const EPSILON: Self = <$t>::EPSILON;
+            const MIN_POSITIVE: Self = <$t>::MIN_POSITIVE;
+            const INFINITY: Self = <$t>::INFINITY;
+
+            #[inline]
+            fn from_f64(x: f64) -> Self {
+                x as $t
+            }
+            #[inline]
+            fn to_f64(self) -> f64 {
+                f64::from(self)
+            }
+            #[inline]
+            fn abs(self) -> Self {
+                self.abs()
+            }
+            #[inline]
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+            #[inline]
+            fn exp(self) -> Self {
+                self.exp()
+            }
+            #[inline]
+            fn ln(self) -> Self {
+                self.ln()
+            }
+            #[inline]
+            fn powf(self, p: Self) -> Self {
+                self.powf(p)
+            }
+            #[inline]
+            fn is_finite(self) -> bool {
+                self.is_finite()
+            }
+            #[inline]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+        }
+    };
+}
+
+impl_real!(f32);
+impl_real!(f64);

@@ -1,0 +1,134 @@
+//! How an option structure names its options, so that one parser serves programs, configuration files and libraries.
+//!
+//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands each field to a
+//! [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's parser is such a registry.
+
+use thiserror::Error;
+
+/// A text that an option cannot be set to.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("'{text}' is not {expected}")]
+pub struct OptionError {
+    /// The text that was given.
+    pub text: String,
+    /// What would have been right, as in "a number".
+    pub expected: String,
+}
+
+impl OptionError {
+    /// `text` was given where `expected` ("an integer", "one of ...") is needed.
+    pub fn new(text: &str, expected: impl Into<String>) -> Self {
+        Self { text: text.to_owned(), expected: expected.into() }
+    }
+}
+
+/// A value that can be read from the text of an option.
+pub trait OptionValue {
+    /// Takes the value from `text`.
+    ///
+    /// # Errors
+    /// When `text` is not a value of this type; the old value then stays.
+    fn set(&mut self, text: &str) -> Result<(), OptionError>;
+
+    /// The value as `--help` and `--config` files show it.
+    fn show(&self) -> String;
+
+    /// Kaldi's name of the type, for `--help`.
+    fn type_name(&self) -> &'static str;
+
+    /// A bare `--name` sets only a bool.
+    fn is_bool(&self) -> bool {
+        false
+    }
+}
+
+impl OptionValue for bool {
+    /// `true`, `t`, `1` or nothing; `false`, `f` or `0`; in any case of letters, as in Kaldi.
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        *self = match text.to_ascii_lowercase().as_str() {
+            "true" | "t" | "1" | "" => true,
+            "false" | "f" | "0" => false,
+            _ => return Err(OptionError::new(text, "true or false")),
+        };
+        Ok(())
+    }
+    fn show(&self) -> String {
+        self.to_string()
+    }
+    fn type_name(&self) -> &'static str {
+        "bool"
+    }
+    fn is_bool(&self) -> bool {
+        true
+    }
+}
+
+macro_rules! impl_number {
+    ($t:ty, $name:literal, $expected:literal) => {
+        impl OptionValue for $t {
+            fn set(&mut self, text: &str) -> Result<(), OptionError> {
+                *self = text.trim().parse().map_err(|_| OptionError::new(text, $expected))?;
+                Ok(())
+            }
+            fn show(&self) -> String {
+                self.to_string()
+            }
+            fn type_name(&self) -> &'static str {
+                $name
+            }
+        }
+    };
+}
+
+impl_number!(i32, "int", "an integer");
+impl_number!(u64, "int", "an integer, 0 or more");
+impl_number!(f32, "float", "a number");
+impl_number!(f64, "double", "a number");
+
+impl OptionValue for String {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        text.clone_into(self);
+        Ok(())
+    }
+    fn show(&self) -> String {
+        format!("\"{self}\"")
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
+
+/// Takes the options of one or more [`OptionSet`]s.
+pub trait Registry<'a> {
+    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for `--help`.
+    fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str);
+}
+
+/// A structure whose fields are options.
+pub trait OptionSet {
+    /// Adds every option of this structure to `registry`.
+    #[doc(alias = "Register")]
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bool_is_read_as_kaldi_reads_it() {
+        let mut value = false;
+        for (text, expected) in [("true", true), ("F", false), ("T", true), ("0", false), ("", true)] {
+            value.set(text).unwrap();
+            assert_eq!(value, expected, "{text:?}");
+        }
+        assert!(value.set("yes").is_err());
+    }
+
+    #[test]
+    fn a_number_that_does_not_parse_leaves_the_old_one() {
+        let mut value = 23_i32;
+        assert_eq!(value.set("2.5").unwrap_err().to_string(), "'2.5' is not an integer");
+        assert_eq!(value, 23);
+    }
+}
