@@ -1,1 +1,33 @@
-//! Under construction.
+//! Kaldera: a speech toolkit in Rust. One dependency, the crates below it under short names.
+//!
+//! ```text
+//!   kaldera     pipeline: files -> features        (this crate)
+//!      |
+//!      +--- feat     fbank, MFCC: samples -> matrix
+//!      +--- io       Kaldi tables, files, pipes, WAV
+//!      +--- matrix   vectors and matrices, their Kaldi codecs
+//!      +--- base     vectorised mathematics, random numbers
+//! ```
+//!
+//! Each of them can be used alone: `kaldi-feat` without default features needs neither BLAS nor any system library.
+//!
+//! # Features
+//! | feature | effect |
+//! |---|---|
+//! | `openblas` | OpenBLAS, the system library, under `matrix` |
+//! | `pure` | faer, only Rust, under `matrix` |
+//! | `rayon` | several threads; without it everything runs serially with the same results |
+//!
+//! All three are on by default.
+
+#![forbid(unsafe_code)]
+
+pub use kaldera_base as base;
+pub use kaldi_feat as feat;
+pub use kaldi_io as io;
+pub use kaldi_matrix as matrix;
+
+/// The code in the README, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;
