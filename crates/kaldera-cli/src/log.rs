@@ -1,0 +1,1 @@
+//! Kaldi-style log lines on stderr.

@@ -1,0 +1,5 @@
+//! The face for people.
+
+pub(crate) mod features;
+pub(crate) mod info;
+pub(crate) mod plot;

@@ -1,0 +1,9 @@
+//! `kaldera plot`. Under construction.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs `kaldera plot` with the arguments after its name.
+pub(crate) fn run(_args: Vec<OsString>) -> ExitCode {
+    ExitCode::from(2)
+}
