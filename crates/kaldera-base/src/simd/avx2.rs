@@ -1,0 +1,218 @@
+//! Eight lanes with AVX2 and fused multiply-add.
+
+use std::arch::x86_64::*;
+
+use super::{Kernel, Simd};
+
+const LANES: usize = 8;
+
+/// Proof that the processor has AVX2 and FMA.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    #[inline]
+    pub(super) fn new() -> Option<Self> {
+        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
+    kernel.run(s)
+}
+
+/// Calls intrinsics: an `Avx2` exists only where [`Avx2::new`] found the instructions.
+macro_rules! intrinsics {
+    ($e:expr) => {
+        // SAFETY: `self` is an `Avx2`, which proves that the processor has AVX2 and FMA, all that these need; slices
+        // were cut to `LANES` elements before their pointer was taken.
+        unsafe { $e }
+    };
+}
+
+impl Simd for Avx2 {
+    const LANES: usize = LANES;
+    type F32 = __m256;
+    type U32 = __m256i;
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        intrinsics!(with_features(self, kernel))
+    }
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> __m256 {
+        intrinsics!(_mm256_set1_ps(x))
+    }
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> __m256 {
+        let from = &from[..LANES];
+        intrinsics!(_mm256_loadu_ps(from.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, v: __m256, to: &mut [f32]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm256_storeu_ps(to.as_mut_ptr(), v))
+    }
+    #[inline(always)]
+    fn load_i16(self, from: &[i16]) -> __m256 {
+        let from = &from[..LANES];
+        intrinsics!(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast()))))
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_add_ps(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_sub_ps(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_mul_ps(a, b))
+    }
+    #[inline(always)]
+    fn div(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_div_ps(a, b))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
+        intrinsics!(_mm256_fmadd_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: __m256, b: __m256, c: __m256) -> __m256 {
+        intrinsics!(_mm256_fnmadd_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: __m256, b: __m256, c: __m256) -> __m256 {
+        intrinsics!(_mm256_fmsub_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn sqrt(self, a: __m256) -> __m256 {
+        intrinsics!(_mm256_sqrt_ps(a))
+    }
+    #[inline(always)]
+    fn max(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_max_ps(a, b))
+    }
+    #[inline(always)]
+    fn min(self, a: __m256, b: __m256) -> __m256 {
+        intrinsics!(_mm256_min_ps(a, b))
+    }
+    #[inline(always)]
+    fn select_lt(self, a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 {
+        intrinsics!(_mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b)))
+    }
+    #[inline(always)]
+    fn round(self, a: __m256) -> __m256 {
+        intrinsics!(_mm256_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a))
+    }
+
+    #[inline(always)]
+    fn sum(self, v: __m256) -> f32 {
+        intrinsics!({
+            let four = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        })
+    }
+    #[inline(always)]
+    fn max_lane(self, v: __m256) -> f32 {
+        intrinsics!({
+            let four = _mm_max_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps::<1>(v));
+            let two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_max_ss(two, _mm_movehdup_ps(two)))
+        })
+    }
+    #[inline(always)]
+    fn transpose(self, square: &mut [__m256]) {
+        let square: &mut [__m256; LANES] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Pairs of rows, then pairs of pairs within each half, then the halves.
+            let mut pairs = *square;
+            for i in 0..4 {
+                pairs[2 * i] = _mm256_unpacklo_ps(square[2 * i], square[2 * i + 1]);
+                pairs[2 * i + 1] = _mm256_unpackhi_ps(square[2 * i], square[2 * i + 1]);
+            }
+            let mut fours = pairs;
+            for i in 0..2 {
+                for j in 0..2 {
+                    let (a, b) = (pairs[4 * i + j], pairs[4 * i + 2 + j]);
+                    fours[4 * i + 2 * j] = _mm256_shuffle_ps::<0b01_00_01_00>(a, b);
+                    fours[4 * i + 2 * j + 1] = _mm256_shuffle_ps::<0b11_10_11_10>(a, b);
+                }
+            }
+            for j in 0..4 {
+                square[j] = _mm256_permute2f128_ps::<0x20>(fours[j], fours[4 + j]);
+                square[4 + j] = _mm256_permute2f128_ps::<0x31>(fours[j], fours[4 + j]);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, x: u32) -> __m256i {
+        intrinsics!(_mm256_set1_epi32(x.cast_signed()))
+    }
+    #[inline(always)]
+    fn lane_indexes(self) -> __m256i {
+        intrinsics!(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+    }
+    #[inline(always)]
+    fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_add_epi32(a, b))
+    }
+    #[inline(always)]
+    fn sub_u32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_sub_epi32(a, b))
+    }
+    #[inline(always)]
+    fn mul_wide_u32(self, a: __m256i, b: __m256i) -> (__m256i, __m256i) {
+        intrinsics!({
+            let even = _mm256_mul_epu32(a, b);
+            let odd = _mm256_mul_epu32(_mm256_srli_epi64::<32>(a), _mm256_srli_epi64::<32>(b));
+            (
+                _mm256_blend_epi32::<0b1010_1010>(even, _mm256_slli_epi64::<32>(odd)),
+                _mm256_blend_epi32::<0b1010_1010>(_mm256_srli_epi64::<32>(even), odd),
+            )
+        })
+    }
+    #[inline(always)]
+    fn and_u32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_and_si256(a, b))
+    }
+    #[inline(always)]
+    fn xor_u32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_xor_si256(a, b))
+    }
+    #[inline(always)]
+    fn shl_u32<const N: u32>(self, a: __m256i) -> __m256i {
+        intrinsics!(_mm256_sll_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
+    }
+    #[inline(always)]
+    fn shr_u32<const N: u32>(self, a: __m256i) -> __m256i {
+        intrinsics!(_mm256_srl_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
+    }
+    #[inline(always)]
+    fn sar_u32<const N: u32>(self, a: __m256i) -> __m256i {
+        intrinsics!(_mm256_sra_epi32(a, _mm_cvtsi32_si128(const { N.cast_signed() })))
+    }
+    #[inline(always)]
+    fn i32_to_f32(self, a: __m256i) -> __m256 {
+        intrinsics!(_mm256_cvtepi32_ps(a))
+    }
+    #[inline(always)]
+    fn f32_to_i32(self, a: __m256) -> __m256i {
+        intrinsics!(_mm256_cvtps_epi32(a))
+    }
+    #[inline(always)]
+    fn to_bits(self, a: __m256) -> __m256i {
+        intrinsics!(_mm256_castps_si256(a))
+    }
+    #[inline(always)]
+    fn from_bits(self, a: __m256i) -> __m256 {
+        intrinsics!(_mm256_castsi256_ps(a))
+    }
+}

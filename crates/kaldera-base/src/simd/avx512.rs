@@ -1,0 +1,229 @@
+//! Sixteen lanes with AVX-512.
+
+use std::arch::x86_64::*;
+
+use super::{Kernel, Simd};
+
+const LANES: usize = 16;
+
+/// Proof that the processor has AVX-512 F, BW, DQ and VL, and with them AVX2 and FMA.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Avx512(());
+
+impl Avx512 {
+    #[inline]
+    pub(super) fn new() -> Option<Self> {
+        (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma"))
+        .then_some(Self(()))
+    }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
+    kernel.run(s)
+}
+
+/// Calls intrinsics: an `Avx512` exists only where [`Avx512::new`] found the instructions.
+macro_rules! intrinsics {
+    ($e:expr) => {
+        // SAFETY: `self` is an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, all that these
+        // need; slices were cut to `LANES` elements before their pointer was taken.
+        unsafe { $e }
+    };
+}
+
+impl Simd for Avx512 {
+    const LANES: usize = LANES;
+    type F32 = __m512;
+    type U32 = __m512i;
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        intrinsics!(with_features(self, kernel))
+    }
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> __m512 {
+        intrinsics!(_mm512_set1_ps(x))
+    }
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> __m512 {
+        let from = &from[..LANES];
+        intrinsics!(_mm512_loadu_ps(from.as_ptr()))
+    }
+    #[inline(always)]
+    fn store(self, v: __m512, to: &mut [f32]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm512_storeu_ps(to.as_mut_ptr(), v))
+    }
+    #[inline(always)]
+    fn load_i16(self, from: &[i16]) -> __m512 {
+        let from = &from[..LANES];
+        intrinsics!(_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast()))))
+    }
+
+    #[inline(always)]
+    fn add(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_add_ps(a, b))
+    }
+    #[inline(always)]
+    fn sub(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_sub_ps(a, b))
+    }
+    #[inline(always)]
+    fn mul(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_mul_ps(a, b))
+    }
+    #[inline(always)]
+    fn div(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_div_ps(a, b))
+    }
+    #[inline(always)]
+    fn mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        intrinsics!(_mm512_fmadd_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        intrinsics!(_mm512_fnmadd_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: __m512, b: __m512, c: __m512) -> __m512 {
+        intrinsics!(_mm512_fmsub_ps(a, b, c))
+    }
+    #[inline(always)]
+    fn sqrt(self, a: __m512) -> __m512 {
+        intrinsics!(_mm512_sqrt_ps(a))
+    }
+    #[inline(always)]
+    fn max(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_max_ps(a, b))
+    }
+    #[inline(always)]
+    fn min(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_min_ps(a, b))
+    }
+    #[inline(always)]
+    fn select_lt(self, a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
+        intrinsics!(_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), no, yes))
+    }
+    #[inline(always)]
+    fn round(self, a: __m512) -> __m512 {
+        intrinsics!(_mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(a))
+    }
+
+    #[inline(always)]
+    fn sum(self, v: __m512) -> f32 {
+        intrinsics!({
+            let eight = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps::<1>(v));
+            let four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps::<1>(eight));
+            let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+            _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)))
+        })
+    }
+    #[inline(always)]
+    fn max_lane(self, v: __m512) -> f32 {
+        intrinsics!(_mm512_reduce_max_ps(v))
+    }
+    #[inline(always)]
+    fn transpose(self, square: &mut [__m512]) {
+        let square: &mut [__m512; LANES] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Pairs of rows, pairs of pairs within each quarter, then two rounds that move the quarters.
+            let mut pairs = *square;
+            for i in 0..8 {
+                pairs[2 * i] = _mm512_unpacklo_ps(square[2 * i], square[2 * i + 1]);
+                pairs[2 * i + 1] = _mm512_unpackhi_ps(square[2 * i], square[2 * i + 1]);
+            }
+            let mut fours = pairs;
+            for i in 0..4 {
+                for j in 0..2 {
+                    let (a, b) = (pairs[4 * i + j], pairs[4 * i + 2 + j]);
+                    fours[4 * i + 2 * j] = _mm512_shuffle_ps::<0b01_00_01_00>(a, b);
+                    fours[4 * i + 2 * j + 1] = _mm512_shuffle_ps::<0b11_10_11_10>(a, b);
+                }
+            }
+            // Quarter q of fours[4 i + j] is column 4 q + j of rows 4 i .. 4 i + 4.
+            for j in 0..4 {
+                let (a, b, c, d) = (fours[j], fours[4 + j], fours[8 + j], fours[12 + j]);
+                let low_top = _mm512_shuffle_f32x4::<0b10_00_10_00>(a, b);
+                let high_top = _mm512_shuffle_f32x4::<0b11_01_11_01>(a, b);
+                let low_bottom = _mm512_shuffle_f32x4::<0b10_00_10_00>(c, d);
+                let high_bottom = _mm512_shuffle_f32x4::<0b11_01_11_01>(c, d);
+                square[j] = _mm512_shuffle_f32x4::<0b10_00_10_00>(low_top, low_bottom);
+                square[4 + j] = _mm512_shuffle_f32x4::<0b10_00_10_00>(high_top, high_bottom);
+                square[8 + j] = _mm512_shuffle_f32x4::<0b11_01_11_01>(low_top, low_bottom);
+                square[12 + j] = _mm512_shuffle_f32x4::<0b11_01_11_01>(high_top, high_bottom);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, x: u32) -> __m512i {
+        intrinsics!(_mm512_set1_epi32(x.cast_signed()))
+    }
+    #[inline(always)]
+    fn lane_indexes(self) -> __m512i {
+        intrinsics!(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+    }
+    #[inline(always)]
+    fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_add_epi32(a, b))
+    }
+    #[inline(always)]
+    fn sub_u32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_sub_epi32(a, b))
+    }
+    #[inline(always)]
+    fn mul_wide_u32(self, a: __m512i, b: __m512i) -> (__m512i, __m512i) {
+        intrinsics!({
+            let even = _mm512_mul_epu32(a, b);
+            let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
+            (
+                _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64::<32>(odd)),
+                _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64::<32>(even), odd),
+            )
+        })
+    }
+    #[inline(always)]
+    fn and_u32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_and_si512(a, b))
+    }
+    #[inline(always)]
+    fn xor_u32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_xor_si512(a, b))
+    }
+    #[inline(always)]
+    fn shl_u32<const N: u32>(self, a: __m512i) -> __m512i {
+        intrinsics!(_mm512_slli_epi32::<N>(a))
+    }
+    #[inline(always)]
+    fn shr_u32<const N: u32>(self, a: __m512i) -> __m512i {
+        intrinsics!(_mm512_srli_epi32::<N>(a))
+    }
+    #[inline(always)]
+    fn sar_u32<const N: u32>(self, a: __m512i) -> __m512i {
+        intrinsics!(_mm512_srai_epi32::<N>(a))
+    }
+    #[inline(always)]
+    fn i32_to_f32(self, a: __m512i) -> __m512 {
+        intrinsics!(_mm512_cvtepi32_ps(a))
+    }
+    #[inline(always)]
+    fn f32_to_i32(self, a: __m512) -> __m512i {
+        intrinsics!(_mm512_cvtps_epi32(a))
+    }
+    #[inline(always)]
+    fn to_bits(self, a: __m512) -> __m512i {
+        intrinsics!(_mm512_castps_si512(a))
+    }
+    #[inline(always)]
+    fn from_bits(self, a: __m512i) -> __m512 {
+        intrinsics!(_mm512_castsi512_ps(a))
+    }
+}

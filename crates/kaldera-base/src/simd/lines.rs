@@ -1,0 +1,83 @@
+//! Memory that vectors of any instruction set can lie in.
+
+use super::Simd;
+
+/// One cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([f32; Lines::LINE]);
+
+/// A growing run of `f32` aligned to 64 bytes, seen as numbers or as vectors: scratch memory of a kernel.
+///
+/// It has no type of vector, so that one scratch serves whatever [`dispatch`](super::dispatch) chooses.
+#[derive(Debug, Clone, Default)]
+pub struct Lines(Vec<Line>);
+
+impl Lines {
+    const LINE: usize = 16;
+
+    /// None yet.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// At least `count` vectors of `S`: what was there, then zeros when it has to grow.
+    #[inline]
+    pub fn vectors<S: Simd>(&mut self, _: S, count: usize) -> &mut [S::F32] {
+        let lines = (count * S::LANES).div_ceil(Self::LINE);
+        if self.0.len() < lines {
+            self.0.resize(lines, Line([0.0; Self::LINE]));
+        }
+        let all = Self::LINE / S::LANES * self.0.len();
+        debug_assert!(size_of::<S::F32>() == S::LANES * 4 && align_of::<S::F32>() <= align_of::<Line>());
+        // SAFETY: each `S::F32` is `LANES` floats (all instruction sets are in this module, and so are checked by its
+        // tests) of alignment 64 or less, so `all` of them are just the memory of the lines; any bits are a valid
+        // float. The borrow of `self` lasts as long as the slice.
+        let vectors = unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<S::F32>(), all) };
+        &mut vectors[..count]
+    }
+
+    /// At least `count` numbers: what was there, then zeros when it has to grow.
+    #[inline]
+    pub fn floats(&mut self, count: usize) -> &mut [f32] {
+        let lines = count.div_ceil(Self::LINE);
+        if self.0.len() < lines {
+            self.0.resize(lines, Line([0.0; Self::LINE]));
+        }
+        // SAFETY: the lines are `16 * len` floats in a row.
+        let floats = unsafe {
+            std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<f32>(), self.0.len() * Self::LINE)
+        };
+        &mut floats[..count]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Kernel, Simd, available, dispatch_at};
+    use super::*;
+
+    struct Fill;
+    impl Kernel for Fill {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            assert_eq!(size_of::<S::F32>(), S::LANES * 4);
+            assert!(align_of::<S::F32>() <= 64);
+            let mut lines = Lines::new();
+            for (i, v) in lines.vectors(s, 5).iter_mut().enumerate() {
+                *v = s.splat(i as f32);
+            }
+            let floats = lines.floats(5 * S::LANES);
+            assert!(floats.iter().enumerate().all(|(i, &x)| x == (i / S::LANES) as f32));
+            assert!(lines.vectors(s, 0).is_empty());
+        }
+    }
+
+    #[test]
+    fn vectors_and_floats_are_the_same_memory() {
+        for level in available() {
+            dispatch_at(level, Fill);
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! One way to write a kernel for every instruction set: lanes of `f32`, chosen at run time.
+//!
+//! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and says what happens to [`Simd::LANES`] numbers at
+//! once. [`dispatch`] runs it with the widest instruction set that the processor has:
+//!
+//! ```
+//! use kaldera_base::simd::{Kernel, Simd, dispatch};
+//!
+//! /// y += a x
+//! struct Axpy<'a>(f32, &'a [f32], &'a mut [f32]);
+//!
+//! impl Kernel for Axpy<'_> {
+//!     type Output = ();
+//!     #[inline(always)]
+//!     fn run<S: Simd>(self, s: S) {
+//!         let Axpy(a, x, y) = self;
+//!         let (x, x_rest) = (x.chunks_exact(S::LANES), x.chunks_exact(S::LANES).remainder());
+//!         let mut y = y.chunks_exact_mut(S::LANES);
+//!         for (x, y) in x.zip(&mut y) {
+//!             s.store(s.mul_add(s.splat(a), s.load(x), s.load(y)), y);
+//!         }
+//!         for (x, y) in x_rest.iter().zip(y.into_remainder()) {
+//!             *y += a * x;
+//!         }
+//!     }
+//! }
+//!
+//! let mut y = vec![1.0; 37];
+//! dispatch(Axpy(2.0, &[3.0; 37], &mut y));
+//! assert!(y.iter().all(|&y| y == 7.0));
+//! ```
+//!
+//! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods are safe. Each
+//! method, and each function between `run` and the methods, is `#[inline(always)]`, because only what ends up inside the
+//! function that [`dispatch`] compiled for the instruction set uses it.
+//!
+//! The environment variable `KALDERA_SIMD` (`portable`, `avx2` or `avx512`) chooses a narrower set than the
+//! processor has, for comparing and for tests.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod lines;
+mod portable;
+
+use std::fmt;
+use std::sync::OnceLock;
+
+#[cfg(target_arch = "x86_64")]
+use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+use avx512::Avx512;
+pub use lines::Lines;
+use portable::Portable;
+
+/// The most lanes that any instruction set has.
+pub const MAX_LANES: usize = 16;
+
+/// The arithmetic of one instruction set on [`LANES`](Self::LANES) numbers at once.
+///
+/// Slices given to the `load` and `store` methods must hold at least `LANES` elements, which is checked.
+pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
+    /// How many numbers a vector holds: 8 or 16.
+    const LANES: usize;
+    /// A vector of `LANES` numbers of type `f32`.
+    type F32: Copy + fmt::Debug + Send + Sync;
+    /// A vector of `LANES` numbers of type `u32`.
+    type U32: Copy + fmt::Debug + Send + Sync;
+
+    /// Runs `kernel` compiled for this instruction set.
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+
+    /// Every lane `x`.
+    fn splat(self, x: f32) -> Self::F32;
+    /// The first `LANES` elements of `from`.
+    fn load(self, from: &[f32]) -> Self::F32;
+    /// Writes the first `LANES` elements of `to`.
+    fn store(self, v: Self::F32, to: &mut [f32]);
+    /// The first `LANES` elements of `from`, as `f32`.
+    fn load_i16(self, from: &[i16]) -> Self::F32;
+
+    /// a + b
+    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// a - b
+    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// a b
+    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// a / b
+    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// a b + c, with one rounding where the processor has such an instruction
+    fn mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// c - a b, with one rounding where the processor has such an instruction
+    fn neg_mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// a b - c, with one rounding where the processor has such an instruction
+    fn mul_sub(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32;
+    /// √a
+    fn sqrt(self, a: Self::F32) -> Self::F32;
+    /// a where a > b, else b; so b where either is NaN
+    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// a where a < b, else b; so b where either is NaN
+    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
+    /// Where a < b (false for NaN) `yes`, else `no`
+    fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32;
+    /// Rounded to the nearest integer, ties to even; `a` within the range of `i32`
+    fn round(self, a: Self::F32) -> Self::F32;
+
+    /// The sum of all lanes: lane i with lane i + LANES/2, and so on in halves.
+    fn sum(self, v: Self::F32) -> f32;
+    /// The largest lane; no promise where one is NaN.
+    fn max_lane(self, v: Self::F32) -> f32;
+    /// Turns `LANES` vectors as rows of a square into its columns. Exactly `LANES` vectors, checked.
+    fn transpose(self, square: &mut [Self::F32]);
+
+    /// Every lane `x`.
+    fn splat_u32(self, x: u32) -> Self::U32;
+    /// 0, 1, 2 ...
+    fn lane_indexes(self) -> Self::U32;
+    /// a + b, wrapping
+    fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// a - b, wrapping
+    fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The low and the high half of the 64-bit product
+    fn mul_wide_u32(self, a: Self::U32, b: Self::U32) -> (Self::U32, Self::U32);
+    /// a and b
+    fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// a xor b
+    fn xor_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// a << N
+    fn shl_u32<const N: u32>(self, a: Self::U32) -> Self::U32;
+    /// a >> N, zeros moving in
+    fn shr_u32<const N: u32>(self, a: Self::U32) -> Self::U32;
+    /// a >> N of the number as `i32`: copies of the sign moving in
+    fn sar_u32<const N: u32>(self, a: Self::U32) -> Self::U32;
+    /// The number as `i32`, converted to the nearest `f32`
+    fn i32_to_f32(self, a: Self::U32) -> Self::F32;
+    /// Rounded to the nearest `i32`, ties to even; `a` within the range of `i32`
+    fn f32_to_i32(self, a: Self::F32) -> Self::U32;
+    /// The bits of each lane
+    fn to_bits(self, a: Self::F32) -> Self::U32;
+    /// The numbers that have these bits
+    fn from_bits(self, a: Self::U32) -> Self::F32;
+}
+
+/// A computation that is written once for all instruction sets.
+pub trait Kernel {
+    /// What it gives back.
+    type Output;
+    /// Does it. Mark the implementation `#[inline(always)]`, and each function it calls with `s`.
+    fn run<S: Simd>(self, s: S) -> Self::Output;
+}
+
+/// An instruction set that [`dispatch`] can choose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Level {
+    /// Plain Rust on 8 lanes, which the compiler turns into what every processor of the target has: SSE2 on x86-64,
+    /// NEON on AArch64.
+    Portable,
+    /// AVX2 with fused multiply-add, 8 lanes.
+    Avx2,
+    /// AVX-512 F, BW, DQ and VL, 16 lanes.
+    Avx512,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Portable if cfg!(target_arch = "x86_64") => "SSE2 (portable)",
+            Self::Portable if cfg!(target_arch = "aarch64") => "NEON (portable)",
+            Self::Portable => "portable",
+            Self::Avx2 => "AVX2 + FMA",
+            Self::Avx512 => "AVX-512",
+        })
+    }
+}
+
+/// The instruction set that [`dispatch`] uses: the widest of this processor, or what `KALDERA_SIMD` asks for.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let wanted = match std::env::var("KALDERA_SIMD").as_deref() {
+            Ok("portable") => Level::Portable,
+            Ok("avx2") => Level::Avx2,
+            _ => Level::Avx512,
+        };
+        available().filter(|&level| level <= wanted).last().unwrap_or(Level::Portable)
+    })
+}
+
+/// The instruction sets of this processor, the narrowest first.
+pub fn available() -> impl Iterator<Item = Level> {
+    [Level::Portable, Level::Avx2, Level::Avx512].into_iter().filter(|level| match level {
+        Level::Portable => true,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Avx2::new().is_some(),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Avx512::new().is_some(),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => false,
+    })
+}
+
+/// Runs `kernel` with the instruction set of [`level`].
+#[inline]
+pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
+    dispatch_at(level(), kernel)
+}
+
+/// Runs `kernel` with the instruction set `level`, or the portable one if the processor lacks it.
+#[inline]
+pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
+    match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => {
+            if let Some(s) = Avx512::new() {
+                return s.vectorize(kernel);
+            }
+        }
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => {
+            if let Some(s) = Avx2::new() {
+                return s.vectorize(kernel);
+            }
+        }
+        _ => {}
+    }
+    Portable.vectorize(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Check;
+    impl Kernel for Check {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let n = S::LANES;
+            let a: Vec<f32> = (0..n).map(|i| i as f32 * 1.5 - 4.0).collect();
+            let b: Vec<f32> = (0..n).map(|i| 3.0 - i as f32 * 0.25).collect();
+            let bits: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9E37_79B9) ^ 0x8000_0001).collect();
+            let (va, vb) = (s.load(&a), s.load(&b));
+            let vu = s.to_bits(s.load(&bits.iter().map(|&b| f32::from_bits(b)).collect::<Vec<_>>()));
+            let check = |what: &str, v: S::F32, f: &dyn Fn(usize) -> f32| {
+                let mut got = vec![0.0; n];
+                s.store(v, &mut got);
+                for (i, &g) in got.iter().enumerate() {
+                    assert_eq!(g.to_bits(), f(i).to_bits(), "{what} lane {i}: {g} for {}", f(i));
+                }
+            };
+            check("add", s.add(va, vb), &|i| a[i] + b[i]);
+            check("sub", s.sub(va, vb), &|i| a[i] - b[i]);
+            check("mul", s.mul(va, vb), &|i| a[i] * b[i]);
+            check("div", s.div(va, vb), &|i| a[i] / b[i]);
+            // Small multiples of 1/8 have no rounding, fused or not.
+            check("mul_add", s.mul_add(va, vb, va), &|i| a[i] * b[i] + a[i]);
+            check("neg_mul_add", s.neg_mul_add(va, vb, va), &|i| a[i] - a[i] * b[i]);
+            check("mul_sub", s.mul_sub(va, vb, va), &|i| a[i] * b[i] - a[i]);
+            check("max", s.max(va, vb), &|i| a[i].max(b[i]));
+            check("min", s.min(va, vb), &|i| a[i].min(b[i]));
+            check("sqrt", s.sqrt(s.max(va, s.splat(0.0))), &|i| a[i].max(0.0).sqrt());
+            check("select_lt", s.select_lt(va, vb, s.splat(1.0), va), &|i| if a[i] < b[i] { 1.0 } else { a[i] });
+            check("round", s.round(va), &|i| a[i].round_ties_even());
+            check("i32", s.i32_to_f32(s.f32_to_i32(va)), &|i| a[i].round_ties_even() as i32 as f32);
+            let nan = s.splat(f32::NAN);
+            check("max of NaN", s.max(nan, va), &|i| a[i]);
+            check("select_lt of NaN", s.select_lt(nan, va, va, vb), &|i| b[i]);
+            let as_f32 = |v: S::U32| s.from_bits(v);
+            let f = f32::from_bits;
+            check("bits", as_f32(vu), &|i| f(bits[i]));
+            check("add_u32", as_f32(s.add_u32(vu, s.lane_indexes())), &|i| f(bits[i].wrapping_add(i as u32)));
+            check("sub_u32", as_f32(s.sub_u32(s.lane_indexes(), vu)), &|i| f((i as u32).wrapping_sub(bits[i])));
+            check("and", as_f32(s.and_u32(vu, s.splat_u32(0xF0F0_1234))), &|i| f(bits[i] & 0xF0F0_1234));
+            check("xor", as_f32(s.xor_u32(vu, s.splat_u32(77))), &|i| f(bits[i] ^ 77));
+            check("shl", as_f32(s.shl_u32::<3>(vu)), &|i| f(bits[i] << 3));
+            check("shr", as_f32(s.shr_u32::<5>(vu)), &|i| f(bits[i] >> 5));
+            check("sar", as_f32(s.sar_u32::<5>(vu)), &|i| f((bits[i] as i32 >> 5) as u32));
+            let (low, high) = s.mul_wide_u32(vu, s.splat_u32(0xD251_1F53));
+            let product = |i: usize| u64::from(bits[i]) * 0xD251_1F53;
+            check("low", as_f32(low), &|i| f(product(i) as u32));
+            check("high", as_f32(high), &|i| f((product(i) >> 32) as u32));
+            check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
+                [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
+            });
+            assert_eq!(s.sum(va), a.iter().sum::<f32>());
+            assert_eq!(s.max_lane(vb), 3.0);
+            let mut square: Vec<S::F32> =
+                (0..n).map(|r| s.load(&(0..n).map(|c| (r * n + c) as f32).collect::<Vec<_>>())).collect();
+            s.transpose(&mut square);
+            for (r, &row) in square.iter().enumerate() {
+                check("transpose", row, &|c| (c * n + r) as f32);
+            }
+        }
+    }
+
+    #[test]
+    fn every_instruction_set_does_what_plain_rust_does() {
+        for level in available() {
+            dispatch_at(level, Check);
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Eight lanes in plain Rust. The compiler makes SSE2 of it on x86-64 and NEON on AArch64.
+
+use super::{Kernel, Simd};
+
+const LANES: usize = 8;
+
+/// The instruction set that every processor of the target has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Portable;
+
+/// A vector of eight numbers.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(32))]
+pub(crate) struct Eight<T>([T; LANES]);
+
+impl<T: Copy> Eight<T> {
+    #[inline(always)]
+    fn map<U>(self, f: impl FnMut(T) -> U) -> Eight<U> {
+        Eight(self.0.map(f))
+    }
+
+    #[inline(always)]
+    fn zip<U: Copy, V>(self, other: Eight<U>, mut f: impl FnMut(T, U) -> V) -> Eight<V> {
+        Eight(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+/// a b + c: fused where that is one instruction; elsewhere a call of `libm` would cost more than all the rest.
+#[inline(always)]
+fn mul_add(a: f32, b: f32, c: f32) -> f32 {
+    if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
+}
+
+impl Simd for Portable {
+    const LANES: usize = LANES;
+    type F32 = Eight<f32>;
+    type U32 = Eight<u32>;
+
+    #[inline(always)]
+    fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
+
+    #[inline(always)]
+    fn splat(self, x: f32) -> Self::F32 {
+        Eight([x; LANES])
+    }
+    #[inline(always)]
+    fn load(self, from: &[f32]) -> Self::F32 {
+        Eight(*from.first_chunk().expect("a vector to load"))
+    }
+    #[inline(always)]
+    fn store(self, v: Self::F32, to: &mut [f32]) {
+        *to.first_chunk_mut().expect("a vector to store") = v.0;
+    }
+    #[inline(always)]
+    fn load_i16(self, from: &[i16]) -> Self::F32 {
+        Eight(from.first_chunk::<LANES>().expect("a vector to load").map(f32::from))
+    }
+
+    #[inline(always)]
+    fn add(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| a + b)
+    }
+    #[inline(always)]
+    fn sub(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| a - b)
+    }
+    #[inline(always)]
+    fn mul(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| a * b)
+    }
+    #[inline(always)]
+    fn div(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| a / b)
+    }
+    #[inline(always)]
+    fn mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| mul_add(a.0[i], b.0[i], c.0[i])))
+    }
+    #[inline(always)]
+    fn neg_mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| mul_add(-a.0[i], b.0[i], c.0[i])))
+    }
+    #[inline(always)]
+    fn mul_sub(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| mul_add(a.0[i], b.0[i], -c.0[i])))
+    }
+    #[inline(always)]
+    fn sqrt(self, a: Self::F32) -> Self::F32 {
+        a.map(f32::sqrt)
+    }
+    #[inline(always)]
+    fn max(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn min(self, a: Self::F32, b: Self::F32) -> Self::F32 {
+        a.zip(b, |a, b| if a < b { a } else { b })
+    }
+    #[inline(always)]
+    fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] }))
+    }
+    #[inline(always)]
+    fn round(self, a: Self::F32) -> Self::F32 {
+        self.i32_to_f32(self.f32_to_i32(a))
+    }
+
+    #[inline(always)]
+    fn sum(self, v: Self::F32) -> f32 {
+        let [a, b, c, d, e, f, g, h] = v.0;
+        ((a + e) + (c + g)) + ((b + f) + (d + h))
+    }
+    #[inline(always)]
+    fn max_lane(self, v: Self::F32) -> f32 {
+        v.0.into_iter().fold(v.0[0], |a, b| if a > b { a } else { b })
+    }
+    #[inline(always)]
+    fn transpose(self, square: &mut [Self::F32]) {
+        let square: &mut [Eight<f32>; LANES] = square.try_into().expect("a square block");
+        for r in 0..LANES {
+            for c in 0..r {
+                let upper = square[c].0[r];
+                square[c].0[r] = square[r].0[c];
+                square[r].0[c] = upper;
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn splat_u32(self, x: u32) -> Self::U32 {
+        Eight([x; LANES])
+    }
+    #[inline(always)]
+    fn lane_indexes(self) -> Self::U32 {
+        Eight([0, 1, 2, 3, 4, 5, 6, 7])
+    }
+    #[inline(always)]
+    fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, u32::wrapping_add)
+    }
+    #[inline(always)]
+    fn sub_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, u32::wrapping_sub)
+    }
+    #[inline(always)]
+    fn mul_wide_u32(self, a: Self::U32, b: Self::U32) -> (Self::U32, Self::U32) {
+        let product = a.zip(b, |a, b| u64::from(a) * u64::from(b));
+        (product.map(|p| p as u32), product.map(|p| (p >> 32) as u32))
+    }
+    #[inline(always)]
+    fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, |a, b| a & b)
+    }
+    #[inline(always)]
+    fn xor_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, |a, b| a ^ b)
+    }
+    #[inline(always)]
+    fn shl_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
+        a.map(|a| a << N)
+    }
+    #[inline(always)]
+    fn shr_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
+        a.map(|a| a >> N)
+    }
+    #[inline(always)]
+    fn sar_u32<const N: u32>(self, a: Self::U32) -> Self::U32 {
+        a.map(|a| (a.cast_signed() >> N).cast_unsigned())
+    }
+    #[inline(always)]
+    fn i32_to_f32(self, a: Self::U32) -> Self::F32 {
+        a.map(|a| a.cast_signed() as f32)
+    }
+    #[inline(always)]
+    fn f32_to_i32(self, a: Self::F32) -> Self::U32 {
+        // Adding 1.5 x 2^23 leaves no room for a fraction: the sum is rounded, ties to even. Beyond 2^22 there is none.
+        const MAGIC: f32 = 12_582_912.0;
+        a.map(|a| if a.abs() < 4_194_304.0 { (a + MAGIC - MAGIC) as i32 } else { a as i32 }.cast_unsigned())
+    }
+    #[inline(always)]
+    fn to_bits(self, a: Self::F32) -> Self::U32 {
+        a.map(f32::to_bits)
+    }
+    #[inline(always)]
+    fn from_bits(self, a: Self::U32) -> Self::F32 {
+        a.map(f32::from_bits)
+    }
+}
