@@ -1,7 +1,34 @@
-//! The leaf of Kaldera. Under construction.
+//! The leaf of Kaldera: what every crate above needs and none of them is about.
+//!
+//! ```text
+//!   simd     one kernel, written once, runs with SSE2 / NEON, AVX2 or AVX-512, chosen at run time
+//!    |- math      ln, exp, tanh, sigmoid of whole vectors, with error bounds
+//!    |- random    Philox: numbers that are a function of (key, counter)
+//!    '- gemm      a small matrix product, for where no BLAS is at hand
+//!   real     `f32` and `f64` as one trait
+//! ```
+//!
+//! ```
+//! use kaldera_base::{math, simd};
+//!
+//! let mut energies = [1.0, 10.0, 100.0];
+//! math::ln_in_place(&mut energies);
+//! assert!((energies[2] - 4.605_170).abs() < 1e-6);
+//! println!("computed with {}", simd::level());
+//! ```
+//!
+//! # Unsafe code
+//! Only [`simd`] has any: the intrinsics, each behind a method that is safe because its receiver can be made only where the
+//! processor has the instructions, and the view of aligned memory as vectors.
+//!
+//! # When not to use it
+//! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera share.
 
 #![deny(unsafe_code)]
 
+pub mod gemm;
+pub mod math;
+pub mod random;
 pub mod real;
 #[expect(unsafe_code, reason = "the one place that calls intrinsics")]
 pub mod simd;

@@ -45,9 +45,8 @@ impl Lines {
             self.0.resize(lines, Line([0.0; Self::LINE]));
         }
         // SAFETY: the lines are `16 * len` floats in a row.
-        let floats = unsafe {
-            std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<f32>(), self.0.len() * Self::LINE)
-        };
+        let floats =
+            unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<f32>(), self.0.len() * Self::LINE) };
         &mut floats[..count]
     }
 }

@@ -1,0 +1,169 @@
+//! A small matrix product, for where no BLAS is at hand.
+
+use crate::real::Real;
+use crate::simd::{Kernel, Simd, dispatch};
+
+/// Rows of C that are held in registers at once.
+const MR: usize = 4;
+/// Columns of C that are held in registers at once.
+const NR: usize = 16;
+/// Terms of a sum that are packed at once: the panels then stay in the caches.
+const KC: usize = 256;
+
+/// A matrix to read, with any steps between its rows and columns: so a transpose is a swap of the two.
+#[derive(Debug, Clone, Copy)]
+pub struct Operand<'a, T> {
+    /// The elements; (r, c) is at `r * row_step + c * col_step`.
+    pub data: &'a [T],
+    /// From one row to the next.
+    pub row_step: usize,
+    /// From one column to the next.
+    pub col_step: usize,
+}
+
+/// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from row to row.
+///
+/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS. Each element is summed
+/// in the order of k, in blocks of 256, whatever m and n.
+///
+/// # Panics
+/// If a slice is too short for the sizes.
+#[expect(clippy::too_many_arguments, reason = "the arguments of BLAS's gemm")]
+pub fn gemm<T: Real>(
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: T,
+    a: Operand<'_, T>,
+    b: Operand<'_, T>,
+    beta: T,
+    c: &mut [T],
+    c_row_step: usize,
+) {
+    for row in c.chunks_mut(c_row_step.max(1)).take(m) {
+        for x in &mut row[..n] {
+            *x = if beta == T::ZERO { T::ZERO } else { *x * beta };
+        }
+    }
+    if m > 0 && n > 0 && k > 0 {
+        dispatch(Product { m, n, k, alpha, a, b, c, c_row_step });
+    }
+}
+
+struct Product<'a, T> {
+    m: usize,
+    n: usize,
+    k: usize,
+    alpha: T,
+    a: Operand<'a, T>,
+    b: Operand<'a, T>,
+    c: &'a mut [T],
+    c_row_step: usize,
+}
+
+impl<T: Real> Kernel for Product<'_, T> {
+    type Output = ();
+
+    // The loops over NR are what the compiler makes vectors of, for `f32` and `f64` alike.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { m, n, k, alpha, a, b, c, c_row_step } = self;
+        let mut a_panel = vec![[T::ZERO; MR]; KC.min(k)];
+        let mut b_panels = vec![[T::ZERO; NR]; KC.min(k) * n.div_ceil(NR)];
+        for k0 in (0..k).step_by(KC) {
+            let depth = KC.min(k - k0);
+            for (panel, n0) in b_panels.chunks_exact_mut(depth).zip((0..n).step_by(NR)) {
+                for (p, row) in panel.iter_mut().enumerate() {
+                    let from = (k0 + p) * b.row_step + n0 * b.col_step;
+                    *row = std::array::from_fn(|j| if n0 + j < n { b.data[from + j * b.col_step] } else { T::ZERO });
+                }
+            }
+            for m0 in (0..m).step_by(MR) {
+                for (p, column) in a_panel[..depth].iter_mut().enumerate() {
+                    let from = m0 * a.row_step + (k0 + p) * a.col_step;
+                    *column =
+                        std::array::from_fn(
+                            |i| {
+                                if m0 + i < m { alpha * a.data[from + i * a.row_step] } else { T::ZERO }
+                            },
+                        );
+                }
+                for (panel, n0) in b_panels.chunks_exact(depth).zip((0..n).step_by(NR)) {
+                    let block = outer_products(&a_panel[..depth], panel);
+                    let width = NR.min(n - n0);
+                    for (i, sums) in block.iter().enumerate().take(m - m0) {
+                        let row = &mut c[(m0 + i) * c_row_step + n0..][..width];
+                        for (x, &sum) in row.iter_mut().zip(sums) {
+                            *x += sum;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn outer_products<T: Real>(a: &[[T; MR]], b: &[[T; NR]]) -> [[T; NR]; MR] {
+    let mut block = [[T::ZERO; NR]; MR];
+    for (a, b) in a.iter().zip(b) {
+        for i in 0..MR {
+            for j in 0..NR {
+                block[i][j] += a[i] * b[j];
+            }
+        }
+    }
+    block
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::random::Philox;
+
+    proptest! {
+        #[test]
+        fn it_is_the_sum_of_products(
+            (m, n, k) in (0_usize..40, 0_usize..40, 0_usize..600),
+            (trans_a, trans_b) in any::<(bool, bool)>(),
+            (alpha, beta) in (-2.0_f32..2.0, prop_oneof![Just(0.0_f32), -2.0_f32..2.0]),
+        ) {
+            let stream = Philox::new(5);
+            let mut a = vec![0.0_f32; m * k];
+            let mut b = vec![0.0_f32; k * n];
+            stream.add_gaussian(1.0, 0, &mut a);
+            stream.add_gaussian(1.0, 1 << 20, &mut b);
+            let step = n + 3;
+            let old = if beta == 0.0 { f32::NAN } else { 0.75 };
+            let mut c = vec![old; m * step];
+            let operand = |data, rows, cols, trans| {
+                if trans { Operand { data, row_step: 1, col_step: rows } } else { Operand { data, row_step: cols, col_step: 1 } }
+            };
+            gemm(m, n, k, alpha, operand(&a, m, k, trans_a), operand(&b, k, n, trans_b), beta, &mut c, step);
+            for i in 0..m {
+                for j in 0..n {
+                    let at = |p| if trans_a { a[p * m + i] } else { a[i * k + p] };
+                    let bt = |p| if trans_b { b[j * k + p] } else { b[p * n + j] };
+                    let terms = (0..k).map(|p| f64::from(at(p)) * f64::from(bt(p)));
+                    let size: f64 = terms.clone().map(f64::abs).sum::<f64>() * f64::from(alpha.abs()) + 2.0;
+                    let old = if beta == 0.0 { 0.0 } else { f64::from(beta) * 0.75 };
+                    let right = f64::from(alpha) * terms.sum::<f64>() + old;
+                    let error = (f64::from(c[i * step + j]) - right).abs();
+                    prop_assert!(error <= f64::from(f32::EPSILON) * (k + 4) as f64 * size, "{error} at {i} {j}");
+                }
+                let gap = &c[i * step + n..(i + 1) * step];
+                prop_assert!(gap.iter().all(|x| x.to_bits() == old.to_bits()));
+            }
+        }
+    }
+
+    #[test]
+    fn doubles_go_through_the_same_code() {
+        let a = Operand { data: &[1.0_f64, 2.0, 3.0, 4.0], row_step: 2, col_step: 1 };
+        let mut c = [0.0; 4];
+        gemm(2, 2, 2, 1.0, a, a, 0.0, &mut c, 2);
+        assert_eq!(c, [7.0, 10.0, 15.0, 22.0]);
+    }
+}
