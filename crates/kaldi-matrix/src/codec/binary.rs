@@ -1,0 +1,182 @@
+//! The binary bodies.
+
+use std::io::{self, Write};
+
+use kaldera_base::Real;
+
+use super::CodecError;
+use super::reader::{ByteReader, Word};
+use crate::matrix::{Matrix, SubMatrix};
+use crate::vector::Vector;
+
+/// Bytes moved at a time, and the most that is allocated before the data have shown that they are there.
+const CHUNK: usize = 1 << 16;
+
+/// How the numbers of a body are stored.
+#[derive(Clone, Copy)]
+enum Precision {
+    Single,
+    Double,
+}
+
+impl Precision {
+    fn of<T: Real>() -> Self {
+        if size_of::<T>() == size_of::<f32>() {
+            Self::Single
+        } else {
+            Self::Double
+        }
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::Single => size_of::<f32>(),
+            Self::Double => size_of::<f64>(),
+        }
+    }
+}
+
+pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, CodecError> {
+    let token = r.token("a matrix")?;
+    let precision = match &token.bytes[..] {
+        b"FM" => Precision::Single,
+        b"DM" => Precision::Double,
+        b"CM" | b"CM2" | b"CM3" => return Err(unsupported(&token)),
+        _ => return Err(token.unexpected("`FM` or `DM`, a matrix")),
+    };
+    let at = r.offset();
+    let rows = read_size(r, "a number of rows")?;
+    let cols = read_size(r, "a number of columns")?;
+    let len = rows
+        .checked_mul(cols)
+        .filter(|len| len.checked_mul(precision.size()).is_some());
+    let (Some(len), true) = (len, (rows == 0) == (cols == 0)) else {
+        return Err(CodecError::Unexpected {
+            offset: at,
+            expected: "a possible matrix size".into(),
+            found: format!("{rows} x {cols}"),
+        });
+    };
+    let data = read_values(r, precision, len)?;
+    Ok(Matrix::from_vec(rows, cols, data).expect("as many values as the shape has were read"))
+}
+
+pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, CodecError> {
+    let token = r.token("a vector")?;
+    let precision = match &token.bytes[..] {
+        b"FV" => Precision::Single,
+        b"DV" => Precision::Double,
+        _ => return Err(token.unexpected("`FV` or `DV`, a vector")),
+    };
+    let dim = read_size(r, "a number of elements")?;
+    Ok(read_values(r, precision, dim)?.into())
+}
+
+fn unsupported(token: &Word) -> CodecError {
+    CodecError::Unsupported {
+        offset: token.offset,
+        token: token.bytes.escape_ascii().to_string(),
+    }
+}
+
+/// A size that is not negative.
+fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, CodecError> {
+    let offset = r.offset();
+    let size = r.int32(expected)?;
+    usize::try_from(size).map_err(|_| CodecError::Unexpected {
+        offset,
+        expected: expected.into(),
+        found: size.to_string(),
+    })
+}
+
+/// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
+fn read_values<T: Real>(
+    r: &mut ByteReader<'_>,
+    precision: Precision,
+    len: usize,
+) -> Result<Vec<T>, CodecError> {
+    let size = precision.size();
+    let per_chunk = len.min(CHUNK / size);
+    let mut bytes = vec![0; per_chunk * size];
+    let mut values = Vec::with_capacity(per_chunk);
+    while values.len() < len {
+        let count = per_chunk.min(len - values.len());
+        let bytes = &mut bytes[..count * size];
+        r.read_exact(bytes, "more elements")?;
+        match precision {
+            Precision::Single => {
+                let (numbers, _) = bytes.as_chunks();
+                values.extend(
+                    numbers
+                        .iter()
+                        .map(|&b| T::from_f64(f32::from_le_bytes(b).into())),
+                );
+            }
+            Precision::Double => {
+                let (numbers, _) = bytes.as_chunks();
+                values.extend(numbers.iter().map(|&b| T::from_f64(f64::from_le_bytes(b))));
+            }
+        }
+    }
+    Ok(values)
+}
+
+pub(super) fn write_matrix<T: Real>(w: &mut dyn Write, m: SubMatrix<'_, T>) -> io::Result<()> {
+    w.write_all(match Precision::of::<T>() {
+        Precision::Single => b"FM ",
+        Precision::Double => b"DM ",
+    })?;
+    let (rows, cols) = if m.is_empty() {
+        (0, 0)
+    } else {
+        (m.num_rows(), m.num_cols())
+    };
+    write_size(w, rows)?;
+    write_size(w, cols)?;
+    if m.stride() == m.num_cols() {
+        write_values(w, m.data())
+    } else {
+        m.rows().try_for_each(|row| write_values(w, row))
+    }
+}
+
+pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()> {
+    w.write_all(match Precision::of::<T>() {
+        Precision::Single => b"FV ",
+        Precision::Double => b"DV ",
+    })?;
+    write_size(w, v.len())?;
+    write_values(w, v)
+}
+
+fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
+    let size = i32::try_from(size).map_err(|_| {
+        let message = format!(
+            "Kaldi's files hold at most {} rows, columns or elements, not {size}",
+            i32::MAX
+        );
+        io::Error::new(io::ErrorKind::InvalidInput, message)
+    })?;
+    w.write_all(&[4])?;
+    w.write_all(&size.to_le_bytes())
+}
+
+/// Little-endian numbers in their own precision.
+fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
+    let precision = Precision::of::<T>();
+    let mut bytes = Vec::with_capacity((values.len() * precision.size()).min(CHUNK));
+    for values in values.chunks(CHUNK / precision.size()) {
+        bytes.clear();
+        match precision {
+            Precision::Single => bytes.extend(
+                values
+                    .iter()
+                    .flat_map(|x| (x.to_f64() as f32).to_le_bytes()),
+            ),
+            Precision::Double => bytes.extend(values.iter().flat_map(|x| x.to_f64().to_le_bytes())),
+        }
+        w.write_all(&bytes)?;
+    }
+    Ok(())
+}

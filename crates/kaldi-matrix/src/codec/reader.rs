@@ -1,0 +1,222 @@
+//! A byte input that knows how far it has come.
+
+use std::borrow::Cow;
+use std::io::{BufRead, ErrorKind};
+
+use super::CodecError;
+
+/// Reads tokens, integers and raw bytes, and knows the offset of each for error messages.
+pub struct ByteReader<'a> {
+    inner: &'a mut dyn BufRead,
+    offset: u64,
+}
+
+impl<'a> ByteReader<'a> {
+    /// Starts counting at 0.
+    pub fn new(inner: &'a mut dyn BufRead) -> Self {
+        Self { inner, offset: 0 }
+    }
+
+    /// Bytes taken so far.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The bytes at hand; none at the end.
+    fn fill(&mut self) -> Result<&[u8], CodecError> {
+        // The borrow of the happy path may not last through the loop, hence the second call, which costs nothing.
+        while let Err(source) = self.inner.fill_buf() {
+            if source.kind() != ErrorKind::Interrupted {
+                return Err(CodecError::Io {
+                    offset: self.offset,
+                    source,
+                });
+            }
+        }
+        self.inner.fill_buf().map_err(|source| CodecError::Io {
+            offset: self.offset,
+            source,
+        })
+    }
+
+    /// The next byte, which stays; none at the end.
+    ///
+    /// # Errors
+    /// Failures of the input.
+    #[inline]
+    pub fn peek(&mut self) -> Result<Option<u8>, CodecError> {
+        Ok(self.fill()?.first().copied())
+    }
+
+    /// Takes the byte that [`peek`](Self::peek) has just shown.
+    #[inline]
+    pub fn bump(&mut self) {
+        self.inner.consume(1);
+        self.offset += 1;
+    }
+
+    /// Takes bytes as long as `accept` likes them, and adds them to `taken`.
+    ///
+    /// # Errors
+    /// Failures of the input.
+    pub fn take_while(
+        &mut self,
+        taken: &mut Vec<u8>,
+        mut accept: impl FnMut(u8) -> bool,
+    ) -> Result<(), CodecError> {
+        loop {
+            let bytes = self.fill()?;
+            let len = bytes
+                .iter()
+                .position(|&b| !accept(b))
+                .unwrap_or(bytes.len());
+            taken.extend_from_slice(&bytes[..len]);
+            let done = len < bytes.len() || bytes.is_empty();
+            self.inner.consume(len);
+            self.offset += len as u64;
+            if done {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes spaces, tabs and line ends.
+    ///
+    /// # Errors
+    /// Failures of the input.
+    pub fn skip_whitespace(&mut self) -> Result<(), CodecError> {
+        while self.peek()?.is_some_and(is_space) {
+            self.bump();
+        }
+        Ok(())
+    }
+
+    /// The next word: whitespace is skipped, then everything up to the next whitespace, which stays, is taken.
+    ///
+    /// # Errors
+    /// [`CodecError::End`] if there is none; failures of the input.
+    pub fn word(&mut self, expected: &'static str) -> Result<Word, CodecError> {
+        self.skip_whitespace()?;
+        let offset = self.offset;
+        let mut bytes = Vec::new();
+        self.take_while(&mut bytes, |b| !is_space(b))?;
+        if bytes.is_empty() {
+            return Err(self.end(expected));
+        }
+        Ok(Word { bytes, offset })
+    }
+
+    /// A word with the one whitespace byte that ends it, as Kaldi writes its binary tokens.
+    ///
+    /// # Errors
+    /// [`CodecError::End`] if the word or that byte is missing; failures of the input.
+    pub fn token(&mut self, expected: &'static str) -> Result<Word, CodecError> {
+        let word = self.word(expected)?;
+        match self.peek()? {
+            Some(_) => self.bump(),
+            None => return Err(self.end("a space after the token")),
+        }
+        Ok(word)
+    }
+
+    /// An `i32` of the binary form: a byte 4, then four little-endian bytes.
+    ///
+    /// # Errors
+    /// [`CodecError::Unexpected`] for another size byte; too early an end; failures of the input.
+    pub fn int32(&mut self, expected: &'static str) -> Result<i32, CodecError> {
+        match self.peek()? {
+            Some(4) => self.bump(),
+            None => return Err(self.end(expected)),
+            other => return Err(self.unexpected_byte("the size byte 4 of a 32-bit integer", other)),
+        }
+        let mut bytes = [0; 4];
+        self.read_exact(&mut bytes, expected)?;
+        Ok(i32::from_le_bytes(bytes))
+    }
+
+    /// Fills `bytes`.
+    ///
+    /// # Errors
+    /// [`CodecError::End`], with the offset of the end, if there are fewer; failures of the input.
+    pub fn read_exact(
+        &mut self,
+        bytes: &mut [u8],
+        expected: &'static str,
+    ) -> Result<(), CodecError> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.inner.read(rest) {
+                Ok(0) => return Err(self.end(expected)),
+                Ok(len) => {
+                    self.offset += len as u64;
+                    rest = &mut rest[len..];
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(source) => {
+                    return Err(CodecError::Io {
+                        offset: self.offset,
+                        source,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for an input that ends here.
+    pub fn end(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
+        CodecError::End {
+            offset: self.offset,
+            expected: expected.into(),
+        }
+    }
+
+    /// The error for the byte that [`peek`](Self::peek) shows.
+    pub fn unexpected_byte(
+        &self,
+        expected: impl Into<Cow<'static, str>>,
+        found: Option<u8>,
+    ) -> CodecError {
+        let (offset, expected) = (self.offset, expected.into());
+        match found {
+            None => CodecError::End { offset, expected },
+            Some(byte) => CodecError::Unexpected {
+                offset,
+                expected,
+                found: describe(&[byte]),
+            },
+        }
+    }
+}
+
+/// A word of the input and where it began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Its bytes, at least one.
+    pub bytes: Vec<u8>,
+    /// Where it began.
+    pub offset: u64,
+}
+
+impl Word {
+    /// The error for this word where another should stand.
+    pub fn unexpected(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
+        CodecError::Unexpected {
+            offset: self.offset,
+            expected: expected.into(),
+            found: describe(&self.bytes),
+        }
+    }
+}
+
+/// What C calls white space.
+pub(super) fn is_space(b: u8) -> bool {
+    matches!(b, b' ' | b'\t' | b'\n' | 0x0b | 0x0c | b'\r')
+}
+
+/// Bytes for an error message: printable, and not too many.
+pub(super) fn describe(bytes: &[u8]) -> String {
+    const MAX: usize = 32;
+    let dots = if bytes.len() > MAX { "..." } else { "" };
+    format!("`{}{dots}`", bytes[..bytes.len().min(MAX)].escape_ascii())
+}

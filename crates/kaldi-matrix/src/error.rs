@@ -1,0 +1,136 @@
+//! What can go wrong, with the numbers that were wrong.
+
+use thiserror::Error;
+
+/// Rows and columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Number of rows.
+    pub rows: usize,
+    /// Number of columns.
+    pub cols: usize,
+}
+
+impl std::fmt::Display for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} x {}", self.rows, self.cols)
+    }
+}
+
+/// A call whose numbers do not fit together.
+///
+/// Reading and writing have an error of their own, [`CodecError`](crate::codec::CodecError).
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two vectors, or a vector and a side of a matrix, have different lengths.
+    #[error("{operation}: expected a vector of {expected} elements, found one of {found}")]
+    DimMismatch {
+        /// The method called.
+        operation: &'static str,
+        /// The length that would fit.
+        expected: usize,
+        /// The length given.
+        found: usize,
+    },
+    /// A matrix has the wrong shape for the others in the call.
+    #[error("{operation}: expected a matrix of shape {expected}, found {found}")]
+    ShapeMismatch {
+        /// The method called.
+        operation: &'static str,
+        /// The shape that would fit.
+        expected: Shape,
+        /// The shape given.
+        found: Shape,
+    },
+    /// The inner sides of a matrix product differ.
+    #[error(
+        "{operation}: a {left} matrix cannot be multiplied by a {right} one (shapes after transposing)"
+    )]
+    ProductMismatch {
+        /// The method called.
+        operation: &'static str,
+        /// Shape of the left operand as it enters the product.
+        left: Shape,
+        /// Shape of the right operand as it enters the product.
+        right: Shape,
+    },
+    /// The operation is defined on square matrices only.
+    #[error("{operation}: needs a square matrix, found {found}")]
+    NotSquare {
+        /// The method called.
+        operation: &'static str,
+        /// The shape given.
+        found: Shape,
+    },
+    /// A range, row or column lies outside.
+    #[error("{what} {start}..{} is outside of 0..{size}", .start.saturating_add(*.len))]
+    OutOfRange {
+        /// What is counted: `"elements"`, `"rows"` or `"columns"`.
+        what: &'static str,
+        /// First index asked for.
+        start: usize,
+        /// How many.
+        len: usize,
+        /// How many there are.
+        size: usize,
+    },
+    /// A row stride shorter than a row.
+    #[error("a stride of {stride} elements is shorter than a row of {cols}")]
+    StrideTooShort {
+        /// The stride given.
+        stride: usize,
+        /// Elements of a row.
+        cols: usize,
+    },
+    /// A slice has not as many elements as the shape needs.
+    #[error(
+        "a {shape} matrix with a row stride of {stride} takes {expected} elements, found {found}"
+    )]
+    DataLength {
+        /// The shape asked for.
+        shape: Shape,
+        /// Elements from one row's start to the next one's.
+        stride: usize,
+        /// Elements needed.
+        expected: usize,
+        /// Elements given.
+        found: usize,
+    },
+    /// More elements than a machine word counts.
+    #[error(
+        "a {shape} matrix with a row stride of {stride} has more elements than can be addressed"
+    )]
+    TooLarge {
+        /// The shape asked for.
+        shape: Shape,
+        /// Elements from one row's start to the next one's.
+        stride: usize,
+    },
+    /// A number that the operation is not defined for.
+    #[error("{operation}: element {index} is {value}, which is negative; floor the values first")]
+    Negative {
+        /// The method called.
+        operation: &'static str,
+        /// The first offending position, counted row by row.
+        index: usize,
+        /// What stands there.
+        value: f64,
+    },
+    /// The elements of an ndarray array do not lie row by row with adjacent columns.
+    #[error(
+        "the array's columns are {col_stride} elements apart; copy it into standard layout first"
+    )]
+    Layout {
+        /// Elements from one column to the next.
+        col_stride: isize,
+    },
+    /// An iterative decomposition found no answer, as happens with NaN or infinity in the input.
+    #[error("{operation}: no convergence on a {shape} matrix; look for NaN or infinite elements")]
+    NoConvergence {
+        /// The method called.
+        operation: &'static str,
+        /// Shape of the input.
+        shape: Shape,
+    },
+}

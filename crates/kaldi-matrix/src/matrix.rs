@@ -1,0 +1,577 @@
+//! Matrices: owned, borrowed, mutably borrowed.
+
+use std::ops::{Index, IndexMut};
+
+use kaldera_base::Real;
+
+use crate::error::{Error, Shape};
+use crate::storage::{Storage, StorageMut};
+use crate::vector::{ResizeType, SubVector, SubVectorMut, check_range};
+
+/// A matrix over some [`Storage`]; use it through [`Matrix`], [`SubMatrix`] and [`SubMatrixMut`].
+///
+/// Row by row; element (r, c) is at `data()[r * stride() + c]`, and the slice ends with the last element.
+#[derive(Clone, Copy, Default)]
+pub struct MatrixBase<S> {
+    data: S,
+    rows: usize,
+    cols: usize,
+    stride: usize,
+}
+
+/// A matrix that owns its elements; they lie without gaps, so its stride is its number of columns.
+pub type Matrix<T> = MatrixBase<Vec<T>>;
+
+/// A matrix that looks at someone else's elements: a slice, or a rectangle of another matrix.
+pub type SubMatrix<'a, T> = MatrixBase<&'a [T]>;
+
+/// A matrix that changes someone else's elements.
+pub type SubMatrixMut<'a, T> = MatrixBase<&'a mut [T]>;
+
+/// Is an operand taken as it is or transposed? Kaldi's `MatrixTransposeType`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trans {
+    /// As it is (`kNoTrans`).
+    #[default]
+    No,
+    /// Transposed (`kTrans`).
+    Yes,
+}
+
+impl<T: Real> Matrix<T> {
+    /// `rows` by `cols` zeros.
+    ///
+    /// # Panics
+    /// As `vec![0.0; rows * cols]` does, if that is more than memory can hold.
+    pub fn zeros(rows: usize, cols: usize) -> Self {
+        let data = vec![T::ZERO; num_elements(rows, cols)];
+        Self {
+            data,
+            rows,
+            cols,
+            stride: cols,
+        }
+    }
+
+    /// The elements row by row, without copying.
+    ///
+    /// ```
+    /// # use kaldi_matrix::Matrix;
+    /// let m = Matrix::from_vec(2, 3, vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0_f32])?;
+    /// assert_eq!(m[(1, 0)], 4.0);
+    /// # Ok::<(), kaldi_matrix::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::DataLength`] unless there are `rows * cols` elements.
+    pub fn from_vec(rows: usize, cols: usize, data: Vec<T>) -> Result<Self, Error> {
+        let expected = span(rows, cols, cols)?;
+        if data.len() != expected {
+            let (shape, found) = (Shape { rows, cols }, data.len());
+            return Err(Error::DataLength {
+                shape,
+                stride: cols,
+                expected,
+                found,
+            });
+        }
+        Ok(Self {
+            data,
+            rows,
+            cols,
+            stride: cols,
+        })
+    }
+
+    /// The element at (r, c) is `f(r, c)`.
+    ///
+    /// # Panics
+    /// As [`zeros`](Self::zeros), and if `f` does.
+    pub fn from_fn(rows: usize, cols: usize, mut f: impl FnMut(usize, usize) -> T) -> Self {
+        let mut data = Vec::with_capacity(num_elements(rows, cols));
+        for r in 0..rows {
+            data.extend((0..cols).map(|c| f(r, c)));
+        }
+        Self {
+            data,
+            rows,
+            cols,
+            stride: cols,
+        }
+    }
+
+    /// Changes the shape.
+    ///
+    /// # Panics
+    /// As [`zeros`](Self::zeros), if the new shape is more than memory can hold.
+    #[doc(alias = "Resize")]
+    pub fn resize(&mut self, rows: usize, cols: usize, resize_type: ResizeType) {
+        if resize_type == ResizeType::CopyData && cols != self.cols {
+            let mut new = Self::zeros(rows, cols);
+            for (to, from) in new.rows_mut().zip(self.rows()) {
+                let shared = cols.min(from.len());
+                to[..shared].copy_from_slice(&from[..shared]);
+            }
+            *self = new;
+            return;
+        }
+        if resize_type == ResizeType::SetZero {
+            self.data.clear();
+        }
+        self.data.resize(num_elements(rows, cols), T::ZERO);
+        (self.rows, self.cols, self.stride) = (rows, cols, cols);
+    }
+
+    /// The elements row by row, without copying.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+}
+
+/// Elements of an owned matrix; a product beyond `usize` is left to the allocator to refuse.
+fn num_elements(rows: usize, cols: usize) -> usize {
+    rows.saturating_mul(cols)
+}
+
+/// Elements from the first to the last one of a matrix.
+fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, Error> {
+    if stride < cols {
+        return Err(Error::StrideTooShort { stride, cols });
+    }
+    if rows == 0 || cols == 0 {
+        return Ok(0);
+    }
+    let last_row = (rows - 1).checked_mul(stride);
+    last_row
+        .and_then(|start| start.checked_add(cols))
+        .ok_or(Error::TooLarge {
+            shape: Shape { rows, cols },
+            stride,
+        })
+}
+
+/// [`span`], if `found` elements are enough for it.
+fn checked_span(rows: usize, cols: usize, stride: usize, found: usize) -> Result<usize, Error> {
+    let expected = span(rows, cols, stride)?;
+    if found < expected {
+        return Err(Error::DataLength {
+            shape: Shape { rows, cols },
+            stride,
+            expected,
+            found,
+        });
+    }
+    Ok(expected)
+}
+
+impl<'a, T: Real> SubMatrix<'a, T> {
+    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than needed.
+    ///
+    /// # Errors
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
+    pub fn new(data: &'a [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
+        let len = checked_span(rows, cols, stride, data.len())?;
+        Ok(Self {
+            data: &data[..len],
+            rows,
+            cols,
+            stride,
+        })
+    }
+}
+
+impl<'a, T: Real> SubMatrixMut<'a, T> {
+    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than needed.
+    ///
+    /// # Errors
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
+    pub fn new(data: &'a mut [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
+        let len = checked_span(rows, cols, stride, data.len())?;
+        Ok(Self {
+            data: &mut data[..len],
+            rows,
+            cols,
+            stride,
+        })
+    }
+}
+
+impl<S: Storage> MatrixBase<S> {
+    /// Number of rows.
+    #[doc(alias = "NumRows")]
+    #[inline]
+    pub fn num_rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of columns.
+    #[doc(alias = "NumCols")]
+    #[inline]
+    pub fn num_cols(&self) -> usize {
+        self.cols
+    }
+
+    /// Rows and columns.
+    #[inline]
+    pub fn shape(&self) -> Shape {
+        Shape {
+            rows: self.rows,
+            cols: self.cols,
+        }
+    }
+
+    /// Elements from the start of one row to the start of the next.
+    #[doc(alias = "Stride")]
+    #[inline]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// No elements at all?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0 || self.cols == 0
+    }
+
+    /// The elements from the first to the last, with whatever lies between the rows.
+    #[doc(alias = "Data")]
+    #[inline]
+    pub fn data(&self) -> &[S::Elem] {
+        self.data.as_slice()
+    }
+
+    /// The elements of one row.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing does.
+    #[doc(alias = "RowData")]
+    #[inline]
+    pub fn row_data(&self, r: usize) -> &[S::Elem] {
+        assert!(r < self.rows, "row {r} of a matrix with {} rows", self.rows);
+        if self.cols == 0 {
+            &[]
+        } else {
+            &self.data()[r * self.stride..][..self.cols]
+        }
+    }
+
+    /// One row.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing does.
+    #[doc(alias = "Row")]
+    #[inline]
+    pub fn row(&self, r: usize) -> SubVector<'_, S::Elem> {
+        self.row_data(r).into()
+    }
+
+    /// The rows, top to bottom; none if there are no columns.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> {
+        let cols = self.cols;
+        self.data()
+            .chunks(self.stride.max(1))
+            .map(move |row| &row[..cols])
+    }
+
+    /// A view of everything.
+    #[inline]
+    pub fn view(&self) -> SubMatrix<'_, S::Elem> {
+        SubMatrix {
+            data: self.data(),
+            rows: self.rows,
+            cols: self.cols,
+            stride: self.stride,
+        }
+    }
+
+    /// A copy that owns its elements.
+    pub fn to_owned(&self) -> Matrix<S::Elem> {
+        let mut data = Vec::with_capacity(self.rows * self.cols);
+        for row in self.rows() {
+            data.extend_from_slice(row);
+        }
+        Matrix {
+            data,
+            rows: self.rows,
+            cols: self.cols,
+            stride: self.cols,
+        }
+    }
+
+    /// A view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
+    ///
+    /// ```
+    /// # use kaldi_matrix::Matrix;
+    /// let m = Matrix::from_fn(3, 4, |r, c| (10 * r + c) as f32);
+    /// let middle = m.range(1, 2, 1, 2)?;
+    /// assert_eq!(middle.row(1).data(), [21.0, 22.0]);
+    /// assert_eq!(middle.stride(), 4);
+    /// # Ok::<(), kaldi_matrix::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if it sticks out.
+    #[doc(alias = "Range")]
+    pub fn range(
+        &self,
+        row: usize,
+        num_rows: usize,
+        col: usize,
+        num_cols: usize,
+    ) -> Result<SubMatrix<'_, S::Elem>, Error> {
+        let data = self.check_rectangle(row, num_rows, col, num_cols)?;
+        Ok(SubMatrix {
+            data: &self.data()[data],
+            rows: num_rows,
+            cols: num_cols,
+            stride: self.stride,
+        })
+    }
+
+    /// A view of `num_rows` rows from `row` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    #[doc(alias = "RowRange")]
+    pub fn row_range(&self, row: usize, num_rows: usize) -> Result<SubMatrix<'_, S::Elem>, Error> {
+        self.range(row, num_rows, 0, self.cols)
+    }
+
+    /// A view of `num_cols` columns from `col` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    #[doc(alias = "ColRange")]
+    pub fn col_range(&self, col: usize, num_cols: usize) -> Result<SubMatrix<'_, S::Elem>, Error> {
+        self.range(0, self.rows, col, num_cols)
+    }
+
+    /// The part of [`data`](Self::data) that a rectangle lies in.
+    fn check_rectangle(
+        &self,
+        row: usize,
+        num_rows: usize,
+        col: usize,
+        num_cols: usize,
+    ) -> Result<std::ops::Range<usize>, Error> {
+        check_range("rows", row, num_rows, self.rows)?;
+        check_range("columns", col, num_cols, self.cols)?;
+        if num_rows == 0 || num_cols == 0 {
+            return Ok(0..0);
+        }
+        let start = row * self.stride + col;
+        Ok(start..start + span(num_rows, num_cols, self.stride)?)
+    }
+}
+
+impl<S: StorageMut> MatrixBase<S> {
+    /// The elements from the first to the last, with whatever lies between the rows, to be changed.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut [S::Elem] {
+        self.data.as_mut_slice()
+    }
+
+    /// The elements of one row, to be changed.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing does.
+    #[inline]
+    pub fn row_data_mut(&mut self, r: usize) -> &mut [S::Elem] {
+        assert!(r < self.rows, "row {r} of a matrix with {} rows", self.rows);
+        let (cols, stride) = (self.cols, self.stride);
+        if cols == 0 {
+            &mut []
+        } else {
+            &mut self.data_mut()[r * stride..][..cols]
+        }
+    }
+
+    /// One row, to be changed.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing does.
+    #[inline]
+    pub fn row_mut(&mut self, r: usize) -> SubVectorMut<'_, S::Elem> {
+        self.row_data_mut(r).into()
+    }
+
+    /// The rows, top to bottom, to be changed; none if there are no columns.
+    #[inline]
+    pub fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [S::Elem]> {
+        let (cols, stride) = (self.cols, self.stride);
+        self.data_mut()
+            .chunks_mut(stride.max(1))
+            .map(move |row| &mut row[..cols])
+    }
+
+    /// A mutable view of everything.
+    #[inline]
+    pub fn view_mut(&mut self) -> SubMatrixMut<'_, S::Elem> {
+        let (rows, cols, stride) = (self.rows, self.cols, self.stride);
+        SubMatrixMut {
+            data: self.data_mut(),
+            rows,
+            cols,
+            stride,
+        }
+    }
+
+    /// A mutable view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if it sticks out.
+    pub fn range_mut(
+        &mut self,
+        row: usize,
+        num_rows: usize,
+        col: usize,
+        num_cols: usize,
+    ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
+        let data = self.check_rectangle(row, num_rows, col, num_cols)?;
+        let stride = self.stride;
+        Ok(SubMatrixMut {
+            data: &mut self.data_mut()[data],
+            rows: num_rows,
+            cols: num_cols,
+            stride,
+        })
+    }
+
+    /// A mutable view of `num_rows` rows from `row` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    pub fn row_range_mut(
+        &mut self,
+        row: usize,
+        num_rows: usize,
+    ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
+        self.range_mut(row, num_rows, 0, self.cols)
+    }
+
+    /// A mutable view of `num_cols` columns from `col` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    pub fn col_range_mut(
+        &mut self,
+        col: usize,
+        num_cols: usize,
+    ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
+        self.range_mut(0, self.rows, col, num_cols)
+    }
+}
+
+/// (row, column); panics outside of the matrix, as a slice does.
+impl<S: Storage> Index<(usize, usize)> for MatrixBase<S> {
+    type Output = S::Elem;
+
+    #[inline]
+    fn index(&self, (r, c): (usize, usize)) -> &S::Elem {
+        &self.row_data(r)[c]
+    }
+}
+
+/// (row, column); panics outside of the matrix, as a slice does.
+impl<S: StorageMut> IndexMut<(usize, usize)> for MatrixBase<S> {
+    #[inline]
+    fn index_mut(&mut self, (r, c): (usize, usize)) -> &mut S::Elem {
+        &mut self.row_data_mut(r)[c]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counting(rows: usize, cols: usize) -> Matrix<f32> {
+        Matrix::from_fn(rows, cols, |r, c| (10 * r + c) as f32)
+    }
+
+    #[test]
+    fn constructors_check() {
+        let error = Matrix::from_vec(2, 3, vec![0.0_f32; 5]).err().unwrap();
+        let shape = Shape { rows: 2, cols: 3 };
+        assert_eq!(
+            error,
+            Error::DataLength {
+                shape,
+                stride: 3,
+                expected: 6,
+                found: 5
+            }
+        );
+        assert_eq!(
+            error.to_string(),
+            "a 2 x 3 matrix with a row stride of 3 takes 6 elements, found 5"
+        );
+        assert!(Matrix::from_vec(usize::MAX, 2, vec![0.0_f32; 5]).is_err());
+
+        let data = [0.0_f64; 10];
+        assert!(SubMatrix::new(&data, 3, 2, 4).is_ok());
+        assert_eq!(SubMatrix::new(&data, 3, 2, 4).unwrap().data().len(), 10);
+        assert!(SubMatrix::new(&data, 3, 3, 4).is_err());
+        assert_eq!(
+            SubMatrix::new(&data, 1, 3, 2).err(),
+            Some(Error::StrideTooShort { stride: 2, cols: 3 })
+        );
+        assert!(SubMatrix::new(&data, usize::MAX, 3, usize::MAX).is_err());
+        assert!(SubMatrixMut::new(&mut [0.0_f32; 3], 2, 2, 2).is_err());
+    }
+
+    #[test]
+    fn ranges_of_ranges() {
+        let mut m = counting(4, 5);
+        let inner = m.range(1, 3, 1, 3).unwrap();
+        let inner = inner.range(1, 2, 1, 2).unwrap();
+        assert_eq!(inner[(0, 0)], 22.0);
+        assert_eq!(inner[(1, 1)], 33.0);
+        assert_eq!(
+            inner.rows().collect::<Vec<_>>(),
+            [[22.0, 23.0], [32.0, 33.0]]
+        );
+        assert_eq!(inner.to_owned().data(), [22.0, 23.0, 32.0, 33.0]);
+        assert!(inner.range(0, 3, 0, 1).is_err());
+        assert!(inner.range(0, 1, 1, 2).is_err());
+        assert_eq!(m.range(4, 0, 5, 0).unwrap().num_rows(), 0);
+        assert!(m.range(usize::MAX, 2, 0, 1).is_err());
+        m.range_mut(3, 1, 4, 1).unwrap()[(0, 0)] = -1.0;
+        assert_eq!(m[(3, 4)], -1.0);
+    }
+
+    #[test]
+    fn matrices_without_elements() {
+        for (rows, cols) in [(0, 0), (0, 3), (3, 0)] {
+            let m = Matrix::<f32>::zeros(rows, cols);
+            assert!(m.is_empty());
+            assert_eq!(m.rows().len(), 0);
+            assert_eq!(m.to_owned().shape(), m.shape());
+            assert_eq!(m.range(0, rows, 0, cols).unwrap().shape(), m.shape());
+        }
+        assert_eq!(Matrix::<f32>::zeros(3, 0).row(2).dim(), 0);
+        assert_eq!(counting(3, 4).col_range(4, 0).unwrap().row(2).dim(), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "row 2 of a matrix with 2 rows")]
+    fn a_row_that_is_not_there() {
+        counting(2, 2).row(2);
+    }
+
+    #[test]
+    fn resizing_keeps_what_it_promises() {
+        let mut m = counting(2, 3);
+        m.resize(3, 2, ResizeType::CopyData);
+        assert_eq!(m.data(), [0.0, 1.0, 10.0, 11.0, 0.0, 0.0]);
+        m.resize(1, 2, ResizeType::CopyData);
+        assert_eq!(m.data(), [0.0, 1.0]);
+        m.resize(2, 3, ResizeType::SetZero);
+        assert_eq!(m.data(), [0.0; 6]);
+        m.resize(5, 4, ResizeType::Undefined);
+        assert_eq!(
+            (m.num_rows(), m.num_cols(), m.stride(), m.data().len()),
+            (5, 4, 4, 20)
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! What the elements of a vector or matrix lie in.
+
+use kaldera_base::Real;
+
+/// Memory that the elements can be read from: a `Vec<T>`, a `&[T]` or a `&mut [T]`.
+///
+/// Every reading operation is written once, over any storage, so that an owned matrix, a view and a mutable view
+/// share it. An implementation must give the same slice each time until it is changed through [`StorageMut`].
+pub trait Storage {
+    /// `f32` or `f64`.
+    type Elem: Real;
+
+    /// All the elements.
+    fn as_slice(&self) -> &[Self::Elem];
+}
+
+/// Memory that the elements can be changed in: a `Vec<T>` or a `&mut [T]`.
+pub trait StorageMut: Storage {
+    /// All the elements; as many as [`Storage::as_slice`] gives.
+    fn as_mut_slice(&mut self) -> &mut [Self::Elem];
+}
+
+impl<T: Real> Storage for Vec<T> {
+    type Elem = T;
+
+    #[inline]
+    fn as_slice(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Real> StorageMut for Vec<T> {
+    #[inline]
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+}
+
+impl<T: Real> Storage for &[T] {
+    type Elem = T;
+
+    #[inline]
+    fn as_slice(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Real> Storage for &mut [T] {
+    type Elem = T;
+
+    #[inline]
+    fn as_slice(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T: Real> StorageMut for &mut [T] {
+    #[inline]
+    fn as_mut_slice(&mut self) -> &mut [T] {
+        self
+    }
+}

@@ -1,0 +1,263 @@
+//! Vectors: owned, borrowed, mutably borrowed.
+
+use std::ops::{Index, IndexMut};
+
+use kaldera_base::Real;
+
+use crate::error::Error;
+use crate::storage::{Storage, StorageMut};
+
+/// A vector over some [`Storage`]; use it through [`Vector`], [`SubVector`] and [`SubVectorMut`].
+#[derive(Clone, Copy, Default)]
+pub struct VectorBase<S> {
+    data: S,
+}
+
+/// A vector that owns its elements.
+pub type Vector<T> = VectorBase<Vec<T>>;
+
+/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a [`Matrix`](crate::Matrix).
+pub type SubVector<'a, T> = VectorBase<&'a [T]>;
+
+/// A vector that changes someone else's elements.
+pub type SubVectorMut<'a, T> = VectorBase<&'a mut [T]>;
+
+/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's `MatrixResizeType`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResizeType {
+    /// All elements become zero.
+    #[default]
+    SetZero,
+    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that sets them all.
+    Undefined,
+    /// The part that both sizes share keeps its values, the rest becomes zero.
+    CopyData,
+}
+
+impl<T: Real> Vector<T> {
+    /// `dim` zeros.
+    ///
+    /// ```
+    /// # use kaldi_matrix::Vector;
+    /// assert_eq!(Vector::<f32>::zeros(3).data(), [0.0, 0.0, 0.0]);
+    /// ```
+    pub fn zeros(dim: usize) -> Self {
+        Self {
+            data: vec![T::ZERO; dim],
+        }
+    }
+
+    /// Changes the length.
+    #[doc(alias = "Resize")]
+    pub fn resize(&mut self, dim: usize, resize_type: ResizeType) {
+        if resize_type == ResizeType::SetZero {
+            self.data.clear();
+        }
+        self.data.resize(dim, T::ZERO);
+    }
+
+    /// The elements, without copying.
+    pub fn into_vec(self) -> Vec<T> {
+        self.data
+    }
+}
+
+impl<T: Real> From<Vec<T>> for Vector<T> {
+    fn from(data: Vec<T>) -> Self {
+        Self { data }
+    }
+}
+
+impl<T: Real> FromIterator<T> for Vector<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Self {
+            data: values.into_iter().collect(),
+        }
+    }
+}
+
+impl<'a, T: Real> From<&'a [T]> for SubVector<'a, T> {
+    fn from(data: &'a [T]) -> Self {
+        Self { data }
+    }
+}
+
+impl<'a, T: Real> From<&'a mut [T]> for SubVectorMut<'a, T> {
+    fn from(data: &'a mut [T]) -> Self {
+        Self { data }
+    }
+}
+
+impl<'a, T: Real> SubVector<'a, T> {
+    /// The elements, for as long as their owner lives.
+    pub fn into_slice(self) -> &'a [T] {
+        self.data
+    }
+}
+
+impl<'a, T: Real> SubVectorMut<'a, T> {
+    /// The elements, for as long as they are lent.
+    pub fn into_slice(self) -> &'a mut [T] {
+        self.data
+    }
+}
+
+impl<S: Storage> VectorBase<S> {
+    /// Number of elements.
+    #[doc(alias = "Dim")]
+    #[inline]
+    pub fn dim(&self) -> usize {
+        self.data().len()
+    }
+
+    /// No elements at all?
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.data().is_empty()
+    }
+
+    /// The elements.
+    #[doc(alias = "Data")]
+    #[inline]
+    pub fn data(&self) -> &[S::Elem] {
+        self.data.as_slice()
+    }
+
+    /// The elements one by one.
+    pub fn iter(&self) -> std::slice::Iter<'_, S::Elem> {
+        self.data().iter()
+    }
+
+    /// A view of all elements.
+    #[inline]
+    pub fn view(&self) -> SubVector<'_, S::Elem> {
+        SubVector { data: self.data() }
+    }
+
+    /// A copy that owns its elements.
+    pub fn to_owned(&self) -> Vector<S::Elem> {
+        Vector {
+            data: self.data().to_vec(),
+        }
+    }
+
+    /// A view of `len` elements from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    #[doc(alias = "Range")]
+    pub fn range(&self, start: usize, len: usize) -> Result<SubVector<'_, S::Elem>, Error> {
+        check_range("elements", start, len, self.dim())?;
+        Ok(SubVector {
+            data: &self.data()[start..start + len],
+        })
+    }
+}
+
+impl<S: StorageMut> VectorBase<S> {
+    /// The elements, to be changed.
+    #[inline]
+    pub fn data_mut(&mut self) -> &mut [S::Elem] {
+        self.data.as_mut_slice()
+    }
+
+    /// The elements one by one, to be changed.
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, S::Elem> {
+        self.data_mut().iter_mut()
+    }
+
+    /// A mutable view of all elements.
+    #[inline]
+    pub fn view_mut(&mut self) -> SubVectorMut<'_, S::Elem> {
+        SubVectorMut {
+            data: self.data_mut(),
+        }
+    }
+
+    /// A mutable view of `len` elements from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all there.
+    pub fn range_mut(
+        &mut self,
+        start: usize,
+        len: usize,
+    ) -> Result<SubVectorMut<'_, S::Elem>, Error> {
+        check_range("elements", start, len, self.dim())?;
+        Ok(SubVectorMut {
+            data: &mut self.data_mut()[start..start + len],
+        })
+    }
+}
+
+/// Are the `len` things from `start` on among `size`?
+pub(crate) fn check_range(
+    what: &'static str,
+    start: usize,
+    len: usize,
+    size: usize,
+) -> Result<(), Error> {
+    if start.checked_add(len).is_some_and(|end| end <= size) {
+        Ok(())
+    } else {
+        Err(Error::OutOfRange {
+            what,
+            start,
+            len,
+            size,
+        })
+    }
+}
+
+/// Panics outside of the vector, as a slice does.
+impl<S: Storage> Index<usize> for VectorBase<S> {
+    type Output = S::Elem;
+
+    #[inline]
+    fn index(&self, i: usize) -> &S::Elem {
+        &self.data()[i]
+    }
+}
+
+/// Panics outside of the vector, as a slice does.
+impl<S: StorageMut> IndexMut<usize> for VectorBase<S> {
+    #[inline]
+    fn index_mut(&mut self, i: usize) -> &mut S::Elem {
+        &mut self.data_mut()[i]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resizing_keeps_what_it_promises() {
+        let mut v = Vector::from(vec![1.0_f32, 2.0]);
+        v.resize(3, ResizeType::CopyData);
+        assert_eq!(v.data(), [1.0, 2.0, 0.0]);
+        v.resize(1, ResizeType::CopyData);
+        assert_eq!(v.data(), [1.0]);
+        v.resize(2, ResizeType::SetZero);
+        assert_eq!(v.data(), [0.0, 0.0]);
+        v.resize(5, ResizeType::Undefined);
+        assert_eq!(v.dim(), 5);
+    }
+
+    #[test]
+    fn ranges_are_checked() {
+        let mut v = Vector::from(vec![1.0_f64, 2.0, 3.0]);
+        assert_eq!(v.range(1, 2).unwrap().data(), [2.0, 3.0]);
+        assert_eq!(v.range(3, 0).unwrap().dim(), 0);
+        let error = Error::OutOfRange {
+            what: "elements",
+            start: 2,
+            len: 2,
+            size: 3,
+        };
+        assert_eq!(v.range(2, 2).err(), Some(error));
+        assert!(v.range_mut(usize::MAX, 2).is_err());
+        v.range_mut(1, 1).unwrap()[0] = 9.0;
+        assert_eq!(v.data(), [1.0, 9.0, 3.0]);
+    }
+}
