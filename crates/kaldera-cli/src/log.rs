@@ -1,1 +1,119 @@
-//! Kaldi-style log lines on stderr.
+//! Log lines on stderr, in the form that scripts around Kaldi look for.
+
+use std::error::Error;
+use std::fmt;
+use std::io::{self, Write as _};
+
+use tracing::level_filters::LevelFilter;
+use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
+
+/// From now on, events of every crate go to stderr as lines of `tool`; `verbose` is Kaldi's `--verbose` level.
+///
+/// A process is one tool, as in Kaldi: a second call keeps the first one's settings.
+pub(crate) fn init(tool: &'static str, verbose: i32) {
+    let level = match verbose {
+        ..0 => LevelFilter::WARN,
+        0 => LevelFilter::INFO,
+        1 => LevelFilter::DEBUG,
+        2.. => LevelFilter::TRACE,
+    };
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(io::stderr)
+        // Its complaint about a closed stderr would be a panic.
+        .log_internal_errors(false)
+        .event_format(KaldiLine { tool })
+        .finish();
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+/// Writes one line to stderr, which may be closed: then nobody is there to tell.
+pub(crate) fn say(text: impl fmt::Display) {
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// An error and what caused it, on one line.
+pub(crate) fn one_line(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        // Many errors already tell their cause.
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line.replace('\n', " ")
+}
+
+/// Whether `error` comes of a reader that stopped listening, which is no news to anybody.
+pub(crate) fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
+    let mut cause = Some(error);
+    while let Some(error) = cause {
+        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:120) Truncated file ...`
+struct KaldiLine {
+    tool: &'static str,
+}
+
+impl<S, N> FormatEvent<S, N> for KaldiLine
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+        let metadata = event.metadata();
+        let severity = match *metadata.level() {
+            Level::ERROR => "ERROR",
+            Level::WARN => "WARNING",
+            Level::INFO => "LOG",
+            Level::DEBUG => "VLOG[1]",
+            Level::TRACE => "VLOG[2]",
+        };
+        let (tool, version) = (self.tool, env!("CARGO_PKG_VERSION"));
+        write!(writer, "{severity} ({tool}[kaldera {version}]:{}", metadata.target())?;
+        if let Some(line) = metadata.line() {
+            write!(writer, ":{line}")?;
+        }
+        writer.write_str(") ")?;
+        ctx.field_format().format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use thiserror::Error;
+
+    use super::*;
+
+    #[derive(Debug, Error)]
+    #[error("cannot write 'x.ark'")]
+    struct Outer {
+        source: io::Error,
+    }
+
+    #[test]
+    fn an_error_and_its_causes_fit_on_one_line() {
+        let error = Outer { source: io::Error::other("no space\nleft") };
+        assert_eq!(one_line(&error), "cannot write 'x.ark': no space left");
+    }
+
+    #[test]
+    fn a_broken_pipe_is_found_below_other_errors() {
+        assert!(is_broken_pipe(&Outer { source: io::ErrorKind::BrokenPipe.into() }));
+        assert!(!is_broken_pipe(&Outer { source: io::ErrorKind::StorageFull.into() }));
+    }
+}
