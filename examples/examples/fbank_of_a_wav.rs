@@ -1,0 +1,36 @@
+//! Filterbank features of one WAV file, without tables and without the command.
+//!
+//! ```sh
+//! cargo run --release -p kaldera-examples --example fbank_of_a_wav [FILE.wav]
+//! ```
+
+use std::error::Error;
+use std::fs::File;
+
+use kaldera::feat::{Audio, Fbank, FbankOptions, Samples};
+use kaldera::io::wave::WaveData;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/audio/hello.wav");
+    let path = std::env::args().nth(1).unwrap_or_else(|| shipped.to_owned());
+    let wave = WaveData::read(&mut File::open(&path)?)?;
+
+    // Kaldi's defaults, but for these. An extractor is planned once and may be shared by any number of threads.
+    let mut options = FbankOptions::default();
+    options.frame.samp_freq = wave.samp_freq;
+    options.frame.dither = 0.0;
+    options.mel.num_bins = 40;
+    let fbank = Fbank::new(options)?;
+
+    let samples = wave.channel(0);
+    let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &path };
+    let features = fbank.compute(&audio, 1.0)?; // 1.0: no vocal tract length normalisation
+
+    println!("{path}: {:.2} s, {} frames of {} log energies", wave.duration(), features.num_rows(), features.num_cols());
+    for frame in 0..features.num_rows().min(5) {
+        let row = features.row(frame);
+        let first: Vec<String> = row.data().iter().take(8).map(|value| format!("{value:7.3}")).collect();
+        println!("  frame {frame}: {} ...", first.join(" "));
+    }
+    Ok(())
+}
