@@ -1,0 +1,292 @@
+//! The one error type of this crate.
+
+use std::io;
+
+use kaldi_matrix::codec::CodecError;
+
+use crate::wave::WaveError;
+
+/// What can go wrong with a specifier, a file, a pipe, a table or an object in one.
+///
+/// Every message is one line that names the file, the line or the key, and says what to do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Not of the form `ark[,options]:FILE` or `scp[,options]:FILE`.
+    #[error("'{text}' does not say how to read a table: {hint}")]
+    InvalidRspecifier {
+        /// What was given.
+        text: String,
+        /// What to write instead.
+        hint: String,
+    },
+    /// Not of the form `ark[,options]:FILE`, `scp:FILE` or `ark,scp:FILE,FILE`.
+    #[error("'{text}' does not say how to write a table: {hint}")]
+    InvalidWspecifier {
+        /// What was given.
+        text: String,
+        /// What to write instead.
+        hint: String,
+    },
+    /// Not a file, offset, pipe or `-` that can be read from.
+    #[error("cannot read from '{name}': {hint}")]
+    InvalidRxfilename {
+        /// What was given.
+        name: String,
+        /// What is wrong with it.
+        hint: &'static str,
+    },
+    /// Not a file, pipe or `-` that can be written to.
+    #[error("cannot write to '{name}': {hint}")]
+    InvalidWxfilename {
+        /// What was given.
+        name: String,
+        /// What is wrong with it.
+        hint: &'static str,
+    },
+    /// A file could not be opened, or the shell of a pipe could not be started.
+    #[error("cannot open '{name}': {source}{}", remedy(source))]
+    Open {
+        /// The file or command.
+        name: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A file could not be created.
+    #[error("cannot create '{name}': {source}{}", remedy(source))]
+    Create {
+        /// The file or command.
+        name: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The system failed while reading.
+    #[error("cannot read '{name}': {source}{}", remedy(source))]
+    Read {
+        /// The file or command.
+        name: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The system failed while writing.
+    #[error("cannot write '{name}': {source}{}", remedy(source))]
+    Write {
+        /// The file or command.
+        name: String,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// Whoever was reading our output has gone: usually a reason to stop quietly.
+    #[error("the reader of '{name}' has gone (broken pipe)")]
+    BrokenPipe {
+        /// The file or command.
+        name: String,
+    },
+    /// A command that we read from ended with a failure.
+    #[error("the command '{command}' failed with {status}; run it by itself to see why")]
+    Command {
+        /// The command, as given to the shell.
+        command: String,
+        /// How it ended.
+        status: std::process::ExitStatus,
+    },
+    /// A line of a script file that is not `key rxfilename`.
+    #[error(
+        "{name}, line {line}: expected 'key file', such as 'utt1 feats.ark:5', found '{found}'{}",
+        archive_hint(found)
+    )]
+    Script {
+        /// The script file.
+        name: String,
+        /// Counted from 1.
+        line: u64,
+        /// The start of the line.
+        found: String,
+    },
+    /// The bytes between two objects of an archive are not a key and a space.
+    #[error(
+        "{name}, byte {offset}: expected a key and a space, found '{found}': not an archive, or one that is damaged (a list of files is read with scp:)"
+    )]
+    Archive {
+        /// The archive.
+        name: String,
+        /// Where the key should have begun.
+        offset: u64,
+        /// What stood there.
+        found: String,
+    },
+    /// An object in a table could not be read or written.
+    #[error("{place}: key '{key}': {source}")]
+    Object {
+        /// The file, with the byte offset where the object begins.
+        place: String,
+        /// The object's key.
+        key: String,
+        /// The reason.
+        source: Box<Error>,
+    },
+    /// An object outside a table could not be read or written.
+    #[error("{place}: {source}")]
+    File {
+        /// The file.
+        place: String,
+        /// The reason.
+        source: Box<Error>,
+    },
+    /// A key that a table cannot hold.
+    #[error("'{key}' cannot be a key: keys are not empty and have no spaces or control characters")]
+    InvalidKey {
+        /// The key.
+        key: String,
+    },
+    /// Random access needs different keys.
+    #[error("{name}: the key '{key}' occurs twice; remove one of the two")]
+    DuplicateKey {
+        /// The archive or script file.
+        name: String,
+        /// The key.
+        key: String,
+    },
+    /// The `s` option promised sorted keys.
+    #[error(
+        "{name}: key '{key}' follows '{previous}', so the keys are not sorted; drop the option 's' or sort with LC_ALL=C sort"
+    )]
+    NotSorted {
+        /// The archive or script file.
+        name: String,
+        /// The key before.
+        previous: String,
+        /// The key that should not follow it.
+        key: String,
+    },
+    /// The `cs` option promised sorted requests.
+    #[error(
+        "{name}: key '{key}' was asked for after '{previous}', which the option 'cs' rules out; drop it or sort the requests"
+    )]
+    NotCalledSorted {
+        /// The archive.
+        name: String,
+        /// The key asked for before.
+        previous: String,
+        /// The key asked for now.
+        key: String,
+    },
+    /// No object under this key.
+    #[error("{name}: no entry for the key '{key}'")]
+    MissingKey {
+        /// The archive or script file.
+        name: String,
+        /// The key.
+        key: String,
+    },
+    /// A `[range]` that is not `rows` or `rows,columns`, each `first:last` or `:`, inside the object.
+    #[error(
+        "invalid range [{range}] for {object}: write [first:last] or [first:last,first:last], counted from 0, last one included"
+    )]
+    Range {
+        /// The text between the brackets.
+        range: String,
+        /// What it was applied to, with its size.
+        object: String,
+    },
+    /// A `[range]` on an object that has no rows.
+    #[error("ranges such as [{range}] are for matrices and vectors, not for {what}")]
+    RangeUnsupported {
+        /// The text between the brackets.
+        range: String,
+        /// The kind of object.
+        what: &'static str,
+    },
+    /// This kind of object has no text form, or cannot be written at all.
+    #[error("{what} cannot be written {how}")]
+    Unwritable {
+        /// The kind of object.
+        what: &'static str,
+        /// In what way.
+        how: &'static str,
+    },
+    /// Bytes that are not the object that was expected.
+    #[error("expected {expected}, found {found}")]
+    Unexpected {
+        /// What should have been there.
+        expected: &'static str,
+        /// What was there.
+        found: String,
+    },
+    /// The stream under an object failed.
+    #[error("{source}{}", remedy(source))]
+    Stream {
+        /// The system's reason.
+        #[from]
+        source: io::Error,
+    },
+    /// A matrix or vector that could not be read.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// A WAV file that could not be read or written.
+    #[error(transparent)]
+    Wave(#[from] WaveError),
+}
+
+impl Error {
+    /// True if our output's reader has gone, as after `| head`: a program should then stop without a word.
+    pub fn is_broken_pipe(&self) -> bool {
+        match self {
+            Error::BrokenPipe { .. } => true,
+            Error::Object { source, .. } | Error::File { source, .. } => source.is_broken_pipe(),
+            _ => false,
+        }
+    }
+
+    /// True if a `[range]` was wrong: Kaldi throws then even in permissive mode.
+    pub(crate) fn is_range(&self) -> bool {
+        match self {
+            Error::Range { .. } | Error::RangeUnsupported { .. } => true,
+            Error::Object { source, .. } | Error::File { source, .. } => source.is_range(),
+            _ => false,
+        }
+    }
+
+    /// An error of a write to `name`; a broken pipe becomes a kind of its own.
+    pub(crate) fn write(name: &str, source: io::Error) -> Error {
+        if source.kind() == io::ErrorKind::BrokenPipe {
+            Error::BrokenPipe { name: name.to_owned() }
+        } else {
+            Error::Write { name: name.to_owned(), source }
+        }
+    }
+
+    /// Adds the key and the place to an error of an object; a failed write to the output keeps the output's own name.
+    pub(crate) fn in_object(self, place: String, key: &str) -> Error {
+        Error::Object { place, key: key.to_owned(), source: Box::new(self) }
+    }
+}
+
+/// What a person can do about an error of the system, to be appended to it.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::NotFound => "; check the path and that its folder exists",
+        io::ErrorKind::PermissionDenied => "; check its permissions",
+        io::ErrorKind::IsADirectory => "; name a file in it",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space or write elsewhere",
+        io::ErrorKind::ReadOnlyFilesystem => "; write elsewhere",
+        _ => "",
+    }
+}
+
+/// Archives are often given where a script file is expected.
+fn archive_hint(found: &str) -> &'static str {
+    if found.chars().any(|c| c.is_control() && c != '\t') {
+        "; this looks like an archive, which is read with ark:"
+    } else {
+        ""
+    }
+}
+
+/// The start of some bytes as one printable line, for messages.
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    const LONGEST: usize = 40;
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
+    let more = if bytes.len() > LONGEST { "..." } else { "" };
+    format!("{}{more}", text.escape_debug())
+}

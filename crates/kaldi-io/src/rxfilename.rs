@@ -1,0 +1,269 @@
+//! Where to read from: a file, a place in a file, the standard input or a command.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Stdin};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+
+use tracing::warn;
+
+use crate::error::Error;
+use crate::specifier::looks_like_specifier;
+
+/// What the text of an rxfilename means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rxfilename<'a> {
+    /// `-` or nothing.
+    Stdin,
+    /// `command |`
+    Pipe {
+        /// For `sh -c`.
+        command: &'a str,
+    },
+    /// `file:123`
+    Offset {
+        /// The part before the last colon.
+        path: &'a str,
+        /// In bytes from the start of the file.
+        offset: u64,
+    },
+    /// Anything else that is not an error.
+    File {
+        /// The whole text.
+        path: &'a str,
+    },
+}
+
+/// Says what an rxfilename means, by Kaldi's rules.
+///
+/// ```
+/// use kaldi_io::rxfilename::{Rxfilename, classify};
+/// assert_eq!(classify("-")?, Rxfilename::Stdin);
+/// assert_eq!(classify("gunzip -c a.gz |")?, Rxfilename::Pipe { command: "gunzip -c a.gz " });
+/// assert_eq!(classify("a.ark:17")?, Rxfilename::Offset { path: "a.ark", offset: 17 });
+/// assert!(classify("ark:a.ark").is_err());
+/// # Ok::<(), kaldi_io::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidRxfilename`] for `| command`, spaces at either end, a `|` in the middle, whole table specifiers and offsets
+/// beyond 64 bits.
+#[doc(alias = "ClassifyRxfilename")]
+pub fn classify(text: &str) -> Result<Rxfilename<'_>, Error> {
+    let invalid = |hint| Err(Error::InvalidRxfilename { name: text.to_owned(), hint });
+    if text.is_empty() || text == "-" {
+        return Ok(Rxfilename::Stdin);
+    }
+    if text.starts_with('|') {
+        return invalid("'| command' is an output; to read from a command write 'command |'");
+    }
+    if let Some(command) = text.strip_suffix('|') {
+        return Ok(Rxfilename::Pipe { command });
+    }
+    if text.trim_ascii() != text {
+        return invalid("it begins or ends with a space");
+    }
+    if looks_like_specifier(text) {
+        return invalid("one file is expected here, not a table: remove 'ark:' or 'scp:'");
+    }
+    if let Some((path, digits)) = text.rsplit_once(':') {
+        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return match digits.parse() {
+                Ok(offset) => Ok(Rxfilename::Offset { path, offset }),
+                Err(_) => invalid("the offset after the colon is too large"),
+            };
+        }
+    }
+    if text.contains('|') {
+        return invalid("a command must end with '|'");
+    }
+    Ok(Rxfilename::File { path: text })
+}
+
+/// Something opened for reading. It counts the bytes, so that messages can say where.
+#[derive(Debug)]
+pub struct Input {
+    name: String,
+    position: u64,
+    stream: Stream,
+}
+
+#[derive(Debug)]
+enum Stream {
+    File(BufReader<File>),
+    Stdin(BufReader<Stdin>),
+    Pipe { command: String, child: Child, output: BufReader<ChildStdout> },
+}
+
+/// Large objects bypass the buffer; this is for keys, headers and text.
+const BUFFER: usize = 1 << 14;
+
+impl Input {
+    /// Opens what an rxfilename names; `file:123` stands at byte 123.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRxfilename`], [`Error::Open`], [`Error::Read`] if the offset cannot be reached.
+    #[doc(alias = "Open")]
+    pub fn open(rxfilename: &str) -> Result<Input, Error> {
+        let mut position = 0;
+        let stream = match classify(rxfilename)? {
+            Rxfilename::Stdin => Stream::Stdin(BufReader::with_capacity(BUFFER, io::stdin())),
+            Rxfilename::Pipe { command } => Stream::pipe(command, rxfilename)?,
+            Rxfilename::File { path } => Stream::file(path, rxfilename)?,
+            Rxfilename::Offset { path, offset } => {
+                let mut stream = Stream::file(path, rxfilename)?;
+                if let Stream::File(file) = &mut stream {
+                    file.seek(SeekFrom::Start(offset))
+                        .map_err(|source| Error::Read { name: rxfilename.to_owned(), source })?;
+                }
+                position = offset;
+                stream
+            }
+        };
+        let name = match classify(rxfilename)? {
+            Rxfilename::Stdin => "standard input",
+            Rxfilename::Offset { path, .. } => path,
+            _ => rxfilename,
+        };
+        Ok(Input { name: name.to_owned(), position, stream })
+    }
+
+    /// The file without its offset, the command with its `|`, or "standard input".
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes from the start of the file, or read so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// True if this is the ordinary file `path`.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        matches!(self.stream, Stream::File(_)) && self.name == path
+    }
+
+    /// Goes to another place of the same file, within the buffer if it is near.
+    pub(crate) fn seek(&mut self, offset: u64) -> Result<(), Error> {
+        if let Stream::File(file) = &mut self.stream {
+            let moved = match i64::try_from(i128::from(offset) - i128::from(self.position)) {
+                Ok(distance) => file.seek_relative(distance),
+                Err(_) => file.seek(SeekFrom::Start(offset)).map(|_| ()),
+            };
+            moved.map_err(|source| Error::Read { name: self.name.clone(), source })?;
+            self.position = offset;
+        }
+        Ok(())
+    }
+
+    /// Names this input in an error of reading it.
+    pub(crate) fn read_error(&self, source: io::Error) -> Error {
+        Error::Read { name: self.name.clone(), source }
+    }
+
+    /// Ends the input. For a command this waits, and warns if its exit status is not 0, as Kaldi does.
+    ///
+    /// A command that still had something to say is cut off, which may well be why it failed: only a reader that came to
+    /// the end should take [`InputStatus::Failed`] as an error.
+    #[doc(alias = "Close")]
+    pub fn close(mut self) -> InputStatus {
+        self.stream.finish()
+    }
+}
+
+/// How an [`Input`] ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum InputStatus {
+    /// A file, or a command with exit status 0.
+    Success,
+    /// A command with another exit status, or ended by a signal.
+    Failed {
+        /// The command.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.stream.finish();
+    }
+}
+
+impl Stream {
+    fn file(path: &str, name: &str) -> Result<Stream, Error> {
+        let open_error = |source| Error::Open { name: name.to_owned(), source };
+        let file = File::open(path).map_err(open_error)?;
+        // Opening a folder succeeds and only reading fails; say so now, as opening is what tools report.
+        if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            return Err(open_error(io::ErrorKind::IsADirectory.into()));
+        }
+        Ok(Stream::File(BufReader::with_capacity(BUFFER, file)))
+    }
+
+    fn pipe(command: &str, name: &str) -> Result<Stream, Error> {
+        let open_error = |source| Error::Open { name: name.to_owned(), source };
+        let mut child = Command::new("sh").arg("-c").arg(command).stdout(Stdio::piped()).spawn().map_err(open_error)?;
+        let output = child.stdout.take().ok_or_else(|| open_error(io::ErrorKind::BrokenPipe.into()))?;
+        Ok(Stream::Pipe {
+            command: command.trim_ascii().to_owned(),
+            child,
+            output: BufReader::with_capacity(BUFFER, output),
+        })
+    }
+
+    /// Lets go of what is open: afterwards the stream is an ended one.
+    fn finish(&mut self) -> InputStatus {
+        let ended = Stream::Stdin(BufReader::with_capacity(0, io::stdin()));
+        let Stream::Pipe { command, mut child, output } = std::mem::replace(self, ended) else {
+            return InputStatus::Success;
+        };
+        drop(output);
+        match child.wait() {
+            Ok(status) if status.success() => InputStatus::Success,
+            Ok(status) => {
+                warn!("Pipe {command} | had nonzero return status {status}");
+                InputStatus::Failed { command, status }
+            }
+            Err(error) => {
+                warn!("Pipe {command} |: cannot learn its return status: {error}");
+                InputStatus::Success
+            }
+        }
+    }
+
+    fn reader(&mut self) -> &mut dyn BufRead {
+        match self {
+            Stream::File(file) => file,
+            Stream::Stdin(stdin) => stdin,
+            Stream::Pipe { output, .. } => output,
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.stream.reader().read(buffer)?;
+        self.position += read as u64;
+        Ok(read)
+    }
+}
+
+impl BufRead for Input {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        match &mut self.stream {
+            Stream::File(file) => file.fill_buf(),
+            Stream::Stdin(stdin) => stdin.fill_buf(),
+            Stream::Pipe { output, .. } => output.fill_buf(),
+        }
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.position += amount as u64;
+        match &mut self.stream {
+            Stream::File(file) => file.consume(amount),
+            Stream::Stdin(stdin) => stdin.consume(amount),
+            Stream::Pipe { output, .. } => output.consume(amount),
+        }
+    }
+}

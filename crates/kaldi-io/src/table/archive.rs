@@ -1,0 +1,132 @@
+//! Reading an archive: key, space, object, and again.
+
+use std::marker::PhantomData;
+
+use kaldi_matrix::codec::{ByteReader, CodecError};
+
+use crate::error::{Error, excerpt};
+use crate::holders::Holder;
+use crate::rxfilename::{Input, InputStatus};
+
+/// Keys and objects of an archive in order. An error is the last item.
+pub(super) struct ArchiveItems<T> {
+    // `None` after the end or an error.
+    input: Option<Input>,
+    holder: PhantomData<fn() -> T>,
+}
+
+impl<T: Holder> ArchiveItems<T> {
+    pub(super) fn open(rxfilename: &str) -> Result<Self, Error> {
+        Ok(ArchiveItems { input: Some(Input::open(rxfilename)?), holder: PhantomData })
+    }
+
+    fn read_item(input: &mut Input) -> Result<Option<(String, T)>, Error> {
+        let Some(key) = read_key(input)? else {
+            return Ok(None);
+        };
+        let start = input.position();
+        match T::read_in_archive(input) {
+            Ok(object) => Ok(Some((key, object))),
+            Err(error) => Err(error.in_object(format!("{}, byte {start}", input.name()), &key)),
+        }
+    }
+}
+
+impl<T: Holder> Iterator for ArchiveItems<T> {
+    type Item = Result<(String, T), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match Self::read_item(self.input.as_mut()?) {
+            Ok(Some(item)) => Some(Ok(item)),
+            Ok(None) => match self.input.take()?.close() {
+                InputStatus::Success => None,
+                InputStatus::Failed { command, status } => Some(Err(Error::Command { command, status })),
+            },
+            Err(error) => {
+                self.input = None;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Takes white space, a key and the space or tab behind it; `None` at the end.
+///
+/// Like Kaldi, this leaves a line end for the object to see, and takes a key that nothing follows for the end.
+fn read_key(input: &mut Input) -> Result<Option<String>, Error> {
+    /// No key is that long; something that is not an archive may be.
+    const LONGEST: usize = 1 << 16;
+
+    let start = input.position();
+    let read = |mut reader: ByteReader<'_>| -> Result<_, CodecError> {
+        reader.skip_whitespace()?;
+        let offset = start + reader.offset();
+        let mut key = Vec::new();
+        let mut left = LONGEST;
+        reader.take_while(&mut key, |byte| {
+            left = left.saturating_sub(1);
+            left > 0 && !byte.is_ascii_whitespace() && byte != 0x0B
+        })?;
+        let end = reader.peek()?;
+        if let Some(b' ' | b'\t') = end {
+            reader.bump();
+        }
+        Ok((offset, key, end))
+    };
+    let (offset, key, end) = read(ByteReader::new(input))
+        .map_err(|error| Error::File { place: input.name().to_owned(), source: Box::new(error.into()) })?;
+    let malformed = |found: &[u8]| Error::Archive { name: input.name().to_owned(), offset, found: excerpt(found) };
+    match end {
+        None => Ok(None),
+        Some(b' ' | b'\t' | b'\n') => String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes())),
+        Some(_) => Err(malformed(&key)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn items(bytes: &[u8]) -> Vec<Result<(String, i32), String>> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), bytes).unwrap();
+        ArchiveItems::<i32>::open(file.path().to_str().unwrap())
+            .unwrap()
+            .map(|item| item.map_err(|error| error.to_string()))
+            .collect()
+    }
+
+    fn keys(bytes: &[u8]) -> Vec<String> {
+        items(bytes).into_iter().map(|item| item.unwrap().0).collect()
+    }
+
+    #[test]
+    fn text_and_binary_objects_may_be_mixed() {
+        let items = items(b"a 1 \nb \0B\x04\x02\0\0\0c\t-3\n  \n d 4 \n");
+        let expected = [("a", 1), ("b", 2), ("c", -3), ("d", 4)];
+        assert_eq!(items, expected.map(|(key, value)| Ok((key.to_owned(), value))));
+    }
+
+    #[test]
+    fn a_last_key_alone_is_the_end() {
+        assert_eq!(keys(b"a 1\nb"), ["a"]);
+        assert!(keys(b"").is_empty());
+        assert!(keys(b" \n").is_empty());
+    }
+
+    #[test]
+    fn errors_name_the_place_and_the_key_and_are_the_last_item() {
+        let items = items(b"a 1\nb x\nc 3\n");
+        assert_eq!(items.len(), 2);
+        let message = items[1].as_ref().unwrap_err();
+        assert!(message.contains("byte 6: key 'b'") && message.contains("`x`"), "{message}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_archive() {
+        for bytes in [&b"a\r1\n"[..], b"\xFF\xFE 1\n", &[b'x'; 1 << 17]] {
+            assert!(items(bytes)[0].as_ref().unwrap_err().contains("expected a key and a space"));
+        }
+        assert!(items(b"a\n1\n")[0].as_ref().unwrap_err().contains("before the end of the line"));
+    }
+}

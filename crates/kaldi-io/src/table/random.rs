@@ -1,0 +1,248 @@
+//! Objects by their keys.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use tracing::warn;
+
+use super::archive::ArchiveItems;
+use super::script::{Loader, ScriptLine, ScriptLines};
+use crate::error::Error;
+use crate::holders::Holder;
+use crate::specifier::{Rspecifier, TableKind};
+
+/// Looks objects up in a table.
+///
+/// An archive is read as far as the key that was asked for, and what was passed on the way is kept: all of it, unless options
+/// of the rspecifier promise something. With `s` the search stops where the key should have been; with `s,cs` only one
+/// object is kept; with `o` an object is forgotten once the next one is asked for. Of a script file the lines are kept, and
+/// the last object.
+///
+/// ```
+/// use kaldi_io::table::RandomAccessReader;
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("utt2spk");
+/// # let path = path.to_str().unwrap();
+/// std::fs::write(path, "utt1 ann\nutt2 bob\n")?;
+/// let mut speakers = RandomAccessReader::<String>::open(&format!("ark,s,cs:{path}"))?;
+/// assert_eq!(speakers.value("utt2")?, "bob");
+/// assert!(!speakers.has_key("utt3")?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "RandomAccessTableReader")]
+pub struct RandomAccessReader<T> {
+    name: String,
+    source: Source<T>,
+}
+
+enum Source<T> {
+    Archive(Archive<T>),
+    Script(Script<T>),
+}
+
+impl<T: Holder> RandomAccessReader<T> {
+    /// Opens a table. A script file is read completely; of an archive nothing is read yet.
+    ///
+    /// # Errors
+    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; for a script file also its contents,
+    /// [`Error::DuplicateKey`] and [`Error::NotSorted`].
+    pub fn open(rspecifier: &str) -> Result<Self, Error> {
+        let specifier = Rspecifier::parse(rspecifier)?;
+        let source = match specifier.kind {
+            TableKind::Archive => Source::Archive(Archive::open(&specifier)?),
+            TableKind::Script => Source::Script(Script::open(&specifier)?),
+        };
+        Ok(RandomAccessReader { name: specifier.rxfilename, source })
+    }
+
+    /// True if there is an object under this key. An archive may have to be read for this; with `scp,p` the object is loaded,
+    /// and one that cannot be counts as missing.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateKey`], [`Error::NotSorted`], [`Error::NotCalledSorted`]; a damaged archive, unless the option `p` says that
+    /// it ends there.
+    #[doc(alias = "HasKey")]
+    pub fn has_key(&mut self, key: &str) -> Result<bool, Error> {
+        match &mut self.source {
+            Source::Archive(archive) => archive.find(key),
+            Source::Script(script) => script.has_key(key),
+        }
+    }
+
+    /// The object under this key.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`], those of [`has_key`](Self::has_key), and whatever is wrong with the object.
+    #[doc(alias = "Value")]
+    pub fn value(&mut self, key: &str) -> Result<&T, Error> {
+        let object = match &mut self.source {
+            Source::Archive(archive) => archive.value(key)?,
+            Source::Script(script) => script.value(key)?,
+        };
+        object.ok_or_else(|| Error::MissingKey { name: self.name.clone(), key: key.to_owned() })
+    }
+}
+
+impl<T> std::fmt::Debug for RandomAccessReader<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RandomAccessReader").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// An archive and what has been read of it.
+struct Archive<T> {
+    specifier: Rspecifier,
+    // `None` after the end or an error.
+    items: Option<ArchiveItems<T>>,
+    kept: HashMap<String, T>,
+    last_read: Option<String>,
+    last_asked: Option<String>,
+    // With `o`: the key whose object goes when the next one is asked for.
+    spent: Option<String>,
+}
+
+impl<T: Holder> Archive<T> {
+    fn open(specifier: &Rspecifier) -> Result<Self, Error> {
+        Ok(Archive {
+            specifier: specifier.clone(),
+            items: Some(ArchiveItems::open(&specifier.rxfilename)?),
+            kept: HashMap::new(),
+            last_read: None,
+            last_asked: None,
+            spent: None,
+        })
+    }
+
+    /// True if `key` is among the kept objects, after reading on as far as need be.
+    fn find(&mut self, key: &str) -> Result<bool, Error> {
+        let Rspecifier { sorted, called_sorted, .. } = self.specifier;
+        if sorted && called_sorted {
+            self.check_asked(key)?;
+        }
+        if let Some(spent) = self.spent.take_if(|spent| spent != key) {
+            self.kept.remove(&spent);
+        }
+        while !self.kept.contains_key(key) {
+            if sorted && self.last_read.as_deref().is_some_and(|last| last >= key) {
+                return Ok(false);
+            }
+            match self.items.as_mut().and_then(Iterator::next) {
+                Some(Ok((read, object))) => self.keep(read, object)?,
+                Some(Err(error)) if self.specifier.permissive => {
+                    warn!("{error}; taking this for the end, as in permissive mode");
+                    self.items = None;
+                }
+                Some(Err(error)) => {
+                    self.items = None;
+                    return Err(error);
+                }
+                None => {
+                    self.items = None;
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn value(&mut self, key: &str) -> Result<Option<&T>, Error> {
+        if !self.find(key)? {
+            return Ok(None);
+        }
+        if self.specifier.once {
+            self.spent = Some(key.to_owned());
+        }
+        Ok(self.kept.get(key))
+    }
+
+    fn check_asked(&mut self, key: &str) -> Result<(), Error> {
+        match self.last_asked.as_deref() {
+            Some(last) if last == key => {}
+            Some(last) if last > key => {
+                return Err(Error::NotCalledSorted {
+                    name: self.specifier.rxfilename.clone(),
+                    previous: last.to_owned(),
+                    key: key.to_owned(),
+                });
+            }
+            _ => self.last_asked = Some(key.to_owned()),
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, key: String, object: T) -> Result<(), Error> {
+        let name = || self.specifier.rxfilename.clone();
+        if self.specifier.sorted {
+            match self.last_read.replace(key.clone()) {
+                Some(last) if last == key => return Err(Error::DuplicateKey { name: name(), key }),
+                Some(last) if last > key => return Err(Error::NotSorted { name: name(), previous: last, key }),
+                _ => {}
+            }
+            if self.specifier.called_sorted {
+                self.kept.clear();
+            }
+        }
+        match self.kept.entry(key) {
+            Entry::Occupied(entry) => Err(Error::DuplicateKey { name: name(), key: entry.key().clone() }),
+            Entry::Vacant(entry) => {
+                entry.insert(object);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The lines of a script file by key, and the object that was loaded last.
+struct Script<T> {
+    lines: HashMap<String, ScriptLine>,
+    loader: Loader<T>,
+    loaded: Option<(String, T)>,
+    permissive: bool,
+}
+
+impl<T: Holder> Script<T> {
+    fn open(specifier: &Rspecifier) -> Result<Self, Error> {
+        let name = || specifier.rxfilename.clone();
+        let mut lines = HashMap::new();
+        let mut last: Option<String> = None;
+        for line in ScriptLines::open(&specifier.rxfilename)? {
+            let line = line?;
+            if specifier.sorted {
+                match last.replace(line.key.clone()) {
+                    Some(last) if last > line.key => {
+                        return Err(Error::NotSorted { name: name(), previous: last, key: line.key });
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(line) = lines.insert(line.key.clone(), line) {
+                return Err(Error::DuplicateKey { name: name(), key: line.key });
+            }
+        }
+        Ok(Script { lines, loader: Loader::new(), loaded: None, permissive: specifier.permissive })
+    }
+
+    fn has_key(&mut self, key: &str) -> Result<bool, Error> {
+        if !self.permissive {
+            return Ok(self.lines.contains_key(key));
+        }
+        match self.value(key) {
+            Ok(object) => Ok(object.is_some()),
+            Err(error) if error.is_range() => Err(error),
+            Err(error) => {
+                warn!("{error}");
+                Ok(false)
+            }
+        }
+    }
+
+    fn value(&mut self, key: &str) -> Result<Option<&T>, Error> {
+        let Some(line) = self.lines.get(key) else {
+            return Ok(None);
+        };
+        if self.loaded.as_ref().is_none_or(|(loaded, _)| loaded != key) {
+            self.loaded = Some((key.to_owned(), self.loader.load(line)?));
+        }
+        Ok(self.loaded.as_ref().map(|(_, object)| object))
+    }
+}

@@ -1,0 +1,186 @@
+//! Reading a script file: lines of a key and where its object is.
+
+use std::io::{BufRead, Read};
+
+use tracing::warn;
+
+use crate::error::{Error, excerpt};
+use crate::holders::Holder;
+use crate::rxfilename::{Input, InputStatus, Rxfilename, classify};
+
+/// One line of a script file.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ScriptLine {
+    pub(super) key: String,
+    pub(super) rxfilename: String,
+    pub(super) range: Option<String>,
+}
+
+impl ScriptLine {
+    fn parse(line: &str) -> Option<ScriptLine> {
+        let (key, rest) = line.trim_ascii_start().split_once(|c: char| c.is_ascii_whitespace())?;
+        let rest = rest.trim_ascii();
+        let (rxfilename, range) = match rest.strip_suffix(']') {
+            Some(rest) => rest.rsplit_once('[').map(|(name, range)| (name, Some(range.to_owned())))?,
+            None => (rest, None),
+        };
+        let complete = !key.is_empty() && !rest.is_empty() && !rest.contains('\0');
+        complete.then(|| ScriptLine { key: key.to_owned(), rxfilename: rxfilename.to_owned(), range })
+    }
+}
+
+/// The lines of a script file in order. An error is the last item.
+pub(super) struct ScriptLines {
+    // `None` after the end or an error.
+    input: Option<Input>,
+    line: u64,
+}
+
+impl ScriptLines {
+    pub(super) fn open(rxfilename: &str) -> Result<Self, Error> {
+        Ok(ScriptLines { input: Some(Input::open(rxfilename)?), line: 0 })
+    }
+
+    fn read_line(input: &mut Input, line: u64) -> Result<Option<ScriptLine>, Error> {
+        /// No line is that long; something that is not a script file may be.
+        const LONGEST: u64 = 1 << 20;
+
+        let mut bytes = Vec::new();
+        Read::take(&mut *input, LONGEST).read_until(b'\n', &mut bytes).map_err(|source| input.read_error(source))?;
+        if bytes.is_empty() {
+            return Ok(None);
+        }
+        let parsed = std::str::from_utf8(&bytes).ok().and_then(ScriptLine::parse);
+        parsed.map(Some).ok_or_else(|| Error::Script {
+            name: input.name().to_owned(),
+            line,
+            found: excerpt(bytes.trim_ascii_end()),
+        })
+    }
+}
+
+impl Iterator for ScriptLines {
+    type Item = Result<ScriptLine, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.line += 1;
+        match Self::read_line(self.input.as_mut()?, self.line) {
+            Ok(Some(line)) => Some(Ok(line)),
+            Ok(None) => match self.input.take()?.close() {
+                InputStatus::Success => None,
+                InputStatus::Failed { command, status } => Some(Err(Error::Command { command, status })),
+            },
+            Err(error) => {
+                self.input = None;
+                Some(Err(error))
+            }
+        }
+    }
+}
+
+/// Loads the objects that lines point to; neighbours in one archive are read without opening it again.
+pub(super) struct Loader<T> {
+    // The archive that the last line pointed into.
+    input: Option<Input>,
+    // The object that the last range was taken from, and its rxfilename.
+    whole: Option<(String, T)>,
+}
+
+impl<T: Holder> Loader<T> {
+    pub(super) fn new() -> Self {
+        Loader { input: None, whole: None }
+    }
+
+    pub(super) fn load(&mut self, line: &ScriptLine) -> Result<T, Error> {
+        let place = || line.rxfilename.clone();
+        let Some(range) = &line.range else {
+            return self.read(&line.rxfilename).map_err(|error| error.in_object(place(), &line.key));
+        };
+        let whole = match self.whole.take() {
+            Some((name, whole)) if name == line.rxfilename => whole,
+            _ => self.read(&line.rxfilename).map_err(|error| error.in_object(place(), &line.key))?,
+        };
+        let part = whole.extract_range(range).map_err(|error| error.in_object(place(), &line.key));
+        self.whole = Some((place(), whole));
+        part
+    }
+
+    fn read(&mut self, rxfilename: &str) -> Result<T, Error> {
+        if let Rxfilename::Offset { path, offset } = classify(rxfilename)? {
+            let mut input = match self.input.take() {
+                Some(mut input) if input.is_file(path) => {
+                    input.seek(offset)?;
+                    input
+                }
+                _ => Input::open(rxfilename)?,
+            };
+            let object = T::read(&mut input);
+            self.input = Some(input);
+            object
+        } else {
+            self.input = None;
+            T::read(&mut Input::open(rxfilename)?)
+        }
+    }
+}
+
+/// Keys and objects of a script file in order. An error is the last item.
+pub(super) struct ScriptItems<L, T> {
+    lines: L,
+    loader: Loader<T>,
+    permissive: bool,
+}
+
+impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> ScriptItems<L, T> {
+    pub(super) fn new(lines: L, permissive: bool) -> Self {
+        ScriptItems { lines, loader: Loader::new(), permissive }
+    }
+}
+
+impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> Iterator for ScriptItems<L, T> {
+    type Item = Result<(String, T), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let line = match self.lines.next()? {
+                Ok(line) => line,
+                Err(error) => return Some(Err(error)),
+            };
+            match self.loader.load(&line) {
+                Ok(object) => return Some(Ok((line.key, object))),
+                Err(error) if self.permissive && !error.is_range() => warn!("{error}"),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(key: &str, rxfilename: &str, range: Option<&str>) -> Option<ScriptLine> {
+        let (key, rxfilename, range) = (key.to_owned(), rxfilename.to_owned(), range.map(str::to_owned));
+        Some(ScriptLine { key, rxfilename, range })
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(ScriptLine::parse("a b.ark:5\r\n"), line("a", "b.ark:5", None));
+        assert_eq!(ScriptLine::parse("\ta \t sox a b.wav -t wav - | \n"), line("a", "sox a b.wav -t wav - |", None));
+        assert_eq!(ScriptLine::parse("a b.ark:5[0:3,:]"), line("a", "b.ark:5", Some("0:3,:")));
+        assert_eq!(ScriptLine::parse("a b[1][2:3]"), line("a", "b[1]", Some("2:3")));
+        for text in ["", "\n", "a", "a ", " a\n", "a b]", "a \0BFM "] {
+            assert_eq!(ScriptLine::parse(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_archive_given_as_script_file_is_recognised() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), b"utt1 \0BFM \x04\x01\0\0\0\x04\x01\0\0\0\0\0\0\0").unwrap();
+        let error = ScriptLines::open(file.path().to_str().unwrap()).unwrap().next().unwrap().unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("line 1") && message.contains("read with ark:"), "{message}");
+    }
+}

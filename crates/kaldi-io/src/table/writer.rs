@@ -1,0 +1,150 @@
+//! Writing a table.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::marker::PhantomData;
+
+use super::script::{ScriptLine, ScriptLines};
+use crate::error::Error;
+use crate::holders::{Holder, is_token};
+use crate::specifier::{WriteTo, Wspecifier};
+use crate::wxfilename::{Output, Wxfilename, classify};
+
+/// Writes keys and objects into an archive, an archive with a script file, or the files that a script file names.
+///
+/// ```
+/// use kaldi_io::table::TableWriter;
+/// # let folder = tempfile::tempdir()?;
+/// # std::env::set_current_dir(&folder)?;
+/// let mut ages = TableWriter::<i32>::open("ark,scp,t:ages.txt,ages.scp")?;
+/// ages.write("ann", &31)?;
+/// ages.close()?;
+/// assert_eq!(std::fs::read_to_string("ages.txt")?, "ann 31 \n");
+/// assert_eq!(std::fs::read_to_string("ages.scp")?, "ann ages.txt:4\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct TableWriter<T> {
+    target: Target,
+    binary: bool,
+    flush: bool,
+    // Set for good by a failed write.
+    failed: bool,
+    holder: PhantomData<fn(&T)>,
+}
+
+#[derive(Debug)]
+enum Target {
+    Archive { archive: Output, script: Option<Output> },
+    Files { script: String, files: HashMap<String, ScriptLine>, permissive: bool },
+}
+
+impl<T: Holder> TableWriter<T> {
+    /// Creates the file or files. For `scp:` the script file is read instead.
+    ///
+    /// # Errors
+    /// [`Error::InvalidWspecifier`], also for `ark,scp` with an archive that is not a file, as offsets into a pipe lead
+    /// nowhere; whatever keeps the files from being created.
+    pub fn open(wspecifier: &str) -> Result<Self, Error> {
+        let specifier = Wspecifier::parse(wspecifier)?;
+        let target = match specifier.to {
+            WriteTo::Archive { archive } => Target::Archive { archive: Output::create(&archive)?, script: None },
+            WriteTo::Both { archive, script } => {
+                if !matches!(classify(&archive)?, Wxfilename::File { .. }) {
+                    return Err(Error::InvalidWspecifier {
+                        text: wspecifier.to_owned(),
+                        hint: "a script file can only point into an archive that is a file; write 'ark:' alone, or to a file".to_owned(),
+                    });
+                }
+                Target::Archive { archive: Output::create(&archive)?, script: Some(Output::create(&script)?) }
+            }
+            WriteTo::Script { script } => {
+                let lines = ScriptLines::open(&script)?.map(|line| line.map(|line| (line.key.clone(), line)));
+                Target::Files { files: lines.collect::<Result<_, _>>()?, script, permissive: specifier.permissive }
+            }
+        };
+        Ok(TableWriter { target, binary: specifier.binary, flush: specifier.flush, failed: false, holder: PhantomData })
+    }
+
+    /// Writes one object.
+    ///
+    /// # Errors
+    /// [`Error::InvalidKey`]; [`Error::Write`] or [`Error::BrokenPipe`] for the output; [`Error::Unwritable`] for objects that have
+    /// no such form; for `scp:` without `p`, [`Error::MissingKey`].
+    #[doc(alias = "Write")]
+    pub fn write(&mut self, key: &str, object: &T) -> Result<(), Error> {
+        if !is_token(key) {
+            return Err(Error::InvalidKey { key: key.to_owned() });
+        }
+        let written = match &mut self.target {
+            Target::Archive { archive, script } => {
+                write_entry(archive, script.as_mut(), key, object, self.binary, self.flush)
+            }
+            Target::Files { script, files, permissive } => match files.get(key) {
+                Some(line) => write_file(line, object, self.binary),
+                None if *permissive => Ok(()),
+                None => Err(Error::MissingKey { name: script.clone(), key: key.to_owned() }),
+            },
+        };
+        self.failed |= written.is_err();
+        written
+    }
+
+    /// Writes out what is still in a buffer, and waits for a command at the other end.
+    ///
+    /// # Errors
+    /// [`Error::Write`] or [`Error::BrokenPipe`]; also if an earlier write has failed.
+    #[doc(alias = "Close")]
+    pub fn close(self) -> Result<(), Error> {
+        let Target::Archive { archive, script } = self.target else {
+            return Ok(());
+        };
+        let name = archive.name().to_owned();
+        archive.close()?;
+        if let Some(script) = script {
+            script.close()?;
+        }
+        if self.failed {
+            return Err(Error::write(&name, std::io::Error::other("an earlier object could not be written")));
+        }
+        Ok(())
+    }
+}
+
+/// Appends an entry to an archive, and before that the line that points to it, which helps to find out what went wrong.
+fn write_entry<T: Holder>(
+    archive: &mut Output,
+    script: Option<&mut Output>,
+    key: &str,
+    object: &T,
+    binary: bool,
+    flush: bool,
+) -> Result<(), Error> {
+    put(archive, format!("{key} ").as_bytes())?;
+    if let Some(script) = script {
+        put(script, format!("{key} {}:{}\n", archive.name(), archive.position()).as_bytes())?;
+        if flush {
+            script.flush().map_err(|error| script.write_error(error))?;
+        }
+    }
+    put_object(archive, key, object, binary)?;
+    if flush { archive.flush().map_err(|error| archive.write_error(error)) } else { Ok(()) }
+}
+
+/// Writes an object into a file of its own.
+fn write_file<T: Holder>(line: &ScriptLine, object: &T, binary: bool) -> Result<(), Error> {
+    let mut output = Output::create(&line.rxfilename)?;
+    put_object(&mut output, &line.key, object, binary)?;
+    output.close()
+}
+
+fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
+    output.write_all(bytes).map_err(|error| output.write_error(error))
+}
+
+fn put_object<T: Holder>(output: &mut Output, key: &str, object: &T, binary: bool) -> Result<(), Error> {
+    object.write(output, binary).map_err(|error| match error {
+        Error::Stream { source } => output.write_error(source),
+        other => other.in_object(output.name().to_owned(), key),
+    })
+}

@@ -1,0 +1,228 @@
+//! Where to write to: a file, the standard output or a command.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+
+use tracing::warn;
+
+use crate::error::Error;
+use crate::specifier::looks_like_specifier;
+
+/// What the text of a wxfilename means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wxfilename<'a> {
+    /// `-` or nothing.
+    Stdout,
+    /// `| command`
+    Pipe {
+        /// For `sh -c`.
+        command: &'a str,
+    },
+    /// Anything else that is not an error.
+    File {
+        /// The whole text.
+        path: &'a str,
+    },
+}
+
+/// Says what a wxfilename means, by Kaldi's rules.
+///
+/// ```
+/// use kaldi_io::wxfilename::{Wxfilename, classify};
+/// assert_eq!(classify("| gzip -c > a.gz")?, Wxfilename::Pipe { command: " gzip -c > a.gz" });
+/// assert!(classify("a.ark:17").is_err());
+/// # Ok::<(), kaldi_io::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::InvalidWxfilename`] for `command |`, spaces at either end, a `|` in the middle, whole table specifiers and names that
+/// would be read as an offset.
+#[doc(alias = "ClassifyWxfilename")]
+pub fn classify(text: &str) -> Result<Wxfilename<'_>, Error> {
+    let invalid = |hint| Err(Error::InvalidWxfilename { name: text.to_owned(), hint });
+    if text.is_empty() || text == "-" {
+        return Ok(Wxfilename::Stdout);
+    }
+    if let Some(command) = text.strip_prefix('|') {
+        return Ok(Wxfilename::Pipe { command });
+    }
+    if text.ends_with('|') {
+        return invalid("'command |' is an input; to write to a command write '| command'");
+    }
+    if text.trim_ascii() != text {
+        return invalid("it begins or ends with a space");
+    }
+    if looks_like_specifier(text) {
+        return invalid("one file is expected here, not a table: remove 'ark:' or 'scp:'");
+    }
+    let name = text.trim_end_matches(|c: char| c.is_ascii_digit());
+    if name.len() < text.len() && name.ends_with(':') {
+        return invalid("it ends like an offset into an archive; take the ':' and the digits away");
+    }
+    if text.contains('|') {
+        return invalid("a command must begin with '|'");
+    }
+    Ok(Wxfilename::File { path: text })
+}
+
+/// Something opened for writing, behind a buffer that large writes bypass. It counts the bytes.
+///
+/// [`close`](Output::close) reports what [`Drop`] can only try.
+#[derive(Debug)]
+pub struct Output {
+    name: String,
+    position: u64,
+    // `None` once closed.
+    stream: Option<BufWriter<Sink>>,
+    child: Option<Child>,
+}
+
+#[derive(Debug)]
+enum Sink {
+    File(File),
+    #[cfg(not(unix))]
+    Stdout(io::Stdout),
+    Pipe(ChildStdin),
+}
+
+const BUFFER: usize = 1 << 16;
+
+impl Output {
+    /// Creates what a wxfilename names; a file that exists is emptied.
+    ///
+    /// # Errors
+    /// [`Error::InvalidWxfilename`], [`Error::Create`].
+    #[doc(alias = "Open")]
+    pub fn create(wxfilename: &str) -> Result<Output, Error> {
+        let create_error = |source| Error::Create { name: wxfilename.to_owned(), source };
+        let mut name = wxfilename;
+        let mut child = None;
+        let sink = match classify(wxfilename)? {
+            Wxfilename::Stdout => {
+                name = "standard output";
+                Sink::stdout().map_err(create_error)?
+            }
+            Wxfilename::File { path } => Sink::File(File::create(path).map_err(create_error)?),
+            Wxfilename::Pipe { command } => {
+                let mut shell =
+                    Command::new("sh").arg("-c").arg(command).stdin(Stdio::piped()).spawn().map_err(create_error)?;
+                let input = shell.stdin.take().ok_or_else(|| create_error(io::ErrorKind::BrokenPipe.into()))?;
+                child = Some(shell);
+                Sink::Pipe(input)
+            }
+        };
+        let stream = Some(BufWriter::with_capacity(BUFFER, sink));
+        Ok(Output { name: name.to_owned(), position: 0, stream, child })
+    }
+
+    /// The file, the command with its `|`, or "standard output".
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Bytes written so far.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Names this output in an error of writing to it.
+    pub(crate) fn write_error(&self, source: io::Error) -> Error {
+        Error::write(&self.name, source)
+    }
+
+    /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not 0, as Kaldi does.
+    ///
+    /// # Errors
+    /// [`Error::Write`] or [`Error::BrokenPipe`] if the last bytes cannot be written.
+    #[doc(alias = "Close")]
+    pub fn close(mut self) -> Result<(), Error> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<(), Error> {
+        let flushed = match self.stream.take() {
+            Some(mut stream) => {
+                let flushed = stream.flush();
+                // Not to be tried again by the buffer's own drop.
+                drop(stream.into_parts());
+                flushed
+            }
+            None => Ok(()),
+        };
+        if let Some(mut child) = self.child.take() {
+            match child.wait() {
+                Ok(status) if status.success() => {}
+                Ok(status) => warn!("Pipe {} had nonzero return status {status}", self.name),
+                Err(error) => warn!("Pipe {}: cannot learn its return status: {error}", self.name),
+            }
+        }
+        flushed.map_err(|source| self.write_error(source))
+    }
+
+    fn stream(&mut self) -> io::Result<&mut BufWriter<Sink>> {
+        self.stream.as_mut().ok_or_else(|| io::Error::other("already closed"))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if let Err(error) = self.finish() {
+            if !error.is_broken_pipe() {
+                warn!("{error}");
+            }
+        }
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.stream()?.write(bytes)?;
+        self.position += written as u64;
+        Ok(written)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream()?.write_all(bytes)?;
+        self.position += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream()?.flush()
+    }
+}
+
+impl Sink {
+    /// The descriptor itself: the standard library's own buffer looks for line ends in every byte.
+    #[cfg(unix)]
+    fn stdout() -> io::Result<Sink> {
+        use std::os::fd::AsFd;
+        Ok(Sink::File(File::from(io::stdout().as_fd().try_clone_to_owned()?)))
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unnecessary_wraps, reason = "duplicating the descriptor can fail elsewhere")]
+    fn stdout() -> io::Result<Sink> {
+        Ok(Sink::Stdout(io::stdout()))
+    }
+
+    fn writer(&mut self) -> &mut dyn Write {
+        match self {
+            Sink::File(file) => file,
+            #[cfg(not(unix))]
+            Sink::Stdout(stdout) => stdout,
+            Sink::Pipe(input) => input,
+        }
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
+    }
+}
