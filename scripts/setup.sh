@@ -22,8 +22,9 @@ END
 # --- Rust -------------------------------------------------------------------------------------------------------------
 
 if ! command -v cargo >/dev/null 2>&1; then
-    if [ -x "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
-        say "cargo is installed but not on the PATH. Type: . \"${CARGO_HOME:-$HOME/.cargo}/env\""
+    cargo_home=${CARGO_HOME:-${HOME:-}/.cargo}
+    if [ -x "$cargo_home/bin/cargo" ]; then
+        say "cargo is installed but not on the PATH. Type: . \"$cargo_home/env\""
     else
         say "cargo was not found. Install Rust first, as https://rustup.rs says."
     fi
