@@ -64,10 +64,20 @@ pub trait Real:
     fn is_finite(self) -> bool;
     /// Not a number.
     fn is_nan(self) -> bool;
+
+    /// The same slice if this type is `f32`: the way from generic code to a kernel for one type.
+    fn as_f32(x: &[Self]) -> Option<&[f32]>;
+    /// The same slice if this type is `f32`, to be changed.
+    fn as_f32_mut(x: &mut [Self]) -> Option<&mut [f32]>;
+    /// The same slice if this type is `f64`.
+    fn as_f64(x: &[Self]) -> Option<&[f64]>;
+    /// The same slice if this type is `f64`, to be changed.
+    fn as_f64_mut(x: &mut [Self]) -> Option<&mut [f64]>;
 }
 
+/// The type, then how its slices are seen as `f32` and as `f64`.
 macro_rules! impl_real {
-    ($t:ty) => {
+    ($t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -111,9 +121,25 @@ macro_rules! impl_real {
             fn is_nan(self) -> bool {
                 self.is_nan()
             }
+            #[inline]
+            fn as_f32(x: &[Self]) -> Option<&[f32]> {
+                $single(x)
+            }
+            #[inline]
+            fn as_f32_mut(x: &mut [Self]) -> Option<&mut [f32]> {
+                $single_mut(x)
+            }
+            #[inline]
+            fn as_f64(x: &[Self]) -> Option<&[f64]> {
+                $double(x)
+            }
+            #[inline]
+            fn as_f64_mut(x: &mut [Self]) -> Option<&mut [f64]> {
+                $double_mut(x)
+            }
         }
     };
 }
 
-impl_real!(f32);
-impl_real!(f64);
+impl_real!(f32, Some, Some, |_| None, |_| None);
+impl_real!(f64, |_| None, |_| None, Some, Some);

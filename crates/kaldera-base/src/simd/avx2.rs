@@ -208,11 +208,11 @@ impl Simd for Avx2 {
         intrinsics!(_mm256_cvtps_epi32(a))
     }
     #[inline(always)]
-    fn to_bits(self, a: __m256) -> __m256i {
+    fn bits_of(self, a: __m256) -> __m256i {
         intrinsics!(_mm256_castps_si256(a))
     }
     #[inline(always)]
-    fn from_bits(self, a: __m256i) -> __m256 {
+    fn of_bits(self, a: __m256i) -> __m256 {
         intrinsics!(_mm256_castsi256_ps(a))
     }
 }

@@ -219,11 +219,11 @@ impl Simd for Avx512 {
         intrinsics!(_mm512_cvtps_epi32(a))
     }
     #[inline(always)]
-    fn to_bits(self, a: __m512) -> __m512i {
+    fn bits_of(self, a: __m512) -> __m512i {
         intrinsics!(_mm512_castps_si512(a))
     }
     #[inline(always)]
-    fn from_bits(self, a: __m512i) -> __m512 {
+    fn of_bits(self, a: __m512i) -> __m512 {
         intrinsics!(_mm512_castsi512_ps(a))
     }
 }

@@ -137,9 +137,9 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// Rounded to the nearest `i32`, ties to even; `a` within the range of `i32`
     fn f32_to_i32(self, a: Self::F32) -> Self::U32;
     /// The bits of each lane
-    fn to_bits(self, a: Self::F32) -> Self::U32;
+    fn bits_of(self, a: Self::F32) -> Self::U32;
     /// The numbers that have these bits
-    fn from_bits(self, a: Self::U32) -> Self::F32;
+    fn of_bits(self, a: Self::U32) -> Self::F32;
 }
 
 /// A computation that is written once for all instruction sets.
@@ -242,7 +242,7 @@ mod tests {
             let b: Vec<f32> = (0..n).map(|i| 3.0 - i as f32 * 0.25).collect();
             let bits: Vec<u32> = (0..n as u32).map(|i| i.wrapping_mul(0x9E37_79B9) ^ 0x8000_0001).collect();
             let (va, vb) = (s.load(&a), s.load(&b));
-            let vu = s.to_bits(s.load(&bits.iter().map(|&b| f32::from_bits(b)).collect::<Vec<_>>()));
+            let vu = s.bits_of(s.load(&bits.iter().map(|&b| f32::from_bits(b)).collect::<Vec<_>>()));
             let check = |what: &str, v: S::F32, f: &dyn Fn(usize) -> f32| {
                 let mut got = vec![0.0; n];
                 s.store(v, &mut got);
@@ -267,7 +267,7 @@ mod tests {
             let nan = s.splat(f32::NAN);
             check("max of NaN", s.max(nan, va), &|i| a[i]);
             check("select_lt of NaN", s.select_lt(nan, va, va, vb), &|i| b[i]);
-            let as_f32 = |v: S::U32| s.from_bits(v);
+            let as_f32 = |v: S::U32| s.of_bits(v);
             let f = f32::from_bits;
             check("bits", as_f32(vu), &|i| f(bits[i]));
             check("add_u32", as_f32(s.add_u32(vu, s.lane_indexes())), &|i| f(bits[i].wrapping_add(i as u32)));

@@ -180,11 +180,11 @@ impl Simd for Portable {
         a.map(|a| if a.abs() < 4_194_304.0 { (a + MAGIC - MAGIC) as i32 } else { a as i32 }.cast_unsigned())
     }
     #[inline(always)]
-    fn to_bits(self, a: Self::F32) -> Self::U32 {
+    fn bits_of(self, a: Self::F32) -> Self::U32 {
         a.map(f32::to_bits)
     }
     #[inline(always)]
-    fn from_bits(self, a: Self::U32) -> Self::F32 {
+    fn of_bits(self, a: Self::U32) -> Self::F32 {
         a.map(f32::from_bits)
     }
 }

@@ -1,0 +1,99 @@
+//! Features of many utterances at once.
+
+use kaldi_matrix::{Matrix, SubMatrix};
+
+use crate::error::Error;
+use crate::extractor::{Audio, Extractor, Kind, Workspace};
+
+/// The features of a batch of utterances, one below the other, without padding.
+///
+/// ```text
+///              dim
+///         +-----------+  0 = row_splits[0]
+///         | utt 0     |
+///         +-----------+  row_splits[1]
+///         | utt 1     |
+///         |           |
+///         +-----------+  row_splits[2] = num_rows
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureBatch {
+    /// All rows: total frames x dimension.
+    pub values: Matrix<f32>,
+    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD offsets.
+    pub row_splits: Vec<i32>,
+}
+
+impl FeatureBatch {
+    /// How many utterances.
+    pub fn num_utterances(&self) -> usize {
+        self.row_splits.len() - 1
+    }
+
+    /// The features of utterance `i`: frames x dimension.
+    ///
+    /// # Panics
+    /// If there is no such utterance.
+    pub fn utterance(&self, i: usize) -> SubMatrix<'_, f32> {
+        let [begin, end] = [i, i + 1].map(|i| self.row_splits[i] as usize);
+        let dim = self.values.num_cols();
+        SubMatrix::new(&self.values.data()[begin * dim..end * dim], end - begin, dim, dim)
+            .expect("row splits lie within the values")
+    }
+}
+
+impl<K: Kind> Extractor<K> {
+    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`. The result does not
+    /// depend on the number of threads.
+    ///
+    /// ```
+    /// use kaldi_feat::{Audio, Mfcc, MfccOptions};
+    ///
+    /// let mfcc = Mfcc::new(MfccOptions::default())?;
+    /// let (long, short) = (vec![1.0_f32; 16000], vec![2.0_f32; 400]);
+    /// let audio = |key, samples: &'static [f32]| Audio::new(samples, 16000.0).with_key(key);
+    /// let batch = mfcc.compute_batch(&[audio("a", long.leak()), audio("b", short.leak())])?;
+    /// assert_eq!(batch.row_splits, [0, 98, 99]);
+    /// assert_eq!(batch.utterance(1).num_rows(), 1);
+    /// # Ok::<(), kaldi_feat::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the frames don't fit in 32-bit row splits.
+    pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
+        let dim = self.dim();
+        let mut row_splits = Vec::with_capacity(batch.len() + 1);
+        row_splits.push(0);
+        let mut frames = 0;
+        for audio in batch {
+            frames += self.num_frames(audio)?;
+            row_splits.push(i32::try_from(frames).map_err(|_| Error::BatchTooLarge { frames })?);
+        }
+        let mut values = vec![0.0; frames * dim];
+        let mut rest = &mut values[..];
+        let mut jobs = Vec::with_capacity(batch.len());
+        for (audio, ends) in batch.iter().zip(row_splits.windows(2)) {
+            let rows;
+            (rows, rest) = rest.split_at_mut((ends[1] - ends[0]) as usize * dim);
+            jobs.push((audio, rows));
+        }
+        self.run(jobs)?;
+        let cols = if frames == 0 { 0 } else { dim };
+        let values = Matrix::from_vec(frames, cols, values).expect("as many values as rows and columns say");
+        Ok(FeatureBatch { values, row_splits })
+    }
+
+    #[cfg(feature = "rayon")]
+    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
+        use rayon::prelude::*;
+        jobs.into_par_iter()
+            .map_init(Workspace::default, |workspace, (audio, rows)| self.compute_rows(workspace, audio, 1.0, rows))
+            .collect()
+    }
+
+    #[cfg(not(feature = "rayon"))]
+    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
+        let mut workspace = Workspace::default();
+        jobs.into_iter().try_for_each(|(audio, rows)| self.compute_rows(&mut workspace, audio, 1.0, rows))
+    }
+}

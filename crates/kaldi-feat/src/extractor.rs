@@ -1,0 +1,344 @@
+//! The driver that all feature kinds share: waveform in, rows of features out.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::sync::{Arc, RwLock};
+
+use kaldera_base::random::Philox;
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
+use kaldi_matrix::Matrix;
+
+use crate::error::Error;
+use crate::fft::{FrameScratch, PowerSpectrum};
+use crate::frames::{EnergyOf, Framing, Samples};
+use crate::resample::{LinearResample, resampled_len};
+use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
+
+/// One channel of audio to extract features from.
+#[derive(Debug, Clone, Copy)]
+pub struct Audio<'a> {
+    /// The samples.
+    pub samples: Samples<'a>,
+    /// Samples per second, Hz.
+    pub samp_freq: f32,
+    /// The utterance's key: with the seed, it decides the dither.
+    pub key: &'a str,
+}
+
+impl<'a> Audio<'a> {
+    /// Audio without a key.
+    pub fn new(samples: impl Into<Samples<'a>>, samp_freq: f32) -> Self {
+        Self { samples: samples.into(), samp_freq, key: "" }
+    }
+
+    /// The same audio as the utterance `key`.
+    pub fn with_key(self, key: &'a str) -> Self {
+        Self { key, ..self }
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+}
+pub(crate) use sealed::Sealed;
+
+/// The spectra of as many frames as there are lanes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Spectra<'a, V> {
+    /// |X\[k\]|² in row k, from 0 to half the size of the FFT.
+    pub(crate) power: &'a mut [V],
+    /// ln max(Σ x², ε) of the frames that the kind asked for.
+    pub(crate) log_energy: V,
+    /// Scratch, as many rows as the kind asked for.
+    pub(crate) scratch: &'a mut [V],
+}
+
+/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind) and
+/// [`MfccKind`](crate::MfccKind) are the kinds there are.
+pub trait Kind: Sealed + Debug + Send + Sync + 'static {
+    /// Its options.
+    type Options: Clone + Debug + Send + Sync;
+    /// What depends on the VTLN warp factor.
+    #[doc(hidden)]
+    type Warped: Debug + Send + Sync;
+
+    #[doc(hidden)]
+    fn frame_options(options: &Self::Options) -> &FrameExtractionOptions;
+    #[doc(hidden)]
+    fn new(options: &Self::Options) -> Result<Self, Error>
+    where
+        Self: Sized;
+    #[doc(hidden)]
+    fn warped(options: &Self::Options, vtln_warp: f32) -> Result<Self::Warped, Error>;
+    #[doc(hidden)]
+    fn dim(&self) -> usize;
+    #[doc(hidden)]
+    fn scratch_rows(&self) -> usize;
+    #[doc(hidden)]
+    fn energy_of(&self) -> EnergyOf;
+    /// Writes row d = feature d of all lanes to `features[d]`.
+    #[doc(hidden)]
+    fn features<S: Simd>(&self, s: S, warped: &Self::Warped, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]);
+}
+
+/// Extracts one kind of features: planned once, used for any number of waveforms, from any number of threads.
+///
+/// ```
+/// use kaldi_feat::{Audio, Fbank, FbankOptions};
+///
+/// let mut options = FbankOptions::default();
+/// options.frame.dither = 0.0;
+/// options.mel.num_bins = 80;
+/// let fbank = Fbank::new(options)?;
+///
+/// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
+/// let features = fbank.compute(&Audio::new(&second[..], 16000.0), 1.0)?;
+/// assert_eq!((features.num_rows(), features.num_cols()), (98, 80));
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug)]
+#[doc(alias = "OfflineFeatureTpl")]
+pub struct Extractor<K: Kind> {
+    options: K::Options,
+    kind: K,
+    framing: Framing,
+    spectrum: PowerSpectrum,
+    unwarped: Arc<K::Warped>,
+    /// What other warp factors than 1 need, by the factor's bits.
+    warped: RwLock<HashMap<u32, Arc<K::Warped>>>,
+    resamplers: RwLock<HashMap<u32, Arc<LinearResample>>>,
+}
+
+/// Memory that an [`Extractor`] works in. One for each thread, kept from waveform to waveform, saves allocating it anew.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    resampled: Vec<f32>,
+    wave: Vec<f32>,
+    frames: Lines,
+    power: Lines,
+    features: Lines,
+    scratch: Lines,
+    frame_scratch: FrameScratch,
+}
+
+/// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
+const MAX_CACHED: usize = 256;
+
+/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
+const CHUNK: usize = 16 * MAX_LANES;
+
+impl<K: Kind> Extractor<K> {
+    /// Plans an extraction.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn new(options: K::Options) -> Result<Self, Error> {
+        let framing = Framing::new(K::frame_options(&options))?;
+        Ok(Self {
+            kind: K::new(&options)?,
+            spectrum: PowerSpectrum::new(framing.padded),
+            unwarped: Arc::new(K::warped(&options, 1.0)?),
+            warped: RwLock::default(),
+            resamplers: RwLock::default(),
+            framing,
+            options,
+        })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &K::Options {
+        &self.options
+    }
+
+    /// The options of the frames.
+    pub fn frame_options(&self) -> &FrameExtractionOptions {
+        &self.framing.options
+    }
+
+    /// Numbers in a row of features.
+    #[doc(alias = "Dim")]
+    pub fn dim(&self) -> usize {
+        self.kind.dim()
+    }
+
+    /// How many rows of features `audio` gives.
+    ///
+    /// # Errors
+    /// When its sample rate is not the one of the options and resampling is not allowed.
+    pub fn num_frames(&self, audio: &Audio<'_>) -> Result<usize, Error> {
+        let resampler = self.resampler(audio.samp_freq)?;
+        let num_samples = resampler.map_or(audio.samples.len(), |r| resampled_len(&r, audio.samples.len()));
+        Ok(self.framing.options.num_frames(num_samples))
+    }
+
+    /// Features of a whole waveform: a row for each frame. `vtln_warp` 1 is no warping.
+    ///
+    /// # Errors
+    /// When the sample rate is not the one of the options and resampling is not allowed, or the warp factor can't be.
+    #[doc(alias = "ComputeFeatures")]
+    pub fn compute(&self, audio: &Audio<'_>, vtln_warp: f32) -> Result<Matrix<f32>, Error> {
+        let mut values = Vec::new();
+        let rows = self.compute_into(&mut Workspace::default(), audio, vtln_warp, &mut values)?;
+        let cols = if rows == 0 { 0 } else { self.dim() };
+        Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
+    }
+
+    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the rows, one after the
+    /// other, and their number returned.
+    ///
+    /// # Errors
+    /// As `compute`.
+    pub fn compute_into(
+        &self,
+        workspace: &mut Workspace,
+        audio: &Audio<'_>,
+        vtln_warp: f32,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, Error> {
+        let rows = self.num_frames(audio)?;
+        out.resize(rows * self.dim(), 0.0);
+        self.compute_rows(workspace, audio, vtln_warp, out)?;
+        Ok(rows)
+    }
+
+    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) * dim()` elements.
+    pub(crate) fn compute_rows(
+        &self,
+        workspace: &mut Workspace,
+        audio: &Audio<'_>,
+        vtln_warp: f32,
+        out: &mut [f32],
+    ) -> Result<(), Error> {
+        let resampler = self.resampler(audio.samp_freq)?;
+        let warped = self.warped(vtln_warp)?;
+        // The resampled waveform is a buffer of the workspace, and goes back to it.
+        let mut resampled = std::mem::take(&mut workspace.resampled);
+        let samples = match resampler {
+            Some(resampler) => {
+                resampler.resample_into(&audio.samples.to_f32(), &mut resampled);
+                Samples::F32(&resampled)
+            }
+            None => audio.samples,
+        };
+        let dither = Philox::for_name(self.framing.options.dither_seed, audio.key);
+        dispatch(ComputeRows { extractor: self, warped: &warped, samples, dither, workspace, out });
+        workspace.resampled = resampled;
+        Ok(())
+    }
+
+    fn warped(&self, factor: f32) -> Result<Arc<K::Warped>, Error> {
+        if factor == 1.0 {
+            return Ok(Arc::clone(&self.unwarped));
+        }
+        cached(&self.warped, factor, || K::warped(&self.options, factor))
+    }
+
+    /// The resampler for audio of this rate, if it takes one.
+    fn resampler(&self, found: f32) -> Result<Option<Arc<LinearResample>>, Error> {
+        let options = &self.framing.options;
+        let expected = options.samp_freq;
+        if found == expected {
+            return Ok(None);
+        }
+        if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
+            return Err(Error::BadSampleRate { found });
+        }
+        let (direction, allowed) =
+            if found > expected { ("down", options.allow_downsample) } else { ("up", options.allow_upsample) };
+        if !allowed {
+            return Err(Error::SampleRateMismatch { found, expected, direction });
+        }
+        cached(&self.resamplers, found, || Ok(LinearResample::for_waveform(found, expected))).map(Some)
+    }
+}
+
+/// What the cache holds for `key`, made by `make` when it is not there.
+fn cached<T>(
+    cache: &RwLock<HashMap<u32, Arc<T>>>,
+    key: f32,
+    make: impl FnOnce() -> Result<T, Error>,
+) -> Result<Arc<T>, Error> {
+    let key = key.to_bits();
+    if let Some(found) = cache.read().expect("nothing panics under this lock").get(&key) {
+        return Ok(Arc::clone(found));
+    }
+    let made = Arc::new(make()?);
+    let mut cache = cache.write().expect("nothing panics under this lock");
+    if cache.len() >= MAX_CACHED {
+        cache.clear();
+    }
+    cache.insert(key, Arc::clone(&made));
+    Ok(made)
+}
+
+struct ComputeRows<'a, K: Kind> {
+    extractor: &'a Extractor<K>,
+    warped: &'a K::Warped,
+    samples: Samples<'a>,
+    dither: Philox,
+    workspace: &'a mut Workspace,
+    out: &'a mut [f32],
+}
+
+impl<K: Kind> Kernel for ComputeRows<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { extractor, warped, samples, dither, workspace, out } = self;
+        let Extractor { kind, framing, spectrum, .. } = extractor;
+        let dim = kind.dim();
+        let mut first_frame = 0;
+        for chunk in out.chunks_mut(CHUNK * dim) {
+            let chunk_frames = chunk.len() / dim;
+            let last_frame = first_frame + chunk_frames - 1;
+            framing.gather(s, samples, &dither, first_frame, last_frame, &mut workspace.wave);
+            for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
+                // Lanes past the last frame do it once more.
+                let mut starts = [0; MAX_LANES];
+                for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
+                    *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
+                }
+                let energy =
+                    framing.window(s, &workspace.wave, &starts[..S::LANES], kind.energy_of(), &mut workspace.frames);
+                let Workspace { frames, power, features, scratch, frame_scratch, .. } = &mut *workspace;
+                spectrum.compute(s, frames, power, frame_scratch);
+                let padded_dim = dim.next_multiple_of(S::LANES);
+                let features = features.vectors(s, padded_dim);
+                let spectra = Spectra {
+                    power: power.vectors(s, framing.padded / 2 + 1),
+                    log_energy: floored_ln(s, energy),
+                    scratch: scratch.vectors(s, kind.scratch_rows()),
+                };
+                kind.features(s, warped, spectra, &mut features[..dim]);
+                store_rows(s, features, dim, rows);
+            }
+            first_frame += chunk_frames;
+        }
+    }
+}
+
+/// ln max(x, ε), ε the precision of `f32`: what Kaldi puts before its logarithms.
+#[inline(always)]
+pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    kaldera_base::math::ln(s, s.max(s.splat(f32::EPSILON), x))
+}
+
+/// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.
+#[inline(always)]
+fn store_rows<S: Simd>(s: S, features: &mut [S::F32], dim: usize, rows: &mut [f32]) {
+    for (square, first) in features.chunks_exact_mut(S::LANES).zip((0..).step_by(S::LANES)) {
+        s.transpose(square);
+        let width = S::LANES.min(dim - first);
+        for (row, &v) in rows.chunks_exact_mut(dim).zip(square.iter()) {
+            if width == S::LANES {
+                s.store(v, &mut row[first..]);
+            } else {
+                let mut part = [0.0; MAX_LANES];
+                s.store(v, &mut part);
+                row[first..].copy_from_slice(&part[..width]);
+            }
+        }
+    }
+}
