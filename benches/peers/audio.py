@@ -50,9 +50,7 @@ def speak(index: int, target: Path, scratch: Path, noise: Path) -> None:
     sentence = ". ".join(" ".join(chance.choices(WORDS, k=chance.randint(4, 9))) for _ in range(8))
     spoken, speech = scratch / f"{index}-spoken.wav", scratch / f"{index}-speech.wav"
     voice, speed, pitch = chance.choice(VOICES), chance.randint(140, 200), chance.randint(30, 70)
-    subprocess.run(
-        ["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "-w", spoken, sentence], check=True
-    )
+    subprocess.run(["espeak-ng", "-v", voice, "-s", str(speed), "-p", str(pitch), "-w", spoken, sentence], check=True)
     sox(spoken, "-r", "16000", "-c", "1", "-b", "16", speech, "norm", "-6")
     sox("-m", "-v", "1", speech, "-v", "1", noise, f"{target}.wav", "trim", "0", str(SECONDS_PER_FILE))
     spoken.unlink()

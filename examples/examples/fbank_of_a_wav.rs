@@ -26,8 +26,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &path };
     let features = fbank.compute(&audio, 1.0)?; // 1.0: no vocal tract length normalisation
 
-    println!("{path}: {:.2} s, {} frames of {} log energies", wave.duration(), features.num_rows(), features.num_cols());
-    for frame in 0..features.num_rows().min(5) {
+    let (frames, dim) = (features.num_rows(), features.num_cols());
+    println!("{path}: {:.2} s, {frames} frames of {dim} log energies", wave.duration());
+    for frame in 0..frames.min(5) {
         let row = features.row(frame);
         let first: Vec<String> = row.data().iter().take(8).map(|value| format!("{value:7.3}")).collect();
         println!("  frame {frame}: {} ...", first.join(" "));
