@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""Makes the project's own copy of known answers, crates/conformance/known-answers, from the whole collection.
+
+    scripts/copy-known-answers.py [SOURCE]        SOURCE: the collection; default ../shared/known-answers beside the project
+
+Copied are the cases whose code exists, with the files that they need. Left out is whatever comes from a recording of the
+Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a program gains its code, add it to TOOLS.
+"""
+
+import json
+import re
+import shutil
+import sys
+from pathlib import Path
+
+# Kaldi's programs that the command `kaldera` stands in for.
+TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"}
+# Compressed archives are not written or read yet.
+COMPRESSED = b"\0BCM"
+FOREIGN = "fsdd_"
+
+PROJECT = Path(__file__).resolve().parent.parent
+TARGET = PROJECT / "crates/conformance/known-answers"
+PATH = re.compile(r"(?:audio|in|out)/[\w./-]*\w")
+
+
+def inputs_of(case, source):
+    """Every file that a case reads: those on its command line, and those that scp files among them name."""
+    outputs = {output["path"] for output in case["outputs"]}
+    found, names = set(), PATH.findall(" ".join(case["args"]))
+    while names:
+        name = names.pop()
+        if name in found or name in outputs or not (source / name).is_file():
+            continue
+        found.add(name)
+        if name.startswith("in/") or name.endswith(".scp"):
+            names += PATH.findall((source / name).read_text())
+    return found | {f"audio/{name}.wav" for name in case["audio"]}
+
+
+def kaldi(source, target):
+    manifest = json.loads((source / "manifest.json").read_text())
+    reads = {case["id"]: inputs_of(case, source) for case in manifest["cases"]}
+    makes = {case["id"]: {output["path"] for output in case["outputs"]} for case in manifest["cases"]}
+
+    foreign, before = {name for names in reads.values() for name in names if FOREIGN in name}, None
+    while foreign != before:
+        before = set(foreign)
+        for name in reads:
+            if reads[name] & foreign:
+                foreign |= makes[name]
+        foreign |= {name for names in reads.values() for name in names if name.startswith("in/")
+                    and foreign & set(PATH.findall((source / name).read_text()))}
+
+    def compressed(case):
+        files = [source / name for name in reads[case["id"]] | makes[case["id"]]]
+        return any(COMPRESSED in file.read_bytes()[:256] for file in files if file.is_file())
+
+    cases = [case for case in manifest["cases"]
+             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and not compressed(case)]
+    files = set().union(*(reads[case["id"]] | makes[case["id"]] for case in cases))
+    for name in sorted(file for file in files if (source / file).is_file()):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, target / name)
+
+    kept = {case["id"] for case in cases}
+    precision = json.loads((source / "precision.json").read_text())
+    precision["cases"] = {name: entry for name, entry in precision["cases"].items() if name in kept}
+    write(target / "manifest.json", manifest, "cases", cases)
+    (target / "precision.json").write_text(json.dumps(precision, indent=0) + "\n")
+    shutil.copyfile(source / "README.md", target / "README.md")
+    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases")
+
+
+def write(path, whole, key, items):
+    """A JSON object whose list `key` stands last, an item a line."""
+    head = json.dumps({name: value for name, value in whole.items() if name != key})
+    lines = ",\n".join(json.dumps(item) for item in items)
+    path.write_text(f"{head[:-1]}, {json.dumps(key)}: [\n{lines}\n]}}\n")
+
+
+def main():
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else PROJECT.parent / "shared/known-answers"
+    if not source.is_dir():
+        sys.exit(f"{source}: no such folder: name the collection of known answers as the first argument")
+    shutil.rmtree(TARGET / "kaldi", ignore_errors=True)
+    kaldi(source / "kaldi", TARGET / "kaldi")
+    for file in sorted(TARGET.rglob("*")):
+        if file.is_file() and file.name != "README.md" and (FOREIGN in file.name or FOREIGN.encode() in file.read_bytes()):
+            sys.exit(f"{file}: still holds something of {FOREIGN}*")
+
+
+if __name__ == "__main__":
+    main()
