@@ -22,10 +22,22 @@
 
 #![forbid(unsafe_code)]
 
+mod error;
+pub mod pipeline;
+
 pub use kaldera_base as base;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
+
+pub use error::Error;
+
+/// What most programs need: `use kaldera::prelude::*;`.
+pub mod prelude {
+    pub use crate::feat::{Audio, Fbank, FbankOptions, Mfcc, MfccOptions, Samples};
+    pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
+    pub use crate::pipeline::{FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
+}
 
 /// The code in the README, compiled and run as a test.
 #[cfg(doctest)]

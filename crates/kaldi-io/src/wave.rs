@@ -90,6 +90,16 @@ pub enum WaveError {
     /// A header without a single sample.
     #[error("WaveData: empty file (no data)")]
     Empty,
+    /// Fewer samples than the header promises.
+    #[error(
+        "truncated: its header promises {expected} bytes of samples, but there are {found}; copy or record it again"
+    )]
+    Truncated {
+        /// Bytes of samples by the header.
+        expected: u64,
+        /// Bytes of samples in the file.
+        found: u64,
+    },
     /// What is to be written does not fit a WAV file.
     #[error("cannot write {samples} samples in {channels} channels at {samp_freq} Hz as WAV: {reason}")]
     Unwritable {
@@ -217,20 +227,38 @@ impl WaveData {
     /// # Errors
     /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a single byte of samples.
     pub fn read(reader: &mut dyn Read) -> Result<WaveData, WaveError> {
+        let (wave, truncated) = Self::read_available(reader)?;
+        if let Some(Truncated { expected, found }) = truncated {
+            warn!("Expected {expected} bytes of wave data, but read only {found} bytes. Truncated file?");
+        }
+        Ok(wave)
+    }
+
+    /// As [`read`](Self::read), for those who would rather have no recording than a part of one.
+    ///
+    /// # Errors
+    /// Also [`WaveError::Truncated`], for a file that ends early.
+    pub fn read_whole(reader: &mut dyn Read) -> Result<WaveData, WaveError> {
+        match Self::read_available(reader)? {
+            (wave, None) => Ok(wave),
+            (_, Some(Truncated { expected, found })) => Err(WaveError::Truncated { expected, found }),
+        }
+    }
+
+    fn read_available(reader: &mut dyn Read) -> Result<(WaveData, Option<Truncated>), WaveError> {
         let info = WaveInfo::read(reader)?;
         let expected = info.data_bytes();
         let (mut samples, bytes) = read_samples(reader, expected)?;
         if bytes == 0 {
             return Err(WaveError::Empty);
         }
-        if let Some(expected) = expected.filter(|&expected| bytes as u64 != expected) {
-            warn!("Expected {expected} bytes of wave data, but read only {bytes} bytes. Truncated file?");
-        }
+        let found = bytes as u64;
+        let truncated = expected.filter(|&expected| found != expected).map(|expected| Truncated { expected, found });
         samples.truncate(bytes / (2 * info.num_channels) * info.num_channels);
         if info.big_endian != cfg!(target_endian = "big") {
             samples.iter_mut().for_each(|sample| *sample = sample.swap_bytes());
         }
-        Ok(WaveData { samp_freq: info.samp_freq, num_channels: info.num_channels, samples })
+        Ok((WaveData { samp_freq: info.samp_freq, num_channels: info.num_channels, samples }, truncated))
     }
 
     /// Writes a RIFF file: 44 bytes of header and little-endian samples, byte for byte as Kaldi does.
@@ -260,7 +288,7 @@ impl WaveData {
             .ok()
             .filter(|channels| (1..=u16::MAX / 2).contains(channels))
             .ok_or_else(|| unwritable("a WAV file has 1 to 32767 channels"))?;
-        if self.samples.len() % self.num_channels != 0 {
+        if !self.samples.len().is_multiple_of(self.num_channels) {
             return Err(unwritable("the last frame is incomplete"));
         }
         let data_size = u32::try_from(self.samples.len() * 2)
@@ -312,6 +340,12 @@ impl WaveData {
             Cow::Owned(self.samples[channel..].iter().step_by(self.num_channels).copied().collect())
         }
     }
+}
+
+/// Bytes of samples that a header promises and that there are.
+struct Truncated {
+    expected: u64,
+    found: u64,
 }
 
 /// Format tag of plain PCM.
@@ -460,4 +494,282 @@ fn read_up_to(reader: &mut dyn Read, buffer: &mut [u8]) -> Result<usize, WaveErr
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A WAV file piece by piece, so that each can be spoilt.
+    #[derive(Clone)]
+    struct Pieces {
+        big_endian: bool,
+        riff_size: Option<u32>,
+        before_format: Vec<(&'static [u8; 4], Vec<u8>)>,
+        format: u16,
+        channels: u16,
+        rate: u32,
+        byte_rate: Option<u32>,
+        block_align: Option<u16>,
+        bits: u16,
+        extension: Vec<u8>,
+        before_data: Vec<(&'static [u8; 4], Vec<u8>)>,
+        data_size: Option<u32>,
+        data: Vec<u8>,
+    }
+
+    impl Pieces {
+        fn new(samples: &[i16]) -> Self {
+            Pieces {
+                big_endian: false,
+                riff_size: None,
+                before_format: vec![],
+                format: 1,
+                channels: 1,
+                rate: 16000,
+                byte_rate: None,
+                block_align: None,
+                bits: 16,
+                extension: vec![],
+                before_data: vec![],
+                data_size: None,
+                data: samples.iter().flat_map(|sample| sample.to_le_bytes()).collect(),
+            }
+        }
+
+        fn u16(&self, value: u16) -> [u8; 2] {
+            if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+        }
+
+        fn u32(&self, value: usize) -> [u8; 4] {
+            let value = u32::try_from(value).unwrap();
+            if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            let width = self.bits / 8;
+            let mut body = b"WAVE".to_vec();
+            let chunk = |body: &mut Vec<u8>, tag: &[u8; 4], content: &[u8]| {
+                body.extend_from_slice(tag);
+                body.extend_from_slice(&self.u32(content.len()));
+                body.extend_from_slice(content);
+            };
+            for (tag, content) in &self.before_format {
+                chunk(&mut body, tag, content);
+            }
+            let mut format = [self.format, self.channels].map(|value| self.u16(value)).concat();
+            format.extend(self.u32(self.rate as usize));
+            let byte_rate = self.rate * u32::from(width) * u32::from(self.channels);
+            format.extend(self.u32(self.byte_rate.unwrap_or(byte_rate) as usize));
+            format.extend(self.u16(self.block_align.unwrap_or(width * self.channels)));
+            format.extend(self.u16(self.bits));
+            format.extend(&self.extension);
+            chunk(&mut body, b"fmt ", &format);
+            for (tag, content) in &self.before_data {
+                chunk(&mut body, tag, content);
+            }
+            body.extend_from_slice(b"data");
+            body.extend(self.u32(self.data_size.map_or(self.data.len(), |size| size as usize)));
+            body.extend(&self.data);
+            let mut file = if self.big_endian { b"RIFX" } else { b"RIFF" }.to_vec();
+            file.extend(self.u32(self.riff_size.map_or(body.len(), |size| size as usize)));
+            file.extend(body);
+            file
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<WaveData, WaveError> {
+        WaveData::read(&mut &bytes[..])
+    }
+
+    fn info(bytes: &[u8]) -> Result<WaveInfo, WaveError> {
+        WaveInfo::read(&mut &bytes[..])
+    }
+
+    const SAMPLES: [i16; 6] = [0, 1, -1, 300, i16::MAX, i16::MIN];
+
+    #[test]
+    fn a_plain_file() {
+        let wave = read(&Pieces::new(&SAMPLES).bytes()).unwrap();
+        assert_eq!(wave.samples, SAMPLES);
+        assert_eq!((wave.samp_freq, wave.num_channels, wave.num_samples()), (16000.0, 1, 6));
+        assert!(matches!(wave.channel(0), Cow::Borrowed(_)));
+        assert_eq!(wave.duration(), 6.0 / 16000.0);
+    }
+
+    #[test]
+    fn channels_are_interleaved_and_an_incomplete_frame_is_dropped() {
+        let mut pieces = Pieces::new(&SAMPLES);
+        pieces.channels = 2;
+        pieces.data.extend([7, 7, 7]);
+        pieces.data_size = Some(0);
+        let wave = read(&pieces.bytes()).unwrap();
+        assert_eq!(wave.num_samples(), 3);
+        assert_eq!(*wave.channel(0), [0, -1, i16::MAX]);
+        assert_eq!(*wave.channel(1), [1, 300, i16::MIN]);
+    }
+
+    #[test]
+    fn a_big_endian_file() {
+        let mut pieces = Pieces::new(&[]);
+        pieces.big_endian = true;
+        pieces.data = SAMPLES.iter().flat_map(|sample| sample.to_be_bytes()).collect();
+        assert_eq!(read(&pieces.bytes()).unwrap().samples, SAMPLES);
+    }
+
+    #[test]
+    fn other_chunks_are_skipped() {
+        let mut pieces = Pieces::new(&SAMPLES);
+        pieces.before_format = vec![(b"JUNK", vec![0; 28]), (b"bext", vec![1; 3])];
+        pieces.before_data = vec![(b"LIST", b"INFOabcdef".to_vec()), (b"fact", vec![0; 4])];
+        pieces.extension = vec![0; 2];
+        assert_eq!(read(&pieces.bytes()).unwrap().samples, SAMPLES);
+    }
+
+    #[test]
+    fn extensible_headers() {
+        let mut pieces = Pieces::new(&SAMPLES);
+        pieces.format = EXTENSIBLE;
+        pieces.extension = [22, 0, 16, 0, 4, 0, 0, 0].to_vec();
+        pieces.extension.extend(PCM_GUID.iter().flat_map(|part| part.to_le_bytes()));
+        assert_eq!(read(&pieces.bytes()).unwrap().samples, SAMPLES);
+
+        let mut float = pieces.clone();
+        float.extension[8] = 3;
+        assert!(matches!(read(&float.bytes()), Err(WaveError::ExtensibleNotPcm)));
+        let mut short = pieces.clone();
+        short.extension.truncate(20);
+        assert!(matches!(read(&short.bytes()), Err(WaveError::MalformedExtensible { size: 36, extra: 22 })));
+        pieces.extension[0] = 10;
+        assert!(matches!(read(&pieces.bytes()), Err(WaveError::MalformedExtensible { size: 40, extra: 10 })));
+    }
+
+    #[test]
+    fn streamed_sizes_mean_to_the_end() {
+        let sizes = [
+            (Some(0), None),
+            (Some(u32::MAX), None),
+            (None, Some(0)),
+            (None, Some(u32::MAX)),
+            (None, Some(0x7FFF_F000)),
+        ];
+        for (riff_size, data_size) in sizes {
+            let pieces = Pieces { riff_size, data_size, ..Pieces::new(&SAMPLES) };
+            assert_eq!(read(&pieces.bytes()).unwrap().samples, SAMPLES);
+            assert_eq!(info(&pieces.bytes()).unwrap().duration(), None);
+        }
+        assert_eq!(info(&Pieces::new(&SAMPLES).bytes()).unwrap().duration(), Some(6.0 / 16000.0));
+    }
+
+    #[test]
+    fn a_truncated_file_gives_what_is_there() {
+        let bytes = Pieces::new(&SAMPLES).bytes();
+        assert_eq!(read(&bytes[..bytes.len() - 3]).unwrap().samples, SAMPLES[..4]);
+        assert!(matches!(read(&bytes[..44]), Err(WaveError::Empty)));
+        for end in 0..44 {
+            assert!(matches!(read(&bytes[..end]), Err(WaveError::UnexpectedEnd { .. })), "{end}");
+        }
+    }
+
+    #[test]
+    fn bytes_behind_the_data_stay_in_the_stream() {
+        let mut bytes = Pieces::new(&SAMPLES).bytes();
+        bytes.extend(b"next");
+        let mut rest = &bytes[..];
+        WaveData::read(&mut rest).unwrap();
+        assert_eq!(rest, b"next");
+    }
+
+    #[test]
+    fn a_header_cannot_make_us_allocate() {
+        let pieces = Pieces { data_size: Some(0x7000_0000), riff_size: Some(0x7000_0024), ..Pieces::new(&SAMPLES) };
+        let wave = read(&pieces.bytes()).unwrap();
+        assert_eq!(wave.samples, SAMPLES);
+        assert!(wave.samples.capacity() <= 1 << 22);
+    }
+
+    #[test]
+    fn large_files_are_read_in_blocks() {
+        let samples: Vec<i16> = (0..400_001).map(|i| (i % 30_011) as i16).collect();
+        let mut pieces = Pieces::new(&samples);
+        assert_eq!(read(&pieces.bytes()).unwrap().samples, samples);
+        pieces.data_size = Some(0);
+        assert_eq!(read(&pieces.bytes()).unwrap().samples, samples);
+    }
+
+    #[test]
+    fn what_kaldi_refuses() {
+        let plain = Pieces::new(&SAMPLES);
+        let message = |pieces: Pieces| read(&pieces.bytes()).unwrap_err().to_string();
+        let with = |format, bits, channels| Pieces { format, bits, channels, ..plain.clone() };
+        assert!(message(with(1, 8, 1)).starts_with("WaveData: unsupported bits_per_sample = 8"));
+        assert!(message(with(1, 24, 1)).starts_with("WaveData: unsupported bits_per_sample = 24"));
+        assert!(message(with(3, 32, 1)).starts_with("WaveData: can read only PCM data, format id in file is: 3"));
+        assert_eq!(message(with(1, 16, 0)), "WaveData: no channels present");
+        let byte_rate = Pieces { byte_rate: Some(16000), ..plain.clone() };
+        assert_eq!(message(byte_rate), "Unexpected byte rate 16000 vs. 16000 * 2 * 1");
+        let block_align = Pieces { block_align: Some(4), ..plain.clone() };
+        assert_eq!(message(block_align), "Unexpected block_align: 4 vs. 1 * 2");
+        assert_eq!(message(Pieces::new(&[])), "WaveData: empty file (no data)");
+        assert!(matches!(read(b"OggS...."), Err(WaveError::NotRiff { .. })));
+        assert!(matches!(read(b"RIFF\0\0\0\0AVI "), Err(WaveError::NotWave { .. })));
+        let mut short = plain.bytes();
+        short[16] = 15;
+        assert!(matches!(read(&short), Err(WaveError::ShortFormat { size: 15 })));
+    }
+
+    #[test]
+    fn writing_gives_the_usual_44_bytes_and_hound_agrees() {
+        let wave = WaveData { samp_freq: 8000.0, num_channels: 2, samples: SAMPLES.to_vec() };
+        let mut bytes = Vec::new();
+        wave.write(&mut bytes).unwrap();
+        let pieces = Pieces { rate: 8000, channels: 2, ..Pieces::new(&SAMPLES) };
+        assert_eq!(bytes, pieces.bytes());
+        let mut peer = hound::WavReader::new(&bytes[..]).unwrap();
+        assert_eq!((peer.spec().sample_rate, peer.spec().channels), (8000, 2));
+        assert_eq!(peer.samples::<i16>().map(Result::unwrap).collect::<Vec<_>>(), SAMPLES);
+    }
+
+    #[test]
+    fn what_cannot_be_written() {
+        let wave = |samp_freq, num_channels| WaveData { samp_freq, num_channels, samples: vec![0; 6] };
+        for (rate, channels) in
+            [(8000.0, 0), (8000.0, 4), (8000.0, 40_000), (0.0, 1), (f32::NAN, 1), (-1.0, 1), (1e30, 1), (3e9, 1)]
+        {
+            let written = wave(rate, channels).write(&mut Vec::new());
+            assert!(matches!(written, Err(WaveError::Unwritable { .. })), "{rate} {channels}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_recording_comes_back(samples in proptest::collection::vec(any::<i16>(), 1..100), rate in 1u16..) {
+            let wave = WaveData { samp_freq: f32::from(rate), num_channels: 1, samples };
+            let mut bytes = Vec::new();
+            wave.write(&mut bytes).unwrap();
+            prop_assert_eq!(read(&bytes).unwrap(), wave);
+        }
+
+        #[test]
+        fn no_bytes_make_it_panic(mut bytes in Just(Pieces::new(&SAMPLES).bytes()), spoilt in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..8), end in 0..57usize) {
+            for (index, byte) in spoilt {
+                let index = index.index(bytes.len());
+                bytes[index] = byte;
+            }
+            bytes.truncate(end);
+            if let Ok(wave) = read(&bytes) {
+                prop_assert!(wave.num_channels > 0 && !bytes.is_empty());
+                for channel in 0..wave.num_channels {
+                    prop_assert_eq!(wave.channel(channel).len(), wave.num_samples());
+                }
+            }
+        }
+
+        #[test]
+        fn no_noise_makes_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = read(&bytes);
+            let _ = read(&[b"RIFF....WAVE", &bytes[..]].concat());
+        }
+    }
 }

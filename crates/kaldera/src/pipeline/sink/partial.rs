@@ -1,0 +1,101 @@
+//! A file that appears complete or not at all.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
+
+use crate::Error;
+
+/// Enough for a few utterances per system call.
+pub(super) const BUFFER_BYTES: usize = 1 << 18;
+
+/// A file under a temporary name beside its final one; dropped, it is gone.
+#[derive(Debug)]
+pub(super) struct Partial {
+    writer: BufWriter<File>,
+    temporary: TempPath,
+    path: PathBuf,
+}
+
+impl Partial {
+    pub(super) fn create(path: &Path) -> Result<Self, Error> {
+        let (file, temporary) = create_beside(path).map_err(|source| write_error(path, source))?.into_parts();
+        Ok(Self { writer: BufWriter::with_capacity(BUFFER_BYTES, file), temporary, path: path.to_owned() })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Names the file in an error of writing to it.
+    pub(super) fn error(&self, source: io::Error) -> Error {
+        write_error(&self.path, source)
+    }
+
+    /// Gives the file its name.
+    pub(super) fn finish(mut self) -> Result<PathBuf, Error> {
+        self.flush().map_err(|source| self.error(source))?;
+        let Self { temporary, path, .. } = self;
+        temporary.persist(&path).map_err(|error| write_error(&path, error.error))?;
+        Ok(path)
+    }
+}
+
+impl Write for Partial {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.write(bytes)
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.writer.write_all(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+impl Seek for Partial {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.writer.seek(to)
+    }
+}
+
+pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
+    Error::Write { path: path.to_owned(), source }
+}
+
+/// An empty file in the folder of `path`, with the permissions of any new file.
+fn create_beside(path: &Path) -> io::Result<NamedTempFile> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".kaldera-");
+    if let Some(permissions) = new_file_permissions() {
+        builder.permissions(permissions);
+    }
+    builder.tempfile_in(folder_of(path))
+}
+
+/// The folder that `path` lies in.
+pub(super) fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
+/// Temporary files are private by default; these are not meant to be, beyond what the process's mask takes away.
+#[cfg(unix)]
+fn new_file_permissions() -> Option<Permissions> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(Permissions::from_mode(0o666))
+}
+
+#[cfg(not(unix))]
+fn new_file_permissions() -> Option<Permissions> {
+    None
+}

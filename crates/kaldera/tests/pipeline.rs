@@ -1,0 +1,214 @@
+//! From files to files: the same bytes whatever the number of threads, and nothing half-written.
+
+use std::fs;
+use std::path::Path;
+
+use kaldera::Error;
+use kaldera::feat::{Fbank, FbankOptions};
+use kaldera::io::table::{RandomAccessReader, SequentialReader};
+use kaldera::io::wave::WaveData;
+use kaldera::matrix::{Matrix, SubMatrix};
+use kaldera::pipeline::{FeatureSink, Inputs, Pipeline};
+use ndarray::Array2;
+use ndarray_npy::NpzReader;
+use safetensors::SafeTensors;
+use tempfile::TempDir;
+
+const ENDINGS: [&str; 3] = ["ark", "npz", "safetensors"];
+
+fn write_wav(path: &Path, num_samples: usize, samp_freq: f32) {
+    let sample = |i: usize| i16::try_from((i * i * 31 + 17 * i) % 20_011).unwrap() - 10_000;
+    let wave = WaveData { samp_freq, num_channels: 1, samples: (0..num_samples).map(sample).collect() };
+    wave.write(&mut fs::File::create(path).unwrap()).unwrap();
+}
+
+/// Thirty recordings of uneven length; every seventh, from the fourth on, is one that fails.
+fn corpus() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for index in 0..30 {
+        let path = folder.path().join(format!("utt{index:02}.wav"));
+        match index {
+            3 => fs::write(path, "RIFF, but that is all").unwrap(),
+            10 => write_wav(&path, 8000, 8000.0),
+            17 => write_wav(&path, 100, 16_000.0),
+            24 => fs::write(path, "").unwrap(),
+            _ => write_wav(&path, 2000 + 9000 * (index * 7 % 11), 16_000.0),
+        }
+    }
+    folder
+}
+
+const FAILING: [&str; 4] = ["utt03", "utt10", "utt17", "utt24"];
+
+fn fbank() -> Fbank {
+    let mut options = FbankOptions::default();
+    options.frame.dither = 0.5;
+    Fbank::new(options).unwrap()
+}
+
+/// What a run writes into memory.
+fn in_memory(inputs: &Inputs) -> Vec<(String, Matrix<f32>)> {
+    let mut features = Vec::new();
+    Pipeline::new(&fbank()).jobs(1).run(inputs, &mut features).unwrap();
+    features
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let mut names: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_number_of_threads() {
+    let (corpus, out) = (corpus(), tempfile::tempdir().unwrap());
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    for ending in ENDINGS {
+        let path = out.path().join("x").with_extension(ending);
+        let write = |jobs| {
+            let summary = Pipeline::new(&fbank()).jobs(jobs).run_to_file(&inputs, &path).unwrap();
+            let failed: Vec<_> = summary.failures.iter().map(|failure| failure.utterance.key.as_str()).collect();
+            assert_eq!(failed, FAILING);
+            assert_eq!((summary.utterances, summary.dim), (26, 23));
+            (fs::read(&path).unwrap(), fs::read(path.with_extension("scp")).ok(), summary.frames)
+        };
+        let serial = write(1);
+        for jobs in [2, 4, 13] {
+            assert!(write(jobs) == serial, "{jobs} jobs, {ending}");
+        }
+    }
+    assert_eq!(names(out.path()), ["x.ark", "x.npz", "x.safetensors", "x.scp"]);
+}
+
+#[test]
+fn every_format_gives_back_what_was_computed() {
+    let (corpus, out) = (corpus(), tempfile::tempdir().unwrap());
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    let expected = in_memory(&inputs);
+    assert_eq!(expected.len(), 26);
+    for ending in ENDINGS {
+        Pipeline::new(&fbank()).run_to_file(&inputs, out.path().join("x").with_extension(ending)).unwrap();
+    }
+
+    let table = |kind: &str| format!("{kind}:{}", out.path().join("x").with_extension(kind).display());
+    let ark: Vec<_> = SequentialReader::<Matrix<f32>>::open(&table("ark")).unwrap().map(Result::unwrap).collect();
+    assert!(ark == expected);
+    let mut scp = RandomAccessReader::<Matrix<f32>>::open(&table("scp")).unwrap();
+
+    let mut npz = NpzReader::new(fs::File::open(out.path().join("x.npz")).unwrap()).unwrap();
+    assert_eq!(npz.len(), expected.len());
+
+    let bytes = fs::read(out.path().join("x.safetensors")).unwrap();
+    let tensors = SafeTensors::deserialize(&bytes).unwrap();
+    assert_eq!(tensors.len(), expected.len());
+
+    for (key, features) in &expected {
+        assert!(scp.has_key(key).unwrap());
+        assert!(scp.value(key).unwrap() == features, "{key}");
+
+        let array: Array2<f32> = npz.by_name(key).unwrap();
+        assert_eq!(array.dim(), (features.num_rows(), features.num_cols()));
+        assert!(array.iter().eq(features.data()), "{key}");
+
+        let tensor = tensors.tensor(key).unwrap();
+        assert_eq!(tensor.shape(), [features.num_rows(), features.num_cols()]);
+        let values = tensor.data().chunks_exact(4).map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()));
+        assert!(values.eq(features.data().iter().copied()), "{key}");
+    }
+}
+
+#[test]
+fn if_every_recording_fails_nothing_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.wav");
+    fs::write(&path, "noise").unwrap();
+    fs::write(folder.path().join("x.npz"), "of yesterday").unwrap();
+    let inputs = Inputs::from_paths([&path]).unwrap();
+    for ending in ENDINGS {
+        let out = folder.path().join("x").with_extension(ending);
+        let summary = Pipeline::new(&fbank()).run_to_file(&inputs, out).unwrap();
+        assert_eq!((summary.utterances, summary.failures.len()), (0, 1));
+    }
+    assert_eq!(names(folder.path()), ["a.wav", "x.npz"]);
+    assert_eq!(fs::read(folder.path().join("x.npz")).unwrap(), b"of yesterday");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_told_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.wav");
+    write_wav(&path, 4000, 16_000.0);
+    let inputs = Inputs::from_paths([&path]).unwrap();
+    for ending in ENDINGS {
+        let out = folder.path().join("no/such/folder/x").with_extension(ending);
+        let error = Pipeline::new(&fbank()).run_to_file(&inputs, &out).unwrap_err();
+        assert!(matches!(error, Error::Write { .. }) && error.to_string().contains("no/such/folder"), "{error}");
+
+        let out = folder.path().join(format!("folder.{ending}"));
+        fs::create_dir(&out).unwrap();
+        assert!(Pipeline::new(&fbank()).run_to_file(&inputs, &out).is_err());
+    }
+    let error = Pipeline::new(&fbank()).run_to_file(&inputs, "x.mat").unwrap_err().to_string();
+    assert!(ENDINGS.iter().all(|ending| error.contains(ending)), "{error}");
+}
+
+#[test]
+fn a_sink_that_fails_ends_the_run() {
+    struct Full(usize);
+    impl FeatureSink for Full {
+        fn write(&mut self, _: &str, _: SubMatrix<'_, f32>) -> Result<(), Error> {
+            self.0 += 1;
+            if self.0 < 3 { Ok(()) } else { Err(Error::NoInputs) }
+        }
+    }
+    let corpus = corpus();
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    for jobs in [1, 4] {
+        let mut sink = Full(0);
+        assert!(Pipeline::new(&fbank()).jobs(jobs).run(&inputs, &mut sink).is_err());
+        assert_eq!(sink.0, 3);
+    }
+}
+
+#[test]
+fn progress_is_told_after_each_recording() {
+    let corpus = corpus();
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    let mut seen = Vec::new();
+    let count = |summary: &kaldera::pipeline::Summary| summary.utterances as usize + summary.failures.len();
+    Pipeline::new(&fbank()).jobs(3).run_with(&inputs, &mut Vec::new(), |so_far| seen.push(count(so_far))).unwrap();
+    assert_eq!(seen, (1..=30).collect::<Vec<_>>());
+}
+
+#[test]
+fn what_a_recording_must_have_can_be_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stereo.wav");
+    let (left, right) = ([100_i16, -300], [5_i16, 7]);
+    let samples = (0..4000).flat_map(|i| [left[i % 2], right[i % 2]]).collect();
+    WaveData { samp_freq: 16_000.0, num_channels: 2, samples }.write(&mut fs::File::create(&path).unwrap()).unwrap();
+    let inputs = Inputs::from_paths([&path]).unwrap();
+    let fbank = Fbank::new(FbankOptions::default()).unwrap();
+    let run = |pipeline: Pipeline<'_, _>| {
+        let mut features = Vec::new();
+        let summary = pipeline.run(&inputs, &mut features).unwrap();
+        (features, summary)
+    };
+
+    let (first, _) = run(Pipeline::new(&fbank));
+    assert!(run(Pipeline::new(&fbank).channel(0)).0 == first);
+    assert!(run(Pipeline::new(&fbank).channel(1)).0 != first);
+    assert!(matches!(
+        run(Pipeline::new(&fbank).channel(2)).1.failures[0].error,
+        Error::NoSuchChannel { channel: 2, channels: 2 }
+    ));
+    assert!(matches!(run(Pipeline::new(&fbank).min_seconds(0.5)).1.failures[0].error, Error::TooShort { .. }));
+
+    let (centred, _) = run(Pipeline::new(&fbank).subtract_mean(true));
+    let sums = centred[0]
+        .1
+        .rows()
+        .fold(vec![0.0_f32; 23], |sums, row| sums.iter().zip(row).map(|(sum, value)| sum + value).collect());
+    assert!(sums.iter().all(|sum| sum.abs() < 1e-3), "{sums:?}");
+}
