@@ -25,7 +25,11 @@ struct Tool {
 }
 
 const PEOPLE: &[Tool] = &[
-    Tool { name: "features", about: "Turn recordings into features: ark,scp, npz or safetensors", run: people::features::run },
+    Tool {
+        name: "features",
+        about: "Turn recordings into features: ark,scp, npz or safetensors",
+        run: people::features::run,
+    },
     Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
     Tool { name: "plot", about: "Draw a feature matrix as an image", run: people::plot::run },
 ];
@@ -33,7 +37,7 @@ const PEOPLE: &[Tool] = &[
 /// The Kaldi programs that [`run`] stands in for, by the names that Kaldi gives them.
 #[must_use]
 pub fn kaldi_tools() -> &'static [&'static str] {
-    kaldi::NAMES
+    &kaldi::NAMES
 }
 
 /// Runs the command with `args`, the first of which is the program's own name, and returns its exit status.

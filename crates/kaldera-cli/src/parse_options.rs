@@ -206,7 +206,8 @@ impl<'a> ParseOptions<'a> {
             Some("") => return Err(OptionsError::NoName { typed }),
             Some(name) => name.trim_end().replace('_', "-").to_ascii_lowercase(),
             None => {
-                let stands_for = |entry: &&Entry<'_>| entry.letter.is_some_and(|letter| name[1..] == *letter.to_string());
+                let stands_for =
+                    |entry: &&Entry<'_>| entry.letter.is_some_and(|letter| name[1..] == *letter.to_string());
                 match self.options.iter().find(stands_for) {
                     Some(entry) => entry.name.to_owned(),
                     None => return Err(OptionsError::Unknown { typed }),
@@ -355,7 +356,8 @@ mod tests {
 
     #[test]
     fn people_may_use_spaces_letters_and_any_order() {
-        let args = ["a.wav", "--dither", "-0.5", "--use-energy", "false", "b.wav", "-w", "hamming", "--num-ceps=3", "-"];
+        let args =
+            ["a.wav", "--dither", "-0.5", "--use-energy", "false", "b.wav", "-w", "hamming", "--num-ceps=3", "-"];
         let (request, options) = parse(Syntax::People, &args).unwrap();
         assert_eq!(plain(&request), ["a.wav", "b.wav", "-"]);
         let expected = Options { num_ceps: 3, dither: -0.5, use_energy: false, window_type: "hamming".to_owned() };

@@ -1,23 +1,114 @@
-//! Kaldi's programs, one file each.
+//! Kaldi's programs, one file each, behind Kaldi's command lines.
+//!
+//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of arguments is wrong, 255 where Kaldi would
+//! throw; what has been written by then stays. A program whose reader has gone ends without a word with 141, which is
+//! what a shell says of Kaldi's, killed by the signal of a broken pipe.
 
-use std::ffi::OsString;
+mod compute_feats;
+mod copy_feats;
+mod failure;
+mod wav_copy;
+mod wav_to_duration;
+
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
-use crate::Tool;
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::io::Holder;
+use kaldera::io::table::TableWriter;
+
+use self::failure::Failure;
+use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax, shell_line};
+use crate::{Tool, log};
 
 /// The programs, in the order of `kaldera --help`.
-pub(crate) const TOOLS: &[Tool] = &[
-    Tool { name: "compute-fbank-feats", about: "Filterbank features of recordings", run: pending },
-    Tool { name: "compute-mfcc-feats", about: "MFCC features of recordings", run: pending },
-    Tool { name: "copy-feats", about: "Copy feature matrices, between binary and text form too", run: pending },
-    Tool { name: "wav-copy", about: "Copy recordings into an archive, or out of one", run: pending },
-    Tool { name: "wav-to-duration", about: "Durations of recordings in seconds", run: pending },
-];
+pub(crate) const TOOLS: &[Tool] =
+    &[compute_feats::FBANK, compute_feats::MFCC, copy_feats::TOOL, wav_copy::TOOL, wav_to_duration::TOOL];
 
 /// The names in [`TOOLS`].
-pub(crate) const NAMES: &[&str] =
-    &["compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"];
+pub(crate) const NAMES: [&str; TOOLS.len()] = {
+    let mut names = [""; TOOLS.len()];
+    let mut i = 0;
+    while i < names.len() {
+        names[i] = TOOLS[i].name;
+        i += 1;
+    }
+    names
+};
 
-fn pending(_: Vec<OsString>) -> ExitCode {
+/// As much as shells tell of a process that the signal of a broken pipe has killed.
+const KILLED_BY_SIGPIPE: u8 = 141;
+
+/// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain arguments, and ends as Kaldi
+/// would; `body` says whether anything was done.
+fn run<O: OptionSet, const N: usize>(
+    tool: &'static str,
+    usage: &'static str,
+    args: &[OsString],
+    mut options: O,
+    body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
+) -> ExitCode {
+    let mut parser = ParseOptions::new(Syntax::Kaldi, usage);
+    options.register(&mut parser);
+    let request = parser.read(args);
+    log::init(tool, parser.verbose());
+    let plain = match request {
+        Ok(Request::Help) => {
+            log::say(parser.help());
+            return ExitCode::SUCCESS;
+        }
+        Ok(Request::Run(plain)) => plain,
+        Err(error) => {
+            log::say(parser.help());
+            return throw(&error.into());
+        }
+    };
+    if parser.print_args() {
+        let words = [OsStr::new("kaldera"), OsStr::new(tool)];
+        log::say(shell_line(words.into_iter().chain(args.iter().map(OsString::as_os_str))));
+    }
+    let Ok(plain) = <[OsString; N]>::try_from(plain) else {
+        log::say(parser.help());
+        return ExitCode::from(1);
+    };
+    match utf8(plain).and_then(|plain| body(options, plain)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(failure) if failure.is_broken_pipe() => ExitCode::from(KILLED_BY_SIGPIPE),
+        Err(failure) => throw(&failure),
+    }
+}
+
+/// For programs that have only the standard options.
+struct NoOptions;
+
+impl OptionSet for NoOptions {
+    fn register<'a>(&'a mut self, _registry: &mut dyn Registry<'a>) {}
+}
+
+/// A second output, that an option may name.
+fn open_if_given<T: Holder>(wspecifier: &str) -> Result<Option<TableWriter<T>>, Failure> {
+    if wspecifier.is_empty() { Ok(None) } else { Ok(Some(TableWriter::open(wspecifier)?)) }
+}
+
+fn close_if_given<T: Holder>(writer: Option<TableWriter<T>>) -> Result<(), Failure> {
+    match writer {
+        Some(writer) => Ok(writer.close()?),
+        None => Ok(()),
+    }
+}
+
+/// What Kaldi's programs do with an exception.
+fn throw(failure: &Failure) -> ExitCode {
+    tracing::error!("{}", log::one_line(failure));
     ExitCode::from(255)
+}
+
+/// Specifiers are text.
+fn utf8<const N: usize>(args: [OsString; N]) -> Result<[String; N], Failure> {
+    let mut texts = [const { String::new() }; N];
+    for (text, argument) in texts.iter_mut().zip(args) {
+        *text = argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument })?;
+    }
+    Ok(texts)
 }

@@ -1,0 +1,286 @@
+//! `compute-fbank-feats` and `compute-mfcc-feats`: one program around two kinds of features.
+
+use std::ffi::OsString;
+use std::mem;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::feat::{Audio, Extractor, FbankKind, Kind, MfccKind, Samples, Workspace};
+use kaldera::io::HtkMatrix;
+use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
+use kaldera::io::wave::WaveData;
+use kaldera::matrix::{Matrix, Vector};
+use tracing::{info, trace, warn};
+
+use super::Failure;
+use crate::{Tool, log};
+
+pub(super) const FBANK: Tool =
+    Tool { name: FbankKind::NAME, about: "Filterbank features of recordings", run: run::<FbankKind> };
+pub(super) const MFCC: Tool = Tool { name: MfccKind::NAME, about: "MFCC features of recordings", run: run::<MfccKind> };
+
+/// What the program needs to know of a kind of features.
+trait Program: Kind<Options: OptionSet + Default> {
+    const NAME: &'static str;
+    const USAGE: &'static str;
+    /// HTK's code for the kind, with the qualifier for what is in the place of C0.
+    fn htk_kind(options: &Self::Options) -> u16;
+}
+
+/// HTK's qualifiers for features with energy, and with C0 instead.
+const fn htk_qualifier(use_energy: bool) -> u16 {
+    if use_energy { 0o100 } else { 0o20000 }
+}
+
+/// Kaldi tells HTK a frame shift of 10 ms, in units of 100 ns, whatever it is.
+const HTK_SAMPLE_PERIOD: i32 = 100_000;
+
+impl Program for FbankKind {
+    const NAME: &'static str = "compute-fbank-feats";
+    const USAGE: &'static str = "Create Mel-filter bank (FBANK) feature files.
+Usage:  compute-fbank-feats [options...] <wav-rspecifier> <feats-wspecifier>";
+
+    fn htk_kind(options: &Self::Options) -> u16 {
+        0o7 | htk_qualifier(options.use_energy)
+    }
+}
+
+impl Program for MfccKind {
+    const NAME: &'static str = "compute-mfcc-feats";
+    const USAGE: &'static str = "Create MFCC feature files.
+Usage:  compute-mfcc-feats [options...] <wav-rspecifier> <feats-wspecifier>";
+
+    fn htk_kind(options: &Self::Options) -> u16 {
+        0o6 | htk_qualifier(options.use_energy)
+    }
+}
+
+fn run<P: Program>(args: Vec<OsString>) -> ExitCode {
+    super::run(P::NAME, P::USAGE, &args, Options::<P::Options>::default(), compute::<P>)
+}
+
+/// The options of the program around those of the features.
+struct Options<F> {
+    features: F,
+    output_format: String,
+    subtract_mean: bool,
+    vtln_warp: f32,
+    vtln_map: String,
+    utt2spk: String,
+    channel: i32,
+    min_duration: f32,
+    write_utt2dur: String,
+}
+
+impl<F: Default> Default for Options<F> {
+    fn default() -> Self {
+        Self {
+            features: F::default(),
+            output_format: "kaldi".to_owned(),
+            subtract_mean: false,
+            vtln_warp: 1.0,
+            vtln_map: String::new(),
+            utt2spk: String::new(),
+            channel: -1,
+            min_duration: 0.0,
+            write_utt2dur: String::new(),
+        }
+    }
+}
+
+impl<F: OptionSet> OptionSet for Options<F> {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.features.register(registry);
+        registry.add("output-format", &mut self.output_format, "Format of the output files [kaldi, htk]");
+        registry.add(
+            "subtract-mean",
+            &mut self.subtract_mean,
+            "Subtract mean of each feature file [CMS]; not recommended to do it this way.",
+        );
+        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor (only applicable if vtln-map not specified)");
+        registry.add(
+            "vtln-map",
+            &mut self.vtln_map,
+            "Map from utterance or speaker-id to vtln warp factor (rspecifier)",
+        );
+        registry.add(
+            "utt2spk",
+            &mut self.utt2spk,
+            "Utterance to speaker-id map rspecifier (if doing VTLN and you have warps per speaker)",
+        );
+        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> expect mono, 0 -> left, 1 -> right)");
+        registry.add("min-duration", &mut self.min_duration, "Minimum duration of segments to process (in seconds).");
+        registry.add(
+            "write-utt2dur",
+            &mut self.write_utt2dur,
+            "Wspecifier to write duration of each utterance in seconds, e.g. 'ark,t:utt2dur'.",
+        );
+    }
+}
+
+impl<F> Options<F> {
+    fn check(&self) -> Result<(), Failure> {
+        let wrong = |name, value: &dyn ToString, expected| Failure::Option { name, value: value.to_string(), expected };
+        if !(self.vtln_warp > 0.0 && self.vtln_warp.is_finite()) {
+            return Err(wrong("vtln-warp", &self.vtln_warp, "a number above 0, such as 1"));
+        }
+        if self.min_duration.is_nan() {
+            return Err(wrong("min-duration", &self.min_duration, "a number of seconds"));
+        }
+        if self.channel < -1 {
+            return Err(wrong("channel", &self.channel, "-1, or a channel counted from 0"));
+        }
+        if !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
+            return Err(Failure::Alone { name: "utt2spk", needs: "vtln-map" });
+        }
+        Ok(())
+    }
+
+    /// Which channel of a recording to use, if it has it.
+    fn channel_of(&self, key: &str, wave: &WaveData) -> Option<usize> {
+        let found = wave.num_channels;
+        match usize::try_from(self.channel) {
+            Err(_) => {
+                if found != 1 {
+                    warn!("Channel not specified but you have data with {found} channels; defaulting to zero");
+                }
+                Some(0)
+            }
+            Ok(channel) if channel < found => Some(channel),
+            Ok(channel) => {
+                warn!(
+                    "File with id {key} has {found} channels but you specified channel {channel}, producing no output."
+                );
+                None
+            }
+        }
+    }
+}
+
+/// Reads recordings, writes their features. The memory does not grow with their number.
+fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
+    options.check()?;
+    let htk_kind = P::htk_kind(&options.features);
+    let extractor = Extractor::<P>::new(options.features.clone())?;
+    let mut warps = Warps::open(&options)?;
+    let reader = SequentialReader::<WaveData>::open(&recordings)?;
+    let mut writer = FeatureWriter::open(&options.output_format, &output, htk_kind)?;
+    let mut utt2dur = super::open_if_given::<f64>(&options.write_utt2dur)?;
+
+    let (mut workspace, mut values) = (Workspace::default(), Vec::new());
+    let (mut found, mut done) = (0_u64, 0_u64);
+    for entry in reader {
+        let (key, wave) = entry?;
+        found += 1;
+        let duration = wave.duration();
+        if duration < options.min_duration {
+            warn!("File: {key} is too short ({duration} sec): producing no output.");
+            continue;
+        }
+        let Some(channel) = options.channel_of(&key, &wave) else { continue };
+        let Some(warp) = warps.get(&key)? else { continue };
+        let samples = wave.channel(channel);
+        let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &key };
+        let rows = match extractor.compute_into(&mut workspace, &audio, warp, &mut values) {
+            Ok(rows) => rows,
+            Err(error) => {
+                warn!("Failed to compute features for utterance {key}: {}", log::one_line(&error));
+                continue;
+            }
+        };
+        // Kaldi's matrix without rows has no columns either.
+        let cols = if rows == 0 { 0 } else { extractor.dim() };
+        let mut features = Matrix::from_vec(rows, cols, mem::take(&mut values))?;
+        if options.subtract_mean {
+            subtract_mean(&mut features)?;
+        }
+        values = writer.write(&key, features)?.into_vec();
+        if let Some(writer) = &mut utt2dur {
+            writer.write(&key, &f64::from(duration))?;
+        }
+        if found % 10 == 0 {
+            info!("Processed {found} utterances");
+        }
+        trace!("Processed features for key {key}");
+        done += 1;
+    }
+    writer.close()?;
+    super::close_if_given(utt2dur)?;
+    info!("Done {done} out of {found} utterances.");
+    Ok(done > 0)
+}
+
+fn subtract_mean(features: &mut Matrix<f32>) -> Result<(), Failure> {
+    let mut mean = Vector::zeros(features.num_cols());
+    mean.add_row_sum_mat(1.0 / features.num_rows() as f32, features, 0.0)?;
+    features.add_vec_to_rows(-1.0, &mean)?;
+    Ok(())
+}
+
+/// Where an utterance's warp factor comes from.
+enum Warps {
+    Same(f32),
+    Map(MappedReader<f32>),
+}
+
+impl Warps {
+    fn open<F>(options: &Options<F>) -> Result<Self, Failure> {
+        if options.vtln_map.is_empty() {
+            Ok(Self::Same(options.vtln_warp))
+        } else {
+            Ok(Self::Map(MappedReader::open(&options.vtln_map, &options.utt2spk)?))
+        }
+    }
+
+    fn get(&mut self, key: &str) -> Result<Option<f32>, Failure> {
+        match self {
+            Self::Same(warp) => Ok(Some(*warp)),
+            Self::Map(map) => {
+                if map.has_key(key)? {
+                    return Ok(Some(*map.value(key)?));
+                }
+                warn!("No vtln-map entry for utterance-id (or speaker-id) {key}");
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The two formats of the output.
+enum FeatureWriter {
+    Kaldi(TableWriter<Matrix<f32>>),
+    Htk { writer: TableWriter<HtkMatrix>, kind: u16 },
+}
+
+impl FeatureWriter {
+    fn open(format: &str, wspecifier: &str, htk_kind: u16) -> Result<Self, Failure> {
+        match format {
+            "kaldi" => Ok(Self::Kaldi(TableWriter::open(wspecifier)?)),
+            "htk" => Ok(Self::Htk { writer: TableWriter::open(wspecifier)?, kind: htk_kind }),
+            _ => Err(Failure::Option { name: "output-format", value: format.to_owned(), expected: "kaldi or htk" }),
+        }
+    }
+
+    /// Writes `features` and gives them back, so that their memory can be used again.
+    fn write(&mut self, key: &str, features: Matrix<f32>) -> Result<Matrix<f32>, Failure> {
+        match self {
+            Self::Kaldi(writer) => {
+                writer.write(key, &features)?;
+                Ok(features)
+            }
+            Self::Htk { writer, kind } => {
+                let matrix = HtkMatrix { values: features, sample_period: HTK_SAMPLE_PERIOD, sample_kind: *kind };
+                writer.write(key, &matrix)?;
+                Ok(matrix.values)
+            }
+        }
+    }
+
+    fn close(self) -> Result<(), Failure> {
+        match self {
+            Self::Kaldi(writer) => writer.close()?,
+            Self::Htk { writer, .. } => writer.close()?,
+        }
+        Ok(())
+    }
+}

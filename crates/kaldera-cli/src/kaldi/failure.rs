@@ -1,0 +1,44 @@
+//! What makes one of Kaldi's programs end before its time.
+
+use std::num::TryFromIntError;
+
+use thiserror::Error;
+
+use crate::parse_options::OptionsError;
+
+/// What Kaldi would throw, in one line.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Options(#[from] OptionsError),
+    #[error(transparent)]
+    Io(#[from] kaldera::io::Error),
+    #[error(transparent)]
+    Feat(#[from] kaldera::feat::Error),
+    #[error(transparent)]
+    Matrix(#[from] kaldera::matrix::Error),
+    #[error("a count of frames does not fit 32 bits: {0}")]
+    TooManyFrames(#[from] TryFromIntError),
+    #[error("option --{name}={value}: expected {expected}")]
+    Option { name: &'static str, value: String, expected: &'static str },
+    #[error("option --{name} is not supported yet: {instead}")]
+    NotYet { name: &'static str, instead: &'static str },
+    #[error("option --{name} has no meaning without --{needs}: give both or none")]
+    Alone { name: &'static str, needs: &'static str },
+    #[error("option --{name} is for tables, not for single files: write ark:{input} for a table")]
+    SingleFile { name: &'static str, input: String },
+    #[error(
+        "cannot copy between a table and a single file ('{input}' to '{output}'): put ark: or scp: before both or neither"
+    )]
+    Mixed { input: String, output: String },
+    #[error("recording '{key}' has no duration in its header: check where it comes from, or try --read-entire-file")]
+    NoDuration { key: String },
+}
+
+impl Failure {
+    /// Whether it is only that nobody listens any more.
+    pub(crate) fn is_broken_pipe(&self) -> bool {
+        matches!(self, Failure::Io(error) if error.is_broken_pipe())
+    }
+}

@@ -1,0 +1,374 @@
+//! Kaldi's face of the command, as a recipe meets it: real processes, their files and how they end.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+const TOOLS: [&str; 5] = ["compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"];
+/// What shells tell of a program that writes to a reader that has gone.
+const BROKEN_PIPE: i32 = 141;
+
+fn kaldera(dir: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
+    command.current_dir(dir);
+    command
+}
+
+fn run(dir: &TempDir, args: &[impl AsRef<OsStr>]) -> Ended {
+    Ended::from(kaldera(dir).args(args).output().unwrap())
+}
+
+/// How a process ended.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let ended = Self { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) };
+        assert!(!ended.stderr.contains("panicked"), "{ended:?}");
+        ended
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    fn code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.stderr);
+        self
+    }
+
+    /// There is one line of `severity`, and it has all of `parts` in it.
+    #[track_caller]
+    fn tells(self, severity: &str, parts: &[&str]) -> Self {
+        let lines: Vec<_> = self.stderr.lines().filter(|line| line.starts_with(severity)).collect();
+        let telling = lines.iter().filter(|line| parts.iter().all(|part| line.contains(part)));
+        assert_eq!(telling.count(), 1, "{severity} {parts:?} in\n{}", self.stderr);
+        self
+    }
+}
+
+/// A WAV file: `format` 1 is PCM, 3 is float.
+fn wav(format: u16, bits: u16, channels: u16, rate: u32, data: &[u8]) -> Vec<u8> {
+    let block = channels * bits / 8;
+    let size = u32::try_from(data.len()).unwrap();
+    let mut file = Vec::new();
+    file.extend(b"RIFF");
+    file.extend((36 + size).to_le_bytes());
+    file.extend(b"WAVEfmt ");
+    file.extend(16_u32.to_le_bytes());
+    file.extend(format.to_le_bytes());
+    file.extend(channels.to_le_bytes());
+    file.extend(rate.to_le_bytes());
+    file.extend((rate * u32::from(block)).to_le_bytes());
+    file.extend(block.to_le_bytes());
+    file.extend(bits.to_le_bytes());
+    file.extend(b"data");
+    file.extend(size.to_le_bytes());
+    file.extend(data);
+    file
+}
+
+/// A pleasant noise of `frames` samples per channel.
+fn tone(channels: u16, rate: u32, frames: usize) -> Vec<u8> {
+    let sample = |i: usize| ((i * i) as f64 * 0.001).sin() * 8000.0;
+    let samples = (0..frames * usize::from(channels)).flat_map(|i| (sample(i) as i16).to_le_bytes());
+    wav(1, 16, channels, rate, &samples.collect::<Vec<u8>>())
+}
+
+/// A folder with `good.wav` (1 s at 16 kHz), `good.scp`, and the files that are given, each with a script file of its own.
+fn folder(files: &[(&str, Vec<u8>)]) -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let good = [("good", tone(1, 16_000, 16_000))];
+    for (key, bytes) in good.iter().chain(files) {
+        fs::write(dir.path().join(format!("{key}.wav")), bytes).unwrap();
+        fs::write(dir.path().join(format!("{key}.scp")), format!("{key} {key}.wav\n")).unwrap();
+    }
+    dir
+}
+
+fn size(dir: &TempDir, name: impl AsRef<Path>) -> u64 {
+    fs::metadata(dir.path().join(name)).unwrap().len()
+}
+
+#[test]
+fn kaldis_programs_are_subcommands() {
+    assert_eq!(kaldera_cli::kaldi_tools(), TOOLS);
+    let dir = folder(&[]);
+    let help = run(&dir, &["--help"]).code(0);
+    for tool in TOOLS {
+        assert!(help.stdout.contains(tool), "{tool}");
+        let help = run(&dir, &[tool, "--help"]).code(0);
+        assert!(help.stderr.contains(&format!("{tool} [options")), "{}", help.stderr);
+        assert!(help.stderr.contains("Standard options:\n  --config"), "{}", help.stderr);
+        assert_eq!(help.stdout, "");
+    }
+    run(&dir, &["no-such-program"]).code(2);
+}
+
+#[test]
+fn usage_errors_end_as_kaldis_do() {
+    let dir = folder(&[]);
+    for tool in TOOLS {
+        for args in [&[][..], &["one"], &["one", "two", "three"], &["one", "two", "--verbose=1"]] {
+            let ended = run(&dir, &[&[tool], args].concat()).code(1);
+            assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
+        }
+        run(&dir, &[tool, "--no-such=1", "a", "b"]).code(255).tells("ERROR", &["'--no-such=1'", "--help"]);
+        run(&dir, &[tool, "--verbose=much", "a", "b"]).code(255).tells("ERROR", &["--verbose", "'much'"]);
+        run(&dir, &[tool, "--config=nowhere", "a", "b"]).code(255).tells("ERROR", &["'nowhere'"]);
+        run(&dir, &[tool, "good.wav", "ark:x"]).code(255).tells("ERROR", &["good.wav"]);
+    }
+}
+
+#[test]
+fn the_command_line_is_echoed_unless_told_otherwise() {
+    let dir = folder(&[]);
+    let ended = run(&dir, &["wav-copy", "scp:good.scp", "ark:my copy.ark"]).code(0);
+    assert_eq!(ended.stderr.lines().next(), Some("kaldera wav-copy scp:good.scp 'ark:my copy.ark'"));
+    let quiet = run(&dir, &["wav-copy", "--print-args=false", "--verbose=-1", "scp:good.scp", "ark:copy.ark"]).code(0);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn options_come_from_configuration_files_too() {
+    let dir = folder(&[]);
+    fs::write(dir.path().join("mfcc.conf"), "--use-energy=false  # C0\n\n--num_ceps=5\n--dither=0\n").unwrap();
+    let text = |args: &[&str]| {
+        run(&dir, &[&["compute-mfcc-feats"], args, &["scp:good.scp", "ark,t:-"]].concat()).code(0).stdout
+    };
+    let from_file = text(&["--config=mfcc.conf"]);
+    assert_eq!(from_file, text(&["--dither=0", "--use-energy=f", "--num-ceps=5"]));
+    assert_eq!(from_file.lines().nth(1).unwrap().split_whitespace().count(), 5);
+    assert_ne!(from_file, text(&["--use-energy", "--config=mfcc.conf"]));
+}
+
+#[test]
+fn damaged_recordings_stop_a_run_and_permission_goes_on() {
+    let good = tone(1, 16_000, 8_000);
+    let damaged = [
+        ("not_a_wav", b"What is this?".to_vec()),
+        ("nothing", Vec::new()),
+        ("half_a_header", good[..30].to_vec()),
+        ("eight_bit", wav(1, 8, 1, 16_000, &[128; 1600])),
+        ("floats", wav(3, 32, 1, 16_000, &[0; 6400])),
+        ("silent", wav(1, 16, 1, 16_000, &[])),
+    ];
+    let dir = folder(&damaged);
+    fs::write(dir.path().join("missing.scp"), "missing missing.wav\n").unwrap();
+    let keys = damaged.iter().map(|(key, _)| *key).chain(["missing"]);
+    for (key, tool) in
+        keys.flat_map(|key| [(key, "compute-fbank-feats"), (key, "compute-mfcc-feats"), (key, "wav-copy")])
+    {
+        let out = format!("{key}.{tool}.ark");
+        let file = format!("{key}.wav");
+        run(&dir, &[tool, &format!("scp:{key}.scp"), &format!("ark:{out}")]).code(255).tells("ERROR", &[&file]);
+        assert_eq!(size(&dir, &out), 0, "{out}");
+        run(&dir, &[tool, &format!("scp,p:{key}.scp"), &format!("ark:{out}")]).code(1).tells("WARNING", &[&file]);
+        assert_eq!(size(&dir, &out), 0, "{out}");
+    }
+
+    let all: String = damaged.iter().map(|(key, _)| format!("{key} {key}.wav\n")).collect();
+    fs::write(dir.path().join("all.scp"), format!("first good.wav\n{all}last good.wav\n")).unwrap();
+    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp,p:all.scp", "ark,t:-"]).code(0);
+    assert_eq!(ended.stdout, "first 1\nlast 1\n");
+    run(&dir, &["compute-mfcc-feats", "scp:all.scp", "ark,t:partial"]).code(255);
+    assert!(fs::read_to_string(dir.path().join("partial")).unwrap().starts_with("first  [\n"));
+}
+
+#[test]
+fn a_truncated_recording_gives_what_is_there() {
+    let mut half = tone(1, 16_000, 16_000);
+    half.truncate(44 + 16_000);
+    let dir = folder(&[("half", half)]);
+    let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp:half.scp", "ark,t:-"]).code(0);
+    assert_eq!(ended.tells("WARNING", &["32000", "16000", "Truncated"]).stdout, "half 0.5\n");
+    run(&dir, &["compute-fbank-feats", "scp:half.scp", "ark:half.ark"]).code(0);
+}
+
+#[test]
+fn no_bytes_make_it_panic() {
+    let whole = tone(2, 16_000, 300);
+    let mut state = 1_u64;
+    let mut random = move |below: usize| {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    let dir = folder(&[]);
+    let mut script = String::new();
+    for i in 0..400 {
+        let mut bytes = whole.clone();
+        for _ in 0..=random(4) {
+            // Mostly the header, where it hurts.
+            let place = if random(4) == 0 { random(bytes.len()) } else { random(44) };
+            bytes[place] = u8::try_from(random(256)).unwrap();
+        }
+        bytes.truncate(if random(3) == 0 { random(whole.len()) } else { whole.len() });
+        fs::write(dir.path().join(format!("{i}.wav")), bytes).unwrap();
+        script += &format!("{i} {i}.wav\n");
+    }
+    fs::write(dir.path().join("all.scp"), script).unwrap();
+    for tool in ["compute-mfcc-feats", "wav-copy", "wav-to-duration"] {
+        run(&dir, &[tool, "scp,p:all.scp", "ark:out.ark"]);
+    }
+    for i in 0..40 {
+        run(&dir, &["copy-feats", &format!("ark:{i}.wav"), "ark:out.ark"]).code(255);
+        run(&dir, &["copy-feats", &format!("{i}.wav"), "out.mat"]).code(255);
+    }
+}
+
+#[test]
+fn another_sample_rate_is_skipped_with_a_remedy() {
+    let dir = folder(&[("slow", tone(1, 8_000, 8_000)), ("fast", tone(1, 44_100, 44_100))]);
+    fs::write(dir.path().join("all.scp"), "slow slow.wav\ngood good.wav\n").unwrap();
+    let mfcc = |args: &[&str]| run(&dir, &[&["compute-mfcc-feats"], args, &["ark,t:out"]].concat());
+    mfcc(&["scp:slow.scp"]).code(1).tells("WARNING", &["slow", "8000", "16000", "--allow-upsample=true"]);
+    assert_eq!(size(&dir, "out"), 0);
+    mfcc(&["scp:fast.scp"]).code(1).tells("WARNING", &["fast", "--allow-downsample=true"]);
+    mfcc(&["scp:all.scp"]).code(0).tells("LOG", &["Done 1 out of 2 utterances."]);
+    mfcc(&["--allow-upsample=true", "scp:slow.scp"]).code(0);
+    mfcc(&["--allow-downsample", "scp:fast.scp"]).code(0);
+}
+
+#[test]
+fn numbers_that_are_none_are_refused_by_name() {
+    let dir = folder(&[]);
+    let names = ["sample-frequency", "frame-length", "frame-shift", "preemphasis-coefficient", "low-freq", "high-freq"];
+    for name in
+        names.into_iter().chain(["dither", "vtln-warp", "min-duration", "vtln-low", "energy-floor", "cepstral-lifter"])
+    {
+        let ended =
+            run(&dir, &["compute-mfcc-feats", &format!("--{name}=nan"), "scp:good.scp", "ark:out.ark"]).code(255);
+        ended.tells("ERROR", &[name]);
+    }
+    for option in ["--channel=-2", "--output-format=matlab", "--num-mel-bins=0", "--num-ceps=99", "--window-type=round"]
+    {
+        run(&dir, &["compute-mfcc-feats", option, "scp:good.scp", "ark:out.ark"])
+            .code(255)
+            .tells("ERROR", &[&option[2..9]]);
+    }
+    run(&dir, &["compute-fbank-feats", "--utt2spk=ark:x", "scp:good.scp", "ark:out.ark"])
+        .code(255)
+        .tells("ERROR", &["--vtln-map"]);
+}
+
+#[test]
+fn output_that_cannot_be_written_is_named() {
+    let dir = folder(&[]);
+    let matrix = run(&dir, &["compute-mfcc-feats", "scp:good.scp", "ark:good.ark"]).code(0);
+    drop(matrix);
+    for (tool, input) in
+        TOOLS.iter().zip(["scp:good.scp", "scp:good.scp", "ark:good.ark", "scp:good.scp", "scp:good.scp"])
+    {
+        run(&dir, &[tool, input, "ark:no/such/folder"]).code(255).tells("ERROR", &["no/such/folder"]);
+        run(&dir, &[tool, input, "ark:/dev/full"]).code(255).tells("ERROR", &["/dev/full"]);
+        let gone = run(&dir, &[tool, input, "ark:|true"]);
+        assert!(matches!(gone.code, Some(0 | BROKEN_PIPE)), "{gone:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_ends_it_without_a_word() {
+    let dir = folder(&[]);
+    let many: String = (0..200).map(|i| format!("{i} good.wav\n")).collect();
+    fs::write(dir.path().join("many.scp"), many).unwrap();
+    let mut command = kaldera(&dir);
+    command.args(["wav-copy", "--print-args=false", "scp:many.scp", "ark:-"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdout.take().unwrap().read_exact(&mut [0; 100]).unwrap();
+    let ended = Ended::from(child.wait_with_output().unwrap()).code(BROKEN_PIPE);
+    assert_eq!(ended.stderr, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_closed_stderr_changes_nothing() {
+    let dir = folder(&[]);
+    let script = format!("{} compute-mfcc-feats scp:good.scp ark:out.ark 2>&-", env!("CARGO_BIN_EXE_kaldera"));
+    let status = Command::new("sh").args(["-c", &script]).current_dir(&dir).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(size(&dir, "out.ark"), 5 + 15 + 98 * 13 * 4);
+}
+
+#[test]
+fn copies_come_back_whole() {
+    let dir = folder(&[]);
+    let ok = |args: &[&str]| run(&dir, args).code(0);
+    ok(&["compute-fbank-feats", "--dither=0", "scp:good.scp", "ark,scp:a.ark,a.scp"]);
+    ok(&["copy-feats", "--write-num-frames=ark,t:frames", "scp:a.scp", "ark,t:a.txt"]);
+    ok(&["copy-feats", "ark:a.txt", "ark:b.ark"]);
+    ok(&["copy-feats", "ark:b.ark", "ark,t:b.txt"]);
+    let read = |name: &str| fs::read(dir.path().join(name)).unwrap();
+    assert_eq!(read("a.txt"), read("b.txt"));
+    assert_eq!(read("frames"), b"good 98\n");
+
+    ok(&["copy-feats", "a.ark:5", "one.mat"]);
+    assert_eq!(read("one.mat"), read("a.ark")[5..]);
+    ok(&["copy-feats", "--binary=false", "one.mat", "one.txt"]);
+    assert_eq!(read("one.txt"), read("a.txt")["good ".len()..]);
+    run(&dir, &["copy-feats", "--write-num-frames=ark:x", "one.mat", "two.mat"])
+        .code(255)
+        .tells("ERROR", &["write-num-frames"]);
+    run(&dir, &["copy-feats", "--compress", "ark:a.ark", "ark:c.ark"]).code(255).tells("ERROR", &["--compress"]);
+
+    ok(&["wav-copy", "scp:good.scp", "ark,scp:w.ark,w.scp"]);
+    ok(&["wav-copy", "w.ark:5", "copy.wav"]);
+    assert_eq!(read("copy.wav"), read("good.wav"));
+    run(&dir, &["wav-copy", "ark:w.ark", "copy.wav"]).code(255).tells("ERROR", &["ark:w.ark", "copy.wav"]);
+    assert_eq!(ok(&["wav-to-duration", "scp:w.scp", "ark,t:-"]).stdout, "good 1\n");
+}
+
+#[test]
+fn channels_durations_and_htk_are_kaldis() {
+    let dir = folder(&[("stereo", tone(2, 16_000, 16_000))]);
+    let mfcc = |args: &[&str]| run(&dir, &[&["compute-mfcc-feats", "--dither=0"], args].concat());
+    let ended = mfcc(&["scp:stereo.scp", "ark,t:-"]).code(0).tells("WARNING", &["2 channels"]);
+    assert_eq!(ended.stdout, mfcc(&["--channel=0", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
+    assert_ne!(ended.stdout, mfcc(&["--channel=1", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
+    mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).code(1).tells("WARNING", &["stereo", "channel 2"]);
+    mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"]).code(1).tells("WARNING", &["good", "too short"]);
+    mfcc(&["--write-utt2dur=ark,t:durations", "scp:good.scp", "ark:x.ark"]).code(0);
+    assert_eq!(fs::read_to_string(dir.path().join("durations")).unwrap(), "good 1\n");
+    mfcc(&["--output-format=htk", "scp:good.scp", "ark:htk.ark"]).code(0);
+    let htk = fs::read(dir.path().join("htk.ark")).unwrap();
+    let header = [0, 0, 0, 98, 0, 1, 0x86, 0xA0, 0, 13 * 4, 0, 0o106];
+    assert_eq!(htk[..5 + 12], [&b"good "[..], &header].concat());
+    assert_eq!(htk.len(), 5 + 12 + 98 * 13 * 4);
+}
+
+#[test]
+fn a_mean_that_is_subtracted_leaves_none() {
+    let dir = folder(&[]);
+    let text = run(&dir, &["compute-fbank-feats", "--subtract-mean", "scp:good.scp", "ark,t:-"]).code(0).stdout;
+    let rows: Vec<Vec<f64>> =
+        text.lines().skip(1).map(|line| line.split(' ').filter_map(|x| x.parse().ok()).collect()).collect();
+    assert_eq!((rows.len(), rows[0].len()), (98, 23));
+    for column in 0..23 {
+        let sum: f64 = rows.iter().map(|row| row[column]).sum();
+        assert!((sum / 98.0).abs() < 1e-4, "column {column}: {sum}");
+    }
+}
+
+#[test]
+fn warps_come_from_a_map_by_utterance_or_by_speaker() {
+    let dir = folder(&[]);
+    fs::write(dir.path().join("warps"), "good 0.9\nanna 0.9\n").unwrap();
+    fs::write(dir.path().join("utt2spk"), "good anna\n").unwrap();
+    let fbank = |args: &[&str]| {
+        run(&dir, &[&["compute-fbank-feats", "--dither=0"], args, &["scp:good.scp", "ark,t:-"]].concat())
+    };
+    let expected = fbank(&["--vtln-warp=0.9"]).code(0).stdout;
+    assert_ne!(expected, fbank(&[]).code(0).stdout);
+    assert_eq!(expected, fbank(&["--vtln-map=ark:warps"]).code(0).stdout);
+    assert_eq!(expected, fbank(&["--vtln-map=ark:warps", "--utt2spk=ark:utt2spk"]).code(0).stdout);
+    fs::write(dir.path().join("warps"), "berta 0.9\n").unwrap();
+    fbank(&["--vtln-map=ark:warps"]).code(1).tells("WARNING", &["No vtln-map entry", "good"]);
+}
