@@ -173,11 +173,7 @@ pub fn write(w: &mut dyn Write, object: &impl KaldiWrite, binary: bool) -> io::R
 impl<T: Real> KaldiRead for Matrix<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
-        if binary {
-            binary::read_matrix(&mut r)
-        } else {
-            text::read_matrix(&mut r)
-        }
+        if binary { binary::read_matrix(&mut r) } else { text::read_matrix(&mut r) }
     }
 }
 
@@ -185,32 +181,20 @@ impl<T: Real> KaldiRead for Matrix<T> {
 impl<T: Real> KaldiRead for Vector<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
-        if binary {
-            binary::read_vector(&mut r)
-        } else {
-            text::read_vector(&mut r)
-        }
+        if binary { binary::read_vector(&mut r) } else { text::read_vector(&mut r) }
     }
 }
 
 impl<S: Storage> KaldiWrite for MatrixBase<S> {
     fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()> {
         let m = self.view();
-        if binary {
-            binary::write_matrix(w, m)
-        } else {
-            text::write_matrix(w, m)
-        }
+        if binary { binary::write_matrix(w, m) } else { text::write_matrix(w, m) }
     }
 }
 
 impl<S: Storage> KaldiWrite for VectorBase<S> {
     fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()> {
         let v = self.data();
-        if binary {
-            binary::write_vector(w, v)
-        } else {
-            text::write_vector(w, v)
-        }
+        if binary { binary::write_vector(w, v) } else { text::write_vector(w, v) }
     }
 }

@@ -77,9 +77,6 @@ mod tests {
         assert_eq!(format!("{v:?}"), "Vector(3) [ 1 -0.1 1e-05 ]");
         let m = Matrix::from_fn(2, 2, |r, c| (r + c) as f64);
         assert_eq!(m.to_string(), "[\n  0 1 \n  1 2 ]");
-        assert_eq!(
-            format!("{:?}", Matrix::<f32>::zeros(0, 0)),
-            "Matrix(0 x 0) [ ]"
-        );
+        assert_eq!(format!("{:?}", Matrix::<f32>::zeros(0, 0)), "Matrix(0 x 0) [ ]");
     }
 }

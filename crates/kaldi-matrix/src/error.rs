@@ -44,9 +44,7 @@ pub enum Error {
         found: Shape,
     },
     /// The inner sides of a matrix product differ.
-    #[error(
-        "{operation}: a {left} matrix cannot be multiplied by a {right} one (shapes after transposing)"
-    )]
+    #[error("{operation}: a {left} matrix cannot be multiplied by a {right} one (shapes after transposing)")]
     ProductMismatch {
         /// The method called.
         operation: &'static str,
@@ -84,9 +82,7 @@ pub enum Error {
         cols: usize,
     },
     /// A slice has not as many elements as the shape needs.
-    #[error(
-        "a {shape} matrix with a row stride of {stride} takes {expected} elements, found {found}"
-    )]
+    #[error("a {shape} matrix with a row stride of {stride} takes {expected} elements, found {found}")]
     DataLength {
         /// The shape asked for.
         shape: Shape,
@@ -98,9 +94,7 @@ pub enum Error {
         found: usize,
     },
     /// More elements than a machine word counts.
-    #[error(
-        "a {shape} matrix with a row stride of {stride} has more elements than can be addressed"
-    )]
+    #[error("a {shape} matrix with a row stride of {stride} has more elements than can be addressed")]
     TooLarge {
         /// The shape asked for.
         shape: Shape,
@@ -117,13 +111,14 @@ pub enum Error {
         /// What stands there.
         value: f64,
     },
-    /// The elements of an ndarray array do not lie row by row with adjacent columns.
+    /// The elements of an ndarray view do not lie one after the other.
     #[error(
-        "the array's columns are {col_stride} elements apart; copy it into standard layout first"
+        "the array's elements do not lie one after the other (strides {strides:?}); copy it, or take a view of the \
+         array that owns them and then a range of that"
     )]
     Layout {
-        /// Elements from one column to the next.
-        col_stride: isize,
+        /// Elements from one index to the next, for each axis.
+        strides: Vec<isize>,
     },
     /// An iterative decomposition found no answer, as happens with NaN or infinity in the input.
     #[error("{operation}: no convergence on a {shape} matrix; look for NaN or infinite elements")]

@@ -45,12 +45,7 @@ impl<T: Real> Matrix<T> {
     /// As `vec![0.0; rows * cols]` does, if that is more than memory can hold.
     pub fn zeros(rows: usize, cols: usize) -> Self {
         let data = vec![T::ZERO; num_elements(rows, cols)];
-        Self {
-            data,
-            rows,
-            cols,
-            stride: cols,
-        }
+        Self { data, rows, cols, stride: cols }
     }
 
     /// The elements row by row, without copying.
@@ -68,19 +63,9 @@ impl<T: Real> Matrix<T> {
         let expected = span(rows, cols, cols)?;
         if data.len() != expected {
             let (shape, found) = (Shape { rows, cols }, data.len());
-            return Err(Error::DataLength {
-                shape,
-                stride: cols,
-                expected,
-                found,
-            });
+            return Err(Error::DataLength { shape, stride: cols, expected, found });
         }
-        Ok(Self {
-            data,
-            rows,
-            cols,
-            stride: cols,
-        })
+        Ok(Self { data, rows, cols, stride: cols })
     }
 
     /// The element at (r, c) is `f(r, c)`.
@@ -92,12 +77,7 @@ impl<T: Real> Matrix<T> {
         for r in 0..rows {
             data.extend((0..cols).map(|c| f(r, c)));
         }
-        Self {
-            data,
-            rows,
-            cols,
-            stride: cols,
-        }
+        Self { data, rows, cols, stride: cols }
     }
 
     /// Changes the shape.
@@ -142,24 +122,14 @@ fn span(rows: usize, cols: usize, stride: usize) -> Result<usize, Error> {
         return Ok(0);
     }
     let last_row = (rows - 1).checked_mul(stride);
-    last_row
-        .and_then(|start| start.checked_add(cols))
-        .ok_or(Error::TooLarge {
-            shape: Shape { rows, cols },
-            stride,
-        })
+    last_row.and_then(|start| start.checked_add(cols)).ok_or(Error::TooLarge { shape: Shape { rows, cols }, stride })
 }
 
 /// [`span`], if `found` elements are enough for it.
 fn checked_span(rows: usize, cols: usize, stride: usize, found: usize) -> Result<usize, Error> {
     let expected = span(rows, cols, stride)?;
     if found < expected {
-        return Err(Error::DataLength {
-            shape: Shape { rows, cols },
-            stride,
-            expected,
-            found,
-        });
+        return Err(Error::DataLength { shape: Shape { rows, cols }, stride, expected, found });
     }
     Ok(expected)
 }
@@ -171,12 +141,17 @@ impl<'a, T: Real> SubMatrix<'a, T> {
     /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
     pub fn new(data: &'a [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
-        Ok(Self {
-            data: &data[..len],
-            rows,
-            cols,
-            stride,
-        })
+        Ok(Self { data: &data[..len], rows, cols, stride })
+    }
+
+    /// The elements from the first to the last, for as long as their owner lives.
+    pub fn into_slice(self) -> &'a [T] {
+        self.data
+    }
+
+    /// The same shape over what `f` makes of the elements, as many as there are.
+    pub(crate) fn map_data<U: Real>(self, f: impl FnOnce(&'a [T]) -> &'a [U]) -> SubMatrix<'a, U> {
+        SubMatrix { data: f(self.data), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 }
 
@@ -187,12 +162,17 @@ impl<'a, T: Real> SubMatrixMut<'a, T> {
     /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
     pub fn new(data: &'a mut [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
-        Ok(Self {
-            data: &mut data[..len],
-            rows,
-            cols,
-            stride,
-        })
+        Ok(Self { data: &mut data[..len], rows, cols, stride })
+    }
+
+    /// The elements from the first to the last, for as long as they are lent.
+    pub fn into_slice(self) -> &'a mut [T] {
+        self.data
+    }
+
+    /// The same shape over what `f` makes of the elements, as many as there are.
+    pub(crate) fn map_data<U: Real>(self, f: impl FnOnce(&'a mut [T]) -> &'a mut [U]) -> SubMatrixMut<'a, U> {
+        SubMatrixMut { data: f(self.data), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 }
 
@@ -214,10 +194,7 @@ impl<S: Storage> MatrixBase<S> {
     /// Rows and columns.
     #[inline]
     pub fn shape(&self) -> Shape {
-        Shape {
-            rows: self.rows,
-            cols: self.cols,
-        }
+        Shape { rows: self.rows, cols: self.cols }
     }
 
     /// Elements from the start of one row to the start of the next.
@@ -248,11 +225,7 @@ impl<S: Storage> MatrixBase<S> {
     #[inline]
     pub fn row_data(&self, r: usize) -> &[S::Elem] {
         assert!(r < self.rows, "row {r} of a matrix with {} rows", self.rows);
-        if self.cols == 0 {
-            &[]
-        } else {
-            &self.data()[r * self.stride..][..self.cols]
-        }
+        if self.cols == 0 { &[] } else { &self.data()[r * self.stride..][..self.cols] }
     }
 
     /// One row.
@@ -269,20 +242,13 @@ impl<S: Storage> MatrixBase<S> {
     #[inline]
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> {
         let cols = self.cols;
-        self.data()
-            .chunks(self.stride.max(1))
-            .map(move |row| &row[..cols])
+        self.data().chunks(self.stride.max(1)).map(move |row| &row[..cols])
     }
 
     /// A view of everything.
     #[inline]
     pub fn view(&self) -> SubMatrix<'_, S::Elem> {
-        SubMatrix {
-            data: self.data(),
-            rows: self.rows,
-            cols: self.cols,
-            stride: self.stride,
-        }
+        SubMatrix { data: self.data(), rows: self.rows, cols: self.cols, stride: self.stride }
     }
 
     /// A copy that owns its elements.
@@ -291,12 +257,7 @@ impl<S: Storage> MatrixBase<S> {
         for row in self.rows() {
             data.extend_from_slice(row);
         }
-        Matrix {
-            data,
-            rows: self.rows,
-            cols: self.cols,
-            stride: self.cols,
-        }
+        Matrix { data, rows: self.rows, cols: self.cols, stride: self.cols }
     }
 
     /// A view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
@@ -321,12 +282,7 @@ impl<S: Storage> MatrixBase<S> {
         num_cols: usize,
     ) -> Result<SubMatrix<'_, S::Elem>, Error> {
         let data = self.check_rectangle(row, num_rows, col, num_cols)?;
-        Ok(SubMatrix {
-            data: &self.data()[data],
-            rows: num_rows,
-            cols: num_cols,
-            stride: self.stride,
-        })
+        Ok(SubMatrix { data: &self.data()[data], rows: num_rows, cols: num_cols, stride: self.stride })
     }
 
     /// A view of `num_rows` rows from `row` on.
@@ -380,11 +336,7 @@ impl<S: StorageMut> MatrixBase<S> {
     pub fn row_data_mut(&mut self, r: usize) -> &mut [S::Elem] {
         assert!(r < self.rows, "row {r} of a matrix with {} rows", self.rows);
         let (cols, stride) = (self.cols, self.stride);
-        if cols == 0 {
-            &mut []
-        } else {
-            &mut self.data_mut()[r * stride..][..cols]
-        }
+        if cols == 0 { &mut [] } else { &mut self.data_mut()[r * stride..][..cols] }
     }
 
     /// One row, to be changed.
@@ -400,21 +352,14 @@ impl<S: StorageMut> MatrixBase<S> {
     #[inline]
     pub fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [S::Elem]> {
         let (cols, stride) = (self.cols, self.stride);
-        self.data_mut()
-            .chunks_mut(stride.max(1))
-            .map(move |row| &mut row[..cols])
+        self.data_mut().chunks_mut(stride.max(1)).map(move |row| &mut row[..cols])
     }
 
     /// A mutable view of everything.
     #[inline]
     pub fn view_mut(&mut self) -> SubMatrixMut<'_, S::Elem> {
         let (rows, cols, stride) = (self.rows, self.cols, self.stride);
-        SubMatrixMut {
-            data: self.data_mut(),
-            rows,
-            cols,
-            stride,
-        }
+        SubMatrixMut { data: self.data_mut(), rows, cols, stride }
     }
 
     /// A mutable view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
@@ -430,23 +375,14 @@ impl<S: StorageMut> MatrixBase<S> {
     ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         let data = self.check_rectangle(row, num_rows, col, num_cols)?;
         let stride = self.stride;
-        Ok(SubMatrixMut {
-            data: &mut self.data_mut()[data],
-            rows: num_rows,
-            cols: num_cols,
-            stride,
-        })
+        Ok(SubMatrixMut { data: &mut self.data_mut()[data], rows: num_rows, cols: num_cols, stride })
     }
 
     /// A mutable view of `num_rows` rows from `row` on.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if they are not all there.
-    pub fn row_range_mut(
-        &mut self,
-        row: usize,
-        num_rows: usize,
-    ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
+    pub fn row_range_mut(&mut self, row: usize, num_rows: usize) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         self.range_mut(row, num_rows, 0, self.cols)
     }
 
@@ -454,11 +390,7 @@ impl<S: StorageMut> MatrixBase<S> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if they are not all there.
-    pub fn col_range_mut(
-        &mut self,
-        col: usize,
-        num_cols: usize,
-    ) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
+    pub fn col_range_mut(&mut self, col: usize, num_cols: usize) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         self.range_mut(0, self.rows, col, num_cols)
     }
 }
@@ -493,29 +425,15 @@ mod tests {
     fn constructors_check() {
         let error = Matrix::from_vec(2, 3, vec![0.0_f32; 5]).err().unwrap();
         let shape = Shape { rows: 2, cols: 3 };
-        assert_eq!(
-            error,
-            Error::DataLength {
-                shape,
-                stride: 3,
-                expected: 6,
-                found: 5
-            }
-        );
-        assert_eq!(
-            error.to_string(),
-            "a 2 x 3 matrix with a row stride of 3 takes 6 elements, found 5"
-        );
+        assert_eq!(error, Error::DataLength { shape, stride: 3, expected: 6, found: 5 });
+        assert_eq!(error.to_string(), "a 2 x 3 matrix with a row stride of 3 takes 6 elements, found 5");
         assert!(Matrix::from_vec(usize::MAX, 2, vec![0.0_f32; 5]).is_err());
 
         let data = [0.0_f64; 10];
         assert!(SubMatrix::new(&data, 3, 2, 4).is_ok());
         assert_eq!(SubMatrix::new(&data, 3, 2, 4).unwrap().data().len(), 10);
         assert!(SubMatrix::new(&data, 3, 3, 4).is_err());
-        assert_eq!(
-            SubMatrix::new(&data, 1, 3, 2).err(),
-            Some(Error::StrideTooShort { stride: 2, cols: 3 })
-        );
+        assert_eq!(SubMatrix::new(&data, 1, 3, 2).err(), Some(Error::StrideTooShort { stride: 2, cols: 3 }));
         assert!(SubMatrix::new(&data, usize::MAX, 3, usize::MAX).is_err());
         assert!(SubMatrixMut::new(&mut [0.0_f32; 3], 2, 2, 2).is_err());
     }
@@ -527,10 +445,7 @@ mod tests {
         let inner = inner.range(1, 2, 1, 2).unwrap();
         assert_eq!(inner[(0, 0)], 22.0);
         assert_eq!(inner[(1, 1)], 33.0);
-        assert_eq!(
-            inner.rows().collect::<Vec<_>>(),
-            [[22.0, 23.0], [32.0, 33.0]]
-        );
+        assert_eq!(inner.rows().collect::<Vec<_>>(), [[22.0, 23.0], [32.0, 33.0]]);
         assert_eq!(inner.to_owned().data(), [22.0, 23.0, 32.0, 33.0]);
         assert!(inner.range(0, 3, 0, 1).is_err());
         assert!(inner.range(0, 1, 1, 2).is_err());
@@ -569,9 +484,6 @@ mod tests {
         m.resize(2, 3, ResizeType::SetZero);
         assert_eq!(m.data(), [0.0; 6]);
         m.resize(5, 4, ResizeType::Undefined);
-        assert_eq!(
-            (m.num_rows(), m.num_cols(), m.stride(), m.data().len()),
-            (5, 4, 4, 20)
-        );
+        assert_eq!((m.num_rows(), m.num_cols(), m.stride(), m.data().len()), (5, 4, 4, 20));
     }
 }

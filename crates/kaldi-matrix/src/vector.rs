@@ -42,9 +42,7 @@ impl<T: Real> Vector<T> {
     /// assert_eq!(Vector::<f32>::zeros(3).data(), [0.0, 0.0, 0.0]);
     /// ```
     pub fn zeros(dim: usize) -> Self {
-        Self {
-            data: vec![T::ZERO; dim],
-        }
+        Self { data: vec![T::ZERO; dim] }
     }
 
     /// Changes the length.
@@ -70,9 +68,7 @@ impl<T: Real> From<Vec<T>> for Vector<T> {
 
 impl<T: Real> FromIterator<T> for Vector<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
-        Self {
-            data: values.into_iter().collect(),
-        }
+        Self { data: values.into_iter().collect() }
     }
 }
 
@@ -136,9 +132,7 @@ impl<S: Storage> VectorBase<S> {
 
     /// A copy that owns its elements.
     pub fn to_owned(&self) -> Vector<S::Elem> {
-        Vector {
-            data: self.data().to_vec(),
-        }
+        Vector { data: self.data().to_vec() }
     }
 
     /// A view of `len` elements from `start` on.
@@ -148,9 +142,7 @@ impl<S: Storage> VectorBase<S> {
     #[doc(alias = "Range")]
     pub fn range(&self, start: usize, len: usize) -> Result<SubVector<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
-        Ok(SubVector {
-            data: &self.data()[start..start + len],
-        })
+        Ok(SubVector { data: &self.data()[start..start + len] })
     }
 }
 
@@ -169,43 +161,25 @@ impl<S: StorageMut> VectorBase<S> {
     /// A mutable view of all elements.
     #[inline]
     pub fn view_mut(&mut self) -> SubVectorMut<'_, S::Elem> {
-        SubVectorMut {
-            data: self.data_mut(),
-        }
+        SubVectorMut { data: self.data_mut() }
     }
 
     /// A mutable view of `len` elements from `start` on.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if they are not all there.
-    pub fn range_mut(
-        &mut self,
-        start: usize,
-        len: usize,
-    ) -> Result<SubVectorMut<'_, S::Elem>, Error> {
+    pub fn range_mut(&mut self, start: usize, len: usize) -> Result<SubVectorMut<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
-        Ok(SubVectorMut {
-            data: &mut self.data_mut()[start..start + len],
-        })
+        Ok(SubVectorMut { data: &mut self.data_mut()[start..start + len] })
     }
 }
 
 /// Are the `len` things from `start` on among `size`?
-pub(crate) fn check_range(
-    what: &'static str,
-    start: usize,
-    len: usize,
-    size: usize,
-) -> Result<(), Error> {
+pub(crate) fn check_range(what: &'static str, start: usize, len: usize, size: usize) -> Result<(), Error> {
     if start.checked_add(len).is_some_and(|end| end <= size) {
         Ok(())
     } else {
-        Err(Error::OutOfRange {
-            what,
-            start,
-            len,
-            size,
-        })
+        Err(Error::OutOfRange { what, start, len, size })
     }
 }
 
@@ -249,12 +223,7 @@ mod tests {
         let mut v = Vector::from(vec![1.0_f64, 2.0, 3.0]);
         assert_eq!(v.range(1, 2).unwrap().data(), [2.0, 3.0]);
         assert_eq!(v.range(3, 0).unwrap().dim(), 0);
-        let error = Error::OutOfRange {
-            what: "elements",
-            start: 2,
-            len: 2,
-            size: 3,
-        };
+        let error = Error::OutOfRange { what: "elements", start: 2, len: 2, size: 3 };
         assert_eq!(v.range(2, 2).err(), Some(error));
         assert!(v.range_mut(usize::MAX, 2).is_err());
         v.range_mut(1, 1).unwrap()[0] = 9.0;

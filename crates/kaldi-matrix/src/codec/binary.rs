@@ -21,11 +21,7 @@ enum Precision {
 
 impl Precision {
     fn of<T: Real>() -> Self {
-        if size_of::<T>() == size_of::<f32>() {
-            Self::Single
-        } else {
-            Self::Double
-        }
+        if size_of::<T>() == size_of::<f32>() { Self::Single } else { Self::Double }
     }
 
     fn size(self) -> usize {
@@ -47,9 +43,7 @@ pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, 
     let at = r.offset();
     let rows = read_size(r, "a number of rows")?;
     let cols = read_size(r, "a number of columns")?;
-    let len = rows
-        .checked_mul(cols)
-        .filter(|len| len.checked_mul(precision.size()).is_some());
+    let len = rows.checked_mul(cols).filter(|len| len.checked_mul(precision.size()).is_some());
     let (Some(len), true) = (len, (rows == 0) == (cols == 0)) else {
         return Err(CodecError::Unexpected {
             offset: at,
@@ -73,10 +67,7 @@ pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, 
 }
 
 fn unsupported(token: &Word) -> CodecError {
-    CodecError::Unsupported {
-        offset: token.offset,
-        token: token.bytes.escape_ascii().to_string(),
-    }
+    CodecError::Unsupported { offset: token.offset, token: token.bytes.escape_ascii().to_string() }
 }
 
 /// A size that is not negative.
@@ -91,11 +82,7 @@ fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, Co
 }
 
 /// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
-fn read_values<T: Real>(
-    r: &mut ByteReader<'_>,
-    precision: Precision,
-    len: usize,
-) -> Result<Vec<T>, CodecError> {
+fn read_values<T: Real>(r: &mut ByteReader<'_>, precision: Precision, len: usize) -> Result<Vec<T>, CodecError> {
     let size = precision.size();
     let per_chunk = len.min(CHUNK / size);
     let mut bytes = vec![0; per_chunk * size];
@@ -107,11 +94,7 @@ fn read_values<T: Real>(
         match precision {
             Precision::Single => {
                 let (numbers, _) = bytes.as_chunks();
-                values.extend(
-                    numbers
-                        .iter()
-                        .map(|&b| T::from_f64(f32::from_le_bytes(b).into())),
-                );
+                values.extend(numbers.iter().map(|&b| T::from_f64(f32::from_le_bytes(b).into())));
             }
             Precision::Double => {
                 let (numbers, _) = bytes.as_chunks();
@@ -127,11 +110,7 @@ pub(super) fn write_matrix<T: Real>(w: &mut dyn Write, m: SubMatrix<'_, T>) -> i
         Precision::Single => b"FM ",
         Precision::Double => b"DM ",
     })?;
-    let (rows, cols) = if m.is_empty() {
-        (0, 0)
-    } else {
-        (m.num_rows(), m.num_cols())
-    };
+    let (rows, cols) = if m.is_empty() { (0, 0) } else { (m.num_rows(), m.num_cols()) };
     write_size(w, rows)?;
     write_size(w, cols)?;
     if m.stride() == m.num_cols() {
@@ -152,10 +131,7 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
 
 fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     let size = i32::try_from(size).map_err(|_| {
-        let message = format!(
-            "Kaldi's files hold at most {} rows, columns or elements, not {size}",
-            i32::MAX
-        );
+        let message = format!("Kaldi's files hold at most {} rows, columns or elements, not {size}", i32::MAX);
         io::Error::new(io::ErrorKind::InvalidInput, message)
     })?;
     w.write_all(&[4])?;
@@ -169,11 +145,7 @@ fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
     for values in values.chunks(CHUNK / precision.size()) {
         bytes.clear();
         match precision {
-            Precision::Single => bytes.extend(
-                values
-                    .iter()
-                    .flat_map(|x| (x.to_f64() as f32).to_le_bytes()),
-            ),
+            Precision::Single => bytes.extend(values.iter().flat_map(|x| (x.to_f64() as f32).to_le_bytes())),
             Precision::Double => bytes.extend(values.iter().flat_map(|x| x.to_f64().to_le_bytes())),
         }
         w.write_all(&bytes)?;

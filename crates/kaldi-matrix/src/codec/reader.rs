@@ -27,16 +27,10 @@ impl<'a> ByteReader<'a> {
         // The borrow of the happy path may not last through the loop, hence the second call, which costs nothing.
         while let Err(source) = self.inner.fill_buf() {
             if source.kind() != ErrorKind::Interrupted {
-                return Err(CodecError::Io {
-                    offset: self.offset,
-                    source,
-                });
+                return Err(CodecError::Io { offset: self.offset, source });
             }
         }
-        self.inner.fill_buf().map_err(|source| CodecError::Io {
-            offset: self.offset,
-            source,
-        })
+        self.inner.fill_buf().map_err(|source| CodecError::Io { offset: self.offset, source })
     }
 
     /// The next byte, which stays; none at the end.
@@ -59,17 +53,10 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     /// Failures of the input.
-    pub fn take_while(
-        &mut self,
-        taken: &mut Vec<u8>,
-        mut accept: impl FnMut(u8) -> bool,
-    ) -> Result<(), CodecError> {
+    pub fn take_while(&mut self, taken: &mut Vec<u8>, mut accept: impl FnMut(u8) -> bool) -> Result<(), CodecError> {
         loop {
             let bytes = self.fill()?;
-            let len = bytes
-                .iter()
-                .position(|&b| !accept(b))
-                .unwrap_or(bytes.len());
+            let len = bytes.iter().position(|&b| !accept(b)).unwrap_or(bytes.len());
             taken.extend_from_slice(&bytes[..len]);
             let done = len < bytes.len() || bytes.is_empty();
             self.inner.consume(len);
@@ -138,11 +125,7 @@ impl<'a> ByteReader<'a> {
     ///
     /// # Errors
     /// [`CodecError::End`], with the offset of the end, if there are fewer; failures of the input.
-    pub fn read_exact(
-        &mut self,
-        bytes: &mut [u8],
-        expected: &'static str,
-    ) -> Result<(), CodecError> {
+    pub fn read_exact(&mut self, bytes: &mut [u8], expected: &'static str) -> Result<(), CodecError> {
         let mut rest = bytes;
         while !rest.is_empty() {
             match self.inner.read(rest) {
@@ -153,10 +136,7 @@ impl<'a> ByteReader<'a> {
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Err(source) => {
-                    return Err(CodecError::Io {
-                        offset: self.offset,
-                        source,
-                    });
+                    return Err(CodecError::Io { offset: self.offset, source });
                 }
             }
         }
@@ -165,26 +145,15 @@ impl<'a> ByteReader<'a> {
 
     /// The error for an input that ends here.
     pub fn end(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
-        CodecError::End {
-            offset: self.offset,
-            expected: expected.into(),
-        }
+        CodecError::End { offset: self.offset, expected: expected.into() }
     }
 
     /// The error for the byte that [`peek`](Self::peek) shows.
-    pub fn unexpected_byte(
-        &self,
-        expected: impl Into<Cow<'static, str>>,
-        found: Option<u8>,
-    ) -> CodecError {
+    pub fn unexpected_byte(&self, expected: impl Into<Cow<'static, str>>, found: Option<u8>) -> CodecError {
         let (offset, expected) = (self.offset, expected.into());
         match found {
             None => CodecError::End { offset, expected },
-            Some(byte) => CodecError::Unexpected {
-                offset,
-                expected,
-                found: describe(&[byte]),
-            },
+            Some(byte) => CodecError::Unexpected { offset, expected, found: describe(&[byte]) },
         }
     }
 }
@@ -201,11 +170,7 @@ pub struct Word {
 impl Word {
     /// The error for this word where another should stand.
     pub fn unexpected(&self, expected: impl Into<Cow<'static, str>>) -> CodecError {
-        CodecError::Unexpected {
-            offset: self.offset,
-            expected: expected.into(),
-            found: describe(&self.bytes),
-        }
+        CodecError::Unexpected { offset: self.offset, expected: expected.into(), found: describe(&self.bytes) }
     }
 }
 

@@ -36,10 +36,7 @@ pub fn push_number(out: &mut Vec<u8>, x: f64) {
     digits[0] = buffer[0];
     digits[1..].copy_from_slice(&buffer[2..8]);
     let exponent = parse_exponent(&buffer[9..len]);
-    let significant = digits
-        .iter()
-        .rposition(|&d| d != b'0')
-        .map_or(1, |last| last + 1);
+    let significant = digits.iter().rposition(|&d| d != b'0').map_or(1, |last| last + 1);
 
     if !(-4..7).contains(&exponent) {
         out.push(digits[0]);
@@ -49,16 +46,10 @@ pub fn push_number(out: &mut Vec<u8>, x: f64) {
         if exponent >= 100 {
             out.push(b'0' + (exponent / 100) as u8);
         }
-        out.extend([
-            b'0' + (exponent / 10 % 10) as u8,
-            b'0' + (exponent % 10) as u8,
-        ]);
+        out.extend([b'0' + (exponent / 10 % 10) as u8, b'0' + (exponent % 10) as u8]);
     } else if exponent < 0 {
         out.extend(b"0.");
-        out.extend(std::iter::repeat_n(
-            b'0',
-            exponent.unsigned_abs() as usize - 1,
-        ));
+        out.extend(std::iter::repeat_n(b'0', exponent.unsigned_abs() as usize - 1));
         out.extend(&digits[..significant]);
     } else {
         let whole = exponent as usize + 1;
@@ -77,9 +68,7 @@ fn push_fraction(out: &mut Vec<u8>, digits: &[u8]) {
 
 /// A decimal number of at most three digits, perhaps negative.
 fn parse_exponent(digits: &[u8]) -> i32 {
-    let (negative, digits) = digits
-        .strip_prefix(b"-")
-        .map_or((false, digits), |rest| (true, rest));
+    let (negative, digits) = digits.strip_prefix(b"-").map_or((false, digits), |rest| (true, rest));
     let size = digits.iter().fold(0, |n, &d| 10 * n + i32::from(d - b'0'));
     if negative { -size } else { size }
 }
@@ -148,11 +137,7 @@ struct Rows<T> {
 
 impl<T> Default for Rows<T> {
     fn default() -> Self {
-        Self {
-            data: Vec::new(),
-            complete: 0,
-            cols: 0,
-        }
+        Self { data: Vec::new(), complete: 0, cols: 0 }
     }
 }
 
@@ -278,18 +263,12 @@ fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>) -> Result
     } else if let Some(x) = parse(scratch) {
         return Ok(x);
     }
-    Err(CodecError::Unexpected {
-        offset,
-        expected: "a number".into(),
-        found: describe(scratch),
-    })
+    Err(CodecError::Unexpected { offset, expected: "a number".into(), found: describe(scratch) })
 }
 
 /// Infinity or NaN, in any case.
 fn special_number(word: &[u8]) -> Option<f64> {
-    let (sign, name) = word
-        .strip_prefix(b"-")
-        .map_or((1.0, word), |rest| (-1.0, rest));
+    let (sign, name) = word.strip_prefix(b"-").map_or((1.0, word), |rest| (-1.0, rest));
     if name.eq_ignore_ascii_case(b"inf") || name.eq_ignore_ascii_case(b"infinity") {
         Some(sign * f64::INFINITY)
     } else if name.eq_ignore_ascii_case(b"nan") {
@@ -390,10 +369,9 @@ mod tests {
 
     #[test]
     fn numbers_that_kaldi_refuses() {
-        for number in [
-            ".5", "+1", "x", "1e", "1e+", "1.5.2", "1,5", "0x10", "1e39", "-", "--1", "infx",
-            "1_0", "5-", "é",
-        ] {
+        for number in
+            [".5", "+1", "x", "1e", "1e+", "1.5.2", "1,5", "0x10", "1e39", "-", "--1", "infx", "1_0", "5-", "é"]
+        {
             assert!(matrix(&format!("[ 1 {number} ]")).is_err(), "{number}");
             assert!(vector(&format!("[ 1 {number} ]")).is_err(), "{number}");
         }
@@ -403,25 +381,13 @@ mod tests {
     #[test]
     fn errors_say_where_and_what() {
         let message = |text| matrix(text).unwrap_err().to_string();
-        assert_eq!(
-            message("[ 1 2 .5 ]"),
-            "at byte 6: expected a number, found `.5`"
-        );
-        assert_eq!(
-            message("[ 1 2 ; 3 ]"),
-            "at byte 10: expected 2 numbers, as in the first row, found a row of 1"
-        );
-        assert_eq!(
-            message("[ 1 2"),
-            "at byte 5: expected a number or `]`, found the end"
-        );
+        assert_eq!(message("[ 1 2 .5 ]"), "at byte 6: expected a number, found `.5`");
+        assert_eq!(message("[ 1 2 ; 3 ]"), "at byte 10: expected 2 numbers, as in the first row, found a row of 1");
+        assert_eq!(message("[ 1 2"), "at byte 5: expected a number or `]`, found the end");
         assert_eq!(message("( 1 2 )"), "at byte 0: expected `[`, found `(`");
         assert_eq!(message(" \n "), "at byte 3: expected `[`, found the end");
         let message = vector("[ 1 \n 2 ]").unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "at byte 4: expected the vector on one line, found `\\n`"
-        );
+        assert_eq!(message, "at byte 4: expected the vector on one line, found `\\n`");
     }
 
     #[test]
@@ -438,19 +404,9 @@ mod tests {
         write_vector::<f32>(&mut text, &[]).unwrap();
         assert_eq!(text, b" [ 1 2.5 ]\n [ ]\n");
         let mut rest = &text[..];
-        assert_eq!(
-            read_vector::<f64>(&mut ByteReader::new(&mut rest))
-                .unwrap()
-                .data(),
-            [1.0, 2.5]
-        );
+        assert_eq!(read_vector::<f64>(&mut ByteReader::new(&mut rest)).unwrap().data(), [1.0, 2.5]);
         assert_eq!(rest, b" [ ]\n");
-        assert_eq!(
-            read_vector::<f64>(&mut ByteReader::new(&mut rest))
-                .unwrap()
-                .dim(),
-            0
-        );
+        assert_eq!(read_vector::<f64>(&mut ByteReader::new(&mut rest)).unwrap().dim(), 0);
         assert!(rest.is_empty());
     }
 }

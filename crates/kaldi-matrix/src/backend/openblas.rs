@@ -1,0 +1,267 @@
+//! OpenBLAS: the products through its C interface, the decompositions through ndarray-linalg.
+//!
+//! It runs with one thread, since the parallelism is ours and outside, unless the environment variable
+//! `OPENBLAS_NUM_THREADS` says otherwise.
+
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::Once;
+
+use cblas_sys::{
+    CBLAS_LAYOUT, CBLAS_TRANSPOSE, CBLAS_UPLO, CblasLower, CblasNoTrans, CblasRowMajor, CblasTrans, cblas_dgemm,
+    cblas_dgemv, cblas_dger, cblas_dsyrk, cblas_sgemm, cblas_sgemv, cblas_sger, cblas_ssyrk,
+};
+use ndarray::{ArrayView1, ArrayView2};
+use ndarray_linalg::{Eigh, JobSvd, Lapack, SVDDC, UPLO};
+
+use super::element::Concrete;
+use super::info::OpenBlasInfo;
+use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
+
+// OpenBLAS's own, besides what every BLAS has.
+unsafe extern "C" {
+    fn openblas_set_num_threads(threads: c_int);
+    fn openblas_get_num_threads() -> c_int;
+    fn openblas_get_config() -> *const c_char;
+    fn openblas_get_corename() -> *const c_char;
+}
+
+type Transpose = CBLAS_TRANSPOSE;
+type Gemm<T> = unsafe extern "C" fn(
+    CBLAS_LAYOUT,
+    Transpose,
+    Transpose,
+    c_int,
+    c_int,
+    c_int,
+    T,
+    *const T,
+    c_int,
+    *const T,
+    c_int,
+    T,
+    *mut T,
+    c_int,
+);
+type Gemv<T> =
+    unsafe extern "C" fn(CBLAS_LAYOUT, Transpose, c_int, c_int, T, *const T, c_int, *const T, c_int, T, *mut T, c_int);
+type Ger<T> = unsafe extern "C" fn(CBLAS_LAYOUT, c_int, c_int, T, *const T, c_int, *const T, c_int, *mut T, c_int);
+type Syrk<T> =
+    unsafe extern "C" fn(CBLAS_LAYOUT, CBLAS_UPLO, Transpose, c_int, c_int, T, *const T, c_int, T, *mut T, c_int);
+
+/// A type that OpenBLAS computes with, and its functions for that.
+pub(super) trait Number: Concrete + Lapack<Real = Self> {
+    const GEMM: Gemm<Self>;
+    const GEMV: Gemv<Self>;
+    const GER: Ger<Self>;
+    const SYRK: Syrk<Self>;
+}
+
+impl Number for f32 {
+    const GEMM: Gemm<f32> = cblas_sgemm;
+    const GEMV: Gemv<f32> = cblas_sgemv;
+    const GER: Ger<f32> = cblas_sger;
+    const SYRK: Syrk<f32> = cblas_ssyrk;
+}
+
+impl Number for f64 {
+    const GEMM: Gemm<f64> = cblas_dgemm;
+    const GEMV: Gemv<f64> = cblas_dgemv;
+    const GER: Ger<f64> = cblas_dger;
+    const SYRK: Syrk<f64> = cblas_dsyrk;
+}
+
+/// Before the first call: one thread.
+fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("OPENBLAS_NUM_THREADS").is_none() {
+            // SAFETY: the function takes any number, and `Once` keeps other threads out of OpenBLAS until it is done.
+            unsafe { openblas_set_num_threads(1) };
+        }
+    });
+}
+
+pub(super) fn info() -> OpenBlasInfo {
+    prepare();
+    // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a static buffer that is
+    // written with the same bytes at each call.
+    let (config, corename) = unsafe { (text(openblas_get_config()), text(openblas_get_corename())) };
+    // SAFETY: the function takes nothing and reads a global number.
+    let threads = unsafe { openblas_get_num_threads() };
+    OpenBlasInfo { config, corename, threads: usize::try_from(threads).unwrap_or(0) }
+}
+
+/// # Safety
+/// `s` is null or a string with a zero at its end, which no one changes meanwhile.
+unsafe fn text(s: *const c_char) -> String {
+    if s.is_null() {
+        return String::new();
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { CStr::from_ptr(s) }.to_string_lossy().trim().to_owned()
+}
+
+/// A size or stride, for C. The caller has seen to it that it fits.
+fn int(n: usize) -> c_int {
+    c_int::try_from(n).expect("sizes beyond i32 go to another backend")
+}
+
+fn transpose(trans: Trans) -> Transpose {
+    match trans {
+        Trans::No => CblasNoTrans,
+        Trans::Yes => CblasTrans,
+    }
+}
+
+/// The start of a matrix whose elements, as [`SubMatrix`] guarantees and this checks again, lie inside of its slice.
+fn pointer<T: Number>(m: &SubMatrix<'_, T>) -> *const T {
+    assert!(m.data().len() >= (m.num_rows() - 1) * m.stride() + m.num_cols(), "a matrix is shorter than its shape");
+    m.data().as_ptr()
+}
+
+pub(super) fn gemm<T: Number>(
+    alpha: T,
+    a: SubMatrix<'_, T>,
+    trans_a: Trans,
+    b: SubMatrix<'_, T>,
+    trans_b: Trans,
+    beta: T,
+    mut c: SubMatrixMut<'_, T>,
+) {
+    prepare();
+    let (m, n) = (c.num_rows(), c.num_cols());
+    let (left, right) = (a.shape().seen(trans_a), b.shape().seen(trans_b));
+    assert!(left.rows == m && left.cols == right.rows && right.cols == n, "shapes of a product");
+    pointer(&c.view());
+    // SAFETY: the three matrices have the sizes passed and lie inside of their slices with the strides passed; C is
+    // borrowed mutably, so it overlaps neither of the others.
+    unsafe {
+        T::GEMM(
+            CblasRowMajor,
+            transpose(trans_a),
+            transpose(trans_b),
+            int(m),
+            int(n),
+            int(left.cols),
+            alpha,
+            pointer(&a),
+            int(a.stride()),
+            pointer(&b),
+            int(b.stride()),
+            beta,
+            c.data_mut().as_mut_ptr(),
+            int(c.stride()),
+        );
+    }
+}
+
+pub(super) fn gemv<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
+    prepare();
+    let seen = a.shape().seen(trans);
+    assert!(x.len() == seen.cols && y.len() == seen.rows, "shapes of a product");
+    // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are as long as its sides; y is
+    // borrowed mutably, so it overlaps neither of the others.
+    unsafe {
+        T::GEMV(
+            CblasRowMajor,
+            transpose(trans),
+            int(a.num_rows()),
+            int(a.num_cols()),
+            alpha,
+            pointer(&a),
+            int(a.stride()),
+            x.as_ptr(),
+            1,
+            beta,
+            y.as_mut_ptr(),
+            1,
+        );
+    }
+}
+
+pub(super) fn ger<T: Number>(alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
+    prepare();
+    let (rows, cols, stride) = (a.num_rows(), a.num_cols(), a.stride());
+    assert!(x.len() == rows && y.len() == cols, "shapes of an outer product");
+    pointer(&a.view());
+    // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are as long as its sides; it is
+    // borrowed mutably, so it overlaps neither of them.
+    unsafe {
+        T::GER(
+            CblasRowMajor,
+            int(rows),
+            int(cols),
+            alpha,
+            x.as_ptr(),
+            1,
+            y.as_ptr(),
+            1,
+            a.data_mut().as_mut_ptr(),
+            int(stride),
+        );
+    }
+}
+
+pub(super) fn syrk<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
+    prepare();
+    let (n, stride) = (c.num_rows(), c.stride());
+    let seen = a.shape().seen(trans);
+    assert!(c.num_cols() == n && seen.rows == n, "shapes of a symmetric product");
+    pointer(&c.view());
+    // SAFETY: both matrices have the sizes passed and lie inside of their slices with the strides passed; C is borrowed
+    // mutably, so it does not overlap A.
+    unsafe {
+        T::SYRK(
+            CblasRowMajor,
+            CblasLower,
+            transpose(trans),
+            int(n),
+            int(seen.cols),
+            alpha,
+            pointer(&a),
+            int(a.stride()),
+            beta,
+            c.data_mut().as_mut_ptr(),
+            int(stride),
+        );
+    }
+}
+
+/// The matrix as ndarray sees it; its rows lie without gaps, as ndarray-linalg wants them.
+fn array<'a, T: Number>(m: &'a SubMatrix<'_, T>) -> Option<ArrayView2<'a, T>> {
+    ArrayView2::from_shape((m.num_rows(), m.num_cols()), m.data()).ok()
+}
+
+pub(super) fn eigh<T: Number>(a: SubMatrix<'_, T>, s: &mut [T], v: SubMatrixMut<'_, T>) -> Option<()> {
+    prepare();
+    let a = a.to_owned();
+    let (values, vectors) = array(&a.view())?.eigh(UPLO::Lower).ok()?;
+    copy_vector(values.view(), s);
+    copy_matrix(vectors.view(), v);
+    Some(())
+}
+
+pub(super) fn svd<T: Number>(
+    a: SubMatrix<'_, T>,
+    u: SubMatrixMut<'_, T>,
+    s: &mut [T],
+    vt: SubMatrixMut<'_, T>,
+) -> Option<()> {
+    prepare();
+    let a = a.to_owned();
+    let (found_u, values, found_vt) = array(&a.view())?.svddc(JobSvd::Some).ok()?;
+    copy_matrix(found_u?.view(), u);
+    copy_vector(values.view(), s);
+    copy_matrix(found_vt?.view(), vt);
+    Some(())
+}
+
+fn copy_vector<T: Number>(from: ArrayView1<'_, T>, to: &mut [T]) {
+    to.iter_mut().zip(from).for_each(|(to, &from)| *to = from);
+}
+
+fn copy_matrix<T: Number>(from: ArrayView2<'_, T>, mut to: SubMatrixMut<'_, T>) {
+    for (to, from) in to.rows_mut().zip(from.rows()) {
+        copy_vector(from, to);
+    }
+}

@@ -1,0 +1,55 @@
+//! Loops of ours, for builds without a library and for what a library cannot count.
+
+use kaldera_base::Real;
+use kaldera_base::gemm::Operand;
+
+use crate::kernels;
+use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
+
+pub(super) fn gemm<T: Real>(
+    alpha: T,
+    a: SubMatrix<'_, T>,
+    trans_a: Trans,
+    b: SubMatrix<'_, T>,
+    trans_b: Trans,
+    beta: T,
+    mut c: SubMatrixMut<'_, T>,
+) {
+    let (m, n, k) = (c.num_rows(), c.num_cols(), a.shape().seen(trans_a).cols);
+    let (a, b) = (operand(&a, trans_a), operand(&b, trans_b));
+    let c_row_step = c.stride();
+    kaldera_base::gemm::gemm(m, n, k, alpha, a, b, beta, c.data_mut(), c_row_step);
+}
+
+fn operand<'a, T: Real>(m: &'a SubMatrix<'_, T>, trans: Trans) -> Operand<'a, T> {
+    match trans {
+        Trans::No => Operand { data: m.data(), row_step: m.stride(), col_step: 1 },
+        Trans::Yes => Operand { data: m.data(), row_step: 1, col_step: m.stride() },
+    }
+}
+
+pub(super) fn gemv<T: Real>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
+    kernels::scale(y, beta);
+    match trans {
+        Trans::No => y.iter_mut().zip(a.rows()).for_each(|(y, row)| *y += alpha * kernels::dot(row, x)),
+        Trans::Yes => x.iter().zip(a.rows()).for_each(|(&x, row)| kernels::axpy(alpha * x, row, y)),
+    }
+}
+
+pub(super) fn ger<T: Real>(alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
+    x.iter().zip(a.rows_mut()).for_each(|(&x, row)| kernels::axpy(alpha * x, y, row));
+}
+
+pub(super) fn syrk<T: Real>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
+    for (r, row) in c.rows_mut().enumerate() {
+        let row = &mut row[..=r];
+        kernels::scale(row, beta);
+        match trans {
+            Trans::No => {
+                let left = a.row_data(r);
+                row.iter_mut().zip(a.rows()).for_each(|(c, right)| *c += alpha * kernels::dot(left, right));
+            }
+            Trans::Yes => a.rows().for_each(|a| kernels::axpy(alpha * a[r], &a[..=r], row)),
+        }
+    }
+}
