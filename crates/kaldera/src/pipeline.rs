@@ -120,7 +120,7 @@ impl<'a, K: Kind> Pipeline<'a, K> {
                     summary.frames += frames as u64;
                     summary.seconds += f64::from(seconds);
                 }
-                Err(error) => summary.failures.push(Failure { utterance: utterance.clone(), error }),
+                Err(source) => summary.failures.push(Failure { utterance: utterance.clone(), source }),
             }
             progress(&summary);
             Ok(())
@@ -198,19 +198,14 @@ pub struct Summary {
 }
 
 /// A recording without features.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{} ({}): {source}", utterance.key, utterance.source)]
 #[non_exhaustive]
 pub struct Failure {
     /// Which one.
     pub utterance: Utterance,
     /// Why.
-    pub error: Error,
-}
-
-impl std::fmt::Display for Failure {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} ({}): {}", self.utterance.key, self.utterance.source, self.error)
-    }
+    pub source: Error,
 }
 
 /// The features of one recording, or why there are none.

@@ -1,0 +1,197 @@
+//! A feature matrix as a picture: time to the right, dimension upwards, value as colour.
+
+use std::ops::Range;
+
+use kaldera::matrix::Matrix;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Width and height of the picture in pixels.
+pub(super) const SIZE: (u32, u32) = (1000, 480);
+
+/// Part of the width that the colour bar takes, with its numbers.
+const BAR_WIDTH: u32 = 110;
+
+/// More cells than this in a direction are averaged, as the picture has no more pixels.
+const MAX_COLUMNS: usize = 840;
+const MAX_ROWS: usize = 400;
+
+/// Colours told apart; neighbours of one colour are drawn as one, which keeps SVG files small.
+const NUM_COLORS: u16 = 128;
+
+const FONT: &str = "sans-serif";
+/// For values that are infinite or not a number.
+const NOT_FINITE: RGBColor = RGBColor(160, 160, 160);
+
+/// What the picture shows.
+pub(super) struct HeatMap<'a> {
+    /// Above the picture.
+    pub(super) title: &'a str,
+    /// At least one row and column.
+    pub(super) features: &'a Matrix<f32>,
+    /// Seconds from one frame to the next; 0 counts frames instead.
+    pub(super) frame_shift: f64,
+}
+
+impl HeatMap<'_> {
+    /// Draws on the whole of `area`.
+    pub(super) fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let scale = Scale::of(self.features);
+        area.fill(&WHITE)?;
+        let (map, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
+        self.draw_map(&map, &scale)?;
+        draw_bar(&bar, &scale)?;
+        area.present()
+    }
+
+    fn draw_map<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+        scale: &Scale,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let (frames, dims) = (self.features.num_rows(), self.features.num_cols());
+        let (unit, x_label) = if self.frame_shift > 0.0 { (self.frame_shift, "time (s)") } else { (1.0, "frame") };
+        let mut chart = ChartBuilder::on(area)
+            .caption(self.title, (FONT, 20))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(56)
+            .build_cartesian_2d(0.0..frames as f64 * unit, 0.0..dims as f64)?;
+        chart
+            .configure_mesh()
+            .disable_mesh()
+            .x_desc(x_label)
+            .y_desc("dimension")
+            .x_labels(10)
+            .y_labels(10)
+            .x_label_formatter(&|x| short(*x))
+            .y_label_formatter(&|y| short(*y))
+            .label_style((FONT, 15))
+            .draw()?;
+
+        let columns = groups(frames, MAX_COLUMNS);
+        for rows in groups(dims, MAX_ROWS) {
+            let colors: Vec<_> = columns.iter().map(|column| scale.color(self.mean(column, &rows))).collect();
+            let (bottom, top) = (rows.start as f64, rows.end as f64);
+            let mut begin = 0;
+            for run in colors.chunk_by(|a, b| a == b) {
+                let end = begin + run.len();
+                let (left, right) = (columns[begin].start as f64 * unit, columns[end - 1].end as f64 * unit);
+                let cells = Rectangle::new([(left, bottom), (right, top)], run[0].filled());
+                chart.draw_series([cells])?;
+                begin = end;
+            }
+        }
+        Ok(())
+    }
+
+    /// The mean over some frames and dimensions.
+    fn mean(&self, frames: &Range<usize>, dims: &Range<usize>) -> f64 {
+        let rows = frames.clone().map(|frame| &self.features.row_data(frame)[dims.clone()]);
+        rows.flatten().map(|&value| f64::from(value)).sum::<f64>() / (frames.len() * dims.len()) as f64
+    }
+}
+
+/// The colours of values.
+struct Scale {
+    low: f64,
+    high: f64,
+}
+
+impl Scale {
+    /// From the least to the greatest finite value; if they are the same, or there is none, somewhat around it.
+    fn of(features: &Matrix<f32>) -> Self {
+        let finite = || features.rows().flatten().filter(|value| value.is_finite()).map(|&value| f64::from(value));
+        let (low, high) = (finite().reduce(f64::min).unwrap_or(0.0), finite().reduce(f64::max).unwrap_or(0.0));
+        let spread = if low < high { 0.0 } else { 0.5 * low.abs().max(1.0) };
+        Self { low: low - spread, high: high + spread }
+    }
+
+    fn color(&self, value: f64) -> RGBColor {
+        if !value.is_finite() {
+            return NOT_FINITE;
+        }
+        let steps = f64::from(NUM_COLORS - 1);
+        let step = ((value - self.low) / (self.high - self.low) * steps).round();
+        ViridisRGB.get_color_normalized(step, 0.0, steps)
+    }
+}
+
+/// What value each colour stands for.
+fn draw_bar<B: DrawingBackend>(
+    area: &DrawingArea<B, Shift>,
+    scale: &Scale,
+) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+    let mut chart = ChartBuilder::on(area)
+        .margin_top(42)
+        .margin_bottom(56)
+        .margin_right(4)
+        .right_y_label_area_size(86)
+        .build_cartesian_2d(0.0..1.0, scale.low..scale.high)?;
+    let step = (scale.high - scale.low) / f64::from(NUM_COLORS);
+    for index in 0..NUM_COLORS {
+        let bottom = scale.low + step * f64::from(index);
+        let color = scale.color(bottom + step * f64::from(index) / f64::from(NUM_COLORS));
+        chart.draw_series([Rectangle::new([(0.0, bottom), (1.0, bottom + step)], color.filled())])?;
+    }
+    let label = TextStyle::from((FONT, 15)).pos(Pos::new(HPos::Left, VPos::Center));
+    chart
+        .configure_mesh()
+        .disable_mesh()
+        .disable_x_axis()
+        .y_labels(10)
+        // The blank keeps the numbers off the ticks.
+        .y_label_formatter(&|value| format!(" {}", short(*value)))
+        .y_label_style(label)
+        .draw()
+}
+
+/// `0..count` in at most `max` ranges of about the same length.
+fn groups(count: usize, max: usize) -> Vec<Range<usize>> {
+    let parts = count.min(max);
+    (0..parts).map(|part| part * count / parts..(part + 1) * count / parts).collect()
+}
+
+/// A number for an axis: as many digits as it takes, and no more than four after the point.
+fn short(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_cover_everything_once() {
+        assert_eq!(groups(3, 10), [0..1, 1..2, 2..3]);
+        assert_eq!(groups(5, 2), [0..2, 2..5]);
+        assert_eq!(groups(0, 5), []);
+    }
+
+    #[test]
+    fn the_scale_spans_the_finite_values() {
+        let matrix = |values: Vec<f32>| Matrix::from_vec(1, values.len(), values).unwrap();
+        let scale = Scale::of(&matrix(vec![f32::NAN, -1.0, 3.0, f32::INFINITY]));
+        assert_eq!((scale.low, scale.high), (-1.0, 3.0));
+        assert_eq!(scale.color(f64::NAN), NOT_FINITE);
+        assert_ne!(scale.color(-1.0), scale.color(3.0));
+        for values in [vec![2.0, 2.0], vec![f32::NAN], vec![f32::MAX, f32::MIN]] {
+            let scale = Scale::of(&matrix(values));
+            assert!(scale.low < scale.high && (scale.high - scale.low).is_finite());
+        }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let texts = [0.0, 0.5, 12.0, -3.25, 1e-7, 2e6].map(short);
+        assert_eq!(texts, ["0", "0.5", "12", "-3.25", "1.00e-7", "2.00e6"]);
+    }
+}

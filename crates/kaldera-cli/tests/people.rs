@@ -1,0 +1,281 @@
+//! The people's face as people meet it: the real command, its files, its words and its exit status.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use kaldera::io::table::SequentialReader;
+use kaldera::io::wave::WaveData;
+use kaldera::matrix::Matrix;
+use tempfile::TempDir;
+
+const KALDERA: &str = env!("CARGO_BIN_EXE_kaldera");
+
+/// A folder to run the command in.
+struct Bench(TempDir);
+
+impl Bench {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn wav(&self, name: &str, num_samples: usize, samp_freq: f32) -> Vec<u8> {
+        let sample = |i: usize| i16::try_from(i * i * 13 % 16_001).unwrap() - 8000;
+        let wave = WaveData { samp_freq, num_channels: 1, samples: (0..num_samples).map(sample).collect() };
+        let mut bytes = Vec::new();
+        wave.write(&mut bytes).unwrap();
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), &bytes).unwrap();
+        bytes
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(KALDERA);
+        command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Ended {
+        Ended::from(self.command(args).output().unwrap())
+    }
+
+    /// Runs a line of shell in which `$K` is the command.
+    fn shell(&self, line: &str) -> Ended {
+        let mut command = Command::new("sh");
+        command.current_dir(self.0.path()).env("K", KALDERA).args(["-c", line]).stdin(Stdio::null());
+        Ended::from(command.output().unwrap())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.0.path()).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn keys(&self, ark: &str) -> Vec<String> {
+        features(&self.path(ark)).into_iter().map(|(key, _)| key).collect()
+    }
+}
+
+fn features(ark: &Path) -> Vec<(String, Matrix<f32>)> {
+    let rspecifier = format!("ark:{}", ark.display());
+    SequentialReader::open(&rspecifier).unwrap().map(Result::unwrap).collect()
+}
+
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl From<Output> for Ended {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Ended {
+    #[track_caller]
+    fn with(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    fn tells(self, words: &[&str]) -> Self {
+        for word in words {
+            assert!(self.stderr.contains(word), "no '{word}' in {self:?}");
+        }
+        self
+    }
+}
+
+#[test]
+fn three_good_and_three_damaged_recordings() {
+    let bench = Bench::new();
+    for name in ["in/a.wav", "in/c.wav", "in/e.wav"] {
+        bench.wav(name, 16_000, 16_000.0);
+    }
+    fs::write(bench.path("in/b.wav"), "this is not a recording").unwrap();
+    let whole = bench.wav("in/d.wav", 16_000, 16_000.0);
+    fs::write(bench.path("in/d.wav"), &whole[..30_000]).unwrap();
+    bench.wav("in/f.wav", 0, 16_000.0);
+
+    let ended = bench.run(&["features", "--kind", "fbank", "-o", "x.ark", "in"]).with(1);
+    assert_eq!(bench.keys("x.ark"), ["a", "c", "e"]);
+    let failures: Vec<_> = ended.stderr.lines().filter(|line| line.starts_with("failed: ")).collect();
+    assert_eq!(failures.len(), 3, "{ended:?}");
+    for (line, file) in failures.iter().zip(["in/b.wav", "in/d.wav", "in/f.wav"]) {
+        assert!(line.contains(file), "{line}");
+    }
+    assert!(ended.stdout.contains("3 recordings failed"), "{ended:?}");
+    assert_eq!(bench.names(), ["in", "x.ark", "x.scp"]);
+}
+
+#[test]
+fn all_good_is_exit_status_0_with_a_summary() {
+    let bench = Bench::new();
+    for (name, seconds) in [("in/a.wav", 1), ("in/sub/b.wav", 2)] {
+        bench.wav(name, 16_000 * seconds, 16_000.0);
+    }
+    let ended = bench.run(&["features", "--kind=mfcc", "--output=x.ark", "--jobs", "2", "in"]).with(0);
+    for word in ["2 recordings", "3.00 s of audio", "296 frames of 13 dimensions", "x real time", "x.ark and x.scp"] {
+        assert!(ended.stdout.contains(word), "no '{word}' in {ended:?}");
+    }
+    assert_eq!(ended.stderr, "");
+    assert_eq!(bench.keys("x.ark"), ["a", "sub-b"]);
+
+    let quiet = bench.run(&["features", "-q", "--kind=mfcc", "-o", "y.npz", "in"]).with(0);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn options_are_kaldis_in_both_spellings() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 20_000, 16_000.0);
+    fs::write(bench.path("fbank.conf"), "--num-mel-bins=80 # as in many recipes\n").unwrap();
+    for (out, options) in [
+        ("x.ark", &["--num-mel-bins=80"][..]),
+        ("y.ark", &["--num-mel-bins", "80"][..]),
+        ("z.ark", &["--config", "fbank.conf"][..]),
+    ] {
+        let args = [&["features", "--kind", "fbank", "-o", out, "a.wav"], options].concat();
+        bench.run(&args).with(0);
+    }
+    let bytes = fs::read(bench.path("x.ark")).unwrap();
+    assert_eq!(features(&bench.path("x.ark"))[0].1.num_cols(), 80);
+    assert!(fs::read(bench.path("y.ark")).unwrap() == bytes && fs::read(bench.path("z.ark")).unwrap() == bytes);
+}
+
+#[test]
+fn a_script_gives_keys_and_commands() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 4000, 16_000.0);
+    fs::write(bench.path("wav.scp"), "two a.wav\none cat a.wav |\nnone no-such.wav\n").unwrap();
+    bench.run(&["features", "--kind=fbank", "-o", "x.ark", "wav.scp"]).with(1).tells(&["no-such.wav"]);
+    assert_eq!(bench.keys("x.ark"), ["two", "one"]);
+}
+
+#[test]
+fn wrong_usage_is_exit_status_2() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 4000, 16_000.0);
+    bench.wav("b/a.wav", 4000, 16_000.0);
+    for (args, words) in [
+        (&["-o", "x.ark", "a.wav"][..], &["--kind"][..]),
+        (&["--kind", "plp", "-o", "x.ark", "a.wav"], &["plp", "fbank or mfcc"]),
+        (&["--kind", "fbank", "a.wav"], &["-o", ".ark", ".npz", ".safetensors"]),
+        (&["--kind", "fbank", "-o", "x.mat", "a.wav"], &["x.mat", ".ark", ".npz", ".safetensors"]),
+        (&["--kind", "fbank", "-o", "x.ark"], &["no recordings"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--num-mel-bins=many", "a.wav"], &["num-mel-bins", "many"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--frame-shift=nan", "a.wav"], &["frame-shift"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--no-such=1", "a.wav"], &["--no-such"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--channel=-2", "a.wav"], &["--channel"]),
+        (&["--kind", "fbank", "-o", "x.ark", "a.wav", "b/a.wav"], &["'a'", "a.wav", "b/a.wav"]),
+    ] {
+        let ended = bench.run(&[&["features"], args].concat()).with(2).tells(words);
+        assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
+    }
+    assert_eq!(bench.names(), ["a.wav", "b"]);
+}
+
+#[test]
+fn help_lists_the_options_of_the_kind() {
+    let bench = Bench::new();
+    for (kind, option) in [("fbank", "--use-log-fbank"), ("mfcc", "--num-ceps")] {
+        let ended = bench.run(&["features", "--kind", kind, "--help"]).with(0);
+        assert!(ended.stdout.contains(option) && ended.stdout.contains("--jobs"), "{ended:?}");
+    }
+    assert!(bench.run(&["features", "--help"]).with(0).stdout.contains("--num-mel-bins"));
+}
+
+#[test]
+fn another_sample_rate_is_told_with_its_remedy() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 8000, 8000.0);
+    let args = ["features", "--kind", "fbank", "-o", "x.ark", "a.wav"];
+    bench.run(&args).with(1).tells(&["a.wav", "--sample-frequency=8000", "--allow-upsample"]);
+    assert_eq!(bench.names(), ["a.wav"]);
+    for option in ["--sample-frequency=8000", "--allow-upsample=true"] {
+        bench.run(&[&args[..], &[option]].concat()).with(0);
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 4000, 16_000.0);
+    for out in ["none/x.ark", "none/x.npz", "none/x.safetensors"] {
+        bench.run(&["features", "--kind", "fbank", "-o", out, "a.wav"]).with(1).tells(&[out]);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_leaves_nothing_behind() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 160_000, 16_000.0);
+    fs::write(bench.path("x.ark"), "of yesterday").unwrap();
+    for out in ["x.ark", "x.npz", "x.safetensors"] {
+        // A limit on the size of files, without its signal, fails writes as a full disk does.
+        let line = format!("trap '' XFSZ; ulimit -f 8; exec \"$K\" features --kind fbank -o {out} a.wav");
+        bench.shell(&line).with(1).tells(&[out]);
+    }
+    assert_eq!(bench.names(), ["a.wav", "x.ark"]);
+    assert_eq!(fs::read(bench.path("x.ark")).unwrap(), b"of yesterday");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn standard_streams_may_be_closed_or_full() {
+    let bench = Bench::new();
+    bench.wav("good.wav", 4000, 16_000.0);
+    fs::write(bench.path("bad.wav"), "").unwrap();
+    let features = "\"$K\" features --kind fbank -o x.ark";
+    bench.shell(&format!("{features} good.wav > /dev/full")).with(1).tells(&["standard output"]);
+    bench.shell(&format!("{features} good.wav 2> /dev/full")).with(0);
+    bench.shell(&format!("{features} bad.wav good.wav >&- 2>&-")).with(1);
+    bench.shell(&format!("{features} bad.wav good.wav > /dev/full 2> /dev/full")).with(1);
+    bench.shell("\"$K\" info >&- 2>&-").with(0);
+    bench.shell("\"$K\" info > /dev/full").with(1);
+    bench.shell("{ \"$K\" features --help; echo $? >&2; } | true").with(0).tells(&["0"]);
+}
+
+#[test]
+fn info_tells_what_computes() {
+    let ended = Bench::new().run(&["info"]).with(0);
+    for word in [env!("CARGO_PKG_VERSION"), "features", "backend", "SIMD", "threads"] {
+        assert!(ended.stdout.contains(word), "no '{word}' in {ended:?}");
+    }
+}
+
+#[test]
+fn a_plot_is_drawn_from_an_archive_or_its_index() {
+    let bench = Bench::new();
+    bench.wav("utt1.wav", 16_000, 16_000.0);
+    bench.wav("utt2.wav", 16_000, 16_000.0);
+    bench.run(&["features", "--kind", "fbank", "-o", "x.ark", "utt1.wav", "utt2.wav"]).with(0);
+    for feats in ["x.ark", "x.scp", "ark:x.ark", "scp:x.scp"] {
+        bench.run(&["plot", feats, "utt2", "-o", "x.png"]).with(0);
+        bench.run(&["plot", feats, "utt3", "-o", "y.png"]).with(1).tells(&["utt3", "utt1", "utt2"]);
+    }
+    assert!(fs::read(bench.path("x.png")).unwrap().starts_with(b"\x89PNG"));
+    bench.run(&["plot", "x.ark", "utt1", "-o", "x.svg", "--frame-shift=0"]).with(0);
+    let svg = fs::read_to_string(bench.path("x.svg")).unwrap();
+    assert!(svg.contains("utt1") && svg.trim_end().ends_with("</svg>"));
+    assert!(!bench.path("y.png").exists());
+
+    bench.run(&["plot", "x.ark", "utt1", "-o", "x.jpg"]).with(2).tells(&[".png", ".svg"]);
+    bench.run(&["plot", "x.ark", "-o", "x.png"]).with(2).tells(&["KEY"]);
+    bench.run(&["plot", "x.ark", "utt1", "-o", "none/x.png"]).with(1).tells(&["none/x.png"]);
+    bench.run(&["plot", "x.ark", "utt1", "-o", "none/x.svg"]).with(1).tells(&["none/x.svg"]);
+    bench.run(&["plot", "none.ark", "utt1", "-o", "z.png"]).with(1).tells(&["none.ark"]);
+}
