@@ -93,7 +93,7 @@ pub enum Error {
     /// A line of a script file that is not `key rxfilename`.
     #[error(
         "{name}, line {line}: expected 'key file', such as 'utt1 feats.ark:5', found '{found}'{}",
-        archive_hint(found)
+        if *archive { "; this looks like an archive, which is read with ark:" } else { "" }
     )]
     Script {
         /// The script file.
@@ -102,6 +102,8 @@ pub enum Error {
         line: u64,
         /// The start of the line.
         found: String,
+        /// True if the line looks like that of an archive.
+        archive: bool,
     },
     /// The bytes between two objects of an archive are not a key and a space.
     #[error(
@@ -271,15 +273,6 @@ fn remedy(error: &io::Error) -> &'static str {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space or write elsewhere",
         io::ErrorKind::ReadOnlyFilesystem => "; write elsewhere",
         _ => "",
-    }
-}
-
-/// Archives are often given where a script file is expected.
-fn archive_hint(found: &str) -> &'static str {
-    if found.chars().any(|c| c.is_control() && c != '\t') {
-        "; this looks like an archive, which is read with ark:"
-    } else {
-        ""
     }
 }
 

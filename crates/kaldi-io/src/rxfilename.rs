@@ -65,13 +65,14 @@ pub fn classify(text: &str) -> Result<Rxfilename<'_>, Error> {
     if looks_like_specifier(text) {
         return invalid("one file is expected here, not a table: remove 'ark:' or 'scp:'");
     }
-    if let Some((path, digits)) = text.rsplit_once(':') {
-        if !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return match digits.parse() {
-                Ok(offset) => Ok(Rxfilename::Offset { path, offset }),
-                Err(_) => invalid("the offset after the colon is too large"),
-            };
-        }
+    if let Some((path, digits)) = text.rsplit_once(':')
+        && !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return match digits.parse() {
+            Ok(offset) => Ok(Rxfilename::Offset { path, offset }),
+            Err(_) => invalid("the offset after the colon is too large"),
+        };
     }
     if text.contains('|') {
         return invalid("a command must end with '|'");
@@ -91,7 +92,8 @@ pub struct Input {
 enum Stream {
     File(BufReader<File>),
     Stdin(BufReader<Stdin>),
-    Pipe { command: String, child: Child, output: BufReader<ChildStdout> },
+    // In this order: the command is waited for when nobody reads it any more.
+    Pipe { output: BufReader<ChildStdout>, shell: Shell },
 }
 
 /// Large objects bypass the buffer; this is for keys, headers and text.
@@ -165,8 +167,14 @@ impl Input {
     /// A command that still had something to say is cut off, which may well be why it failed: only a reader that came to
     /// the end should take [`InputStatus::Failed`] as an error.
     #[doc(alias = "Close")]
-    pub fn close(mut self) -> InputStatus {
-        self.stream.finish()
+    pub fn close(self) -> InputStatus {
+        match self.stream {
+            Stream::File(_) | Stream::Stdin(_) => InputStatus::Success,
+            Stream::Pipe { output, mut shell } => {
+                drop(output);
+                shell.wait()
+            }
+        }
     }
 }
 
@@ -184,12 +192,6 @@ pub enum InputStatus {
     },
 }
 
-impl Drop for Input {
-    fn drop(&mut self) {
-        self.stream.finish();
-    }
-}
-
 impl Stream {
     fn file(path: &str, name: &str) -> Result<Stream, Error> {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
@@ -205,31 +207,8 @@ impl Stream {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
         let mut child = Command::new("sh").arg("-c").arg(command).stdout(Stdio::piped()).spawn().map_err(open_error)?;
         let output = child.stdout.take().ok_or_else(|| open_error(io::ErrorKind::BrokenPipe.into()))?;
-        Ok(Stream::Pipe {
-            command: command.trim_ascii().to_owned(),
-            child,
-            output: BufReader::with_capacity(BUFFER, output),
-        })
-    }
-
-    /// Lets go of what is open: afterwards the stream is an ended one.
-    fn finish(&mut self) -> InputStatus {
-        let ended = Stream::Stdin(BufReader::with_capacity(0, io::stdin()));
-        let Stream::Pipe { command, mut child, output } = std::mem::replace(self, ended) else {
-            return InputStatus::Success;
-        };
-        drop(output);
-        match child.wait() {
-            Ok(status) if status.success() => InputStatus::Success,
-            Ok(status) => {
-                warn!("Pipe {command} | had nonzero return status {status}");
-                InputStatus::Failed { command, status }
-            }
-            Err(error) => {
-                warn!("Pipe {command} |: cannot learn its return status: {error}");
-                InputStatus::Success
-            }
-        }
+        let shell = Shell { command: command.trim_ascii().to_owned(), child: Some(child) };
+        Ok(Stream::Pipe { output: BufReader::with_capacity(BUFFER, output), shell })
     }
 
     fn reader(&mut self) -> &mut dyn BufRead {
@@ -238,6 +217,37 @@ impl Stream {
             Stream::Stdin(stdin) => stdin,
             Stream::Pipe { output, .. } => output,
         }
+    }
+}
+
+/// A command that is waited for.
+#[derive(Debug)]
+struct Shell {
+    command: String,
+    // `None` once waited for.
+    child: Option<Child>,
+}
+
+impl Shell {
+    fn wait(&mut self) -> InputStatus {
+        let command = &self.command;
+        match self.child.take().map(|mut child| child.wait()) {
+            Some(Ok(status)) if !status.success() => {
+                warn!("Pipe {command} | had nonzero return status {status}");
+                InputStatus::Failed { command: command.clone(), status }
+            }
+            Some(Err(error)) => {
+                warn!("Pipe {command} |: cannot learn its return status: {error}");
+                InputStatus::Success
+            }
+            _ => InputStatus::Success,
+        }
+    }
+}
+
+impl Drop for Shell {
+    fn drop(&mut self) {
+        self.wait();
     }
 }
 
@@ -251,19 +261,86 @@ impl Read for Input {
 
 impl BufRead for Input {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        match &mut self.stream {
-            Stream::File(file) => file.fill_buf(),
-            Stream::Stdin(stdin) => stdin.fill_buf(),
-            Stream::Pipe { output, .. } => output.fill_buf(),
-        }
+        self.stream.reader().fill_buf()
     }
 
     fn consume(&mut self, amount: usize) {
         self.position += amount as u64;
-        match &mut self.stream {
-            Stream::File(file) => file.consume(amount),
-            Stream::Stdin(stdin) => stdin.consume(amount),
-            Stream::Pipe { output, .. } => output.consume(amount),
+        self.stream.reader().consume(amount);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meanings() {
+        let meaning = |text| classify(text).unwrap();
+        assert_eq!(meaning(""), Rxfilename::Stdin);
+        assert_eq!(meaning("-"), Rxfilename::Stdin);
+        assert_eq!(meaning("a b|c |"), Rxfilename::Pipe { command: "a b|c " });
+        assert_eq!(meaning("a:b:12"), Rxfilename::Offset { path: "a:b", offset: 12 });
+        for path in ["a", "a.12", "12", "a:", "a:1b", "art:a", "sky scp"] {
+            assert_eq!(meaning(path), Rxfilename::File { path });
         }
+    }
+
+    #[test]
+    fn slips() {
+        for text in
+            ["|a", " a", "a ", "a\n", "a|b", "ark:a", "scp,p:a", "ark,t:a", "ark,scp:a,b", "a:99999999999999999999"]
+        {
+            assert!(matches!(classify(text), Err(Error::InvalidRxfilename { .. })), "{text:?}");
+        }
+    }
+
+    fn read(rxfilename: &str) -> (String, InputStatus) {
+        let mut input = Input::open(rxfilename).unwrap();
+        let mut text = String::new();
+        input.read_to_string(&mut text).unwrap();
+        (text, input.close())
+    }
+
+    #[test]
+    fn files_offsets_and_seeking() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let path = file.path().to_str().unwrap();
+        std::fs::write(path, "0123456789").unwrap();
+        assert_eq!(read(path), ("0123456789".to_owned(), InputStatus::Success));
+        assert_eq!(read(&format!("{path}:7")).0, "789");
+        let mut input = Input::open(&format!("{path}:3")).unwrap();
+        let mut two = [0; 2];
+        for (offset, expected) in [(3, b"34"), (8, b"89"), (0, b"01"), (2, b"23")] {
+            input.seek(offset).unwrap();
+            input.read_exact(&mut two).unwrap();
+            assert_eq!((&two, input.position()), (expected, offset + 2));
+        }
+        input.seek(1 << 40).unwrap();
+        assert_eq!(input.read(&mut two).unwrap(), 0);
+        input.seek(9).unwrap();
+        assert_eq!(input.read(&mut two).unwrap(), 1);
+    }
+
+    #[test]
+    fn commands_and_their_status() {
+        assert_eq!(read("echo a; echo b |"), ("a\nb\n".to_owned(), InputStatus::Success));
+        let (text, status) = read("echo a; exit 3 |");
+        assert_eq!(text, "a\n");
+        assert!(
+            matches!(status, InputStatus::Failed { command, status } if command == "echo a; exit 3" && status.code() == Some(3))
+        );
+        // A command that is still writing is cut off, not waited for.
+        let mut input = Input::open("yes |").unwrap();
+        input.read_exact(&mut [0; 100]).unwrap();
+        assert!(matches!(input.close(), InputStatus::Failed { .. }));
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_remedy() {
+        let message = |name| Input::open(name).unwrap_err().to_string();
+        let missing = message("/no/such/file:12");
+        assert!(missing.contains("'/no/such/file:12'") && missing.contains("check the path"), "{missing}");
+        assert!(message("/").contains("name a file in it"));
     }
 }

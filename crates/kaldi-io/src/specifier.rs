@@ -206,3 +206,76 @@ fn unknown_option(option: &str, known: &str, kind_seen: bool) -> String {
         "it must begin with 'ark' or 'scp', as in ark:feats.ark or scp:feats.scp".to_owned()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn hint(text: &str) -> String {
+        Rspecifier::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn rspecifiers() {
+        let plain = Rspecifier::parse("ark:a.ark").unwrap();
+        let expected = Rspecifier {
+            kind: TableKind::Archive,
+            rxfilename: "a.ark".into(),
+            once: false,
+            sorted: false,
+            called_sorted: false,
+            permissive: false,
+            background: false,
+        };
+        assert_eq!(plain, expected);
+        let full = Rspecifier::parse("o,s,cs,p,bg,b,scp:gunzip -c a:b |").unwrap();
+        assert_eq!(full.kind, TableKind::Script);
+        assert_eq!(full.rxfilename, "gunzip -c a:b |");
+        assert!(full.once && full.sorted && full.called_sorted && full.permissive && full.background);
+        let undone = Rspecifier::parse("o,s,cs,p,no,ns,ncs,np,t,ark:-").unwrap();
+        assert_eq!(undone, Rspecifier { rxfilename: "-".into(), ..expected.clone() });
+        assert_eq!(Rspecifier::parse("ark p:a.ark").unwrap().rxfilename, "a.ark");
+        assert_eq!(Rspecifier::parse("ark:").unwrap().rxfilename, "");
+        assert_eq!(Rspecifier::parse("ark: a.ark").unwrap().rxfilename, " a.ark");
+    }
+
+    #[test]
+    fn what_is_not_an_rspecifier_says_what_to_write() {
+        assert!(hint("feats.ark").contains("write ark:feats.ark"));
+        assert!(hint("wav.scp").contains("write scp:wav.scp"));
+        assert!(hint("ark,scp:a,b").contains("not from both"));
+        assert!(hint("ark,x:a").contains("unknown option 'x'"));
+        assert!(hint("ark,f:a").contains("unknown option 'f'"));
+        assert!(hint("ark,:a").contains("unknown option ''"));
+        assert!(hint("p:a").contains("needs 'ark' or 'scp'"));
+        assert!(hint("/tmp/a:b").contains("must begin with"));
+        assert!(hint("ark:a ").contains("ends with a space"));
+        assert!(hint("").contains("write ark:"));
+    }
+
+    #[test]
+    fn wspecifiers() {
+        let both = Wspecifier::parse("ark,t,nf,p,scp:a.ark,b,c.scp").unwrap();
+        assert_eq!(both.to, WriteTo::Both { archive: "a.ark".into(), script: "b,c.scp".into() });
+        assert!(!both.binary && !both.flush && both.permissive);
+        let script = Wspecifier::parse("t,b,nf,f,scp:a.scp").unwrap();
+        assert_eq!(script.to, WriteTo::Script { script: "a.scp".into() });
+        assert!(script.binary && script.flush && !script.permissive);
+        for text in
+            ["a.ark", "scp,ark:a,b", "ark,ark:a", "ark,scp,scp:a,b", "ark,scp:a", "t:a", "ark,s:a", "ark:a\n", "foo:a"]
+        {
+            assert!(matches!(Wspecifier::parse(text), Err(Error::InvalidWspecifier { .. })), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic(text in "(ark|scp|[a-z]{0,3}|,|:| |é){0,8}.{0,9}") {
+            let _ = Rspecifier::parse(&text);
+            let _ = Wspecifier::parse(&text);
+            let _ = crate::rxfilename::classify(&text);
+            let _ = crate::wxfilename::classify(&text);
+        }
+    }
+}

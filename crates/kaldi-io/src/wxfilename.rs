@@ -167,10 +167,10 @@ impl Output {
 
 impl Drop for Output {
     fn drop(&mut self) {
-        if let Err(error) = self.finish() {
-            if !error.is_broken_pipe() {
-                warn!("{error}");
-            }
+        if let Err(error) = self.finish()
+            && !error.is_broken_pipe()
+        {
+            warn!("{error}");
         }
     }
 }
@@ -224,5 +224,66 @@ impl Write for Sink {
 
     fn flush(&mut self) -> io::Result<()> {
         self.writer().flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn meanings() {
+        let meaning = |text| classify(text).unwrap();
+        assert_eq!(meaning(""), Wxfilename::Stdout);
+        assert_eq!(meaning("-"), Wxfilename::Stdout);
+        assert_eq!(meaning("|a|b"), Wxfilename::Pipe { command: "a|b" });
+        for path in ["a", "a.12", "12", "a:", "a:1b"] {
+            assert_eq!(meaning(path), Wxfilename::File { path });
+        }
+    }
+
+    #[test]
+    fn slips() {
+        for text in ["a|", " a", "a ", "a|b", "ark:a", "scp:a", "ark,scp:a,b", "a:1", "a:b:12", ":1"] {
+            assert!(matches!(classify(text), Err(Error::InvalidWxfilename { .. })), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn files_and_commands_receive_everything() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a").to_str().unwrap().to_owned();
+        for wxfilename in [path.clone(), format!("|cat > {path}")] {
+            let mut output = Output::create(&wxfilename).unwrap();
+            output.write_all(b"small ").unwrap();
+            output.write_all(&[b'x'; 2 * BUFFER]).unwrap();
+            assert_eq!(output.position(), 6 + 2 * BUFFER as u64);
+            output.close().unwrap();
+            assert_eq!(std::fs::read(&path).unwrap().len(), 6 + 2 * BUFFER);
+        }
+        // Only a warning, as in Kaldi.
+        Output::create("|exit 3").unwrap().close().unwrap();
+    }
+
+    #[test]
+    fn errors_name_the_file_and_the_remedy() {
+        let error = Output::create("/no/such/folder/a").unwrap_err().to_string();
+        assert!(error.contains("'/no/such/folder/a'") && error.contains("folder exists"), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_shows_at_the_latest_when_closing() {
+        let mut output = Output::create("/dev/full").unwrap();
+        output.write_all(b"a").unwrap();
+        let error = output.close().unwrap_err().to_string();
+        assert!(error.contains("'/dev/full'") && error.contains("free some space"), "{error}");
+    }
+
+    #[test]
+    fn a_broken_pipe_has_a_kind_of_its_own() {
+        let mut output = Output::create("|exec 0<&-; sleep 0.1").unwrap();
+        let written = (0..100).try_for_each(|_| output.write_all(&[0; BUFFER]));
+        assert!(output.write_error(written.unwrap_err()).is_broken_pipe());
     }
 }

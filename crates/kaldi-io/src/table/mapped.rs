@@ -50,3 +50,29 @@ impl<T: Holder> MappedReader<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_go_through_the_map() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        std::fs::write(path("warps"), "ann 0.5\nbob 2\n").unwrap();
+        std::fs::write(path("utt2spk"), "u1 ann\nu2 bob\nu3 ann\nu4 eve\n").unwrap();
+        let (warps, map) = (format!("ark:{}", path("warps")), format!("ark:{}", path("utt2spk")));
+
+        let mut reader = MappedReader::<f32>::open(&warps, &map).unwrap();
+        for (utterance, warp) in [("u3", 0.5), ("u2", 2.0), ("u1", 0.5)] {
+            assert!(reader.has_key(utterance).unwrap());
+            assert_eq!(*reader.value(utterance).unwrap(), warp);
+        }
+        assert!(!reader.has_key("u4").unwrap());
+        assert!(reader.has_key("u5").unwrap_err().to_string().contains("utt2spk: no entry for the key 'u5'"));
+
+        let mut reader = MappedReader::<f32>::open(&warps, "").unwrap();
+        assert_eq!(*reader.value("bob").unwrap(), 2.0);
+        assert!(!reader.has_key("u1").unwrap());
+    }
+}

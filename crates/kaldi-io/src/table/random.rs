@@ -246,3 +246,99 @@ impl<T: Holder> Script<T> {
         Ok(self.loaded.as_ref().map(|(_, object)| object))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    const SORTED: &str = "a 1\nb 2\nd 4\n";
+
+    fn table(options: &str, text: &str) -> (TempDir, Result<RandomAccessReader<i32>, Error>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table").to_str().unwrap().to_owned();
+        std::fs::write(&path, text.replace('@', folder.path().to_str().unwrap())).unwrap();
+        std::fs::write(folder.path().join("one"), "1\n").unwrap();
+        std::fs::write(folder.path().join("bad"), "oops\n").unwrap();
+        (folder, RandomAccessReader::open(&format!("{options}:{path}")))
+    }
+
+    #[test]
+    fn any_order_with_whatever_options_that_are_true() {
+        for options in ["ark", "ark,cs", "ark,s", "ark,o"] {
+            let (_folder, reader) = table(options, SORTED);
+            let mut reader = reader.unwrap();
+            for (key, value) in [("d", 4), ("a", 1), ("b", 2)] {
+                assert!(!reader.has_key("c").unwrap() && !reader.has_key("z").unwrap(), "{options}");
+                assert!(reader.has_key(key).unwrap(), "{options}");
+                assert_eq!(*reader.value(key).unwrap(), value, "{options}");
+                assert_eq!(*reader.value(key).unwrap(), value, "{options}");
+            }
+            assert!(matches!(reader.value("c"), Err(Error::MissingKey { .. })));
+        }
+    }
+
+    #[test]
+    fn sorted_requests_keep_one_object() {
+        let (_folder, reader) = table("ark,s,cs", SORTED);
+        let mut reader = reader.unwrap();
+        for (key, there) in
+            [("A", false), ("a", true), ("b", true), ("c", false), ("c", false), ("d", true), ("e", false)]
+        {
+            assert_eq!(reader.has_key(key).unwrap(), there, "{key}");
+            assert_eq!(reader.value(key).is_ok(), there, "{key}");
+            let Source::Archive(archive) = &reader.source else { unreachable!() };
+            assert!(archive.kept.len() <= 1);
+        }
+        assert!(matches!(reader.has_key("d"), Err(Error::NotCalledSorted { .. })));
+    }
+
+    #[test]
+    fn once_forgets() {
+        let (_folder, reader) = table("ark,o", SORTED);
+        let mut reader = reader.unwrap();
+        assert_eq!(*reader.value("b").unwrap(), 2);
+        assert!(reader.has_key("a").unwrap());
+        assert!(!reader.has_key("b").unwrap());
+    }
+
+    #[test]
+    fn promises_are_checked() {
+        let (_folder, reader) = table("ark,s", "b 1\na 2\n");
+        assert!(matches!(reader.unwrap().has_key("c"), Err(Error::NotSorted { .. })));
+        for options in ["ark", "ark,s", "ark,s,cs"] {
+            let (_folder, reader) = table(options, "a 1\na 2\n");
+            assert!(matches!(reader.unwrap().has_key("b"), Err(Error::DuplicateKey { .. })));
+        }
+        assert!(matches!(table("scp", "a @/one\na @/one\n").1, Err(Error::DuplicateKey { .. })));
+        assert!(matches!(table("scp,s", "b @/one\na @/one\n").1, Err(Error::NotSorted { .. })));
+    }
+
+    #[test]
+    fn a_damaged_archive() {
+        let (_folder, reader) = table("ark", "a 1\nb oops\nc 3\n");
+        let mut reader = reader.unwrap();
+        assert!(reader.has_key("a").unwrap());
+        assert!(reader.has_key("c").unwrap_err().to_string().contains("key 'b'"));
+        let (_folder, reader) = table("ark,p", "a 1\nb oops\nc 3\n");
+        assert!(!reader.unwrap().has_key("c").unwrap());
+    }
+
+    #[test]
+    fn scripts() {
+        let lines = "b echo 2 |\na @/one\nc @/bad\nd @/one[0:1]\n";
+        let (_folder, reader) = table("scp", lines);
+        let mut reader = reader.unwrap();
+        assert_eq!(*reader.value("a").unwrap(), 1);
+        assert_eq!(*reader.value("b").unwrap(), 2);
+        assert!(reader.has_key("c").unwrap());
+        assert!(reader.value("c").unwrap_err().to_string().contains("/bad: key 'c'"));
+        assert!(!reader.has_key("e").unwrap());
+        assert!(matches!(reader.value("e"), Err(Error::MissingKey { .. })));
+        let (_folder, reader) = table("scp,p", lines);
+        let mut reader = reader.unwrap();
+        assert!(reader.has_key("a").unwrap());
+        assert!(!reader.has_key("c").unwrap());
+        assert!(reader.has_key("d").unwrap_err().is_range());
+    }
+}

@@ -24,8 +24,9 @@ impl ScriptLine {
             Some(rest) => rest.rsplit_once('[').map(|(name, range)| (name, Some(range.to_owned())))?,
             None => (rest, None),
         };
-        let complete = !key.is_empty() && !rest.is_empty() && !rest.contains('\0');
-        complete.then(|| ScriptLine { key: key.to_owned(), rxfilename: rxfilename.to_owned(), range })
+        // A bracket alone is the beginning of a matrix.
+        let is_file = !key.is_empty() && !matches!(rest, "" | "[") && !rest.contains('\0');
+        is_file.then(|| ScriptLine { key: key.to_owned(), rxfilename: rxfilename.to_owned(), range })
     }
 }
 
@@ -55,6 +56,7 @@ impl ScriptLines {
             name: input.name().to_owned(),
             line,
             found: excerpt(bytes.trim_ascii_end()),
+            archive: bytes.contains(&0) || bytes.trim_ascii_end().ends_with(b" ["),
         })
     }
 }
@@ -178,9 +180,11 @@ mod tests {
     #[test]
     fn an_archive_given_as_script_file_is_recognised() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), b"utt1 \0BFM \x04\x01\0\0\0\x04\x01\0\0\0\0\0\0\0").unwrap();
-        let error = ScriptLines::open(file.path().to_str().unwrap()).unwrap().next().unwrap().unwrap_err();
-        let message = error.to_string();
-        assert!(message.contains("line 1") && message.contains("read with ark:"), "{message}");
+        for archive in [&b"utt1 \0BFM \x04\x01\0\0\0\x04\x01\0\0\0\0\0\0\0"[..], b"utt1  [\n  1 2 ]\n"] {
+            std::fs::write(file.path(), archive).unwrap();
+            let error = ScriptLines::open(file.path().to_str().unwrap()).unwrap().next().unwrap().unwrap_err();
+            let message = error.to_string();
+            assert!(message.contains("line 1") && message.contains("read with ark:"), "{message}");
+        }
     }
 }

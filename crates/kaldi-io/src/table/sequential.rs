@@ -102,3 +102,198 @@ fn in_background<T: Holder>(items: Items<T>) -> Items<T> {
     });
     Box::new(receiver.into_iter())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::TableWriter;
+    use kaldi_matrix::Matrix;
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    /// Files in a folder of their own.
+    struct Folder(TempDir);
+
+    impl Folder {
+        fn new(files: &[(&str, &[u8])]) -> Self {
+            let folder = Folder(tempfile::tempdir().unwrap());
+            for (name, bytes) in files {
+                std::fs::write(folder.path(name), bytes).unwrap();
+            }
+            folder
+        }
+
+        fn path(&self, name: &str) -> String {
+            self.0.path().join(name).to_str().unwrap().to_owned()
+        }
+
+        /// Writes a script file; `@` stands for this folder.
+        fn script(&self, lines: &str) -> String {
+            let path = self.path("script.scp");
+            std::fs::write(&path, lines.replace('@', self.0.path().to_str().unwrap())).unwrap();
+            path
+        }
+    }
+
+    /// What was read before the end or an error, and that error.
+    fn read<T: Holder>(rspecifier: &str) -> (Vec<(String, T)>, Option<Error>) {
+        let mut items = Vec::new();
+        let mut reader = SequentialReader::open(rspecifier).unwrap();
+        for item in &mut reader {
+            match item {
+                Ok(item) => items.push(item),
+                Err(error) => {
+                    assert!(reader.next().is_none());
+                    return (items, Some(error));
+                }
+            }
+        }
+        assert!(reader.next().is_none());
+        (items, None)
+    }
+
+    fn pairs(expected: &[(&str, i32)]) -> Vec<(String, i32)> {
+        expected.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect()
+    }
+
+    fn matrix(rows: usize, cols: usize) -> Matrix<f32> {
+        Matrix::from_vec(rows, cols, (0..rows * cols).map(|i| i as f32).collect()).unwrap()
+    }
+
+    #[test]
+    fn archives_from_files_and_commands_also_in_the_background() {
+        let folder = Folder::new(&[("a", b"x 1\ny 2\nz 3\n")]);
+        let path = folder.path("a");
+        for rspecifier in [format!("ark:{path}"), format!("ark:cat {path} |"), format!("ark,bg:{path}")] {
+            let (items, error) = read::<i32>(&rspecifier);
+            assert_eq!(items, pairs(&[("x", 1), ("y", 2), ("z", 3)]));
+            assert!(error.is_none());
+        }
+        // A reader that is dropped early does not hang on its thread.
+        assert!(SequentialReader::<i32>::open(&format!("ark,bg:{path}")).unwrap().next().is_some());
+    }
+
+    #[test]
+    fn a_damaged_archive_is_an_error_at_its_place_and_with_p_the_end() {
+        let folder = Folder::new(&[("a", b"x 1\ny oops\nz 3\n")]);
+        let path = folder.path("a");
+        for options in ["ark", "ark,bg"] {
+            let (items, error) = read::<i32>(&format!("{options}:{path}"));
+            assert_eq!(items, pairs(&[("x", 1)]));
+            assert!(error.unwrap().to_string().contains("byte 6: key 'y'"));
+        }
+        for options in ["ark,p", "ark,p,bg"] {
+            let (items, error) = read::<i32>(&format!("{options}:{path}"));
+            assert_eq!((items, error.is_none()), (pairs(&[("x", 1)]), true));
+        }
+    }
+
+    #[test]
+    fn a_bad_beginning_keeps_the_table_from_opening() {
+        let folder = Folder::new(&[("a", b"x oops\n")]);
+        assert!(SequentialReader::<i32>::open(&format!("ark,p:{}", folder.path("a"))).is_err());
+        assert!(SequentialReader::<i32>::open(&format!("scp,p:{}", folder.script("x\n"))).is_err());
+        assert!(SequentialReader::<i32>::open(&format!("ark,p:{}", folder.path("none"))).is_err());
+        assert!(matches!(SequentialReader::<i32>::open("a.ark"), Err(Error::InvalidRspecifier { .. })));
+        let empty = Folder::new(&[("a", b"")]);
+        assert!(read::<i32>(&format!("ark:{}", empty.path("a"))).0.is_empty());
+        assert!(read::<i32>(&format!("scp:{}", empty.path("a"))).0.is_empty());
+    }
+
+    #[test]
+    fn a_command_that_fails_is_an_error_after_its_items() {
+        let (items, error) = read::<i32>("ark:echo x 1; exit 2 |");
+        assert_eq!(items, pairs(&[("x", 1)]));
+        assert!(error.unwrap().to_string().contains("'echo x 1; exit 2' failed"));
+        assert!(matches!(read::<i32>("ark:exit 2 |").1, Some(Error::Command { .. })));
+        assert!(read::<i32>("ark,p:echo x 1; exit 2 |").1.is_none());
+        assert!(matches!(read::<i32>("scp:exit 2 |").1, Some(Error::Command { .. })));
+    }
+
+    #[test]
+    fn scripts_point_to_files_offsets_and_commands() {
+        let folder = Folder::new(&[("one", b"1\n"), ("ark", b"x 7\nyy 8\n")]);
+        let script = folder.script("a @/one\nb @/ark:2\nc @/ark:7\nd @/ark:2\ne echo 5 |\nf @/ark:7\n");
+        let (items, error) = read::<i32>(&format!("scp:{script}"));
+        assert_eq!(items, pairs(&[("a", 1), ("b", 7), ("c", 8), ("d", 7), ("e", 5), ("f", 8)]));
+        assert!(error.is_none());
+    }
+
+    #[test]
+    fn what_a_script_cannot_load_is_an_error_and_with_p_left_out() {
+        let folder = Folder::new(&[("one", b"1\n"), ("bad", b"oops\n")]);
+        let script = folder.script("a @/one\nb @/none\nc @/bad\nd exit 1 |\ne @/one\n");
+        let (items, error) = read::<i32>(&format!("scp:{script}"));
+        assert_eq!(items, pairs(&[("a", 1)]));
+        let message = error.unwrap().to_string();
+        assert!(message.contains("key 'b'") && message.contains("/none'"), "{message}");
+        let (items, error) = read::<i32>(&format!("scp,p:{script}"));
+        assert_eq!(items, pairs(&[("a", 1), ("e", 1)]));
+        assert!(error.is_none());
+    }
+
+    #[test]
+    fn a_malformed_line_is_an_error_and_with_p_the_end() {
+        let folder = Folder::new(&[("one", b"1\n")]);
+        let script = folder.script("a @/one\n\nc @/one\n");
+        let (items, error) = read::<i32>(&format!("scp:{script}"));
+        assert_eq!(items, pairs(&[("a", 1)]));
+        assert!(error.unwrap().to_string().contains("line 2"));
+        assert_eq!(read::<i32>(&format!("scp,p:{script}")).0, pairs(&[("a", 1)]));
+    }
+
+    #[test]
+    fn ranges() {
+        let folder = Folder::new(&[]);
+        let mut writer = TableWriter::open(&format!("ark:{}", folder.path("ark"))).unwrap();
+        writer.write("m", &matrix(10, 3)).unwrap();
+        writer.close().unwrap();
+        let script = folder.script("a @/ark:2[1:2]\nb @/ark:2[:,1:1]\nc @/ark:2[8:12]\n");
+        let (items, error) = read::<Matrix<f32>>(&format!("scp:{script}"));
+        assert!(error.is_none());
+        let expected = [(1, 2, 0, 3), (0, 10, 1, 1), (8, 2, 0, 3)];
+        for ((_, part), (row, rows, col, cols)) in items.iter().zip(expected) {
+            assert_eq!(part, &matrix(10, 3).range(row, rows, col, cols).unwrap().to_owned());
+        }
+        for options in ["scp", "scp,p", "scp,p,bg"] {
+            let script = folder.script("a @/ark:2\nb @/ark:2[0:13]\nc @/ark:2\n");
+            let (items, error) = read::<Matrix<f32>>(&format!("{options}:{script}"));
+            assert_eq!(items.len(), 1);
+            assert!(error.unwrap().is_range(), "a bad range is an error even with p");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn no_archive_makes_it_panic(spoilt in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), end: prop::sample::Index) {
+            let folder = Folder::new(&[]);
+            let path = folder.path("ark");
+            let mut writer = TableWriter::open(&format!("ark:{path}")).unwrap();
+            writer.write("a", &matrix(2, 2)).unwrap();
+            writer.write("b", &matrix(0, 0)).unwrap();
+            writer.write("c", &matrix(1, 3)).unwrap();
+            writer.close().unwrap();
+            let mut bytes = std::fs::read(&path).unwrap();
+            for (index, byte) in spoilt {
+                let index = index.index(bytes.len());
+                bytes[index] = byte;
+            }
+            bytes.truncate(end.index(bytes.len() + 1));
+            std::fs::write(&path, bytes).unwrap();
+            if let Ok(reader) = SequentialReader::<Matrix<f32>>::open(&format!("ark:{path}")) {
+                prop_assert!(reader.count() <= 30);
+            }
+        }
+
+        #[test]
+        fn no_script_makes_it_panic(lines in "([a-c]{0,2}[ \t]?(@/ark)?(:[0-9]{1,3})?(\\[[0-9:,]{0,5}\\]?)?\n?){0,5}", permissive: bool) {
+            let folder = Folder::new(&[("ark", b"a  [ 1 2 3 ]\nb  [ 4 5 ]\n")]);
+            let options = if permissive { "scp,p" } else { "scp" };
+            if let Ok(reader) = SequentialReader::<Matrix<f32>>::open(&format!("{options}:{}", folder.script(&lines))) {
+                prop_assert!(reader.count() <= 6);
+            }
+        }
+    }
+}

@@ -148,3 +148,112 @@ fn put_object<T: Holder>(output: &mut Output, key: &str, object: &T, binary: boo
         other => other.in_object(output.name().to_owned(), key),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wave::WaveData;
+    use kaldi_matrix::Matrix;
+    use std::fs;
+
+    fn folder() -> (tempfile::TempDir, impl Fn(&str) -> String) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_owned();
+        (folder, move |name: &str| path.join(name).to_str().unwrap().to_owned())
+    }
+
+    fn write(wspecifier: &str) {
+        let mut writer = TableWriter::open(wspecifier).unwrap();
+        writer.write("a", &1i32).unwrap();
+        writer.write("bb", &2).unwrap();
+        writer.close().unwrap();
+    }
+
+    #[test]
+    fn archives_in_both_forms() {
+        let (_folder, path) = folder();
+        let archive = path("ark");
+        write(&format!("ark:{archive}"));
+        assert_eq!(fs::read(&archive).unwrap(), b"a \0B\x04\x01\0\0\0bb \0B\x04\x02\0\0\0");
+        for wspecifier in [format!("ark,t:{archive}"), format!("ark,t,nf:|cat > {archive}")] {
+            write(&wspecifier);
+            assert_eq!(fs::read(&archive).unwrap(), b"a 1 \nbb 2 \n");
+        }
+    }
+
+    #[test]
+    fn script_lines_point_behind_the_keys() {
+        let (_folder, path) = folder();
+        let (archive, script) = (path("ark"), path("scp"));
+        write(&format!("ark,scp:{archive},{script}"));
+        assert_eq!(fs::read_to_string(&script).unwrap(), format!("a {archive}:2\nbb {archive}:12\n"));
+        write(&format!("ark,t,scp:{archive},{script}"));
+        assert_eq!(fs::read_to_string(&script).unwrap(), format!("a {archive}:2\nbb {archive}:8\n"));
+    }
+
+    #[test]
+    fn a_script_needs_an_archive_that_is_a_file() {
+        for wspecifier in ["ark,scp:-,/no/scp", "ark,scp:|cat,/no/scp"] {
+            let error = TableWriter::<i32>::open(wspecifier).unwrap_err();
+            assert!(error.to_string().contains("archive that is a file"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_names_the_files() {
+        let (_folder, path) = folder();
+        let script = path("scp");
+        fs::write(&script, format!("a {}\nbb {}\n", path("1"), path("2"))).unwrap();
+        write(&format!("scp,t:{script}"));
+        assert_eq!(fs::read_to_string(path("2")).unwrap(), "2 \n");
+        let mut writer = TableWriter::open(&format!("scp:{script}")).unwrap();
+        assert!(matches!(writer.write("c", &3i32), Err(Error::MissingKey { .. })));
+        let mut writer = TableWriter::open(&format!("scp,p:{script}")).unwrap();
+        writer.write("c", &3i32).unwrap();
+    }
+
+    #[test]
+    fn each_object_is_in_the_file_at_once_unless_told_otherwise() {
+        let (_folder, path) = folder();
+        let archive = path("ark");
+        for (options, expected) in [("ark", 10), ("ark,nf", 0)] {
+            let mut writer = TableWriter::open(&format!("{options}:{archive}")).unwrap();
+            writer.write("a", &true).unwrap();
+            writer.write("b", &true).unwrap();
+            // Two keys with a space and two values of three bytes make ten.
+            assert_eq!(fs::read(&archive).unwrap().len(), expected);
+        }
+    }
+
+    #[test]
+    fn keys_are_words() {
+        let (_folder, path) = folder();
+        let mut writer = TableWriter::open(&format!("ark:{}", path("ark"))).unwrap();
+        for key in ["", "a b", "a\n", "\0"] {
+            assert!(matches!(writer.write(key, &1i32), Err(Error::InvalidKey { .. })), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn failures_name_the_output() {
+        let (_folder, path) = folder();
+        let archive = path("ark");
+        let mut writer = TableWriter::open(&format!("ark,t:{archive}")).unwrap();
+        let wave = WaveData { samp_freq: 8000.0, num_channels: 1, samples: vec![1] };
+        let message = writer.write("a", &wave).unwrap_err().to_string();
+        assert!(message.contains(&archive) && message.contains("key 'a'") && message.contains("as text"), "{message}");
+        assert!(writer.close().is_err());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_and_a_broken_pipe() {
+        let matrix = Matrix::<f32>::zeros(100, 100);
+        let mut writer = TableWriter::open("ark:/dev/full").unwrap();
+        let message = writer.write("a", &matrix).unwrap_err().to_string();
+        assert!(message.contains("'/dev/full'") && message.contains("free some space"), "{message}");
+        let mut writer = TableWriter::open("ark:|exec 0<&-").unwrap();
+        let written = (0..100).try_for_each(|_| writer.write("a", &matrix));
+        assert!(written.unwrap_err().is_broken_pipe());
+    }
+}
