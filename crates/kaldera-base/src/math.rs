@@ -21,14 +21,25 @@ use crate::simd::{Kernel, Simd, dispatch};
 /// Natural logarithm.
 #[inline(always)]
 pub fn ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
-    const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
     const TWO_POW_23: f32 = 8_388_608.0;
     // A subnormal number is scaled into the normal ones.
     let tiny = s.splat(f32::MIN_POSITIVE);
     let scaled = s.select_lt(x, tiny, s.mul(x, s.splat(TWO_POW_23)), x);
     let e0 = s.select_lt(x, tiny, s.splat(-23.0), s.splat(0.0));
+    let y = ln_of_normal(s, scaled, e0);
+    // Outside the positive finite numbers.
+    let y = s.select_lt(s.splat(f32::MAX), x, x, y);
+    let y = s.select_lt(s.splat(0.0), x, y, s.splat(f32::NAN));
+    let magnitude = s.of_bits(s.and_u32(s.bits_of(x), s.splat_u32(0x7FFF_FFFF)));
+    s.select_lt(magnitude, s.splat(f32::from_bits(1)), s.splat(f32::NEG_INFINITY), y)
+}
+
+/// ln(x 2^`e0`) of positive normal numbers, without a look at what else x could be.
+#[inline(always)]
+pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {
+    const SQRT_HALF_BITS: u32 = 0x3F35_04F3;
     // x = 2^e m with m in [√½, √2).
-    let bits = s.bits_of(scaled);
+    let bits = s.bits_of(x);
     let exponent = s.sar_u32::<23>(s.sub_u32(bits, s.splat_u32(SQRT_HALF_BITS)));
     let m = s.of_bits(s.sub_u32(bits, s.shl_u32::<23>(exponent)));
     let e = s.add(s.i32_to_f32(exponent), e0);
@@ -40,13 +51,7 @@ pub fn ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
     let tail = s.mul(s.mul(s.add(r, r), z), p);
     // ln 2 in two parts, the first with enough zeros at its end that e times it is exact.
     let small = s.mul_add(e, s.splat(-2.121_944_4e-4), s.sub(tail, s.mul(r, f)));
-    let y = s.add(s.mul_add(e, s.splat(0.693_359_4), f), small);
-    // Outside the positive finite numbers.
-    let zero = s.splat(0.0);
-    let y = s.select_lt(s.splat(f32::MAX), x, x, y);
-    let y = s.select_lt(zero, x, y, s.splat(f32::NAN));
-    let magnitude = s.of_bits(s.and_u32(s.bits_of(x), s.splat_u32(0x7FFF_FFFF)));
-    s.select_lt(magnitude, s.splat(f32::from_bits(1)), s.splat(f32::NEG_INFINITY), y)
+    s.add(s.mul_add(e, s.splat(0.693_359_4), f), small)
 }
 
 /// e to the power x.

@@ -4,7 +4,7 @@
 //! generator is Philox 4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel random numbers: as easy
 //! as 1, 2, 3*, SC 2011), the one of cuRAND, TensorFlow and PyTorch's GPU kernels.
 
-use crate::math::{ln, sin_cos_turns};
+use crate::math::{ln_of_normal, sin_cos_turns};
 use crate::simd::{Kernel, Simd, dispatch};
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
@@ -62,9 +62,9 @@ impl Philox {
     /// Adds `scale` times a normally distributed number to each element of `to`: the numbers `first`, `first` + 1 ...
     /// of the stream.
     ///
-    /// Numbers are made 64 at a time. Of the group g, blocks 16g .. 16g + 16 each give four words; the words 0 and 1 of
-    /// block 16g + i become numbers 64g + i and 64g + 16 + i, the words 2 and 3 numbers 64g + 32 + i and 64g + 48 + i, by
-    /// Box and Muller's transform of 24 bits each, which reaches 5.8 standard deviations.
+    /// Numbers are made 128 at a time, of the four words of 32 blocks: word j of block 32g + i becomes number
+    /// 128g + 32j + i, the words 0 and 1 together, and 2 and 3, by Box and Muller's transform of 24 bits each, which reaches
+    /// 5.8 standard deviations.
     pub fn add_gaussian(&self, scale: f32, first: u64, to: &mut [f32]) {
         dispatch(AddGaussian { key: self.key, scale, first, to });
     }
@@ -78,8 +78,10 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// Blocks whose numbers are made together.
+const BLOCKS: usize = 32;
 /// Numbers that are made together.
-const GROUP: usize = 64;
+const GROUP: usize = 4 * BLOCKS;
 
 struct AddGaussian<'a> {
     key: [u32; 2],
@@ -123,38 +125,47 @@ fn add_part<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, skip: usize
 
 #[inline(always)]
 fn add_group<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, to: &mut [f32]) {
-    let counter = group.wrapping_mul(16);
-    for offset in (0..16).step_by(S::LANES) {
-        let first = s.splat_u32((counter as u32) | offset as u32);
-        let words = blocks(s, key, s.add_u32(first, s.lane_indexes()), (counter >> 32) as u32);
-        for (half, pair) in to.chunks_exact_mut(32).zip(words.chunks_exact(2)) {
-            let (cosine, sine) = box_muller(s, pair[0], pair[1]);
-            let (left, right) = half.split_at_mut(16);
-            let (left, right) = (&mut left[offset..], &mut right[offset..]);
-            s.store(s.mul_add(scale, cosine, s.load(left)), left);
-            s.store(s.mul_add(scale, sine, s.load(right)), right);
+    let first = group.wrapping_mul(BLOCKS as u64);
+    let (low, high) = (first as u32, (first >> 32) as u32);
+    // Two vectors of blocks at a time: each round waits for the one before it, so that one vector alone would leave
+    // the processor idle.
+    for offset in (0..BLOCKS).step_by(2 * S::LANES) {
+        let offsets = [offset, offset + S::LANES];
+        let counters = offsets.map(|offset| s.add_u32(s.splat_u32(low | offset as u32), s.lane_indexes()));
+        let words = blocks(s, key, counters, high);
+        for (half, pair) in to.chunks_exact_mut(2 * BLOCKS).zip([0, 2]) {
+            let (left, right) = half.split_at_mut(BLOCKS);
+            for (offset, words) in offsets.into_iter().zip(&words) {
+                let (cosine, sine) = box_muller(s, words[pair], words[pair + 1]);
+                let (left, right) = (&mut left[offset..], &mut right[offset..]);
+                s.store(s.mul_add(scale, cosine, s.load(left)), left);
+                s.store(s.mul_add(scale, sine, s.load(right)), right);
+            }
         }
     }
 }
 
-/// [`Philox::block`] in lanes.
+/// [`Philox::block`] of two vectors of counters.
 #[inline(always)]
-fn blocks<S: Simd>(s: S, key: [u32; 2], low: S::U32, high: u32) -> [S::U32; 4] {
-    let [mut c0, mut c1, mut c2, mut c3] = [low, s.splat_u32(high), s.splat_u32(0), s.splat_u32(0)];
+fn blocks<S: Simd>(s: S, key: [u32; 2], low: [S::U32; 2], high: u32) -> [[S::U32; 4]; 2] {
+    let mut blocks = low.map(|low| [low, s.splat_u32(high), s.splat_u32(0), s.splat_u32(0)]);
     let [mut k0, mut k1] = key;
     for _ in 0..ROUNDS {
-        let (a_low, a_high) = s.mul_wide_u32(s.splat_u32(MULTIPLIERS[0]), c0);
-        let (b_low, b_high) = s.mul_wide_u32(s.splat_u32(MULTIPLIERS[1]), c2);
-        (c0, c1, c2, c3) = (
-            s.xor_u32(s.xor_u32(b_high, c1), s.splat_u32(k0)),
-            b_low,
-            s.xor_u32(s.xor_u32(a_high, c3), s.splat_u32(k1)),
-            a_low,
-        );
+        for block in &mut blocks {
+            let [c0, c1, c2, c3] = *block;
+            let (a_low, a_high) = s.mul_wide_u32(s.splat_u32(MULTIPLIERS[0]), c0);
+            let (b_low, b_high) = s.mul_wide_u32(s.splat_u32(MULTIPLIERS[1]), c2);
+            *block = [
+                s.xor_u32(s.xor_u32(b_high, c1), s.splat_u32(k0)),
+                b_low,
+                s.xor_u32(s.xor_u32(a_high, c3), s.splat_u32(k1)),
+                a_low,
+            ];
+        }
         k0 = k0.wrapping_add(KEY_STEPS[0]);
         k1 = k1.wrapping_add(KEY_STEPS[1]);
     }
-    [c0, c1, c2, c3]
+    blocks
 }
 
 /// Two independent normal numbers of two uniform words (G. E. P. Box, M. E. Muller, 1958).
@@ -164,7 +175,7 @@ fn box_muller<S: Simd>(s: S, u: S::U32, v: S::U32) -> (S::F32, S::F32) {
     // u in (0, 1], so that its logarithm is finite; v in [0, 1).
     let u = s.mul_add(s.i32_to_f32(s.shr_u32::<8>(u)), step, step);
     let v = s.mul(s.i32_to_f32(s.shr_u32::<8>(v)), step);
-    let radius = s.sqrt(s.mul(ln(s, u), s.splat(-2.0)));
+    let radius = s.sqrt(s.mul(ln_of_normal(s, u, s.splat(0.0)), s.splat(-2.0)));
     let (sine, cosine) = sin_cos_turns(s, v);
     (s.mul(radius, cosine), s.mul(radius, sine))
 }
@@ -190,21 +201,21 @@ mod tests {
 
     /// The same numbers one at a time, in double precision.
     fn gaussian(stream: &Philox, index: u64) -> f64 {
-        let (group, within) = (index / 64, index % 64);
-        let counter = group * 16 + within % 16;
+        let (group, within) = (index / 128, index % 128);
+        let counter = group * 32 + within % 32;
         let words = stream.block([counter as u32, (counter >> 32) as u32, 0, 0]);
-        let pair = if within < 32 { [words[0], words[1]] } else { [words[2], words[3]] };
+        let pair = if within < 64 { [words[0], words[1]] } else { [words[2], words[3]] };
         let [u, v] = pair.map(|w| f64::from(w >> 8) / 16_777_216.0);
         let radius = (-2.0 * (u + 1.0 / 16_777_216.0).ln()).sqrt();
         let angle = v * std::f64::consts::TAU;
-        radius * if within % 32 < 16 { angle.cos() } else { angle.sin() }
+        radius * if within % 64 < 32 { angle.cos() } else { angle.sin() }
     }
 
     #[test]
     fn every_instruction_set_gives_the_numbers_of_the_definition() {
         let stream = Philox::for_name(3, "a");
         for level in available() {
-            for first in [0, 5, 64, 1000, (1 << 40) + 17] {
+            for first in [0, 5, 128, 1000, (1 << 40) + 17] {
                 let mut numbers = vec![0.0; 200];
                 dispatch_at(level, AddGaussian { key: stream.key, scale: 2.0, first, to: &mut numbers });
                 for (i, &x) in numbers.iter().enumerate() {

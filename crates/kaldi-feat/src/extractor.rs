@@ -326,18 +326,22 @@ pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
 }
 
 /// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.
+///
+/// The last columns come first: a vector that is wider than what is left of its row spills into the next row, where
+/// what belongs there is written later.
 #[inline(always)]
 fn store_rows<S: Simd>(s: S, features: &mut [S::F32], dim: usize, rows: &mut [f32]) {
-    for (square, first) in features.chunks_exact_mut(S::LANES).zip((0..).step_by(S::LANES)) {
-        s.transpose(square);
-        let width = S::LANES.min(dim - first);
-        for (row, &v) in rows.chunks_exact_mut(dim).zip(square.iter()) {
-            if width == S::LANES {
-                s.store(v, &mut row[first..]);
+    for (square, features) in features.chunks_exact_mut(S::LANES).enumerate().rev() {
+        s.transpose(features);
+        let first = square * S::LANES;
+        for (&v, at) in features.iter().zip((first..rows.len()).step_by(dim)) {
+            let to = &mut rows[at..];
+            if to.len() >= S::LANES {
+                s.store(v, to);
             } else {
                 let mut part = [0.0; MAX_LANES];
                 s.store(v, &mut part);
-                row[first..].copy_from_slice(&part[..width]);
+                to.copy_from_slice(&part[..to.len()]);
             }
         }
     }

@@ -163,7 +163,6 @@ impl Framing {
         let size = self.window.len();
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
-        let mut sums = [zero; 4];
         for (square, first) in
             rows[..size.next_multiple_of(S::LANES)].chunks_exact_mut(S::LANES).zip((0..).step_by(S::LANES))
         {
@@ -171,37 +170,51 @@ impl Framing {
                 *row = s.load(&wave[start + first..]);
             }
             s.transpose(square);
-            let used = S::LANES.min(size - first);
-            for four in square[..used].chunks(4) {
-                for (sum, &x) in sums.iter_mut().zip(four) {
-                    *sum = s.add(*sum, x);
-                }
-            }
         }
+        let (frame, padding) = rows.split_at_mut(size);
+        padding.fill(zero);
+
         let mean = if self.options.remove_dc_offset {
-            let sum = s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3]));
+            let sum = sum_of(s, frame, |sum, x| s.add(sum, x));
             s.div(sum, s.splat(size as f32))
         } else {
             zero
         };
+        let raw_energy = if energy == EnergyOf::RawFrame { squares_around(s, frame, mean) } else { zero };
 
         let preemphasis = s.splat(self.options.preemph_coeff);
-        let mut raw = [zero; 2];
-        let mut windowed = [zero; 2];
         // The first sample has itself before it.
-        let mut before = s.sub(rows[0], mean);
-        for (i, (row, &w)) in rows[..size].iter_mut().zip(&self.window).enumerate() {
-            let x = s.sub(*row, mean);
-            let y = s.mul(s.neg_mul_add(preemphasis, before, x), s.splat(w));
-            before = x;
-            *row = y;
-            match energy {
-                EnergyOf::Nothing => {}
-                EnergyOf::RawFrame => raw[i % 2] = s.mul_add(x, x, raw[i % 2]),
-                EnergyOf::WindowedFrame => windowed[i % 2] = s.mul_add(y, y, windowed[i % 2]),
-            }
+        let mut before = s.sub(frame[0], mean);
+        for (x, &w) in frame.iter_mut().zip(&self.window) {
+            let centred = s.sub(*x, mean);
+            *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
+            before = centred;
         }
-        rows[size..].fill(zero);
-        s.add(s.add(raw[0], raw[1]), s.add(windowed[0], windowed[1]))
+        if energy == EnergyOf::WindowedFrame { squares_around(s, frame, zero) } else { raw_energy }
     }
+}
+
+/// Σ (x - mean)²
+#[inline(always)]
+fn squares_around<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
+    sum_of(s, rows, |sum, x| {
+        let x = s.sub(x, mean);
+        s.mul_add(x, x, sum)
+    })
+}
+
+/// Adds up rows in four sums, each of every fourth row, so that no addition has to wait for the one before it.
+#[inline(always)]
+fn sum_of<S: Simd>(s: S, rows: &[S::F32], add: impl Fn(S::F32, S::F32) -> S::F32) -> S::F32 {
+    let mut sums = [s.splat(0.0); 4];
+    let (fours, rest) = rows.as_chunks::<4>();
+    for four in fours {
+        for (sum, &x) in sums.iter_mut().zip(four) {
+            *sum = add(*sum, x);
+        }
+    }
+    for (sum, &x) in sums.iter_mut().zip(rest) {
+        *sum = add(*sum, x);
+    }
+    s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3]))
 }

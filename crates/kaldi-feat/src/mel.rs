@@ -197,6 +197,11 @@ impl Range {
             let expected = format!("above --low-freq={} and at most {nyquist}, half the sample rate", range.low);
             return Err(Error::bad_option("high-freq", options.high_freq, expected));
         }
+        for (option, value) in [("vtln-low", options.vtln_low), ("vtln-high", options.vtln_high)] {
+            if !value.is_finite() {
+                return Err(Error::bad_option(option, value, "a finite number"));
+            }
+        }
         Ok(range)
     }
 

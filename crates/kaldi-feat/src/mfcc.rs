@@ -133,11 +133,14 @@ impl Kind for MfccKind {
         }
         for (weights, cepstrum) in self.rows.iter().zip(&mut *features) {
             let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
-            for (w, x) in weights.chunks(2).zip(filters.chunks(2)) {
+            let (weights, last_weight) = weights.as_chunks::<2>();
+            let (filters, last_filter) = filters.as_chunks::<2>();
+            for (w, x) in weights.iter().zip(filters) {
                 even = s.mul_add(s.splat(w[0]), x[0], even);
-                if let (&[_, w], &[_, x]) = (w, x) {
-                    odd = s.mul_add(s.splat(w), x, odd);
-                }
+                odd = s.mul_add(s.splat(w[1]), x[1], odd);
+            }
+            if let (&[w], &[x]) = (last_weight, last_filter) {
+                even = s.mul_add(s.splat(w), x, even);
             }
             *cepstrum = s.add(even, odd);
         }

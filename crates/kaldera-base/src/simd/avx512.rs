@@ -184,10 +184,8 @@ impl Simd for Avx512 {
         intrinsics!({
             let even = _mm512_mul_epu32(a, b);
             let odd = _mm512_mul_epu32(_mm512_srli_epi64::<32>(a), _mm512_srli_epi64::<32>(b));
-            (
-                _mm512_mask_blend_epi32(0xAAAA, even, _mm512_slli_epi64::<32>(odd)),
-                _mm512_mask_blend_epi32(0xAAAA, _mm512_srli_epi64::<32>(even), odd),
-            )
+            let even_high = _mm512_castps_si512(_mm512_movehdup_ps(_mm512_castsi512_ps(even)));
+            (_mm512_mullo_epi32(a, b), _mm512_mask_blend_epi32(0xAAAA, even_high, odd))
         })
     }
     #[inline(always)]
