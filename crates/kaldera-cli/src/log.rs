@@ -51,18 +51,6 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
     line.replace('\n', " ")
 }
 
-/// Whether `error` comes of a reader that stopped listening, which is no news to anybody.
-pub(crate) fn is_broken_pipe(error: &(dyn Error + 'static)) -> bool {
-    let mut cause = Some(error);
-    while let Some(error) = cause {
-        if error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe) {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
-}
-
 /// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:120) Truncated file ...`
 struct KaldiLine {
     tool: &'static str,
@@ -109,11 +97,5 @@ mod tests {
     fn an_error_and_its_causes_fit_on_one_line() {
         let error = Outer { source: io::Error::other("no space\nleft") };
         assert_eq!(one_line(&error), "cannot write 'x.ark': no space left");
-    }
-
-    #[test]
-    fn a_broken_pipe_is_found_below_other_errors() {
-        assert!(is_broken_pipe(&Outer { source: io::ErrorKind::BrokenPipe.into() }));
-        assert!(!is_broken_pipe(&Outer { source: io::ErrorKind::StorageFull.into() }));
     }
 }

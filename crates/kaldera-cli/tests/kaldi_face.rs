@@ -179,7 +179,7 @@ fn damaged_recordings_stop_a_run_and_permission_goes_on() {
     let all: String = damaged.iter().map(|(key, _)| format!("{key} {key}.wav\n")).collect();
     fs::write(dir.path().join("all.scp"), format!("first good.wav\n{all}last good.wav\n")).unwrap();
     let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp,p:all.scp", "ark,t:-"]).code(0);
-    assert_eq!(ended.stdout, "first 1\nlast 1\n");
+    assert_eq!(ended.stdout, "first 1 \nlast 1 \n");
     run(&dir, &["compute-mfcc-feats", "scp:all.scp", "ark,t:partial"]).code(255);
     assert!(fs::read_to_string(dir.path().join("partial")).unwrap().starts_with("first  [\n"));
 }
@@ -190,7 +190,7 @@ fn a_truncated_recording_gives_what_is_there() {
     half.truncate(44 + 16_000);
     let dir = folder(&[("half", half)]);
     let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp:half.scp", "ark,t:-"]).code(0);
-    assert_eq!(ended.tells("WARNING", &["32000", "16000", "Truncated"]).stdout, "half 0.5\n");
+    assert_eq!(ended.tells("WARNING", &["32000", "16000", "Truncated"]).stdout, "half 0.5 \n");
     run(&dir, &["compute-fbank-feats", "scp:half.scp", "ark:half.ark"]).code(0);
 }
 
@@ -308,7 +308,7 @@ fn copies_come_back_whole() {
     ok(&["copy-feats", "ark:b.ark", "ark,t:b.txt"]);
     let read = |name: &str| fs::read(dir.path().join(name)).unwrap();
     assert_eq!(read("a.txt"), read("b.txt"));
-    assert_eq!(read("frames"), b"good 98\n");
+    assert_eq!(read("frames"), b"good 98 \n");
 
     ok(&["copy-feats", "a.ark:5", "one.mat"]);
     assert_eq!(read("one.mat"), read("a.ark")[5..]);
@@ -323,7 +323,7 @@ fn copies_come_back_whole() {
     ok(&["wav-copy", "w.ark:5", "copy.wav"]);
     assert_eq!(read("copy.wav"), read("good.wav"));
     run(&dir, &["wav-copy", "ark:w.ark", "copy.wav"]).code(255).tells("ERROR", &["ark:w.ark", "copy.wav"]);
-    assert_eq!(ok(&["wav-to-duration", "scp:w.scp", "ark,t:-"]).stdout, "good 1\n");
+    assert_eq!(ok(&["wav-to-duration", "scp:w.scp", "ark,t:-"]).stdout, "good 1 \n");
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn channels_durations_and_htk_are_kaldis() {
     mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).code(1).tells("WARNING", &["stereo", "channel 2"]);
     mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"]).code(1).tells("WARNING", &["good", "too short"]);
     mfcc(&["--write-utt2dur=ark,t:durations", "scp:good.scp", "ark:x.ark"]).code(0);
-    assert_eq!(fs::read_to_string(dir.path().join("durations")).unwrap(), "good 1\n");
+    assert_eq!(fs::read_to_string(dir.path().join("durations")).unwrap(), "good 1 \n");
     mfcc(&["--output-format=htk", "scp:good.scp", "ark:htk.ark"]).code(0);
     let htk = fs::read(dir.path().join("htk.ark")).unwrap();
     let header = [0, 0, 0, 98, 0, 1, 0x86, 0xA0, 0, 13 * 4, 0, 0o106];
