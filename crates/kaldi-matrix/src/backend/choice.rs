@@ -41,54 +41,80 @@ pub(super) static WISH: LazyLock<Wish> = LazyLock::new(|| match std::env::var(VA
     }
 });
 
-#[cfg(all(feature = "openblas", feature = "pure"))]
-fn pick(openblas_is_faster: impl FnOnce() -> bool) -> Backend {
-    match WISH.backend {
-        Some(backend) => backend,
-        None if openblas_is_faster() => Backend::OpenBlas,
-        None => Backend::Pure,
-    }
+/// The fastest for an operation and shape, were everything there.
+enum Fastest {
+    Plain,
+    OpenBlas,
+    Pure,
 }
 
-#[cfg(all(feature = "openblas", not(feature = "pure")))]
-fn pick(_openblas_is_faster: impl FnOnce() -> bool) -> Backend {
-    Backend::OpenBlas
+/// What the environment asks for, else the fastest of those that this build has.
+fn pick(fastest: Fastest) -> Backend {
+    WISH.backend.unwrap_or(match fastest {
+        Fastest::Plain => Backend::Plain,
+        #[cfg(feature = "openblas")]
+        Fastest::OpenBlas => Backend::OpenBlas,
+        #[cfg(feature = "pure")]
+        Fastest::Pure => Backend::Pure,
+        #[cfg(not(all(feature = "openblas", feature = "pure")))]
+        _ => only_library(),
+    })
 }
 
-#[cfg(all(feature = "pure", not(feature = "openblas")))]
-fn pick(_openblas_is_faster: impl FnOnce() -> bool) -> Backend {
-    Backend::Pure
-}
-
-#[cfg(not(any(feature = "openblas", feature = "pure")))]
-fn pick(_openblas_is_faster: impl FnOnce() -> bool) -> Backend {
+#[cfg(not(all(feature = "openblas", feature = "pure")))]
+fn only_library() -> Backend {
+    #[cfg(feature = "openblas")]
+    return Backend::OpenBlas;
+    #[cfg(feature = "pure")]
+    return Backend::Pure;
+    #[cfg(not(any(feature = "openblas", feature = "pure")))]
     Backend::Plain
 }
 
+// The measurements: 21 November 2026, AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 (which takes this machine for a Haswell)
+// against faer 0.24.4, least of 12 runs on a loaded machine. `benches/benches/matrix.rs` repeats them, with `KALDERA_BACKEND`.
+
+/// faer throughout. Gflop/s in `f32`, OpenBLAS : faer: 8 x 8 x 8 11 : 24, 32³ 85 : 160, 128³ 109 : 217, 512³ 114 : 233,
+/// 1000 x 80 x 257 111 : 231, 1 x 512 x 512 9 : 36, 16 x 512 x 2048 91 : 177; half of each in `f64`. OpenBLAS leads only in
+/// a product of 4 columns, 512 x 4 x 512: 38 : 30.
 pub(super) fn gemm(_m: usize, _n: usize, _k: usize) -> Backend {
-    pick(|| false)
+    pick(Fastest::Pure)
 }
 
+/// OpenBLAS throughout. µs in `f32`, OpenBLAS : faer, as it is and transposed: 13 x 23 0.06 : 0.06 and 0.04 : 0.09,
+/// 64 x 64 0.19 : 0.19 and 0.14 : 0.37, 512 x 512 11 : 12 and 10 : 13, 1000 x 8 1.3 : 1.4 and 0.6 : 3.4.
 pub(super) fn gemv(_rows: usize, _cols: usize) -> Backend {
-    pick(|| true)
+    pick(Fastest::OpenBlas)
 }
 
-pub(super) fn ger(_rows: usize, _cols: usize) -> Backend {
-    pick(|| true)
+/// Our own loop for a few elements, else faer. µs in `f32`, loop : OpenBLAS : faer: 8 x 8 0.01 : 0.05 : 0.03,
+/// 16 x 16 0.03 : 0.13 : 0.04, 64 x 64 0.36 : 0.32 : 0.22, 512 x 512 22 : 13 : 12, 1000 x 8 1.1 : 5.0 : 1.1.
+pub(super) fn ger(rows: usize, cols: usize) -> Backend {
+    const FEW: usize = 256;
+    pick(if rows.saturating_mul(cols) <= FEW { Fastest::Plain } else { Fastest::Pure })
 }
 
+/// faer throughout. µs in `f32`, OpenBLAS : faer: n, k = 16, 16 0.26 : 0.18, 128, 128 25 : 17, 512, 512 1325 : 720,
+/// 40, 1000 27 : 19, 512, 40 110 : 58.
 pub(super) fn syrk(_n: usize, _k: usize) -> Backend {
-    pick(|| false)
+    pick(Fastest::Pure)
 }
 
+/// LAPACK throughout. µs, LAPACK : faer, `f32` and `f64`: n = 4 1.2 : 1.7 and 1.6 : 2.4, 16 15 : 17 and 18 : 22,
+/// 64 266 : 251 and 338 : 340, 128 1523 : 1641 and 1972 : 4342, 512 87,000 : 87,000 and 125,000 : 151,000.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn eigh(_n: usize) -> Backend {
-    pick(|| false)
+    pick(Fastest::OpenBlas)
 }
 
+/// LAPACK for what is small and nearly square, else faer. µs in `f64`, LAPACK : faer: 4 x 4 2.5 : 3.6, 16 x 16 25 : 30,
+/// 64 x 64 338 : 415, 128 x 128 1463 : 1421, 512 x 512 47,800 : 46,800, 100 x 13 43 : 32, 1000 x 40 1124 : 450,
+/// 40 x 1000 715 : 432.
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn svd(_rows: usize, _cols: usize) -> Backend {
-    pick(|| false)
+pub(super) fn svd(rows: usize, cols: usize) -> Backend {
+    const SMALL: usize = 64;
+    let (short, long) = (rows.min(cols), rows.max(cols));
+    pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
 impl Backend {

@@ -40,16 +40,21 @@ pub(super) fn ger<T: Real>(alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T
     x.iter().zip(a.rows_mut()).for_each(|(&x, row)| kernels::axpy(alpha * x, y, row));
 }
 
+/// Rows by rows: the product of some rows with all the rows down to them, of which the part below the diagonal is kept.
 pub(super) fn syrk<T: Real>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
-    for (r, row) in c.rows_mut().enumerate() {
-        let row = &mut row[..=r];
-        kernels::scale(row, beta);
-        match trans {
-            Trans::No => {
-                let left = a.row_data(r);
-                row.iter_mut().zip(a.rows()).for_each(|(c, right)| *c += alpha * kernels::dot(left, right));
-            }
-            Trans::Yes => a.rows().for_each(|a| kernels::axpy(alpha * a[r], &a[..=r], row)),
+    const ROWS: usize = 32;
+    let (n, k) = (c.num_rows(), a.shape().seen(trans).cols);
+    let all = operand(&a, trans);
+    let transposed = Operand { row_step: all.col_step, col_step: all.row_step, ..all };
+    let mut product = vec![T::ZERO; ROWS.min(n) * n];
+    for start in (0..n).step_by(ROWS) {
+        let end = n.min(start + ROWS);
+        let some = Operand { data: &all.data[start * all.row_step..], ..all };
+        kaldera_base::gemm::gemm(end - start, end, k, alpha, some, transposed, T::ZERO, &mut product, end);
+        for (r, sums) in (start..end).zip(product.chunks(end)) {
+            let row = &mut c.row_data_mut(r)[..=r];
+            kernels::scale(row, beta);
+            row.iter_mut().zip(sums).for_each(|(c, &sum)| *c += sum);
         }
     }
 }
