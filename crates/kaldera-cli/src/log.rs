@@ -48,7 +48,16 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    line.replace('\n', " ")
+    printable(&line)
+}
+
+/// Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.
+fn printable(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_debug()) } else { line.push(c) }
+    }
+    line
 }
 
 /// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:120) Truncated file ...`
@@ -76,8 +85,9 @@ where
             write!(writer, ":{line}")?;
         }
         writer.write_str(") ")?;
-        ctx.field_format().format_fields(writer.by_ref(), event)?;
-        writeln!(writer)
+        let mut text = String::new();
+        ctx.field_format().format_fields(Writer::new(&mut text), event)?;
+        writeln!(writer, "{}", printable(&text))
     }
 }
 
@@ -96,6 +106,6 @@ mod tests {
     #[test]
     fn an_error_and_its_causes_fit_on_one_line() {
         let error = Outer { source: io::Error::other("no space\nleft") };
-        assert_eq!(one_line(&error), "cannot write 'x.ark': no space left");
+        assert_eq!(one_line(&error), r"cannot write 'x.ark': no space\nleft");
     }
 }

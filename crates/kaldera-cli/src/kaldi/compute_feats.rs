@@ -218,31 +218,26 @@ fn subtract_mean(features: &mut Matrix<f32>) -> Result<(), Failure> {
 }
 
 /// Where an utterance's warp factor comes from.
-enum Warps {
-    Same(f32),
-    Map(MappedReader<f32>),
+struct Warps {
+    /// Without a map.
+    factor: f32,
+    map: Option<MappedReader<f32>>,
 }
 
 impl Warps {
     fn open<F>(options: &Options<F>) -> Result<Self, Failure> {
-        if options.vtln_map.is_empty() {
-            Ok(Self::Same(options.vtln_warp))
-        } else {
-            Ok(Self::Map(MappedReader::open(&options.vtln_map, &options.utt2spk)?))
-        }
+        let Options { vtln_map, utt2spk, .. } = options;
+        let map = if vtln_map.is_empty() { None } else { Some(MappedReader::open(vtln_map, utt2spk)?) };
+        Ok(Self { factor: options.vtln_warp, map })
     }
 
     fn get(&mut self, key: &str) -> Result<Option<f32>, Failure> {
-        match self {
-            Self::Same(warp) => Ok(Some(*warp)),
-            Self::Map(map) => {
-                if map.has_key(key)? {
-                    return Ok(Some(*map.value(key)?));
-                }
-                warn!("No vtln-map entry for utterance-id (or speaker-id) {key}");
-                Ok(None)
-            }
+        let Some(map) = &mut self.map else { return Ok(Some(self.factor)) };
+        if !map.has_key(key)? {
+            warn!("No vtln-map entry for utterance-id (or speaker-id) {key}");
+            return Ok(None);
         }
+        Ok(Some(*map.value(key)?))
     }
 }
 
