@@ -177,6 +177,8 @@ fn wrong_usage_is_exit_status_2() {
         (&["--kind", "fbank", "-o", "x.ark"], &["no recordings"]),
         (&["--kind", "fbank", "-o", "x.ark", "--num-mel-bins=many", "a.wav"], &["num-mel-bins", "many"]),
         (&["--kind", "fbank", "-o", "x.ark", "--frame-shift=nan", "a.wav"], &["frame-shift"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--vtln-warp=nan", "a.wav"], &["--vtln-warp"]),
+        (&["--kind", "fbank", "-o", "x.ark", "--min-duration=nan", "a.wav"], &["--min-duration"]),
         (&["--kind", "fbank", "-o", "x.ark", "--no-such=1", "a.wav"], &["--no-such"]),
         (&["--kind", "fbank", "-o", "x.ark", "--channel=-2", "a.wav"], &["--channel"]),
         (&["--kind", "fbank", "-o", "x.ark", "a.wav", "b/a.wav"], &["'a'", "a.wav", "b/a.wav"]),

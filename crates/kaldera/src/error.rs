@@ -43,7 +43,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A recording that cannot be opened.
-    #[error("cannot open it: {source}")]
+    #[error("cannot open it: {source}; check the name and that it may be read")]
     Open {
         /// Why.
         source: io::Error,

@@ -1,15 +1,36 @@
 //! Kaldera: a speech toolkit in Rust. One dependency, the crates below it under short names.
 //!
 //! ```text
-//!   kaldera     pipeline: files -> features        (this crate)
+//!   kaldera     pipeline: recordings -> features        (this crate)
 //!      |
 //!      +--- feat     fbank, MFCC: samples -> matrix
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
-//!      +--- base     vectorised mathematics, random numbers
+//!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
 //! Each of them can be used alone: `kaldi-feat` without default features needs neither BLAS nor any system library.
+//!
+//! ```
+//! use kaldera::prelude::*;
+//!
+//! let mut options = MfccOptions::default(); // Kaldi's defaults
+//! options.frame.dither = 0.0;
+//! let mfcc = Mfcc::new(options)?;
+//! let second = vec![1000_i16; 16_000];
+//! let features = mfcc.compute(&Audio::new(&second[..], 16_000.0).with_key("utt1"), 1.0)?;
+//! assert_eq!((features.num_rows(), features.num_cols()), (98, 13));
+//! # Ok::<(), kaldera::Error>(())
+//! ```
+//!
+//! # Coming from Kaldi
+//! | there | here |
+//! |---|---|
+//! | `compute-fbank-feats`, `compute-mfcc-feats` over a data folder | [`pipeline::Pipeline`] |
+//! | `Fbank`, `Mfcc`, `OfflineFeatureTpl` | [`feat::Fbank`], [`feat::Mfcc`], [`feat::Extractor`] |
+//! | `SequentialTableReader`, `RandomAccessTableReader`, `TableWriter` | [`io::table`] |
+//! | `WaveData` | [`io::wave::WaveData`] |
+//! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
 //! # Features
 //! | feature | effect |

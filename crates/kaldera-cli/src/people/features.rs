@@ -131,6 +131,8 @@ fn extract<K: Kind>(extractor: &Extractor<K>, options: &Options, paths: &[OsStri
     if options.output.is_empty() {
         return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
     }
+    check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;
+    check("vtln-warp", options.vtln_warp, options.vtln_warp > 0.0, "more than 0")?;
     let mut pipeline = Pipeline::new(extractor)
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
@@ -160,6 +162,13 @@ fn extract<K: Kind>(extractor: &Extractor<K>, options: &Options, paths: &[OsStri
     Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
+    if holds && value.is_finite() {
+        return Ok(());
+    }
+    Err(Trouble::Usage(format!("option --{name}: {value} is not {expected}")))
+}
+
 /// Errors of what was typed are wrong usage.
 fn trouble(error: Error) -> Trouble {
     match error {
@@ -172,20 +181,22 @@ fn trouble(error: Error) -> Trouble {
 
 fn totals(summary: &Summary, written: &[PathBuf], wall: Duration) -> String {
     let Summary { utterances, seconds, frames, dim, .. } = summary;
-    let mut text = String::new();
-    let files = written.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" and ");
-    let speed = seconds / wall.as_secs_f64();
-    let _ =
-        writeln!(text, "{utterances} recordings, {} of audio, {frames} frames of {dim} dimensions", duration(*seconds));
-    let _ = writeln!(text, "in {:.2} s: {speed:.0} x real time", wall.as_secs_f64());
-    let _ = match files.as_str() {
-        "" => writeln!(text, "nothing was written"),
-        files => writeln!(text, "written to {files}"),
+    let (audio, wall) = (duration(*seconds), wall.as_secs_f64());
+    let mut text = format!("{}, {audio} of audio, {frames} frames of {dim} dimensions\n", recordings(*utterances));
+    let _ = writeln!(text, "{wall:.3} s: {:.0} x real time", seconds / wall);
+    let files: Vec<_> = written.iter().map(|path| path.display().to_string()).collect();
+    let _ = match files.as_slice() {
+        [] => writeln!(text, "nothing was written"),
+        files => writeln!(text, "written to {}", files.join(" and ")),
     };
     if !summary.failures.is_empty() {
-        let _ = writeln!(text, "{} recordings failed", summary.failures.len());
+        let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
     }
     text
+}
+
+fn recordings(count: u64) -> String {
+    if count == 1 { "1 recording".to_owned() } else { format!("{count} recordings") }
 }
 
 /// In hours, or in seconds if that is very little.

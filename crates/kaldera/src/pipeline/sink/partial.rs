@@ -29,6 +29,13 @@ impl Partial {
         &self.path
     }
 
+    /// Appends all of `file`, by the kernel alone where it can.
+    pub(super) fn append(&mut self, file: &mut File) -> io::Result<()> {
+        file.rewind()?;
+        io::copy(file, &mut self.writer)?;
+        Ok(())
+    }
+
     /// Names the file in an error of writing to it.
     pub(super) fn error(&self, source: io::Error) -> Error {
         write_error(&self.path, source)

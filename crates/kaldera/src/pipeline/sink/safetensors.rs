@@ -1,7 +1,7 @@
 //! Hugging Face's format: a header with all names and shapes, then all values.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Seek, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use kaldi_matrix::SubMatrix;
@@ -46,10 +46,7 @@ impl Safetensors {
         self.partial.write_all(&(header.len() as u64).to_le_bytes())?;
         self.partial.write_all(header)?;
         self.values.flush()?;
-        let values = self.values.get_mut();
-        values.rewind()?;
-        io::copy(values, &mut self.partial)?;
-        Ok(())
+        self.partial.append(self.values.get_mut())
     }
 }
 
