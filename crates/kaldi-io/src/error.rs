@@ -118,16 +118,18 @@ pub enum Error {
         found: String,
     },
     /// An object in a table could not be read or written.
-    #[error("{place}: key '{key}': {source}")]
+    #[error("{table}: key '{key}': {source}{hint}")]
     Object {
-        /// The file, with the byte offset where the object begins.
-        place: String,
+        /// The archive, with the byte offset where the object begins, or the script file.
+        table: String,
         /// The object's key.
         key: String,
         /// The reason.
         source: Box<Error>,
+        /// What may help, or nothing.
+        hint: &'static str,
     },
-    /// An object outside a table could not be read or written.
+    /// An object in a file of its own, or one that a script file points to, could not be read or written.
     #[error("{place}: {source}")]
     File {
         /// The file.
@@ -258,9 +260,14 @@ impl Error {
         }
     }
 
-    /// Adds the key and the place to an error of an object; a failed write to the output keeps the output's own name.
-    pub(crate) fn in_object(self, place: String, key: &str) -> Error {
-        Error::Object { place, key: key.to_owned(), source: Box::new(self) }
+    /// Adds the table and the key to an error of an object.
+    pub(crate) fn in_table(self, table: String, key: &str, hint: &'static str) -> Error {
+        Error::Object { table, key: key.to_owned(), source: Box::new(self), hint }
+    }
+
+    /// Adds the file to an error of the object in it.
+    pub(crate) fn in_file(self, place: &str) -> Error {
+        Error::File { place: place.to_owned(), source: Box::new(self) }
     }
 }
 

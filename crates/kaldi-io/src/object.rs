@@ -20,7 +20,7 @@ pub fn read_object<T: Holder>(rxfilename: &str) -> Result<T, Error> {
         Some(range) => object.extract_range(range),
         None => Ok(object),
     });
-    object.map_err(|source| Error::File { place: name.to_owned(), source: Box::new(source) })
+    object.map_err(|error| error.in_file(name))
 }
 
 /// Writes one object to a wxfilename, with Kaldi's header and nothing else.
@@ -32,7 +32,7 @@ pub fn write_object<T: Holder>(wxfilename: &str, object: &T, binary: bool) -> Re
     let mut output = Output::create(wxfilename)?;
     object.write(&mut output, binary).map_err(|error| match error {
         Error::Stream { source } => output.write_error(source),
-        other => Error::File { place: output.name().to_owned(), source: Box::new(other) },
+        other => other.in_file(output.name()),
     })?;
     output.close()
 }

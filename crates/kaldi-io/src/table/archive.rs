@@ -27,7 +27,10 @@ impl<T: Holder> ArchiveItems<T> {
         let start = input.position();
         match T::read_in_archive(input) {
             Ok(object) => Ok(Some((key, object))),
-            Err(error) => Err(error.in_object(format!("{}, byte {start}", input.name()), &key)),
+            Err(error) => {
+                let hint = if input.name().ends_with(".scp") { "; a list of files is read with scp:" } else { "" };
+                Err(error.in_table(format!("{}, byte {start}", input.name()), &key, hint))
+            }
         }
     }
 }
@@ -73,8 +76,7 @@ fn read_key(input: &mut Input) -> Result<Option<String>, Error> {
         }
         Ok((offset, key, end))
     };
-    let (offset, key, end) = read(ByteReader::new(input))
-        .map_err(|error| Error::File { place: input.name().to_owned(), source: Box::new(error.into()) })?;
+    let (offset, key, end) = read(ByteReader::new(input)).map_err(|error| Error::from(error).in_file(input.name()))?;
     let malformed = |found: &[u8]| Error::Archive { name: input.name().to_owned(), offset, found: excerpt(found) };
     match end {
         None => Ok(None),

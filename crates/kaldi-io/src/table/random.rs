@@ -219,21 +219,15 @@ impl<T: Holder> Script<T> {
                 return Err(Error::DuplicateKey { name: name(), key: line.key });
             }
         }
-        Ok(Script { lines, loader: Loader::new(), loaded: None, permissive: specifier.permissive })
+        let loader = Loader::new(&specifier.rxfilename, specifier.permissive);
+        Ok(Script { lines, loader, loaded: None, permissive: specifier.permissive })
     }
 
     fn has_key(&mut self, key: &str) -> Result<bool, Error> {
         if !self.permissive {
             return Ok(self.lines.contains_key(key));
         }
-        match self.value(key) {
-            Ok(object) => Ok(object.is_some()),
-            Err(error) if error.is_range() => Err(error),
-            Err(error) => {
-                warn!("{error}");
-                Ok(false)
-            }
-        }
+        Ok(self.value(key)?.is_some())
     }
 
     fn value(&mut self, key: &str) -> Result<Option<&T>, Error> {
@@ -241,7 +235,7 @@ impl<T: Holder> Script<T> {
             return Ok(None);
         };
         if self.loaded.as_ref().is_none_or(|(loaded, _)| loaded != key) {
-            self.loaded = Some((key.to_owned(), self.loader.load(line)?));
+            self.loaded = self.loader.load(line)?.map(|object| (key.to_owned(), object));
         }
         Ok(self.loaded.as_ref().map(|(_, object)| object))
     }
@@ -332,7 +326,7 @@ mod tests {
         assert_eq!(*reader.value("a").unwrap(), 1);
         assert_eq!(*reader.value("b").unwrap(), 2);
         assert!(reader.has_key("c").unwrap());
-        assert!(reader.value("c").unwrap_err().to_string().contains("/bad: key 'c'"));
+        assert!(reader.value("c").unwrap_err().to_string().contains("key 'c': "));
         assert!(!reader.has_key("e").unwrap());
         assert!(matches!(reader.value("e"), Err(Error::MissingKey { .. })));
         let (_folder, reader) = table("scp,p", lines);

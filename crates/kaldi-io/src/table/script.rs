@@ -82,6 +82,8 @@ impl Iterator for ScriptLines {
 
 /// Loads the objects that lines point to; neighbours in one archive are read without opening it again.
 pub(super) struct Loader<T> {
+    script: String,
+    permissive: bool,
     // The archive that the last line pointed into.
     input: Option<Input>,
     // The object that the last range was taken from, and its rxfilename.
@@ -89,40 +91,56 @@ pub(super) struct Loader<T> {
 }
 
 impl<T: Holder> Loader<T> {
-    pub(super) fn new() -> Self {
-        Loader { input: None, whole: None }
+    /// For lines of `script`, which only serves messages.
+    pub(super) fn new(script: &str, permissive: bool) -> Self {
+        Loader { script: script.to_owned(), permissive, input: None, whole: None }
     }
 
-    pub(super) fn load(&mut self, line: &ScriptLine) -> Result<T, Error> {
-        let place = || line.rxfilename.clone();
+    /// The object of a line; with `p` it may be missing, which gives a warning.
+    ///
+    /// A wrong range is an error even then.
+    pub(super) fn load(&mut self, line: &ScriptLine) -> Result<Option<T>, Error> {
+        let object = self.read_line(line);
+        let in_table = |error: Error, hint| Err(error.in_table(self.script.clone(), &line.key, hint));
+        match object {
+            Ok(object) => Ok(Some(object)),
+            Err(error) if error.is_range() => in_table(error, ""),
+            Err(error) if self.permissive => {
+                warn!("{}: leaving out key '{}': {error}", self.script, line.key);
+                Ok(None)
+            }
+            Err(error) => in_table(error, "; scp,p: leaves out what cannot be read"),
+        }
+    }
+
+    fn read_line(&mut self, line: &ScriptLine) -> Result<T, Error> {
         let Some(range) = &line.range else {
-            return self.read(&line.rxfilename).map_err(|error| error.in_object(place(), &line.key));
+            return self.read(&line.rxfilename);
         };
         let whole = match self.whole.take() {
             Some((name, whole)) if name == line.rxfilename => whole,
-            _ => self.read(&line.rxfilename).map_err(|error| error.in_object(place(), &line.key))?,
+            _ => self.read(&line.rxfilename)?,
         };
-        let part = whole.extract_range(range).map_err(|error| error.in_object(place(), &line.key));
-        self.whole = Some((place(), whole));
+        let part = whole.extract_range(range).map_err(|error| error.in_file(&line.rxfilename));
+        self.whole = Some((line.rxfilename.clone(), whole));
         part
     }
 
     fn read(&mut self, rxfilename: &str) -> Result<T, Error> {
-        if let Rxfilename::Offset { path, offset } = classify(rxfilename)? {
-            let mut input = match self.input.take() {
+        let object = if let Rxfilename::Offset { path, offset } = classify(rxfilename)? {
+            let input = match self.input.take() {
                 Some(mut input) if input.is_file(path) => {
                     input.seek(offset)?;
                     input
                 }
                 _ => Input::open(rxfilename)?,
             };
-            let object = T::read(&mut input);
-            self.input = Some(input);
-            object
+            T::read(self.input.insert(input))
         } else {
             self.input = None;
             T::read(&mut Input::open(rxfilename)?)
-        }
+        };
+        object.map_err(|error| error.in_file(rxfilename))
     }
 }
 
@@ -130,12 +148,11 @@ impl<T: Holder> Loader<T> {
 pub(super) struct ScriptItems<L, T> {
     lines: L,
     loader: Loader<T>,
-    permissive: bool,
 }
 
-impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> ScriptItems<L, T> {
-    pub(super) fn new(lines: L, permissive: bool) -> Self {
-        ScriptItems { lines, loader: Loader::new(), permissive }
+impl<L, T> ScriptItems<L, T> {
+    pub(super) fn new(lines: L, loader: Loader<T>) -> Self {
+        ScriptItems { lines, loader }
     }
 }
 
@@ -144,14 +161,12 @@ impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> Iterator for Scri
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let line = match self.lines.next()? {
-                Ok(line) => line,
-                Err(error) => return Some(Err(error)),
-            };
-            match self.loader.load(&line) {
-                Ok(object) => return Some(Ok((line.key, object))),
-                Err(error) if self.permissive && !error.is_range() => warn!("{error}"),
-                Err(error) => return Some(Err(error)),
+            let loaded = self.lines.next()?.and_then(|line| {
+                let object = self.loader.load(&line)?;
+                Ok(object.map(|object| (line.key, object)))
+            });
+            if let Some(item) = loaded.transpose() {
+                return Some(item);
             }
         }
     }

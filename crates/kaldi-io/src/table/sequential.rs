@@ -6,7 +6,7 @@ use std::thread;
 use tracing::warn;
 
 use super::archive::ArchiveItems;
-use super::script::{ScriptItems, ScriptLines};
+use super::script::{Loader, ScriptItems, ScriptLines};
 use crate::error::Error;
 use crate::holders::Holder;
 use crate::specifier::{Rspecifier, TableKind};
@@ -49,7 +49,7 @@ impl<T: Holder> SequentialReader<T> {
             TableKind::Archive => Box::new(started(ArchiveItems::<T>::open(&specifier.rxfilename)?)?),
             TableKind::Script => {
                 let lines = started(ScriptLines::open(&specifier.rxfilename)?)?;
-                Box::new(ScriptItems::new(lines, specifier.permissive))
+                Box::new(ScriptItems::new(lines, Loader::new(&specifier.rxfilename, specifier.permissive)))
             }
         };
         let items = if specifier.background { in_background(items) } else { items };

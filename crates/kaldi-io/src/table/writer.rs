@@ -145,7 +145,7 @@ fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
 fn put_object<T: Holder>(output: &mut Output, key: &str, object: &T, binary: bool) -> Result<(), Error> {
     object.write(output, binary).map_err(|error| match error {
         Error::Stream { source } => output.write_error(source),
-        other => other.in_object(output.name().to_owned(), key),
+        other => other.in_table(output.name().to_owned(), key, ""),
     })
 }
 
