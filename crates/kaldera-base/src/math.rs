@@ -1,7 +1,7 @@
 //! exp, log, tanh, sigmoid and friends on many `f32` at once.
 //!
 //! The lane functions (`ln`, `exp` ... taking an `s: impl Simd`) are for use inside a
-//! [`Kernel`](crate::simd::Kernel); the slice functions (`ln_in_place` ...) run one over a slice with the widest
+//! [`Kernel`]; the slice functions (`ln_in_place` ...) run one over a slice with the widest
 //! instruction set. Errors are bounds in units in the last place (ulp) of the result, checked by this module's tests
 //! over the whole range of arguments with every instruction set.
 //!

@@ -1,4 +1,58 @@
-//! Kaldi's features: the same numbers, several times faster.
+//! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows of features.
+//!
+//! ```text
+//!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────> filterbank
+//!  (i16, f32)  dither, mean,      FFT of 8 or 16                      '──> DCT ──> MFCC
+//!              energy, preemphasis,    frames at once
+//!              window
+//! ```
+//!
+//! ```
+//! use kaldi_feat::{Audio, Mfcc, MfccOptions};
+//!
+//! let mut options = MfccOptions::default(); // Kaldi's defaults, and Kaldi's names
+//! options.frame.dither = 0.0;
+//! let mfcc = Mfcc::new(options)?;           // planned once, shared by any number of threads
+//!
+//! let samples: Vec<i16> = (0..8000).map(|i| ((i * i) % 2000) as i16 - 1000).collect();
+//! let features = mfcc.compute(&Audio::new(&samples[..], 16000.0), 1.0)?;
+//! assert_eq!((features.num_rows(), features.num_cols()), (48, 13));
+//! # Ok::<(), kaldi_feat::Error>(())
+//! ```
+//!
+//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type. Audio in [-1, 1] gives
+//! features that are off by a constant: multiply it by 32768 first.
+//!
+//! # Why it is fast
+//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way from window to DCT is
+//! the plain algorithm for one frame, written with vectors in place of numbers: nothing is moved between lanes but when
+//! samples come in and features go out (`frames`, `fft`, `extractor` in the source). A frame's features do not depend on
+//! which frames share its vectors.
+//!
+//! # Coming from Kaldi
+//! | Kaldi | here |
+//! |---|---|
+//! | `FrameExtractionOptions`, `MelBanksOptions`, `FbankOptions`, `MfccOptions` | the same names |
+//! | `--num-mel-bins=80` | `options.mel.num_bins = 80`; [`options`] connects a structure to the names |
+//! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
+//! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
+//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set |
+//! | `MelBanks` | [`MelBanks`] |
+//!
+//! ## Where it differs from Kaldi
+//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
+//!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
+//! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the option.
+//! - `debug-mel` and `max-feature-vectors` are accepted without effect.
+//! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
+//!
+//! # Features of the crate
+//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current pool. `openblas` and
+//! `pure` (default) are handed to `kaldi-matrix`; extraction needs neither, so that `default-features = false` builds with
+//! no system library.
+//!
+//! # When not to use it
+//! For features that another toolkit defines (librosa, Whisper); on a GPU; for reading files, which is `kaldi-io`'s.
 
 #![forbid(unsafe_code)]
 
@@ -21,5 +75,4 @@ pub use fbank::{Fbank, FbankKind, FbankOptions};
 pub use frames::Samples;
 pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
-pub use resample::LinearResample;
 pub use window::{FrameExtractionOptions, WindowType};

@@ -11,7 +11,7 @@ const NUM_ZEROS: i32 = 6;
 /// under a Hann window; beyond the ends of the signal there is silence. The weights repeat themselves: there are as many
 /// sets as the output has samples in the shortest stretch of time that holds whole numbers of both.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LinearResample {
+pub(crate) struct LinearResample {
     samp_rate_in: u64,
     samp_rate_out: u64,
     /// Samples in the stretch that repeats.
@@ -103,8 +103,9 @@ mod tests {
 
     #[test]
     fn a_slow_sine_keeps_its_shape() {
-        let sine =
-            |rate: f32, n: usize| -> Vec<f32> { (0..n).map(|i| (i as f32 / rate * 440.0 * 6.283_185).sin()).collect() };
+        let sine = |rate: f32, n: usize| -> Vec<f32> {
+            (0..n).map(|i| (i as f32 / rate * 440.0 * std::f32::consts::TAU).sin()).collect()
+        };
         for (from, to) in [(16000.0, 8000.0), (8000.0, 16000.0), (44100.0, 16000.0), (16000.0, 22050.0)] {
             let mut out = Vec::new();
             LinearResample::for_waveform(from, to).resample_into(&sine(from, from as usize), &mut out);

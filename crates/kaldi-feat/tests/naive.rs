@@ -1,0 +1,259 @@
+//! Extraction against the definition written out in double precision, a frame and a sum at a time, on random audio and
+//! random options.
+
+use std::f64::consts::PI;
+
+use kaldera_base::random::Philox;
+use kaldi_feat::options::OptionValue;
+use kaldi_feat::{Audio, Fbank, FbankOptions, FrameExtractionOptions, Mfcc, MfccOptions, WindowType, Workspace};
+use proptest::prelude::*;
+
+/// One frame as it goes into the Fourier transform, and Σ x² before preemphasis and after the window.
+fn frame(options: &FrameExtractionOptions, samples: &[i16], f: usize) -> (Vec<f64>, f64, f64) {
+    let size = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_length_ms)) as usize;
+    let shift = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_shift_ms)) as usize;
+    let n = samples.len() as i64;
+    let start = (f * shift) as i64 + if options.snip_edges { 0 } else { shift as i64 / 2 - size as i64 / 2 };
+    let mut x: Vec<f64> = (start..start + size as i64)
+        .map(|mut at| {
+            while at < 0 || at >= n {
+                at = if at < 0 { -at - 1 } else { 2 * n - 1 - at };
+            }
+            f64::from(samples[at as usize])
+        })
+        .collect();
+    if options.remove_dc_offset {
+        let mean = x.iter().sum::<f64>() / size as f64;
+        x.iter_mut().for_each(|x| *x -= mean);
+    }
+    let raw = x.iter().map(|x| x * x).sum();
+    let a = 2.0 * PI / (size as f64 - 1.0);
+    let windowed: Vec<f64> = (0..size)
+        .map(|i| {
+            let t = i as f64;
+            let window = match options.window_type {
+                WindowType::Hamming => 0.54 - 0.46 * (a * t).cos(),
+                WindowType::Hanning => 0.5 - 0.5 * (a * t).cos(),
+                WindowType::Povey => (0.5 - 0.5 * (a * t).cos()).powf(0.85),
+                WindowType::Rectangular => 1.0,
+                WindowType::Sine => (0.5 * a * t).sin(),
+                WindowType::Blackman => 0.42 - 0.5 * (a * t).cos() + 0.08 * (2.0 * a * t).cos(),
+            };
+            window * (x[i] - f64::from(options.preemph_coeff) * x[i.saturating_sub(1)])
+        })
+        .collect();
+    let energy = windowed.iter().map(|x| x * x).sum();
+    (windowed, raw, energy)
+}
+
+fn power_spectrum(frame: &[f64], size: usize) -> Vec<f64> {
+    let turns: Vec<(f64, f64)> = (0..size).map(|i| (2.0 * PI * i as f64 / size as f64).sin_cos()).collect();
+    (0..size / 2)
+        .map(|k| {
+            let (mut re, mut im) = (0.0, 0.0);
+            for (i, x) in frame.iter().enumerate() {
+                let (sin, cos) = turns[i * k % size];
+                re += x * cos;
+                im -= x * sin;
+            }
+            re * re + im * im
+        })
+        .collect()
+}
+
+/// The weight of each frequency in each filter, without VTLN.
+fn triangles(options: &FbankOptions, size: usize) -> Vec<Vec<f64>> {
+    let mel = |hz: f64| 1127.0 * (1.0 + hz / 700.0).ln();
+    let rate = f64::from(options.frame.samp_freq);
+    let high = f64::from(options.mel.high_freq);
+    let high = if high > 0.0 { high } else { rate / 2.0 + high };
+    let (low, high) = (mel(f64::from(options.mel.low_freq)), mel(high));
+    let step = (high - low) / f64::from(options.mel.num_bins + 1);
+    (0..options.mel.num_bins)
+        .map(|bin| {
+            let left = low + f64::from(bin) * step;
+            let weight = |i| {
+                let t = (mel(i as f64 * rate / size as f64) - left) / step;
+                t.min(2.0 - t).max(0.0)
+            };
+            (0..size / 2).map(weight).collect()
+        })
+        .collect()
+}
+
+fn frame_options() -> impl Strategy<Value = FrameExtractionOptions> {
+    (
+        prop::sample::select(vec![8000.0_f32, 11025.0, 16000.0, 22050.0]),
+        (8.0_f32..40.0, 2.0_f32..30.0),
+        0.0_f32..=1.0,
+        prop::sample::select(vec!["hamming", "hanning", "povey", "rectangular", "sine", "blackman"]),
+        any::<(bool, bool, bool)>(),
+    )
+        .prop_map(|(samp_freq, (frame_length_ms, frame_shift_ms), preemph_coeff, window, flags)| {
+            let mut window_type = WindowType::default();
+            window_type.set(window).expect("a window's name");
+            let mut options = FrameExtractionOptions {
+                samp_freq,
+                frame_length_ms,
+                frame_shift_ms,
+                dither: 0.0,
+                preemph_coeff,
+                window_type,
+                remove_dc_offset: flags.0,
+                snip_edges: flags.1,
+                round_to_power_of_two: flags.2,
+                ..Default::default()
+            };
+            options.round_to_power_of_two |= options.window_size() % 2 == 1;
+            options
+        })
+}
+
+fn samples(len: usize, seed: u64) -> Vec<i16> {
+    let mut noise = vec![0.0; len];
+    Philox::new(seed).add_gaussian(3000.0, 0, &mut noise);
+    noise.iter().map(|&x| x as i16).collect()
+}
+
+fn num_frames(options: &FrameExtractionOptions, n: usize) -> usize {
+    let size = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_length_ms)) as usize;
+    let shift = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_shift_ms)) as usize;
+    if options.snip_edges { (0..).take_while(|f| f * shift + size <= n).count() } else { (n + shift / 2) / shift }
+}
+
+/// Energies are sums of `f32` products: some tens of roundings of the largest term of the frame.
+const RELATIVE: f64 = 64.0 * f32::EPSILON as f64;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn filterbank_energies_are_those_of_the_definition(
+        frame_options in frame_options(),
+        (num_bins, low, high) in (3_i32..12, 0.0_f32..200.0, -300.0_f32..=0.0),
+        (use_energy, raw_energy, htk_compat, use_power) in any::<(bool, bool, bool, bool)>(),
+        (len, seed) in (0_usize..4000, any::<u64>()),
+    ) {
+        let mut options = FbankOptions { frame: frame_options, use_energy, raw_energy, htk_compat, use_power, use_log_fbank: false, ..Default::default() };
+        options.mel.num_bins = num_bins;
+        options.mel.low_freq = low;
+        options.mel.high_freq = high;
+        let Ok(fbank) = Fbank::new(options.clone()) else { return Err(TestCaseError::reject("no such filters")) };
+        let samples = samples(len, seed);
+        let features = fbank.compute(&Audio::new(&samples[..], options.frame.samp_freq), 1.0).unwrap();
+        prop_assert_eq!(features.num_rows(), num_frames(&options.frame, len));
+        let size = options.frame.padded_window_size();
+        let triangles = triangles(&options, size);
+        for f in 0..features.num_rows() {
+            let (windowed, raw, energy) = frame(&options.frame, &samples, f);
+            let mut spectrum = power_spectrum(&windowed, size);
+            if !use_power {
+                spectrum.iter_mut().for_each(|x| *x = x.sqrt());
+            }
+            let mut expected: Vec<f64> = triangles.iter().map(|w| w.iter().zip(&spectrum).map(|(w, x)| w * x).sum()).collect();
+            let largest = expected.iter().copied().fold(1e-3, f64::max);
+            let row = features.row(f);
+            let mut row = row.data().to_vec();
+            if use_energy {
+                let found = if htk_compat { row.pop().unwrap() } else { row.remove(0) };
+                let log_energy = (if raw_energy { raw } else { energy }).max(f64::from(f32::EPSILON)).ln();
+                prop_assert!((f64::from(found) - log_energy).abs() < 1e-4, "energy {} for {}", found, log_energy);
+            }
+            prop_assert_eq!(row.len(), expected.len());
+            for (found, expected) in row.iter().zip(expected.drain(..)) {
+                prop_assert!((f64::from(*found) - expected).abs() < RELATIVE * largest, "{} for {}", found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn cepstra_are_the_cosine_transform_of_the_log_energies(
+        frame_options in frame_options(),
+        (num_bins, num_ceps, lifter) in (3_i32..12, 1_i32..12, prop_oneof![Just(0.0_f32), 5.0_f32..30.0]),
+        (use_energy, htk_compat) in any::<(bool, bool)>(),
+        (len, seed) in (0_usize..3000, any::<u64>()),
+    ) {
+        let num_ceps = num_ceps.min(num_bins);
+        let mut options = MfccOptions { frame: frame_options, num_ceps, cepstral_lifter: lifter, use_energy, htk_compat, ..Default::default() };
+        options.mel.num_bins = num_bins;
+        let mut fbank_options = FbankOptions { frame: options.frame.clone(), mel: options.mel.clone(), use_energy: true, ..Default::default() };
+        fbank_options.htk_compat = false;
+        let (Ok(mfcc), Ok(fbank)) = (Mfcc::new(options.clone()), Fbank::new(fbank_options)) else { return Err(TestCaseError::reject("no such filters")) };
+        let samples = samples(len, seed);
+        let audio = Audio::new(&samples[..], options.frame.samp_freq);
+        let (cepstra, logs) = (mfcc.compute(&audio, 1.0).unwrap(), fbank.compute(&audio, 1.0).unwrap());
+        prop_assert_eq!(cepstra.num_rows(), logs.num_rows());
+        for f in 0..cepstra.num_rows() {
+            let logs = logs.row(f);
+            let (energy, logs) = logs.data().split_first().unwrap();
+            let n = f64::from(num_bins);
+            let mut expected: Vec<f64> = (0..num_ceps).map(f64::from).map(|k| {
+                let norm = if k == 0.0 { (1.0 / n).sqrt() } else { (2.0 / n).sqrt() };
+                let q = f64::from(lifter);
+                let lift = if q == 0.0 { 1.0 } else { 1.0 + q / 2.0 * (PI * k / q).sin() };
+                let terms = logs.iter().enumerate().map(|(i, x)| f64::from(*x) * (PI / n * (i as f64 + 0.5) * k).cos());
+                lift * norm * terms.sum::<f64>()
+            }).collect();
+            if use_energy {
+                expected[0] = f64::from(*energy);
+            }
+            if htk_compat {
+                let first = expected.remove(0);
+                expected.push(if use_energy { first } else { first * 2_f64.sqrt() });
+            }
+            for (found, expected) in cepstra.row(f).data().iter().zip(expected) {
+                // Up to 12 logs of up to 30, lifted by up to 16.
+                prop_assert!((f64::from(*found) - expected).abs() < 1e-3, "{} for {}", found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn dither_depends_on_seed_and_key_and_on_nothing_else(len in 400_usize..6000, seed in any::<u64>()) {
+        let options = |dither_seed| {
+            let mut options = FbankOptions::default();
+            options.frame.dither_seed = dither_seed;
+            options
+        };
+        let fbank = Fbank::new(options(seed)).unwrap();
+        let samples = samples(len, 1);
+        let audio = |key| Audio::new(&samples[..], 16000.0).with_key(key);
+        let one = fbank.compute(&audio("a"), 1.0).unwrap();
+        let (mut workspace, mut rows) = (Workspace::default(), Vec::new());
+        fbank.compute_into(&mut workspace, &audio("b"), 1.0, &mut rows).unwrap();
+        prop_assert_ne!(&rows[..], one.data());
+        fbank.compute_into(&mut workspace, &audio("a"), 1.0, &mut rows).unwrap();
+        prop_assert_eq!(&rows[..], one.data());
+        let batch = fbank.compute_batch(&[audio("b"), audio("a")]).unwrap();
+        let second = batch.utterance(1);
+        prop_assert_eq!(second.data(), one.data());
+        let other = Fbank::new(options(seed ^ 1)).unwrap();
+        let other = other.compute(&audio("a"), 1.0).unwrap();
+        prop_assert_ne!(other.data(), one.data());
+    }
+}
+
+#[test]
+fn floats_and_integers_give_the_same_bits() {
+    let samples = samples(5000, 4);
+    let floats: Vec<f32> = samples.iter().map(|&x| f32::from(x)).collect();
+    let fbank = Fbank::new(FbankOptions::default()).unwrap();
+    let of_integers = fbank.compute(&Audio::new(&samples[..], 16000.0), 1.0).unwrap();
+    let of_floats = fbank.compute(&Audio::new(&floats[..], 16000.0), 1.0).unwrap();
+    assert_eq!(of_integers.data(), of_floats.data());
+}
+
+#[test]
+fn empty_and_tiny_audio_give_few_or_no_rows() {
+    for snip_edges in [true, false] {
+        let mut options = FbankOptions::default();
+        options.frame.snip_edges = snip_edges;
+        let fbank = Fbank::new(options).unwrap();
+        for n in [0_usize, 1, 79, 80, 399, 400] {
+            let features = fbank.compute(&Audio::new(&vec![7_i16; n][..], 16000.0), 1.0).unwrap();
+            let rows = if snip_edges { usize::from(n == 400) } else { (n + 80) / 160 };
+            assert_eq!((features.num_rows(), features.num_cols()), (rows, if rows == 0 { 0 } else { 23 }));
+            assert!(features.data().iter().all(|x| x.is_finite()));
+        }
+    }
+}
