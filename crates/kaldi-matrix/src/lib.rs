@@ -1,4 +1,94 @@
-//! Kaldi's vectors and matrices. Under construction.
+//! Kaldi's vectors and matrices, with OpenBLAS, faer or nothing underneath.
+//!
+//! A vector is a row of numbers; a matrix is rows of numbers at a fixed distance, the stride. Owned, borrowed and mutably
+//! borrowed ones are the same type over another [`Storage`], so each operation exists once and works on all of them.
+//!
+//! ```text
+//!                      columns                           owned       Vector<T>        Matrix<T>
+//!             c0   c1   c2                               borrowed    SubVector<T>     SubMatrix<T>
+//!   row 0   [ a    b    c  |  x    x    x  ]             to change   SubVectorMut<T>  SubMatrixMut<T>
+//!   row 1   [ d    e    f  |  x    x    x  ]
+//!   row 2   [ g    h    i  ]                             T is f32 or f64
+//!           '-- stride: 6 elements --------'
+//!           the gaps `x` belong to someone else; an owned matrix has none, its stride is its number of columns
+//! ```
+//!
+//! ```
+//! use kaldi_matrix::{Matrix, Trans, Vector};
+//!
+//! let features = Matrix::from_fn(4, 3, |frame, bin| (frame * bin) as f32);
+//! let mut mean = Vector::zeros(3);
+//! mean.add_row_sum_mat(1.0 / 4.0, &features, 0.0)?;
+//! assert_eq!(mean.data(), [0.0, 1.5, 3.0]);
+//!
+//! let mut centred = features.row_range(1, 3)?.to_owned();
+//! centred.add_vec_to_rows(-1.0, &mean)?;
+//! let mut covariance = Matrix::zeros(3, 3);
+//! covariance.add_mat_mat(1.0, &centred, Trans::Yes, &centred, Trans::No, 0.0)?;
+//! assert_eq!(covariance[(1, 2)], 5.5);
+//! # Ok::<(), kaldi_matrix::Error>(())
+//! ```
+//!
+//! # What holds everywhere
+//! - Sizes that disagree are an [`Error`] with both in it, and the operands are as before. Only indexing (`m[(r, c)]`,
+//!   [`row`](MatrixBase::row)) panics, as slices do.
+//! - With `beta` 0 the old values of a target do not count, not even NaN.
+//! - Sums that are not products of matrices have a fixed order: the same numbers on every machine and at every address.
+//!   Products depend, in their last bits, on the library underneath.
+//! - An operand cannot overlap the target; the compiler sees to that.
+//!
+//! # Coming from Kaldi
+//!
+//! | Kaldi | here |
+//! |---|---|
+//! | `Vector`, `SubVector`; `Matrix`, `SubMatrix` | [`Vector`], [`SubVector`], [`SubVectorMut`]; [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] |
+//! | `Matrix(r, c)`, `Resize(r, c, kCopyData)` | [`Matrix::zeros`], [`resize`](Matrix::resize)`(r, c, `[`ResizeType::CopyData`]`)` |
+//! | `NumRows`, `NumCols`, `Stride`, `Data`, `Dim` | `num_rows`, `num_cols`, `stride`, `data`, `dim` |
+//! | `m(r, c)`, `v(i)`, `m.Row(r)` | `m[(r, c)]`, `v[i]`, `m.row(r)`, `m.row_mut(r)` |
+//! | `Range`, `RowRange`, `ColRange` | `range`, `row_range`, `col_range`, and `..._mut` |
+//! | `kNoTrans`, `kTrans` | [`Trans::No`], [`Trans::Yes`] |
+//! | `SetZero`, `Set`, `Add`, `Scale`, `Sum` | `set_zero`, `set`, `add`, `scale`, `sum` |
+//! | `Min()`, `Max()`; `Min(&i)`, `Max(&i)` | `min`, `max`; `min_index`, `max_index` |
+//! | `ApplyFloor`, `ApplyPow`, `ApplyLog`, `ApplyExp` | `apply_floor` (counts), `apply_pow`, `apply_log`, `apply_exp` |
+//! | `CopyFromVec`, `CopyFromMat(m, trans)` | `copy_from_vec`, `copy_from_mat(m, trans)`; either precision |
+//! | `CopyColFromMat`, `CopyRowFromMat`, `CopyRowsFromMat`, `CopyColsFromMat` | the same in snake_case |
+//! | `CopyColFromVec`, `CopyRowFromVec`, `CopyRowsFromVec` | the same in snake_case |
+//! | `VecVec(a, b)`, `AddVec`, `AddVec2`, `AddVecVec`, `MulElements` | [`vec_vec`], `add_vec`, `add_vec2`, `add_vec_vec`, `mul_elements` |
+//! | `AddMatVec`, `AddRowSumMat`, `AddColSumMat`, `AddDiagMat2` | the same in snake_case |
+//! | `AddMat`, `AddMatMat`, `AddVecVec`, `SymAddMat2` | the same in snake_case |
+//! | `AddVecToRows`, `AddVecToCols`, `MulColsVec`, `MulRowsVec` | the same in snake_case |
+//! | `Transpose`, `Swap` | `transpose` (and `transposed`), `swap` |
+//! | `ComputeDctMatrix` | [`compute_dct_matrix`] |
+//! | `SpMatrix::Eig` + `SortSvd`, `Svd` + `SortSvd` | `symmetric_eig`, `svd`: sorted, signs fixed |
+//! | `Read(is, binary)`, `Write(os, binary)` | [`codec`] |
+//! | `<<` | `Display` |
+//!
+//! Kaldi's `kUndefined` memory is never uninitialised here, rows are not padded, and views are const-safe.
+//!
+//! # ndarray and approx
+//! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a view needs rows without
+//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance.
+//!
+//! # Features
+//!
+//! | features | products | decompositions |
+//! |---|---|---|
+//! | none | loops of ours | not there |
+//! | `pure` | faer | faer |
+//! | `openblas` | OpenBLAS | its LAPACK, through ndarray-linalg |
+//! | both (default) | the faster for each operation and shape | likewise |
+//!
+//! With both, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice, and [`backend_info`]
+//! tells what is there. All run with one thread: parallelism belongs to the caller, over utterances. OpenBLAS is a system
+//! library (Debian: `libopenblas-dev`); `OPENBLAS_NUM_THREADS` changes its number of threads.
+//!
+//! # When not to use it
+//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Packed, sparse and compressed
+//! matrices are not there yet.
+//!
+//! # Unsafe code
+//! Only the calls into OpenBLAS.
+
 #![deny(unsafe_code)]
 
 #[cfg(feature = "openblas")]
