@@ -1,9 +1,16 @@
 //! The command `kaldera`: options in, a call of the library, tables out.
 //!
 //! It has two faces. Kaldi's face takes the command lines of Kaldi's programs argument for argument, so that a recipe
-//! changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end: 0 when any utterance succeeded, 1 when none
-//! did or the usage was wrong, 255 where Kaldi would throw. The people's face (`features`, `info`, `plot`) takes the same options and
-//! more forgiving arguments.
+//! changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. The people's face (`features`, `info`,
+//! `plot`) takes the same options and more forgiving arguments.
+//!
+//! | exit status | Kaldi's face | people's face |
+//! |---|---|---|
+//! | 0 | any utterance succeeded | all succeeded |
+//! | 1 | none did, or the number of arguments is wrong | some or all failed |
+//! | 2 | | the command line makes no sense |
+//! | 141 | nobody reads the output any more | |
+//! | 255 | Kaldi would throw: an unknown option, a file that cannot be read or written, a damaged table | |
 
 #![forbid(unsafe_code)]
 
@@ -15,7 +22,7 @@ mod people;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, Command, value_parser};
+use clap::Command;
 
 /// A subcommand: its name, one line for `kaldera --help`, and what runs it with the arguments after its name.
 struct Tool {
@@ -41,40 +48,37 @@ pub fn kaldi_tools() -> &'static [&'static str] {
 }
 
 /// Runs the command with `args`, the first of which is the program's own name, and returns its exit status.
+///
+/// An error of the command line gives 2 on the people's face and what Kaldi gives on Kaldi's.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let matches = match command().try_get_matches_from(args) {
-        Ok(matches) => matches,
+    let mut args = args.into_iter();
+    // clap sees the name of the tool and nothing behind it: tools read their own arguments, to the letter.
+    let named = command().try_get_matches_from(args.by_ref().take(2));
+    let tool = match &named {
+        Ok(matches) => tools().find(|tool| matches.subcommand_name() == Some(tool.name)),
         Err(error) => {
             // Nothing is left to tell a person whose terminal is gone.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
         }
     };
-    let Some((name, sub)) = matches.subcommand() else { return ExitCode::from(2) };
-    let Some(tool) = tools().find(|tool| tool.name == name) else { return ExitCode::from(2) };
-    (tool.run)(sub.get_many("args").into_iter().flatten().cloned().collect())
+    tool.map_or(ExitCode::from(USAGE), |tool| (tool.run)(args.collect()))
 }
+
+/// Exit status for a command line that makes no sense.
+const USAGE: u8 = 2;
 
 fn tools() -> impl Iterator<Item = &'static Tool> {
     PEOPLE.iter().chain(kaldi::TOOLS)
 }
 
-/// Every tool parses its own arguments, so clap hands them on untouched.
 fn command() -> Command {
-    let raw = Arg::new("args")
-        .action(ArgAction::Append)
-        .num_args(0..)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .value_parser(value_parser!(OsString));
-    tools().fold(
-        Command::new("kaldera")
-            .about("Kaldi's speech features, without Kaldi")
-            .version(env!("CARGO_PKG_VERSION"))
-            .subcommand_required(true)
-            .arg_required_else_help(true),
-        |command, tool| {
-            command.subcommand(Command::new(tool.name).about(tool.about).disable_help_flag(true).arg(raw.clone()))
-        },
-    )
+    let kaldera = Command::new("kaldera")
+        .about("Kaldi's speech features, without Kaldi")
+        .after_help("'kaldera COMMAND --help' tells more of a command.")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true);
+    kaldera.subcommands(tools().map(|tool| Command::new(tool.name).about(tool.about).disable_help_flag(true)))
 }

@@ -1,8 +1,8 @@
 //! Kaldi's option syntax, for both faces of the command.
 //!
-//! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and so are large and small
-//! letters. `--config=FILE` names a file of such options, one per line with `#` comments; the command line has the last word, wherever
-//! it names the file. A lone `--` ends the options.
+//! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and so are large and
+//! small letters. `--config=FILE` names a file of such options, one per line with `#` comments; the command line has the
+//! last word, wherever it names the file. A lone `--` ends the options.
 //!
 //! | | Kaldi's face | people's face |
 //! |---|---|---|

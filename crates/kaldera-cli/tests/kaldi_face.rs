@@ -118,7 +118,7 @@ fn kaldis_programs_are_subcommands() {
 fn usage_errors_end_as_kaldis_do() {
     let dir = folder(&[]);
     for tool in TOOLS {
-        for args in [&[][..], &["one"], &["one", "two", "three"], &["one", "two", "--verbose=1"]] {
+        for args in [&[][..], &["one"], &["one", "two", "three"], &["one", "two", "--verbose=1"], &["--", "--help"]] {
             let ended = run(&dir, &[&[tool], args].concat()).code(1);
             assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
         }

@@ -1,8 +1,8 @@
 //! Kaldi's programs, one file each, behind Kaldi's command lines.
 //!
-//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of arguments is wrong, 255 where Kaldi would
-//! throw; what has been written by then stays. A program whose reader has gone ends without a word with 141, which is
-//! what a shell says of Kaldi's, killed by the signal of a broken pipe.
+//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of arguments is wrong, 255
+//! where Kaldi would throw; what has been written by then stays. A program whose reader has gone ends without a word
+//! with 141, which is what a shell says of Kaldi's, killed by the signal of a broken pipe.
 
 mod compute_feats;
 mod copy_feats;
@@ -39,8 +39,8 @@ pub(crate) const NAMES: [&str; TOOLS.len()] = {
 /// As much as shells tell of a process that the signal of a broken pipe has killed.
 const KILLED_BY_SIGPIPE: u8 = 141;
 
-/// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain arguments, and ends as Kaldi
-/// would; `body` says whether anything was done.
+/// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain arguments, and ends as
+/// Kaldi would; `body` says whether anything was done.
 fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
