@@ -7,7 +7,7 @@
 
 use std::error::Error;
 
-use kaldera::feat::{Audio, Mfcc, MfccOptions, Samples};
+use kaldera::feat::{Audio, Mfcc, MfccOptions};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut options = MfccOptions::default();
@@ -16,17 +16,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let tones = [("low", 220.0, 8_000), ("middle", 440.0, 16_000), ("high", 880.0, 4_000)];
     let signals = tones.map(|(_, hertz, num_samples)| tone(hertz, num_samples));
-    let batch: Vec<Audio> = tones
-        .iter()
-        .zip(&signals)
-        .map(|((key, ..), signal)| Audio { samples: Samples::F32(signal), samp_freq: 16_000.0, key })
-        .collect();
+    let batch: Vec<Audio> = signals.iter().map(|signal| Audio::new(&signal[..], 16_000.0)).collect();
 
     let features = mfcc.compute_batch(&batch)?;
     println!("values: {} x {}", features.values.num_rows(), features.values.num_cols());
     println!("row splits: {:?}", features.row_splits);
-    for ((key, ..), ends) in tones.iter().zip(features.row_splits.windows(2)) {
-        println!("  {key:<6} frames {:>3} to {:>3}", ends[0], ends[1]);
+    for ((name, ..), ends) in tones.iter().zip(features.row_splits.windows(2)) {
+        println!("  {name:<6} frames {:>3} to {:>3}", ends[0], ends[1]);
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::fs::File;
 
-use kaldera::feat::{Audio, Fbank, FbankOptions, Samples};
+use kaldera::feat::{Audio, Fbank, FbankOptions};
 use kaldera::io::wave::WaveData;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -23,8 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fbank = Fbank::new(options)?;
 
     let samples = wave.channel(0);
-    let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &path };
-    let features = fbank.compute(&audio, 1.0)?; // 1.0: no vocal tract length normalisation
+    let features = fbank.compute(&Audio::new(&samples[..], wave.samp_freq), 1.0)?; // 1.0: no vocal tract length normalisation
 
     let (frames, dim) = (features.num_rows(), features.num_cols());
     println!("{path}: {:.2} s, {frames} frames of {dim} log energies", wave.duration());

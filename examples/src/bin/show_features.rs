@@ -1,7 +1,7 @@
 //! Shows a table of features in the terminal: the first numbers of each matrix, and all of it as a picture.
 //!
 //! ```sh
-//! cargo run --release -p kaldera-examples --example show_features -- scp:feats.scp
+//! cargo run --release --bin show_features -- scp:feats.scp
 //! ```
 
 use std::error::Error;
@@ -47,7 +47,7 @@ fn print_picture(features: &Matrix<f32>) {
     let step = (most - least) / SHADES.len() as f32;
     for line in lines.iter().rev() {
         let shade = |&mean: &f32| char::from(SHADES[(((mean - least) / step) as usize).min(SHADES.len() - 1)]);
-        println!("  |{}", line.iter().map(shade).collect::<String>());
+        println!("  |{}", line.iter().map(shade).collect::<String>().trim_end());
     }
     println!("  +{}> time, {across} frames a character", "-".repeat(frames.div_ceil(across)));
 }
