@@ -132,11 +132,12 @@ impl Backend {
     #[cfg(any(feature = "openblas", feature = "pure"))]
     #[cfg_attr(not(feature = "openblas"), expect(unused_variables, reason = "only LAPACK has this limit"))]
     pub(super) fn within_lapack(self, shape: Shape) -> Result<Self, Error> {
-        // gesdd, the hungriest, asks for less than 8 times the elements.
+        // gesdd, the hungriest, asks for no more than this, with blocks of 64.
         #[cfg(feature = "openblas")]
-        if self == Self::OpenBlas
-            && i32::try_from(shape.rows.max(shape.cols).saturating_pow(2).saturating_mul(8)).is_err()
-        {
+        let work =
+            shape.rows.saturating_mul(shape.cols).saturating_mul(8).saturating_add(64 * (shape.rows + shape.cols));
+        #[cfg(feature = "openblas")]
+        if self == Self::OpenBlas && i32::try_from(work).is_err() {
             return match Self::without_openblas() {
                 Self::Plain => Err(Error::TooLarge { shape, stride: shape.cols }),
                 other => Ok(other),
@@ -151,5 +152,34 @@ impl Backend {
         return Self::Pure;
         #[cfg(not(feature = "pure"))]
         Self::Plain
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openblas_gets_no_size_beyond_its_integers() {
+        for backend in [gemm(4, 4, 4), gemv(4, 4), ger(400, 4), syrk(4, 4)] {
+            assert_eq!(backend.within_i32(1 << 30), backend);
+            let other = backend.within_i32(1 << 40);
+            #[cfg(feature = "openblas")]
+            assert_ne!(other, Backend::OpenBlas);
+            assert_eq!(other.within_i32(1 << 40), other);
+        }
+    }
+
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    #[test]
+    fn lapack_gets_no_work_space_beyond_its_integers() {
+        let small = Shape { rows: 1_000_000, cols: 40 };
+        let large = Shape { rows: 100_000, cols: 100_000 };
+        assert_eq!(svd(60, 60).within_lapack(small), Ok(svd(60, 60)));
+        match eigh(100_000).within_lapack(large) {
+            #[cfg(feature = "pure")]
+            Ok(backend) => assert_eq!(backend, Backend::Pure),
+            other => assert_eq!(other, Err(Error::TooLarge { shape: large, stride: 100_000 })),
+        }
     }
 }
