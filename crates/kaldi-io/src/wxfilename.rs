@@ -163,6 +163,14 @@ impl Output {
     fn stream(&mut self) -> io::Result<&mut BufWriter<Sink>> {
         self.stream.as_mut().ok_or_else(|| io::Error::other("already closed"))
     }
+
+    /// After an error the rest of the buffer is forgotten: closing would only find the same error again.
+    fn giving_up<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
+        if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
+            drop(self.stream.take().map(BufWriter::into_parts));
+        }
+        written
+    }
 }
 
 impl Drop for Output {
@@ -177,19 +185,22 @@ impl Drop for Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.stream()?.write(bytes)?;
+        let written = self.stream()?.write(bytes);
+        let written = self.giving_up(written)?;
         self.position += written as u64;
         Ok(written)
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream()?.write_all(bytes)?;
+        let written = self.stream()?.write_all(bytes);
+        self.giving_up(written)?;
         self.position += bytes.len() as u64;
         Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.stream()?.flush()
+        let flushed = self.stream()?.flush();
+        self.giving_up(flushed)
     }
 }
 

@@ -51,7 +51,8 @@ impl ScriptLines {
         if bytes.is_empty() {
             return Ok(None);
         }
-        let parsed = std::str::from_utf8(&bytes).ok().and_then(ScriptLine::parse);
+        let cut_off = bytes.len() as u64 == LONGEST;
+        let parsed = std::str::from_utf8(&bytes).ok().filter(|_| !cut_off).and_then(ScriptLine::parse);
         parsed.map(Some).ok_or_else(|| Error::Script {
             name: input.name().to_owned(),
             line,
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(ScriptLine::parse("\ta \t sox a b.wav -t wav - | \n"), line("a", "sox a b.wav -t wav - |", None));
         assert_eq!(ScriptLine::parse("a b.ark:5[0:3,:]"), line("a", "b.ark:5", Some("0:3,:")));
         assert_eq!(ScriptLine::parse("a b[1][2:3]"), line("a", "b[1]", Some("2:3")));
-        for text in ["", "\n", "a", "a ", " a\n", "a b]", "a \0BFM "] {
+        for text in ["", "\n", "a", "a ", " a\n", "a b]", "a \0BFM ", "a  ["] {
             assert_eq!(ScriptLine::parse(text), None, "{text:?}");
         }
     }
