@@ -269,7 +269,8 @@ fn output_that_cannot_be_written_is_named() {
         TOOLS.iter().zip(["scp:good.scp", "scp:good.scp", "ark:good.ark", "scp:good.scp", "scp:good.scp"])
     {
         run(&dir, &[tool, input, "ark:no/such/folder"]).code(255).tells("ERROR", &["no/such/folder"]);
-        run(&dir, &[tool, input, "ark:/dev/full"]).code(255).tells("ERROR", &["/dev/full"]);
+        let full = run(&dir, &[tool, input, "ark:/dev/full"]).code(255).tells("ERROR", &["/dev/full"]);
+        assert_eq!(full.stderr.matches("/dev/full'").count(), 1, "{}", full.stderr);
         let gone = run(&dir, &[tool, input, "ark:|true"]);
         assert!(matches!(gone.code, Some(0 | BROKEN_PIPE)), "{gone:?}");
     }

@@ -28,9 +28,7 @@ pub(crate) enum Failure {
     Alone { name: &'static str, needs: &'static str },
     #[error("option --{name} is for tables, not for single files: write ark:{input} for a table")]
     SingleFile { name: &'static str, input: String },
-    #[error(
-        "'{input}' and '{output}' are a table and a single file: put ark: or scp: before both, or neither"
-    )]
+    #[error("'{input}' and '{output}' are a table and a single file: put ark: or scp: before both, or neither")]
     Mixed { input: String, output: String },
     #[error("recording '{key}' has no duration in its header: check where it comes from, or try --read-entire-file")]
     NoDuration { key: String },
