@@ -73,7 +73,7 @@ pub fn classify(text: &str) -> Result<Wxfilename<'_>, Error> {
 pub struct Output {
     name: String,
     position: u64,
-    // `None` once closed.
+    // `None` after a failure, and once closed.
     stream: Option<BufWriter<Sink>>,
     child: Option<Child>,
 }
@@ -161,7 +161,7 @@ impl Output {
     }
 
     fn stream(&mut self) -> io::Result<&mut BufWriter<Sink>> {
-        self.stream.as_mut().ok_or_else(|| io::Error::other("already closed"))
+        self.stream.as_mut().ok_or_else(|| io::Error::other("an earlier write has failed"))
     }
 
     /// After an error the rest of the buffer is forgotten: closing would only find the same error again.
@@ -289,6 +289,15 @@ mod tests {
         output.write_all(b"a").unwrap();
         let error = output.close().unwrap_err().to_string();
         assert!(error.contains("'/dev/full'") && error.contains("free some space"), "{error}");
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn after_a_failure_nothing_more_is_written() {
+        let mut output = Output::create("/dev/full").unwrap();
+        output.write_all(b"a").unwrap();
+        assert_eq!(output.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert!(output.write_all(b"b").unwrap_err().to_string().contains("earlier write"));
     }
 
     #[test]
