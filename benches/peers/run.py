@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Kaldera beside its peers: the same hour of speech, read from and written to a RAM disk, run in turn.
 
-    python3 benches/peers/run.py                 # 7 rounds over one hour; about ten minutes
+    python3 benches/peers/run.py                 # 7 rounds over one hour of audio; five minutes when all is installed
     python3 benches/peers/run.py --quick         # 1 round over six minutes of audio: does everything work?
     python3 benches/peers/run.py --torchaudio    # with torchaudio too (installs several GB from PyPI)
 
@@ -234,7 +234,7 @@ def main() -> None:
         "medians": rows,
         "runs": runs,
     }
-    print(f"{result['date']}, {conditions['cpu']}, {conditions['cores']} cores, `{result['command']}`, {rounds} rounds\n")
+    print(f"{result['date']}, {conditions['cpu']}, {conditions['cores']} cores, `{result['command']}`, rounds: {rounds}\n")
     print(table(rows, seconds))
     if not chosen.quick:
         slug = re.sub(r"[^a-z0-9]+", "-", conditions["cpu"].lower()).strip("-")
