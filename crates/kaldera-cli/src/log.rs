@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
 /// From now on, events of every crate go to stderr as lines of `tool`; `verbose` is Kaldi's `--verbose` level.
@@ -60,7 +60,7 @@ fn printable(text: &str) -> String {
     line
 }
 
-/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:120) Truncated file ...`
+/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`
 struct KaldiLine {
     tool: &'static str,
 }
@@ -87,6 +87,11 @@ where
         writer.write_str(") ")?;
         let mut text = String::new();
         ctx.field_format().format_fields(Writer::new(&mut text), event)?;
+        for span in ctx.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
+            if let Some(fields) = span.extensions().get::<FormattedFields<N>>() {
+                fmt::Write::write_fmt(&mut text, format_args!(" ({} {fields})", span.name()))?;
+            }
+        }
         writeln!(writer, "{}", printable(&text))
     }
 }

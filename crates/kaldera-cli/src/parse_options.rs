@@ -149,10 +149,10 @@ impl<'a> ParseOptions<'a> {
         }
         text.push_str("Standard options:\n");
         for (name, help) in [
-            ("config", "Configuration file to read (this option may be repeated) (string, default = \"\")"),
-            ("help", "Print out usage message (bool, default = false)"),
-            ("print-args", "Print the command line arguments (to stderr) (bool, default = "),
-            ("verbose", "Verbose level (higher->more logging) (int, default = 0)"),
+            ("config", "File of further options, one to a line; may be given more than once (string, default = \"\")"),
+            ("help", "Show this text (bool, default = false)"),
+            ("print-args", "Echo the command line to stderr (bool, default = "),
+            ("verbose", "How much to log, from 0 (int, default = 0)"),
         ] {
             let _ = write!(text, "  --{name:<25} : {help}");
             match (name, self.syntax) {

@@ -190,7 +190,7 @@ fn a_truncated_recording_gives_what_is_there() {
     half.truncate(44 + 16_000);
     let dir = folder(&[("half", half)]);
     let ended = run(&dir, &["wav-to-duration", "--read-entire-file", "scp:half.scp", "ark,t:-"]).code(0);
-    assert_eq!(ended.tells("WARNING", &["32000", "16000", "Truncated"]).stdout, "half 0.5 \n");
+    assert_eq!(ended.tells("WARNING", &["32000", "16000", "truncated", "half.wav"]).stdout, "half 0.5 \n");
     run(&dir, &["compute-fbank-feats", "scp:half.scp", "ark:half.ark"]).code(0);
 }
 
@@ -233,7 +233,7 @@ fn another_sample_rate_is_skipped_with_a_remedy() {
     mfcc(&["scp:slow.scp"]).code(1).tells("WARNING", &["slow", "8000", "16000", "--allow-upsample=true"]);
     assert_eq!(size(&dir, "out"), 0);
     mfcc(&["scp:fast.scp"]).code(1).tells("WARNING", &["fast", "--allow-downsample=true"]);
-    mfcc(&["scp:all.scp"]).code(0).tells("LOG", &["Done 1 out of 2 utterances."]);
+    mfcc(&["scp:all.scp"]).code(0).tells("LOG", &["features of 1 of 2 utterances"]);
     mfcc(&["--allow-upsample=true", "scp:slow.scp"]).code(0);
     mfcc(&["--allow-downsample", "scp:fast.scp"]).code(0);
 }
@@ -334,8 +334,8 @@ fn channels_durations_and_htk_are_kaldis() {
     let ended = mfcc(&["scp:stereo.scp", "ark,t:-"]).code(0).tells("WARNING", &["2 channels"]);
     assert_eq!(ended.stdout, mfcc(&["--channel=0", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
     assert_ne!(ended.stdout, mfcc(&["--channel=1", "scp:stereo.scp", "ark,t:-"]).code(0).stdout);
-    mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).code(1).tells("WARNING", &["stereo", "channel 2"]);
-    mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"]).code(1).tells("WARNING", &["good", "too short"]);
+    mfcc(&["--channel=2", "scp:stereo.scp", "ark,t:-"]).code(1).tells("WARNING", &["stereo", "--channel=2"]);
+    mfcc(&["--min-duration=1.5", "scp:good.scp", "ark,t:-"]).code(1).tells("WARNING", &["good", "--min-duration=1.5"]);
     mfcc(&["--write-utt2dur=ark,t:durations", "scp:good.scp", "ark:x.ark"]).code(0);
     assert_eq!(fs::read_to_string(dir.path().join("durations")).unwrap(), "good 1 \n");
     mfcc(&["--output-format=htk", "scp:good.scp", "ark:htk.ark"]).code(0);
@@ -371,5 +371,5 @@ fn warps_come_from_a_map_by_utterance_or_by_speaker() {
     assert_eq!(expected, fbank(&["--vtln-map=ark:warps"]).code(0).stdout);
     assert_eq!(expected, fbank(&["--vtln-map=ark:warps", "--utt2spk=ark:utt2spk"]).code(0).stdout);
     fs::write(dir.path().join("warps"), "berta 0.9\n").unwrap();
-    fbank(&["--vtln-map=ark:warps"]).code(1).tells("WARNING", &["No vtln-map entry", "good"]);
+    fbank(&["--vtln-map=ark:warps"]).code(1).tells("WARNING", &["--vtln-map", "good"]);
 }

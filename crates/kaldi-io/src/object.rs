@@ -16,6 +16,7 @@ pub fn read_object<T: Holder>(rxfilename: &str) -> Result<T, Error> {
         None => (rxfilename, None),
     };
     let mut input = Input::open(name)?;
+    let _span = tracing::error_span!("reading", file = name).entered();
     let object = T::read(&mut input).and_then(|object| match range {
         Some(range) => object.extract_range(range),
         None => Ok(object),

@@ -15,7 +15,7 @@ pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, 
     let (first, last) = bounds(row_range, rows, TOLERANCE)?;
     let columns = part(bounds(col_range, cols, 0)?, cols)?;
     if last >= rows {
-        warn!("Row range {first}:{last} goes beyond the number of rows of the matrix {rows}");
+        warn!("rows {first}:{last} of a matrix with {rows}: taking those that there are");
     }
     Some((part((first, last), rows)?, columns))
 }
@@ -24,7 +24,7 @@ pub(crate) fn of_matrix(range: &str, rows: usize, cols: usize) -> Option<(Part, 
 pub(crate) fn of_vector(range: &str, dim: usize) -> Option<Part> {
     let (first, last) = bounds(range, dim, TOLERANCE)?;
     if last >= dim {
-        warn!("Range {first}:{last} goes beyond the vector dimension {dim}");
+        warn!("elements {first}:{last} of a vector with {dim}: taking those that there are");
     }
     part((first, last), dim)
 }

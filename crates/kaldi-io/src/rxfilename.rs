@@ -233,11 +233,11 @@ impl Shell {
         let command = &self.command;
         match self.child.take().map(|mut child| child.wait()) {
             Some(Ok(status)) if !status.success() => {
-                warn!("Pipe {command} | had nonzero return status {status}");
+                warn!("the command '{command}' ended with {status}");
                 InputStatus::Failed { command: command.clone(), status }
             }
             Some(Err(error)) => {
-                warn!("Pipe {command} |: cannot learn its return status: {error}");
+                warn!("cannot learn how the command '{command}' ended: {error}");
                 InputStatus::Success
             }
             _ => InputStatus::Success,

@@ -52,7 +52,9 @@ impl WaveData {
     pub fn read(reader: &mut dyn Read) -> Result<WaveData, WaveError> {
         let (wave, truncated) = Self::read_available(reader)?;
         if let Some(Truncated { expected, found }) = truncated {
-            warn!("Expected {expected} bytes of wave data, but read only {found} bytes. Truncated file?");
+            warn!(
+                "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
+            );
         }
         Ok(wave)
     }
@@ -425,15 +427,21 @@ mod tests {
         let plain = Pieces::new(&SAMPLES);
         let message = |pieces: Pieces| read(&pieces.bytes()).unwrap_err().to_string();
         let with = |format, bits, channels| Pieces { format, bits, channels, ..plain.clone() };
-        assert!(message(with(1, 8, 1)).starts_with("WaveData: unsupported bits_per_sample = 8"));
-        assert!(message(with(1, 24, 1)).starts_with("WaveData: unsupported bits_per_sample = 24"));
-        assert!(message(with(3, 32, 1)).starts_with("WaveData: can read only PCM data, format id in file is: 3"));
-        assert_eq!(message(with(1, 16, 0)), "WaveData: no channels present");
+        assert!(message(with(1, 8, 1)).starts_with("samples of 8 bits"));
+        assert!(message(with(1, 24, 1)).starts_with("samples of 24 bits"));
+        assert!(message(with(3, 32, 1)).starts_with("samples of WAV format 3"));
+        assert_eq!(message(with(1, 16, 0)), "a WAV header with no channels");
         let byte_rate = Pieces { byte_rate: Some(16000), ..plain.clone() };
-        assert_eq!(message(byte_rate), "Unexpected byte rate 16000 vs. 16000 * 2 * 1");
+        assert_eq!(
+            message(byte_rate),
+            "the WAV header contradicts itself: 16000 bytes a second for 1 channels at 16000 Hz"
+        );
         let block_align = Pieces { block_align: Some(4), ..plain.clone() };
-        assert_eq!(message(block_align), "Unexpected block_align: 4 vs. 1 * 2");
-        assert_eq!(message(Pieces::new(&[])), "WaveData: empty file (no data)");
+        assert_eq!(
+            message(block_align),
+            "the WAV header contradicts itself: 4 bytes a frame for 1 channels of 16 bits"
+        );
+        assert_eq!(message(Pieces::new(&[])), "a WAV header without a single sample behind it");
         assert!(matches!(read(b"OggS...."), Err(WaveError::NotRiff { .. })));
         assert!(matches!(read(b"RIFF\0\0\0\0AVI "), Err(WaveError::NotWave { .. })));
         let mut short = plain.bytes();

@@ -153,8 +153,8 @@ impl Output {
         if let Some(mut child) = self.child.take() {
             match child.wait() {
                 Ok(status) if status.success() => {}
-                Ok(status) => warn!("Pipe {} had nonzero return status {status}", self.name),
-                Err(error) => warn!("Pipe {}: cannot learn its return status: {error}", self.name),
+                Ok(status) => warn!("the command '{}' ended with {status}", self.name),
+                Err(error) => warn!("cannot learn how the command '{}' ended: {error}", self.name),
             }
         }
         flushed.map_err(|source| self.write_error(source))

@@ -37,8 +37,8 @@ const HTK_SAMPLE_PERIOD: i32 = 100_000;
 
 impl Program for FbankKind {
     const NAME: &'static str = "compute-fbank-feats";
-    const USAGE: &'static str = "Create Mel-filter bank (FBANK) feature files.
-Usage:  compute-fbank-feats [options...] <wav-rspecifier> <feats-wspecifier>";
+    const USAGE: &'static str = "Computes filterbank (fbank) features of recordings.
+Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o7 | htk_qualifier(options.use_energy)
@@ -47,8 +47,8 @@ Usage:  compute-fbank-feats [options...] <wav-rspecifier> <feats-wspecifier>";
 
 impl Program for MfccKind {
     const NAME: &'static str = "compute-mfcc-feats";
-    const USAGE: &'static str = "Create MFCC feature files.
-Usage:  compute-mfcc-feats [options...] <wav-rspecifier> <feats-wspecifier>";
+    const USAGE: &'static str = "Computes MFCC features of recordings.
+Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>";
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o6 | htk_qualifier(options.use_energy)
@@ -91,29 +91,37 @@ impl<F: Default> Default for Options<F> {
 impl<F: OptionSet> OptionSet for Options<F> {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         self.features.register(registry);
-        registry.add("output-format", &mut self.output_format, "Format of the output files [kaldi, htk]");
+        registry.add("output-format", &mut self.output_format, "What to write: kaldi or htk");
         registry.add(
             "subtract-mean",
             &mut self.subtract_mean,
-            "Subtract mean of each feature file [CMS]; not recommended to do it this way.",
+            "Make each dimension's mean over the utterance 0; CMVN per speaker is better",
         );
-        registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor (only applicable if vtln-map not specified)");
+        registry.add(
+            "vtln-warp",
+            &mut self.vtln_warp,
+            "VTLN warp factor of all utterances, unless there is a --vtln-map",
+        );
         registry.add(
             "vtln-map",
             &mut self.vtln_map,
-            "Map from utterance or speaker-id to vtln warp factor (rspecifier)",
+            "VTLN warp factor of each utterance, or of each speaker with --utt2spk (rspecifier)",
         );
         registry.add(
             "utt2spk",
             &mut self.utt2spk,
-            "Utterance to speaker-id map rspecifier (if doing VTLN and you have warps per speaker)",
+            "Speaker of each utterance, for a --vtln-map by speaker (rspecifier)",
         );
-        registry.add("channel", &mut self.channel, "Channel to extract (-1 -> expect mono, 0 -> left, 1 -> right)");
-        registry.add("min-duration", &mut self.min_duration, "Minimum duration of segments to process (in seconds).");
+        registry.add(
+            "channel",
+            &mut self.channel,
+            "Channel to take, from 0; -1: the only one, or else the first with a warning",
+        );
+        registry.add("min-duration", &mut self.min_duration, "Leave out shorter recordings (seconds)");
         registry.add(
             "write-utt2dur",
             &mut self.write_utt2dur,
-            "Wspecifier to write duration of each utterance in seconds, e.g. 'ark,t:utt2dur'.",
+            "Where to write the seconds of each utterance, such as ark,t:utt2dur (wspecifier)",
         );
     }
 }
@@ -142,15 +150,13 @@ impl<F> Options<F> {
         match usize::try_from(self.channel) {
             Err(_) => {
                 if found != 1 {
-                    warn!("Channel not specified but you have data with {found} channels; defaulting to zero");
+                    warn!("{key} has {found} channels and no --channel was given: taking channel 0");
                 }
                 Some(0)
             }
             Ok(channel) if channel < found => Some(channel),
             Ok(channel) => {
-                warn!(
-                    "File with id {key} has {found} channels but you specified channel {channel}, producing no output."
-                );
+                warn!("leaving out {key}: --channel={channel} is wanted, and it has {found} channels");
                 None
             }
         }
@@ -174,7 +180,7 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
         found += 1;
         let duration = wave.duration();
         if duration < options.min_duration {
-            warn!("File: {key} is too short ({duration} sec): producing no output.");
+            warn!("leaving out {key}: its {duration} s are below --min-duration={}", options.min_duration);
             continue;
         }
         let Some(channel) = options.channel_of(&key, &wave) else { continue };
@@ -184,7 +190,7 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
         let rows = match extractor.compute_into(&mut workspace, &audio, warp, &mut values) {
             Ok(rows) => rows,
             Err(error) => {
-                warn!("Failed to compute features for utterance {key}: {}", log::one_line(&error));
+                warn!("leaving out {key}: {}", log::one_line(&error));
                 continue;
             }
         };
@@ -199,14 +205,14 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
             writer.write(&key, &f64::from(duration))?;
         }
         if found % 10 == 0 {
-            info!("Processed {found} utterances");
+            info!("{found} utterances so far");
         }
-        trace!("Processed features for key {key}");
+        trace!("features of {key} are written");
         done += 1;
     }
     writer.close()?;
     super::close_if_given(utt2dur)?;
-    info!("Done {done} out of {found} utterances.");
+    info!("features of {done} of {found} utterances written");
     Ok(done > 0)
 }
 
@@ -234,7 +240,7 @@ impl Warps {
     fn get(&mut self, key: &str) -> Result<Option<f32>, Failure> {
         let Some(map) = &mut self.map else { return Ok(Some(self.factor)) };
         if !map.has_key(key)? {
-            warn!("No vtln-map entry for utterance-id (or speaker-id) {key}");
+            warn!("leaving out {key}: no warp factor for it, or for its speaker, in --vtln-map");
             return Ok(None);
         }
         Ok(Some(*map.value(key)?))

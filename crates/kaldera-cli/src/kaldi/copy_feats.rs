@@ -16,12 +16,10 @@ use crate::Tool;
 pub(super) const TOOL: Tool =
     Tool { name: "copy-feats", about: "Copy feature matrices between tables or files, binary or text", run };
 
-const USAGE: &str = "Copy features [and possibly change format]
-Usage: copy-feats [options] <feature-rspecifier> <feature-wspecifier>
-or:   copy-feats [options] <feats-rxfilename> <feats-wxfilename>
-e.g.: copy-feats ark:- ark,scp:foo.ark,foo.scp
- or: copy-feats ark:foo.ark ark,t:txt.ark
-See also: compute-mfcc-feats, compute-fbank-feats";
+const USAGE: &str = "Copies feature matrices, and can change their form on the way.
+Usage: copy-feats [options] <feats-rspecifier> <feats-wspecifier>
+   or: copy-feats [options] <matrix-rxfilename> <matrix-wxfilename>
+For example: copy-feats scp:feats.scp ark,t:-";
 
 struct Options {
     binary: bool,
@@ -47,19 +45,19 @@ impl Default for Options {
 
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
-        registry.add("binary", &mut self.binary, "Binary-mode output (not relevant if writing to archive)");
-        registry.add("htk-in", &mut self.htk_in, "Read input as HTK features");
-        registry.add("sphinx-in", &mut self.sphinx_in, "Read input as Sphinx features (not supported yet)");
-        registry.add("compress", &mut self.compress, "If true, write output in compressed form (not supported yet)");
         registry.add(
-            "compression-method",
-            &mut self.compression_method,
-            "Only relevant if --compress=true; the method (1 through 7) to compress the matrix",
+            "binary",
+            &mut self.binary,
+            "Write a single file as binary; tables go by the option t of the wspecifier",
         );
+        registry.add("htk-in", &mut self.htk_in, "The input is HTK features");
+        registry.add("sphinx-in", &mut self.sphinx_in, "The input is Sphinx features (not supported yet)");
+        registry.add("compress", &mut self.compress, "Write compressed matrices (not supported yet)");
+        registry.add("compression-method", &mut self.compression_method, "How to compress, 1 to 7, with --compress");
         registry.add(
             "write-num-frames",
             &mut self.write_num_frames,
-            "Wspecifier to write length in frames of each utterance, e.g. 'ark,t:utt2num_frames'. Only for tables",
+            "Where to write the rows of each matrix, such as ark,t:utt2num_frames (wspecifier; tables only)",
         );
     }
 }
@@ -108,7 +106,7 @@ fn copy_table<T: Holder>(
     }
     writer.close()?;
     super::close_if_given(num_frames)?;
-    info!("Copied {copied} feature matrices.");
+    info!("{copied} feature matrices copied");
     Ok(copied > 0)
 }
 
@@ -118,6 +116,6 @@ fn copy_file(options: &Options, rxfilename: &str, wxfilename: &str) -> Result<bo
     }
     let features = if options.htk_in { read_object::<HtkMatrix>(rxfilename)?.values } else { read_object(rxfilename)? };
     write_object(wxfilename, &features, options.binary)?;
-    info!("Copied features from {rxfilename} to {wxfilename}");
+    info!("{rxfilename} copied to {wxfilename}");
     Ok(true)
 }

@@ -13,13 +13,10 @@ use crate::Tool;
 
 pub(super) const TOOL: Tool = Tool { name: "wav-copy", about: "Copy recordings between tables or files", run };
 
-const USAGE: &str = "Copy a wave file, or tables of them.
-
+const USAGE: &str = "Copies recordings: a table of them, or a single one.
 Usage: wav-copy [options] <wav-rspecifier> <wav-wspecifier>
-  or:  wav-copy [options] <wav-rxfilename> <wav-wxfilename>
-e.g. wav-copy scp:wav.scp ark:-
-     wav-copy wav.ark:123456 -
-See also: wav-to-duration";
+   or: wav-copy [options] <wav-rxfilename> <wav-wxfilename>
+For example: wav-copy scp:wav.scp ark:wav.ark";
 
 fn run(args: Vec<OsString>) -> ExitCode {
     super::run(TOOL.name, USAGE, &args, NoOptions, |NoOptions, [input, output]| {
@@ -41,7 +38,7 @@ fn copy_table(rspecifier: &str, wspecifier: &str) -> Result<bool, Failure> {
         copied += 1;
     }
     writer.close()?;
-    tracing::info!("Copied {copied} wave files");
+    tracing::info!("{copied} recordings copied");
     Ok(copied > 0)
 }
 

@@ -12,10 +12,9 @@ use crate::Tool;
 
 pub(super) const TOOL: Tool = Tool { name: "wav-to-duration", about: "Durations of recordings, in seconds", run };
 
-const USAGE: &str = "Read wav files and output an archive of one float each: the duration in seconds.
-Usage:  wav-to-duration [options...] <wav-rspecifier> <duration-wspecifier>
-E.g.: wav-to-duration scp:wav.scp ark,t:-
-See also: wav-copy";
+const USAGE: &str = "Writes how long recordings are, in seconds.
+Usage: wav-to-duration [options] <wav-rspecifier> <duration-wspecifier>
+For example: wav-to-duration scp:wav.scp ark,t:-";
 
 #[derive(Default)]
 struct Options {
@@ -78,10 +77,10 @@ impl Statistics {
     }
 
     fn log(&self) {
-        tracing::info!("Printed duration for {} audio files.", self.count);
+        tracing::info!("durations of {} recordings written", self.count);
         if let Some((shortest, longest)) = self.extremes {
             let mean = self.sum / self.count as f64;
-            tracing::info!("Mean duration was {mean}, min and max durations were {shortest}, {longest}");
+            tracing::info!("{mean} s on average, {shortest} s the shortest, {longest} s the longest");
         }
     }
 }

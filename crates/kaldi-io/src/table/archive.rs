@@ -25,6 +25,7 @@ impl<T: Holder> ArchiveItems<T> {
             return Ok(None);
         };
         let start = input.position();
+        let _span = tracing::error_span!("reading", key, file = input.name()).entered();
         match T::read_in_archive(input) {
             Ok(object) => Ok(Some((key, object))),
             Err(error) => {

@@ -101,6 +101,8 @@ impl<T: Holder> Loader<T> {
     ///
     /// A wrong range is an error even then.
     pub(super) fn load(&mut self, line: &ScriptLine) -> Result<Option<T>, Error> {
+        // Warnings from the depths then say what they are about.
+        let _span = tracing::error_span!("reading", key = line.key, file = line.rxfilename).entered();
         let object = self.read_line(line);
         let in_table = |error: Error, hint| Err(error.in_table(self.script.clone(), &line.key, hint));
         match object {

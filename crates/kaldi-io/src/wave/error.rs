@@ -8,32 +8,34 @@ use std::io;
 pub enum WaveError {
     /// The first four bytes are not those of a WAV file.
     #[error(
-        "WaveData: expected RIFF or RIFX, got '{found}': not a WAV file; convert it, e.g. with 'sox IN -b 16 OUT.wav'"
+        "not a WAV file: it begins with '{found}' instead of RIFF or RIFX; convert it, e.g. with 'sox IN -b 16 OUT.wav'"
     )]
     NotRiff {
         /// What stood there.
         found: String,
     },
     /// A RIFF file of another kind.
-    #[error("WaveData: expected WAVE, got '{found}': not a WAV file")]
+    #[error("not a WAV file: a RIFF file of the kind '{found}' instead of WAVE")]
     NotWave {
         /// What stood there.
         found: String,
     },
     /// The file ends inside its header.
-    #[error("WaveData: unexpected end of file or read error in the header, before {wanted}")]
+    #[error("the file ends within the WAV header, before {wanted}; copy or record it again")]
     UnexpectedEnd {
         /// What was to be read.
         wanted: &'static str,
     },
     /// A `fmt ` chunk too short for its format.
-    #[error("WaveData: expect PCM format data to have fmt chunk of at least size 16, found {size}")]
+    #[error("the fmt chunk has {size} bytes, and PCM needs 16; convert the file, e.g. with 'sox IN -b 16 OUT.wav'")]
     ShortFormat {
         /// Its size in bytes.
         size: u32,
     },
     /// A WAVE_FORMAT_EXTENSIBLE header with impossible sizes.
-    #[error("WaveData: malformed WAVE_FORMAT_EXTENSIBLE format data (chunk of {size} bytes, extension of {extra})")]
+    #[error(
+        "impossible sizes in the WAVE_FORMAT_EXTENSIBLE header: a fmt chunk of {size} bytes, an extension of {extra}"
+    )]
     MalformedExtensible {
         /// Size of the `fmt ` chunk in bytes.
         size: u32,
@@ -42,28 +44,28 @@ pub enum WaveError {
     },
     /// A WAVE_FORMAT_EXTENSIBLE file whose samples are not PCM.
     #[error(
-        "WaveData: unsupported WAVE_FORMAT_EXTENSIBLE format; convert to 16-bit PCM, e.g. with 'sox IN -b 16 OUT.wav'"
+        "WAVE_FORMAT_EXTENSIBLE samples that are not PCM; convert to 16-bit PCM, e.g. with 'sox IN -b 16 -e signed OUT.wav'"
     )]
     ExtensibleNotPcm,
     /// Float, A-law, mu-law or compressed samples.
     #[error(
-        "WaveData: can read only PCM data, format id in file is: {format}; convert it, e.g. with 'sox IN -b 16 -e signed OUT.wav'"
+        "samples of WAV format {format}, where only 1 (PCM) can be read; convert it, e.g. with 'sox IN -b 16 -e signed OUT.wav'"
     )]
     NotPcm {
         /// The format tag.
         format: u16,
     },
     /// Zero channels.
-    #[error("WaveData: no channels present")]
+    #[error("a WAV header with no channels")]
     NoChannels,
     /// 8, 24 or 32 bits.
-    #[error("WaveData: unsupported bits_per_sample = {bits}; convert to 16 bits, e.g. with 'sox IN -b 16 OUT.wav'")]
+    #[error("samples of {bits} bits, where only 16 can be read; convert it, e.g. with 'sox IN -b 16 OUT.wav'")]
     BitsPerSample {
         /// Bits per sample in the header.
         bits: u16,
     },
     /// The header contradicts itself.
-    #[error("Unexpected byte rate {found} vs. {sample_rate} * 2 * {channels}")]
+    #[error("the WAV header contradicts itself: {found} bytes a second for {channels} channels at {sample_rate} Hz")]
     ByteRate {
         /// Bytes per second in the header.
         found: u32,
@@ -73,7 +75,7 @@ pub enum WaveError {
         channels: u16,
     },
     /// The header contradicts itself.
-    #[error("Unexpected block_align: {found} vs. {channels} * 2")]
+    #[error("the WAV header contradicts itself: {found} bytes a frame for {channels} channels of 16 bits")]
     BlockAlign {
         /// Bytes per frame in the header.
         found: u16,
@@ -81,7 +83,7 @@ pub enum WaveError {
         channels: u16,
     },
     /// A header without a single sample.
-    #[error("WaveData: empty file (no data)")]
+    #[error("a WAV header without a single sample behind it")]
     Empty,
     /// Fewer samples than the header promises.
     #[error(
@@ -106,9 +108,9 @@ pub enum WaveError {
         reason: &'static str,
     },
     /// The stream failed.
-    #[error("WaveData: file read error: {0}")]
+    #[error("reading samples failed: {0}")]
     Read(io::Error),
     /// The stream failed.
-    #[error("Error writing wave data to stream: {0}")]
+    #[error("writing samples failed: {0}")]
     Write(io::Error),
 }

@@ -51,7 +51,8 @@ impl WaveInfo {
         } else if (riff_read + u64::from(data_size)).abs_diff(u64::from(riff_size)) > 1 {
             // One byte of difference is the padding of an odd chunk.
             warn!(
-                "Expected {riff_size} bytes in RIFF chunk, but after first data block there will be {riff_read} + {data_size} bytes (we do not support reading multiple data chunks)."
+                "by its header the RIFF chunk has {riff_size} bytes, by its parts up to the samples' end {}; what follows is not read",
+                riff_read + u64::from(data_size)
             );
         }
         Ok(WaveInfo {

@@ -13,7 +13,7 @@ use crate::vector::Vector;
 const CHUNK: usize = 1 << 16;
 
 /// How the numbers of a body are stored.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Precision {
     Single,
     Double,
@@ -83,26 +83,51 @@ fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, Co
 
 /// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
 fn read_values<T: Real>(r: &mut ByteReader<'_>, precision: Precision, len: usize) -> Result<Vec<T>, CodecError> {
-    let size = precision.size();
-    let per_chunk = len.min(CHUNK / size);
-    let mut bytes = vec![0; per_chunk * size];
+    let per_chunk = len.min(CHUNK / precision.size());
     let mut values = Vec::with_capacity(per_chunk);
+    let mut other = vec![0; if precision == Precision::of::<T>() { 0 } else { per_chunk * precision.size() }];
     while values.len() < len {
-        let count = per_chunk.min(len - values.len());
-        let bytes = &mut bytes[..count * size];
+        let begin = values.len();
+        let count = per_chunk.min(len - begin);
+        if precision == Precision::of::<T>() {
+            values.resize(begin + count, T::ZERO);
+            let values = &mut values[begin..];
+            r.read_exact(bytes_mut(values), "more elements")?;
+            from_little_endian(values);
+            continue;
+        }
+        let bytes = &mut other[..count * precision.size()];
         r.read_exact(bytes, "more elements")?;
         match precision {
             Precision::Single => {
-                let (numbers, _) = bytes.as_chunks();
-                values.extend(numbers.iter().map(|&b| T::from_f64(f32::from_le_bytes(b).into())));
+                values.extend(bytes.as_chunks().0.iter().map(|&b| T::from_f64(f32::from_le_bytes(b).into())));
             }
             Precision::Double => {
-                let (numbers, _) = bytes.as_chunks();
-                values.extend(numbers.iter().map(|&b| T::from_f64(f64::from_le_bytes(b))));
+                values.extend(bytes.as_chunks().0.iter().map(|&b| T::from_f64(f64::from_le_bytes(b))));
             }
         }
     }
     Ok(values)
+}
+
+fn bytes_mut<T: Real>(values: &mut [T]) -> &mut [u8] {
+    if Precision::of::<T>() == Precision::Single {
+        T::as_f32_mut(values).map_or(&mut [], bytemuck::cast_slice_mut)
+    } else {
+        T::as_f64_mut(values).map_or(&mut [], bytemuck::cast_slice_mut)
+    }
+}
+
+fn bytes<T: Real>(values: &[T]) -> &[u8] {
+    let single = T::as_f32(values).map(bytemuck::cast_slice);
+    single.or_else(|| T::as_f64(values).map(bytemuck::cast_slice)).unwrap_or(&[])
+}
+
+/// Swaps the bytes of each number where the machine has them the other way round.
+fn from_little_endian<T: Real>(values: &mut [T]) {
+    if cfg!(target_endian = "big") {
+        bytes_mut(values).chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+    }
 }
 
 pub(super) fn write_matrix<T: Real>(w: &mut dyn Write, m: SubMatrix<'_, T>) -> io::Result<()> {
@@ -138,17 +163,14 @@ fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     w.write_all(&size.to_le_bytes())
 }
 
-/// Little-endian numbers in their own precision.
+/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has them like that.
 fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
-    let precision = Precision::of::<T>();
-    let mut bytes = Vec::with_capacity((values.len() * precision.size()).min(CHUNK));
-    for values in values.chunks(CHUNK / precision.size()) {
-        bytes.clear();
-        match precision {
-            Precision::Single => bytes.extend(values.iter().flat_map(|x| (x.to_f64() as f32).to_le_bytes())),
-            Precision::Double => bytes.extend(values.iter().flat_map(|x| x.to_f64().to_le_bytes())),
-        }
-        w.write_all(&bytes)?;
+    if cfg!(target_endian = "little") {
+        return w.write_all(bytes(values));
     }
-    Ok(())
+    values.chunks(CHUNK / size_of::<T>()).try_for_each(|chunk| {
+        let mut swapped = chunk.to_vec();
+        from_little_endian(&mut swapped);
+        w.write_all(bytes(&swapped))
+    })
 }

@@ -10,7 +10,7 @@ use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 
 /// Adds a number as C's `%.7g` prints it, which is what Kaldi's text files hold: seven significant digits, no trailing
-/// zeros, an exponent below 1e-4 and from 1e7 on; `inf`, `-inf`, `nan`.
+/// zeros, an exponent below 1e-4 and from 1e7 on; `inf`, `-inf`, `nan`, and `-nan` where the sign bit is set.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -18,14 +18,11 @@ use crate::vector::Vector;
 /// assert_eq!(text, b"1.234568e+07");
 /// ```
 pub fn push_number(out: &mut Vec<u8>, x: f64) {
-    if x.is_nan() {
-        return out.extend(b"nan");
-    }
-    if x.is_infinite() {
-        return out.extend(if x > 0.0 { &b"inf"[..] } else { b"-inf" });
-    }
     if x.is_sign_negative() {
         out.push(b'-');
+    }
+    if !x.is_finite() {
+        return out.extend(if x.is_nan() { b"nan" } else { b"inf" });
     }
     // Rust rounds exactly here, half to even, as C does: "d.dddddde[-]x".
     let mut buffer = [0; 16];
@@ -272,7 +269,7 @@ fn special_number(word: &[u8]) -> Option<f64> {
     if name.eq_ignore_ascii_case(b"inf") || name.eq_ignore_ascii_case(b"infinity") {
         Some(sign * f64::INFINITY)
     } else if name.eq_ignore_ascii_case(b"nan") {
-        Some(f64::NAN)
+        Some(f64::NAN.copysign(sign))
     } else {
         None
     }
@@ -330,6 +327,7 @@ mod tests {
             (f64::INFINITY, "inf"),
             (f64::NEG_INFINITY, "-inf"),
             (f64::NAN, "nan"),
+            (-f64::NAN, "-nan"),
         ] {
             assert_eq!(shown(x), text);
         }
