@@ -51,6 +51,7 @@ pub fn kaldi_tools() -> &'static [&'static str] {
 ///
 /// An error of the command line gives 2 on the people's face and what Kaldi gives on Kaldi's.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    kaldera::matrix::stop_idle_blas_threads();
     let mut args = args.into_iter();
     // clap sees the name of the tool and nothing behind it: tools read their own arguments, to the letter.
     let named = command().try_get_matches_from(args.by_ref().take(2));

@@ -112,7 +112,7 @@ mod storage;
 mod vector;
 mod vector_ops;
 
-pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info};
+pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
 pub use dct::compute_dct_matrix;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub use decompositions::{Svd, SymmetricEig};

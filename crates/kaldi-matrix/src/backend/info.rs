@@ -55,6 +55,21 @@ impl fmt::Display for Choice {
     }
 }
 
+/// Ends the threads that OpenBLAS starts, one for each further processor, when a program that is linked with it is loaded.
+/// They have nothing to do, since we call it with one thread, but wait in a busy loop for some hundred milliseconds.
+///
+/// To be called first thing in `main`, before anything else calls OpenBLAS. Without the feature `openblas`, or with
+/// `OPENBLAS_NUM_THREADS` set, it does nothing.
+///
+/// ```
+/// kaldi_matrix::stop_idle_blas_threads();
+/// // ... the rest of `main`
+/// ```
+pub fn stop_idle_blas_threads() {
+    #[cfg(feature = "openblas")]
+    super::openblas::stop_idle_threads();
+}
+
 /// The libraries underneath, as `kaldera info` prints them.
 ///
 /// ```

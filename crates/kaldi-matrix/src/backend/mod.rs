@@ -25,7 +25,7 @@ use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
-pub use self::info::{BackendInfo, Choice, OpenBlasInfo, backend_info};
+pub use self::info::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
 
 /// C = alpha op(A) op(B) + beta C.
 pub(crate) fn gemm<T: Real>(

@@ -81,6 +81,25 @@ fn prepare() {
     });
 }
 
+/// Ends the threads that OpenBLAS has started on being loaded, unless somebody has asked for them.
+///
+/// No call into OpenBLAS may be under way.
+pub(super) fn stop_idle_threads() {
+    prepare();
+    if std::env::var_os("OPENBLAS_NUM_THREADS").is_some() {
+        return;
+    }
+    // Builds without threads lack the function, hence the look-up at run time.
+    // SAFETY: the name is a string with a zero at its end; looking it up runs no code.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"blas_thread_shutdown_".as_ptr()) };
+    if !found.is_null() {
+        // SAFETY: OpenBLAS has declared it so since its first version, and calls it itself before each fork. It waits for
+        // the threads to end; they are started anew when a later call wants more than one.
+        let shutdown: extern "C" fn() -> c_int = unsafe { std::mem::transmute(found) };
+        shutdown();
+    }
+}
+
 pub(super) fn info() -> OpenBlasInfo {
     prepare();
     // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a static buffer that is
