@@ -113,7 +113,7 @@ impl Framing {
     }
 
     /// Writes to `wave` the samples that the frames from `first_frame` to `last_frame` (inclusive) are made of: with dither,
-    /// the ends mirrored, and with as many zeros at the end as reading whole vectors takes.
+    /// the ends mirrored, and with as many numbers behind them as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,
@@ -128,8 +128,9 @@ impl Framing {
         let start = self.options.first_sample_of_frame(first_frame);
         let end = self.options.first_sample_of_frame(last_frame) + size.cast_signed();
         let len = (end - start).cast_unsigned();
-        wave.clear();
-        wave.resize(len + S::LANES, 0.0);
+        if wave.len() < len + S::LANES {
+            wave.resize(len + S::LANES, 0.0);
+        }
 
         let before = start.min(0).unsigned_abs();
         let after = (end - samples.len().cast_signed()).max(0).cast_unsigned();

@@ -43,7 +43,7 @@
 //! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
 //!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the option.
-//! - `debug-mel` and `max-feature-vectors` are accepted without effect.
+//! - `max-feature-vectors` is accepted without effect, as whole signals need no such bound; Kaldi does the same.
 //! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
 //!
 //! # Features of the crate

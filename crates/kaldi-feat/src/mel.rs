@@ -19,7 +19,7 @@ pub struct MelBanksOptions {
     pub vtln_low: f32,
     /// Where VTLN ends to warp, Hz; negative: that far below half the sample rate.
     pub vtln_high: f32,
-    /// Kaldi prints each frame's energies with this; here it has no effect.
+    /// The programs show the filters. No effect on the numbers.
     pub debug_mel: bool,
     /// HTK's quirks: the first weight of the first filter is 0, energies below 1 are 1.
     pub htk_mode: bool,
@@ -54,7 +54,7 @@ impl OptionSet for MelBanksOptions {
             &mut self.vtln_high,
             "Upper bend of the VTLN warping, Hz; negative: counted from half the sample rate",
         );
-        registry.add("debug-mel", &mut self.debug_mel, "Accepted for Kaldi's sake; without effect");
+        registry.add("debug-mel", &mut self.debug_mel, "Log the mel filters");
     }
 }
 
@@ -146,28 +146,31 @@ impl MelBanks {
     }
 
     /// The energy in each filter, in the lanes of as many frames: `energies[b]` = Σ weight · `power[frequency]`.
-    ///
-    /// Even and odd frequencies are summed apart, then together.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, power: &[S::F32], energies: &mut [S::F32]) {
         for (bin, energy) in self.bins.iter().zip(energies) {
-            let power = &power[bin.first..bin.first + bin.weights.len()];
-            let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
-            let (weights, last_weight) = bin.weights.as_chunks::<2>();
-            let (power, last_power) = power.as_chunks::<2>();
-            for (w, p) in weights.iter().zip(power) {
-                even = s.mul_add(s.splat(w[0]), p[0], even);
-                odd = s.mul_add(s.splat(w[1]), p[1], odd);
-            }
-            if let (&[w], &[p]) = (last_weight, last_power) {
-                even = s.mul_add(s.splat(w), p, even);
-            }
-            *energy = s.add(even, odd);
+            *energy = weighted_sum(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
             if self.htk_mode {
                 *energy = s.max(*energy, s.splat(1.0));
             }
         }
     }
+}
+
+/// Σ weight · row, of as many rows as weights. Even and odd ones are summed apart, then together: two additions at a time.
+#[inline(always)]
+pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
+    let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
+    let (weights, last_weight) = weights.as_chunks::<2>();
+    let (rows, last_row) = rows.as_chunks::<2>();
+    for (w, x) in weights.iter().zip(rows) {
+        even = s.mul_add(s.splat(w[0]), x[0], even);
+        odd = s.mul_add(s.splat(w[1]), x[1], odd);
+    }
+    if let (&[w], &[x]) = (last_weight, last_row) {
+        even = s.mul_add(s.splat(w), x, even);
+    }
+    s.add(even, odd)
 }
 
 /// Frequencies in Hz, all counted from zero.

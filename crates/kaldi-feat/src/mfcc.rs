@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::frames::EnergyOf;
-use crate::mel::{MelBanks, MelBanksOptions};
+use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
 
@@ -132,17 +132,7 @@ impl Kind for MfccKind {
             *x = floored_ln(s, *x);
         }
         for (weights, cepstrum) in self.rows.iter().zip(&mut *features) {
-            let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
-            let (weights, last_weight) = weights.as_chunks::<2>();
-            let (filters, last_filter) = filters.as_chunks::<2>();
-            for (w, x) in weights.iter().zip(filters) {
-                even = s.mul_add(s.splat(w[0]), x[0], even);
-                odd = s.mul_add(s.splat(w[1]), x[1], odd);
-            }
-            if let (&[w], &[x]) = (last_weight, last_filter) {
-                even = s.mul_add(s.splat(w), x, even);
-            }
-            *cepstrum = s.add(even, odd);
+            *cepstrum = weighted_sum(s, weights, filters);
         }
         if let Some(energy) = self.energy {
             features[0] = energy.floor(s, log_energy);

@@ -5,7 +5,7 @@ use std::mem;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::feat::{Audio, Extractor, FbankKind, Kind, MfccKind, Samples, Workspace};
+use kaldera::feat::{Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, Samples, Workspace};
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
 use kaldera::io::wave::WaveData;
@@ -25,6 +25,7 @@ trait Program: Kind<Options: OptionSet + Default> {
     const USAGE: &'static str;
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
+    fn mel_options(options: &Self::Options) -> &MelBanksOptions;
 }
 
 /// HTK's qualifiers for features with energy, and with C0 instead.
@@ -43,6 +44,10 @@ Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
     fn htk_kind(options: &Self::Options) -> u16 {
         0o7 | htk_qualifier(options.use_energy)
     }
+
+    fn mel_options(options: &Self::Options) -> &MelBanksOptions {
+        &options.mel
+    }
 }
 
 impl Program for MfccKind {
@@ -52,6 +57,10 @@ Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>";
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o6 | htk_qualifier(options.use_energy)
+    }
+
+    fn mel_options(options: &Self::Options) -> &MelBanksOptions {
+        &options.mel
     }
 }
 
@@ -168,6 +177,7 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
     options.check()?;
     let htk_kind = P::htk_kind(&options.features);
     let extractor = Extractor::<P>::new(options.features.clone())?;
+    log_mel_filters(P::mel_options(&options.features), &extractor)?;
     let mut warps = Warps::open(&options)?;
     let reader = SequentialReader::<WaveData>::open(&recordings)?;
     let mut writer = FeatureWriter::open(&options.output_format, &output, htk_kind)?;
@@ -214,6 +224,17 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
     super::close_if_given(utt2dur)?;
     info!("features of {done} of {found} utterances written");
     Ok(done > 0)
+}
+
+/// What `--debug-mel` asks for. Kaldi prints each frame's energies too, which `compute-fbank-feats` can write instead.
+fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<P>) -> Result<(), Failure> {
+    if options.debug_mel {
+        let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
+        for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
+            info!("mel filter {i} around {hz} Hz: weights {:?} from frequency {} on", bin.weights, bin.first);
+        }
+    }
+    Ok(())
 }
 
 fn subtract_mean(features: &mut Matrix<f32>) -> Result<(), Failure> {
