@@ -55,20 +55,26 @@ where
     run.queue.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-/// Calls `worker` once on each of `jobs` threads of a pool of its own, so that the work's own use of rayon stays within it.
+/// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one thread, so that a pool of
+/// threads would only be one more to start.
 #[cfg(feature = "rayon")]
 fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
-    let pool = (jobs > 1).then(|| rayon::ThreadPoolBuilder::new().num_threads(jobs).build());
-    match pool {
-        Some(Ok(pool)) => {
-            pool.broadcast(|_| worker());
+    std::thread::scope(|scope| {
+        let start = |job| match std::thread::Builder::new().spawn_scoped(scope, &worker) {
+            Ok(thread) => Some(thread),
+            Err(error) => {
+                tracing::warn!("cannot start {jobs} threads ({error}); going on with {job}");
+                None
+            }
+        };
+        let others: Vec<_> = (1..jobs).map_while(start).collect();
+        worker();
+        for other in others {
+            if let Err(panic) = other.join() {
+                std::panic::resume_unwind(panic);
+            }
         }
-        Some(Err(error)) => {
-            tracing::warn!("cannot start {jobs} threads ({error}); going on with one");
-            worker();
-        }
-        None => worker(),
-    }
+    });
 }
 
 #[cfg(not(feature = "rayon"))]
