@@ -1,0 +1,109 @@
+//! Row splits to row ids and back, at the speed of memory.
+
+use crate::Error;
+
+/// Elements that are written at once at the start of each row.
+///
+/// Short rows cost what the processor guesses wrong about their lengths, so no row of up to this many elements has a
+/// branch of its own: it writes too many, and the next row writes over them.
+const AHEAD: usize = 16;
+
+/// The row of each element.
+pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
+    let mut ids = vec![0; splits[splits.len() - 1] as usize];
+    fill(splits, 0, &mut ids);
+    ids
+}
+
+/// Writes the ids of the rows between `splits`, the first of which is number `first_row`; `ids` are their elements.
+fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
+    let offset = splits[0];
+    for (id, ends) in (first_row..).zip(splits.windows(2)) {
+        let (begin, end) = ((ends[0] - offset) as usize, (ends[1] - offset) as usize);
+        match ids.get_mut(begin..begin + AHEAD) {
+            Some(head) => {
+                head.fill(id);
+                if end > begin + AHEAD {
+                    ids[begin + AHEAD..end].fill(id);
+                }
+            }
+            None => ids[begin..end].fill(id),
+        }
+    }
+}
+
+/// Where each of `num_rows` rows begins and ends.
+pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error> {
+    const BLOCK: usize = 1024;
+    Error::fit("the number of rows", num_rows)?;
+    Error::fit("the number of elements", ids.len())?;
+    let outside = |position: usize| Error::Index { axis: 0, position, found: ids[position].into(), size: num_rows };
+    if ids.first().is_some_and(|&id| id < 0) {
+        return Err(outside(0));
+    }
+    let mut splits = vec![0; num_rows + 1];
+    let mut before = 0;
+    for (start, block) in (0..).step_by(BLOCK).zip(ids.chunks(BLOCK)) {
+        let falls = block.iter().zip(&block[1..]).fold(block[0] < before, |falls, (a, b)| falls | (a > b));
+        if falls {
+            let fall = |&i: &usize| ids[i - 1] > ids[i];
+            let position = (start.max(1)..start + block.len()).find(fall).unwrap_or(start);
+            return Err(Error::RowIdsFall { position, before: ids[position - 1], found: ids[position] });
+        }
+        // Every element says that its row ends after it; the last one of a row is right.
+        for (end, &id) in (start as i32 + 1..).zip(block) {
+            match splits.get_mut(id as usize + 1) {
+                Some(split) => *split = end,
+                None => return Err(outside(end as usize - 1)),
+            }
+        }
+        before = block[block.len() - 1];
+    }
+    // Rows without elements end where the one before them does.
+    let mut end = 0;
+    for split in &mut splits {
+        end = end.max(*split);
+        *split = end;
+    }
+    Ok(splits)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn wrong_ids_are_refused_with_their_numbers() {
+        assert_eq!(to_splits(&[0, 2, 1], 3), Err(Error::RowIdsFall { position: 2, before: 2, found: 1 }));
+        assert_eq!(to_splits(&[-1, 2], 3), Err(Error::Index { axis: 0, position: 0, found: -1, size: 3 }));
+        assert_eq!(to_splits(&[0, 3], 3), Err(Error::Index { axis: 0, position: 1, found: 3, size: 3 }));
+        assert_eq!(to_splits(&[i32::MAX], 3), Err(Error::Index { axis: 0, position: 0, found: i32::MAX.into(), size: 3 }));
+        let mut long: Vec<i32> = (0..3000).collect();
+        long[2048] = 5;
+        assert_eq!(to_splits(&long, 3000), Err(Error::RowIdsFall { position: 2048, before: 2047, found: 5 }));
+    }
+
+    #[test]
+    fn nothing_has_no_ids() {
+        assert_eq!(from_splits(&[0]), []);
+        assert_eq!(from_splits(&[0, 0, 0]), []);
+        assert_eq!(to_splits(&[], 0), Ok(vec![0]));
+        assert_eq!(to_splits(&[], 2), Ok(vec![0, 0, 0]));
+    }
+
+    proptest! {
+        #[test]
+        fn ids_and_splits_are_the_same_thing(
+            lengths in prop::collection::vec(prop_oneof![Just(0_i32), 0..6_i32, 0..70_i32], 0..400),
+        ) {
+            let mut splits = vec![0];
+            splits.extend(lengths.iter().scan(0, |end, len| { *end += len; Some(*end) }));
+            let ids: Vec<i32> =
+                (0..).zip(&lengths).flat_map(|(row, &len)| std::iter::repeat_n(row, len as usize)).collect();
+            prop_assert_eq!(from_splits(&splits), ids.clone());
+            prop_assert_eq!(to_splits(&ids, lengths.len()), Ok(splits));
+        }
+    }
+}
