@@ -23,8 +23,8 @@ use crate::{Error, RowSplits};
 ///
 /// let shape = RaggedShape::new([RowSplits::new(vec![0, 3, 3, 4])?, RowSplits::new(vec![0, 2, 2, 3, 6])?])?;
 /// assert_eq!(shape.tot_sizes(), [3, 4, 6]);
-/// assert_eq!(shape.row_ids(2)?, [0, 0, 2, 3, 3, 3]);
-/// assert_eq!(shape.max_size(1)?, 3);
+/// assert_eq!(shape.row_ids(2), [0, 0, 2, 3, 3, 3]);
+/// assert_eq!(shape.max_size(1), 3);
 /// # Ok::<(), ragged_core::Error>(())
 /// ```
 #[derive(Clone)]
@@ -155,33 +155,33 @@ impl RaggedShape {
 
     /// The splits that cut axis `axis` into the lists of the axis before; `axis` counts from 1.
     ///
-    /// # Errors
-    /// [`Error::Axis`].
+    /// # Panics
+    /// If there is no such axis, as indexing a slice does.
     #[inline]
     #[doc(alias = "RowSplits")]
-    pub fn row_splits(&self, axis: usize) -> Result<&RowSplits, Error> {
-        self.layer_of(axis).map(|layer| &layer.splits)
+    pub fn row_splits(&self, axis: usize) -> &RowSplits {
+        &self.layer_of(axis).splits
     }
 
     /// For each entry of axis `axis`, which list of the axis before holds it; `axis` counts from 1.
     ///
     /// O(rows + elements) the first time, then free.
     ///
-    /// # Errors
-    /// [`Error::Axis`].
+    /// # Panics
+    /// If there is no such axis, as indexing a slice does.
     #[inline]
     #[doc(alias = "RowIds")]
-    pub fn row_ids(&self, axis: usize) -> Result<&[i32], Error> {
-        self.layer_of(axis).map(|layer| layer.row_ids())
+    pub fn row_ids(&self, axis: usize) -> &[i32] {
+        self.layer_of(axis).row_ids()
     }
 
     /// The length of the longest list of axis `axis`, from 1; 0 without lists. O(rows) the first time, then free.
     ///
-    /// # Errors
-    /// [`Error::Axis`].
+    /// # Panics
+    /// If there is no such axis, as indexing a slice does.
     #[doc(alias = "MaxSize")]
-    pub fn max_size(&self, axis: usize) -> Result<usize, Error> {
-        self.layer_of(axis).map(|layer| layer.max_len())
+    pub fn max_size(&self, axis: usize) -> usize {
+        self.layer_of(axis).max_len()
     }
 
     /// The lists of axis 0 in the order of their length (how many entries of axis 1), longest first; equal ones keep
@@ -214,9 +214,12 @@ impl RaggedShape {
         Arc::ptr_eq(&self.layers, &other.layers)
     }
 
-    fn layer_of(&self, axis: usize) -> Result<&Arc<Layer>, Error> {
-        let layer = axis.checked_sub(1).and_then(|layer| self.layers.get(layer));
-        layer.ok_or(Error::Axis { axis, min: 1, max: self.num_axes() - 1 })
+    #[inline]
+    fn layer_of(&self, axis: usize) -> &Layer {
+        match axis.checked_sub(1).and_then(|layer| self.layers.get(layer)) {
+            Some(layer) => layer,
+            None => panic!("axis {axis} has no row splits: from 1 to {} is possible here", self.num_axes() - 1),
+        }
     }
 
     /// That `axis` is one of `axes`.
@@ -275,18 +278,23 @@ mod tests {
     fn what_is_figured_is_kept_and_shared() {
         let shape = RaggedShape::new([splits(&[0, 2, 3, 3]), splits(&[0, 1, 1, 4])]).unwrap();
         let copy = shape.clone();
-        assert_eq!(shape.row_ids(1).unwrap().as_ptr(), copy.row_ids(1).unwrap().as_ptr());
+        assert_eq!(shape.row_ids(1).as_ptr(), copy.row_ids(1).as_ptr());
         assert!(shape.ptr_eq(&copy) && !shape.ptr_eq(&RaggedShape::new([splits(&[0, 2, 3, 3])]).unwrap()));
-        assert_eq!(shape.row_ids(2).unwrap(), [0, 2, 2, 2]);
-        assert_eq!((shape.max_size(1), shape.max_size(2)), (Ok(2), Ok(3)));
+        assert_eq!(shape.row_ids(2), [0, 2, 2, 2]);
+        assert_eq!((shape.max_size(1), shape.max_size(2)), (2, 3));
         assert_eq!(shape.decreasing_size_order(), [0, 1, 2]);
     }
 
     #[test]
-    fn axes_that_do_not_exist_are_refused() {
+    fn a_layer_that_does_not_exist_is_refused() {
         let shape = RaggedShape::new([splits(&[0, 2])]).unwrap();
-        assert_eq!(shape.row_ids(0), Err(Error::Axis { axis: 0, min: 1, max: 1 }));
-        assert_eq!(shape.row_splits(2), Err(Error::Axis { axis: 2, min: 1, max: 1 }));
-        assert!(shape.layer(1).is_err());
+        assert_eq!(shape.layer(1), Err(Error::Axis { axis: 1, min: 0, max: 0 }));
+        assert_eq!(shape.layer(0), Ok(shape));
+    }
+
+    #[test]
+    #[should_panic(expected = "axis 2 has no row splits")]
+    fn splits_of_an_axis_that_does_not_exist_panic() {
+        let _ = RaggedShape::new([splits(&[0, 2])]).unwrap().row_splits(2);
     }
 }
