@@ -321,7 +321,7 @@ fn read(
         position += length.map_err(|kind| ParseError::new(kind, text, position))?;
     }
     let splits = builder.finish().map_err(|kind| ParseError::new(kind, text, position))?;
-    RaggedShape::new(splits.into_iter().map(RowSplits::new).collect::<Result<_, _>>()?)
+    RaggedShape::new(splits.into_iter().map(RowSplits::new).collect::<Result<Vec<_>, _>>()?)
 }
 
 impl FromStr for RaggedShape {
@@ -527,10 +527,7 @@ mod tests {
         let long = format!("[[1]\n\t[{} é?]]", "2 ".repeat(50));
         let error = long.parse::<Ragged<i32>>().unwrap_err().to_string();
         let excerpt = format!("{} é?]]", "2 ".repeat(18)).split_off(1);
-        assert_eq!(
-            error,
-            format!("line 2, column 104: expected an integer of 32 bits\n    {excerpt}\n    {:36}^", "")
-        );
+        assert_eq!(error, format!("line 2, column 104: expected an integer of 32 bits\n    {excerpt}\n    {:36}^", ""));
     }
 
     #[test]
@@ -551,7 +548,8 @@ mod tests {
 
     #[test]
     fn k2_prints_six_digits() {
-        let numbers: Ragged<f64> = "[[0 -0 1 -1.5 0.1234567 123456.7 1234567 999999.5 1e-4 0.00001 -1.25e300 nan -inf]]".parse().unwrap();
+        let numbers: Ragged<f64> =
+            "[[0 -0 1 -1.5 0.1234567 123456.7 1234567 999999.5 1e-4 0.00001 -1.25e300 nan -inf]]".parse().unwrap();
         assert_eq!(
             numbers.to_k2_string_compact(),
             "RaggedTensor([[0, -0, 1, -1.5, 0.123457, 123457, 1.23457e+06, 1e+06, 0.0001, 1e-05, -1.25e+300, nan, -inf]], \

@@ -69,7 +69,9 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     }
     match text.parse::<Numbers>() {
         Ok(Numbers::I32(tensor)) => round_trip(&tensor, i32::eq)?,
-        Ok(Numbers::F32(tensor)) => round_trip(&tensor, |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))?,
+        Ok(Numbers::F32(tensor)) => {
+            round_trip(&tensor, |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))?
+        }
         Err(error) => place(error, text)?,
     }
     Ok(())
