@@ -148,8 +148,8 @@ pub enum Error {
         /// By how many its length was to change.
         change: i32,
     },
-    /// A number of a merge map that names a source or an entry that does not exist, or names one twice or not in order.
-    #[error("the merge map is wrong at position {position}: entry {found} is not the next one of a source")]
+    /// A number of a merge map that names a list that does not exist.
+    #[error("the merge map is wrong at position {position}: {found} names no list; it must be list * sources + source")]
     MergeMap {
         /// Where the number stands.
         position: usize,
@@ -157,15 +157,20 @@ pub enum Error {
         found: u32,
     },
     /// A coordinate that lies in no list.
-    #[error("coordinate {found} of axis {axis} is out of range: that list has {size} entries")]
+    #[error("coordinate {found} of axis {axis} at position {position} is out of range: that list has {size} entries")]
     Coordinate {
         /// The axis of the coordinate.
         axis: usize,
+        /// Which of the given coordinates it belongs to (0 if there is one only).
+        position: usize,
         /// The coordinate.
         found: usize,
         /// The length of the list that it indexes.
         size: usize,
     },
+    /// A text that is not in k2's notation.
+    #[error(transparent)]
+    Parse(#[from] crate::ParseError),
 }
 
 impl Error {

@@ -36,13 +36,13 @@ impl RowSplits {
     /// Checks the numbers and takes them. O(rows).
     ///
     /// # Errors
-    /// [`Error::SplitsStart`] or [`Error::SplitsFall`].
+    /// [`Error::SplitsStart`], [`Error::SplitsFall`]; [`Error::TooLarge`] for more than `i32::MAX` rows.
     pub fn new(splits: impl Into<Buffer<i32>>) -> Result<Self, Error> {
         let splits = splits.into();
         match splits.first() {
-            Some(0) => {}
+            Some(0) => Error::fit("the number of rows", splits.len() - 1)?,
             found => return Err(Error::SplitsStart { found: found.copied() }),
-        }
+        };
         match first_fall(&splits) {
             None => Ok(Self(splits)),
             Some(position) => {
@@ -161,6 +161,11 @@ impl RowSplits {
     #[inline]
     pub fn buffer(&self) -> &Buffer<i32> {
         &self.0
+    }
+
+    /// The elements of consecutive rows.
+    pub(crate) fn elements(&self, rows: Range<usize>) -> Range<usize> {
+        self.0[rows.start] as usize..self.0[rows.end] as usize
     }
 
     /// The rows of `rows` alone, counted from 0; no copy if `rows` starts at element 0.
