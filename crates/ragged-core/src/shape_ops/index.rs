@@ -71,7 +71,8 @@ impl RaggedShape {
 
     /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their elements.
     ///
-    /// O(its size); memory is shared where it starts at 0.
+    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range are `begin..begin`, which says
+    /// nothing of where elements are and may be beyond the last.
     ///
     /// # Errors
     /// [`Error::Axis`] for the last axis, [`Error::Range`].
@@ -90,7 +91,8 @@ impl RaggedShape {
             made
         };
         let layers: Vec<_> = self.layers()[axis..].iter().map(cut).collect();
-        Ok((Self::trusted(layers), rows))
+        let elements = if begin == end { begin..end } else { rows };
+        Ok((Self::trusted(layers), elements))
     }
 
     /// The first `num_lists` lists of axis 0. Memory is shared. O(axes).

@@ -277,7 +277,7 @@ mod tests {
             RaggedShape::new([RowSplits::from_lengths(lengths.iter().copied()).unwrap()]).unwrap()
         };
         let (a, b) = (shape(&[1, 2]), shape(&[1, 2, 3]));
-        assert_eq!(RaggedShape::cat::<RaggedShape>(0, &[]), Err(Error::NoSources));
+        assert_eq!(RaggedShape::cat(0, &[] as &[RaggedShape]), Err(Error::NoSources));
         assert_eq!(
             RaggedShape::cat(1, &[&a, &b]),
             Err(Error::Disagree { what: "number of lists", source_index: 1, expected: 2, found: 3 })

@@ -121,6 +121,6 @@ mod tests {
         assert!(shape.forward_map(&RaggedShape::trivial(1).unwrap()).is_err());
         assert!(RaggedShape::covering(&[shape.clone(), RaggedShape::trivial(1).unwrap()]).is_err());
         assert!(RaggedShape::covering(&[shape.unsqueeze(0).unwrap()]).is_err());
-        assert_eq!(RaggedShape::covering::<RaggedShape>(&[]), Err(Error::NoSources));
+        assert_eq!(RaggedShape::covering(&[] as &[RaggedShape]), Err(Error::NoSources));
     }
 }
