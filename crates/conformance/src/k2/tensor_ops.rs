@@ -1,16 +1,16 @@
 //! The operations of `ragged_ops.json`.
 
-use kaldera::ragged::{self, Float, Number, Numbers, Order, PadMode, PadSide, Ragged, TextValue};
+use kaldera::ragged::{self, Float, Number, Numbers, Order, PadMode, PadSide, Ragged, RowSplits, TextValue};
 use serde_json::{Value, json};
 
 use super::Stop;
-use super::json::{Dtype, arg, describe_tensor, list, number, numbers, optional, shape, tensor, with};
+use super::json::{Dtype, arg, describe_tensor, list, number, numbers, optional, tensor, with};
 
 /// Calls a generic function with the type that `dtype` names.
 macro_rules! with_dtype {
-    ($dtype:expr, $function:ident($($arg:expr),*), [$($T:ty),*]) => {
+    ($dtype:expr, $function:ident $args:tt, [$($T:ty),*]) => {
         match $dtype.as_str() {
-            $(Some(name) if name == <$T as Dtype>::NAME => $function::<$T>($($arg),*),)*
+            $(Some(name) if name == <$T as Dtype>::NAME => $function::<$T> $args,)*
             _ => Err(Stop::Damaged(format!("dtype: {}", $dtype))),
         }
     };
@@ -155,13 +155,13 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
             with(describe_tensor(&unique.lists), answer)
         }
         "transpose_reordering" => {
-            let order = ragged::transpose_reordering(&source, arg(args, "num_cols")?)?;
+            let order = source.transpose_reordering(arg(args, "num_cols")?)?;
             let at = |&index: &i32| usize::try_from(index).ok().and_then(|index| source.values().get(index));
             json!({"order": order, "sorted_values": order.iter().map(at).collect::<Vec<_>>()})
         }
         "counts_partitioned" => {
-            let partition = json!({"row_splits": args["ans_row_splits"]});
-            json!({"counts": ragged::counts_partitioned(&source, &shape(&partition)?)?.values()})
+            let [ranges]: [Vec<i32>; 1] = arg(args, "ans_row_splits")?;
+            json!({"counts": source.counts_partitioned(&RowSplits::new(ranges)?)?.values()})
         }
         _ => return Err(Stop::NotRun),
     })
@@ -177,7 +177,9 @@ fn gather<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> {
     let source: Vec<T> = numbers(args, "src")?;
     let indexes: Ragged<i32> = tensor(&args["indexes"])?;
     Ok(match op {
-        "index_tensor_ragged" => describe_tensor(&ragged::index_tensor_ragged(&source, &indexes, number(args, "default")?)?),
+        "index_tensor_ragged" => {
+            describe_tensor(&ragged::index_tensor_ragged(&source, &indexes, number(args, "default")?)?)
+        }
         _ => json!({"out": list(&ragged::index_and_sum(&source, &indexes)?)}),
     })
 }

@@ -173,6 +173,7 @@ impl<T> Ragged<T> {
     #[doc(alias = "Arange")]
     pub fn arange(&self, axis: usize, begin: usize, end: usize) -> Result<Self, Error> {
         let (shape, elements) = self.shape().arange(axis, begin, end)?;
+        let elements = if elements.is_empty() { 0..0 } else { elements };
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
