@@ -156,10 +156,7 @@ mod tests {
             Err(Error::Coordinate { axis: 0, position: 1, found: 3, size: 3 })
         );
         assert!(shape.offset(&[]).is_err() && shape.offset(&[0, 0, 0]).is_err());
-        assert_eq!(
-            shape.coordinates_of::<2>(&[0, 3]),
-            Err(Error::Index { axis: 1, position: 1, found: 3, size: 3 })
-        );
+        assert_eq!(shape.coordinates_of::<2>(&[0, 3]), Err(Error::Index { axis: 1, position: 1, found: 3, size: 3 }));
         assert!(shape.coordinates(2, 0).is_err() && shape.coordinates_of::<0>(&[0]).is_err());
         assert!(shape.coordinates(1, usize::MAX).is_err());
         assert_eq!(shape.coordinates(0, 2), Ok(vec![2]));

@@ -127,7 +127,9 @@ pub enum Error {
     #[error("at least one source is needed")]
     NoSources,
     /// A list of another length than its neighbours, where all must be equal.
-    #[error("all lists of axis {axis} must have the same length: list {row} has {found} entries, the first has {expected}")]
+    #[error(
+        "all lists of axis {axis} must have the same length: list {row} has {found} entries, the first has {expected}"
+    )]
     NotRegular {
         /// The axis of the elements of the lists.
         axis: usize,

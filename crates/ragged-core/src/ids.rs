@@ -11,9 +11,31 @@ const AHEAD: usize = 16;
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
     let mut ids = vec![0; splits[splits.len() - 1] as usize];
-    fill(splits, 0, &mut ids);
+    fill_parts(splits, 0, &mut ids);
     ids
 }
+
+/// [`fill`] by as many threads as there are, each with rows of its own.
+#[cfg(feature = "rayon")]
+fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32]) {
+    /// Rows and elements together that are worth a task of their own.
+    const TASK: usize = 1 << 17;
+    let rows = splits.len() - 1;
+    if ids.len() + rows < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
+        return fill(splits, first_row, ids);
+    }
+    // Where half of the elements are, so that one long row does not leave a thread without work.
+    let half = splits[0] + (ids.len() / 2) as i32;
+    let row = splits.partition_point(|&split| split < half).clamp(1, rows - 1);
+    let (left, right) = ids.split_at_mut((splits[row] - splits[0]) as usize);
+    rayon::join(
+        || fill_parts(&splits[..=row], first_row, left),
+        || fill_parts(&splits[row..], first_row + row as i32, right),
+    );
+}
+
+#[cfg(not(feature = "rayon"))]
+use fill as fill_parts;
 
 /// Writes the ids of the rows between `splits`, the first of which is number `first_row`; `ids` are their elements.
 fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
@@ -79,10 +101,27 @@ mod tests {
         assert_eq!(to_splits(&[0, 2, 1], 3), Err(Error::RowIdsFall { position: 2, before: 2, found: 1 }));
         assert_eq!(to_splits(&[-1, 2], 3), Err(Error::Index { axis: 0, position: 0, found: -1, size: 3 }));
         assert_eq!(to_splits(&[0, 3], 3), Err(Error::Index { axis: 0, position: 1, found: 3, size: 3 }));
-        assert_eq!(to_splits(&[i32::MAX], 3), Err(Error::Index { axis: 0, position: 0, found: i32::MAX.into(), size: 3 }));
+        assert_eq!(
+            to_splits(&[i32::MAX], 3),
+            Err(Error::Index { axis: 0, position: 0, found: i32::MAX.into(), size: 3 })
+        );
         let mut long: Vec<i32> = (0..3000).collect();
         long[2048] = 5;
         assert_eq!(to_splits(&long, 3000), Err(Error::RowIdsFall { position: 2048, before: 2047, found: 5 }));
+    }
+
+    #[test]
+    fn threads_write_what_one_writes() {
+        let lengths = (0..100_000).map(|i| if i % 40_000 == 9 { 200_000 } else { i % 4 });
+        let mut splits = vec![0];
+        splits.extend(lengths.scan(0, |end, len| {
+            *end += len;
+            Some(*end)
+        }));
+        let mut alone = vec![0; splits[splits.len() - 1] as usize];
+        fill(&splits, 0, &mut alone);
+        assert!(from_splits(&splits) == alone && to_splits(&alone, 100_000).unwrap() == splits);
+        assert!(from_splits(&vec![0; 1_000_000]).is_empty());
     }
 
     #[test]

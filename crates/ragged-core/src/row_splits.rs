@@ -294,6 +294,6 @@ mod tests {
         let none = RowSplits::new(vec![0]).unwrap();
         assert_eq!((none.num_rows(), none.num_elements(), none.max_len()), (0, 0, 0));
         assert_eq!(none.rows().next(), None);
-        assert_eq!(none.rows().nth(0), None);
+        assert_eq!(none.rows().nth(3), None);
     }
 }

@@ -40,7 +40,7 @@ struct Parts<S, V> {
 
 impl<T: Serialize> Serialize for Ragged<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        Parts { row_splits: self.shape(), values: &self.values()[..] }.serialize(serializer)
+        Parts { row_splits: self.shape(), values: self.values() }.serialize(serializer)
     }
 }
 

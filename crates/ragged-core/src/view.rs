@@ -175,10 +175,7 @@ mod tests {
         assert_eq!(inner.range(1, 3).unwrap().elements(), 2..4);
         assert_eq!(inner.lists().count(), 0);
         assert!(inner.list(0).is_err() && inner.to_shape().is_err() && inner.range(2, 4).is_err());
-        assert_eq!(
-            shape.view().list(2).unwrap_err(),
-            Error::Index { axis: 0, position: 0, found: 2, size: 2 }
-        );
+        assert_eq!(shape.view().list(2).unwrap_err(), Error::Index { axis: 0, position: 0, found: 2, size: 2 });
         assert_eq!(shape.view().lists().rev().map(|list| list.dim0()).collect::<Vec<_>>(), [1, 2]);
         assert!(shape.view().to_shape().unwrap().row_splits(1).buffer().ptr_eq(shape.row_splits(1).buffer()));
     }

@@ -38,11 +38,12 @@ pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(V
     for depth in 0..num_layers {
         let rows = runs.iter().map(Run::len).sum();
         Error::fit("the number of lists", rows)?;
+        let splits_of: Vec<&[i32]> = sources.iter().map(|layers| layers[depth].splits.as_ref()).collect();
         let mut splits = Vec::with_capacity(rows + 1);
         splits.push(0);
         let mut end = 0;
         for run in &mut runs {
-            let from = sources[run.source as usize][depth].splits.as_ref();
+            let from = splits_of[run.source as usize];
             let (first, last) = (from[run.begin as usize], from[run.end as usize]);
             let shift = end - first;
             end = lengthened(end, last - first)?;

@@ -133,10 +133,7 @@ mod tests {
     #[test]
     fn more_elements_than_fit_are_refused() {
         let shape = RaggedShape::trivial(1 << 30).unwrap();
-        assert_eq!(
-            shape.index(0, &[0, 0]),
-            Err(Error::TooLarge { what: "the number of elements", size: 1 << 31 })
-        );
+        assert_eq!(shape.index(0, &[0, 0]), Err(Error::TooLarge { what: "the number of elements", size: 1 << 31 }));
     }
 
     #[test]

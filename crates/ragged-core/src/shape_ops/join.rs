@@ -63,7 +63,7 @@ impl RaggedShape {
         let rows = RowSplits::regular(size, sources.len())?;
         // Entry by entry, all sources in turn; the product is known to fit.
         let order = (0..rows.num_elements() as u32).map(|k| (k % num_sources, (k / num_sources) as i32));
-        let (below, runs) = gather_rows(&layers_from(above, sources), Counted(order, rows.num_elements()))?;
+        let (below, runs) = gather_rows(&layers_from(above, sources), order)?;
         let above = first.layers()[..above].iter().map(Arc::clone);
         Ok((Self::trusted(above.chain([Layer::new(rows)]).chain(below)), runs))
     }
@@ -226,23 +226,6 @@ impl RaggedShape {
     }
 }
 
-/// An iterator of known length where the standard library's type hides it.
-struct Counted<I>(I, usize);
-
-impl<I: Iterator> Iterator for Counted<I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        self.0.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.1, Some(self.1))
-    }
-}
-
-impl<I: Iterator> ExactSizeIterator for Counted<I> {}
-
 /// The first shape, if all have as many axes as it.
 fn same_num_axes(sources: &[impl Borrow<RaggedShape>]) -> Result<&RaggedShape, Error> {
     let first = sources.first().ok_or(Error::NoSources)?.borrow();
@@ -263,8 +246,8 @@ fn layers_from(layer: usize, sources: &[impl Borrow<RaggedShape>]) -> Vec<&[Arc<
 
 /// The first lengths that differ.
 fn first_difference(a: &RowSplits, b: &RowSplits) -> (usize, usize) {
-    let lengths = a.rows().zip(b.rows()).map(|(a, b)| (a.len(), b.len()));
-    lengths.into_iter().find(|(a, b)| a != b).unwrap_or((a.num_rows(), b.num_rows()))
+    let mut lengths = a.rows().zip(b.rows()).map(|(a, b)| (a.len(), b.len()));
+    lengths.find(|(a, b)| a != b).unwrap_or((a.num_rows(), b.num_rows()))
 }
 
 #[cfg(test)]
@@ -273,9 +256,8 @@ mod tests {
 
     #[test]
     fn shapes_that_do_not_fit_are_refused() {
-        let shape = |lengths: &[usize]| {
-            RaggedShape::new([RowSplits::from_lengths(lengths.iter().copied()).unwrap()]).unwrap()
-        };
+        let shape =
+            |lengths: &[usize]| RaggedShape::new([RowSplits::from_lengths(lengths.iter().copied()).unwrap()]).unwrap();
         let (a, b) = (shape(&[1, 2]), shape(&[1, 2, 3]));
         assert_eq!(RaggedShape::cat(0, &[] as &[RaggedShape]), Err(Error::NoSources));
         assert_eq!(

@@ -170,10 +170,7 @@ mod tests {
     #[test]
     fn flags_that_do_not_fit_are_refused() {
         let shape = RaggedShape::regular(2, 3).unwrap();
-        assert_eq!(
-            shape.subset(1, [true; 5]),
-            Err(Error::Size { what: "the number of flags", expected: 6, found: 5 })
-        );
+        assert_eq!(shape.subset(1, [true; 5]), Err(Error::Size { what: "the number of flags", expected: 6, found: 5 }));
         assert!(shape.subset(2, [true; 6]).is_err());
         assert!(shape.remove_empty_lists(1).is_err());
         assert!(shape.remove_some_empty_lists(0, [true, false]).is_err());
