@@ -71,6 +71,9 @@ fn unique(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     if wanted.groups() != found.groups() {
         return Err(format!("expected {:?} in some order, came {:?}", wanted.groups(), found.groups()));
     }
+    if wanted.repeats.shape() != found.repeats.shape() {
+        return Err(format!("num_repeats: expected {}, came {}", wanted.repeats, found.repeats));
+    }
     let new2old: Vec<i32> = arg(came, "new2old").map_err(damaged)?;
     let group = |shape: &RaggedShape, list: usize| group_of_list(shape).get(list).copied();
     let right = |(new, &old): (usize, &i32)| {
@@ -104,17 +107,13 @@ impl Kept {
         }
     }
 
-    /// For each top-level list what it holds, in an order of ours, and how the repeats are cut.
-    fn groups(&self) -> (Vec<(i32, &[i32], i32)>, &[i32], usize) {
-        let groups = group_of_list(self.lists.shape());
-        let mut kept: Vec<_> = groups
-            .into_iter()
-            .zip(self.lists.rows())
-            .zip(self.repeats.values())
-            .map(|((g, l), &n)| (g, l, n))
-            .collect();
+    /// For each top-level list what it holds, in an order of ours.
+    fn groups(&self) -> Vec<(i32, &[i32], i32)> {
+        let groups = group_of_list(self.lists.shape()).into_iter();
+        let mut kept: Vec<_> =
+            groups.zip(self.lists.rows()).zip(self.repeats.values()).map(|((g, list), &n)| (g, list, n)).collect();
         kept.sort_unstable();
-        (kept, self.repeats.shape().row_splits(1).as_ref(), self.repeats.num_axes())
+        kept
     }
 }
 
