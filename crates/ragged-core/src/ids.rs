@@ -21,12 +21,17 @@ fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32]) {
     /// Rows and elements together that are worth a task of their own.
     const TASK: usize = 1 << 17;
     let rows = splits.len() - 1;
-    if ids.len() + rows < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
+    let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
+    let work = work_before(rows);
+    if work < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
         return fill(splits, first_row, ids);
     }
-    // Where half of the elements are, so that one long row does not leave a thread without work.
-    let half = splits[0] + (ids.len() / 2) as i32;
-    let row = splits.partition_point(|&split| split < half).clamp(1, rows - 1);
+    // Where half of the work is done, so that neither a long row nor many empty ones leave a thread without any.
+    let (mut row, mut high) = (1, rows - 1);
+    while row < high {
+        let middle = row.midpoint(high);
+        if work_before(middle) < work / 2 { row = middle + 1 } else { high = middle }
+    }
     let (left, right) = ids.split_at_mut((splits[row] - splits[0]) as usize);
     rayon::join(
         || fill_parts(&splits[..=row], first_row, left),
