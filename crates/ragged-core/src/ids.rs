@@ -6,13 +6,18 @@ use crate::Error;
 ///
 /// Short rows cost what the processor guesses wrong about their lengths, so no row of up to this many elements has a
 /// branch of its own: it writes too many, and the next row writes over them.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
     let mut ids = vec![0; splits[splits.len() - 1] as usize];
-    fill_parts(splits, 0, &mut ids);
+    write_from_splits(splits, &mut ids);
     ids
+}
+
+/// The row of each element, into memory of the right size.
+pub(crate) fn write_from_splits(splits: &[i32], ids: &mut [i32]) {
+    fill_parts(splits, 0, ids);
 }
 
 /// [`fill`] by as many threads as there are, each with rows of its own.
@@ -61,7 +66,10 @@ fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
 
 /// Where each of `num_rows` rows begins and ends.
 pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error> {
+    /// Elements that are checked together.
     const BLOCK: usize = 1024;
+    /// Elements that are done at once if they are of one row.
+    const PIECE: usize = 32;
     Error::fit("the number of rows", num_rows)?;
     Error::fit("the number of elements", ids.len())?;
     let outside = |position: usize| Error::Index { axis: 0, position, found: ids[position].into(), size: num_rows };
@@ -77,14 +85,21 @@ pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error>
             let position = (start.max(1)..start + block.len()).find(fall).unwrap_or(start);
             return Err(Error::RowIdsFall { position, before: ids[position - 1], found: ids[position] });
         }
-        // Every element says that its row ends after it; the last one of a row is right.
-        for (end, &id) in (start as i32 + 1..).zip(block) {
-            match splits.get_mut(id as usize + 1) {
-                Some(split) => *split = end,
-                None => return Err(outside(end as usize - 1)),
+        before = block[block.len() - 1];
+        if before as usize >= num_rows {
+            return Err(outside(start + block.partition_point(|&id| (id as usize) < num_rows)));
+        }
+        for (start, piece) in (start..).step_by(PIECE).zip(block.chunks(PIECE)) {
+            let last = piece[piece.len() - 1];
+            if piece[0] != last {
+                // Every element says that its row ends after it; the last one of a row is right.
+                for (end, &id) in (start as i32 + 1..).zip(piece) {
+                    splits[id as usize + 1] = end;
+                }
+            } else {
+                splits[last as usize + 1] = (start + piece.len()) as i32;
             }
         }
-        before = block[block.len() - 1];
     }
     // Rows without elements end where the one before them does.
     let mut end = 0;
