@@ -108,10 +108,9 @@ impl RowKernels for f32 {
 pub(super) fn fold_lanes<S: Simd>(s: S, row: &[f32], neutral: S::F32, op: impl Fn(S::F32, S::F32) -> S::F32) -> S::F32 {
     let (first, rest) = row.split_at(S::LANES.min(row.len()));
     let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
-    let mut a = op(s.load_partial(first, neutral), neutral);
-    let mut b = op(s.load_partial(second, neutral), neutral);
+    let mut a = op(s.load_partial(second, neutral), op(s.load_partial(first, neutral), neutral));
     if !rest.is_empty() {
-        let (mut c, mut d) = (neutral, neutral);
+        let (mut b, mut c, mut d) = (neutral, neutral, neutral);
         let mut blocks = rest.chunks_exact(4 * S::LANES);
         for block in &mut blocks {
             a = op(s.load(block), a);
@@ -122,9 +121,9 @@ pub(super) fn fold_lanes<S: Simd>(s: S, row: &[f32], neutral: S::F32, op: impl F
         for part in blocks.remainder().chunks(S::LANES) {
             a = op(s.load_partial(part, neutral), a);
         }
-        (a, b) = (op(c, a), op(d, b));
+        a = op(op(d, c), op(b, a));
     }
-    op(b, a)
+    a
 }
 
 /// The highest value of a row and `initial`.

@@ -282,7 +282,7 @@ mod tests {
         let splits = splits();
         // All bits there are: infinities, NaN of both signs, both zeros, and many that are equal.
         let special = [0, 1 << 31, 0x7F80_0000, 0xFF80_0000, 0x7FC0_0000, 0xFFC0_0000, u32::MAX, u32::MAX >> 1];
-        let bits = |i: u32| if hash(i) % 3 == 0 { special[hash(i) as usize / 3 % 8] } else { hash(i) };
+        let bits = |i: u32| if hash(i).is_multiple_of(3) { special[hash(i) as usize / 3 % 8] } else { hash(i) };
         let bits: Vec<u32> = (0..splits[700].cast_unsigned()).map(bits).collect();
         for level in available() {
             for descending in [false, true] {
