@@ -400,6 +400,67 @@ proptest! {
     }
 }
 
+/// The elements below entry `i` of axis 0.
+fn elements<T>(x: &Ragged<T>, i: usize) -> std::ops::Range<usize> {
+    let mut range = i..i + 1;
+    for axis in 1..x.num_axes() {
+        let splits = x.shape().row_splits(axis).as_ref();
+        range = splits[range.start] as usize..splits[range.end] as usize;
+    }
+    range
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn values_follow_the_shape(x in ragged(int()), picks in prop::collection::vec(-1..20_i32, 0..12), cut in 0..12_usize) {
+        let dim0 = x.dim0() as i32;
+        let picks: Vec<i32> = picks.iter().map(|&i| if dim0 == 0 || i < 0 { -1 } else { i % dim0 }).collect();
+        let expected: Vec<i32> =
+            picks.iter().flat_map(|&i| usize::try_from(i).map_or(0..0, |i| elements(&x, i))).map(|i| i as i32).collect();
+        let values_at = |at: &[i32]| at.iter().map(|&i| x.values()[i as usize]).collect::<Vec<_>>();
+        let (picked, value_indexes) = x.index(0, &picks).unwrap();
+        prop_assert_eq!(picked.values(), values_at(&expected));
+        prop_assert_eq!(picked.shape(), &x.shape().index(0, &picks).unwrap().0);
+        prop_assert_eq!(&x.select(0, &picks).unwrap(), &picked);
+        prop_assert_eq!(value_indexes, expected);
+        prop_assert!(x.select(0, &[dim0]).is_err());
+
+        let cut = cut.min(picks.len());
+        let ragged_picks = Ragged::from_lists(&[&picks[..cut], &[], &picks[cut..]]).unwrap();
+        let deeper = x.index_ragged(&ragged_picks).unwrap();
+        prop_assert_eq!(deeper.values(), picked.values());
+        prop_assert_eq!(deeper.num_axes(), x.num_axes() + 1);
+        prop_assert_eq!(&deeper.remove_axis(0).unwrap(), &picked);
+
+        let last: Vec<i32> = (0..x.num_elements() as i32).filter(|i| i % 3 != 1).collect();
+        let thinned = x.select(x.num_axes() - 1, &last).unwrap();
+        prop_assert_eq!(thinned.values(), values_at(&last));
+        let thin = |row: std::ops::Range<usize>| values_at(&row.map(|i| i as i32).filter(|i| i % 3 != 1).collect::<Vec<_>>());
+        prop_assert_eq!(rows(&thinned), x.shape().last_splits().rows().map(thin).collect::<Vec<_>>());
+
+        let joined = Ragged::cat(0, &[&x, &picked]).unwrap();
+        prop_assert_eq!(joined.values(), [x.values(), picked.values()].concat());
+        prop_assert_eq!(joined.dim0(), x.dim0() + picked.dim0());
+        let mut appended = x.clone();
+        appended.append(&picked).unwrap();
+        prop_assert_eq!(&appended, &joined);
+        let parts = Ragged::stack(0, &[&x, &picked]).unwrap();
+        prop_assert_eq!(&parts.remove_axis(0).unwrap(), &joined);
+        prop_assert_eq!(&parts.index0(1).unwrap(), &picked);
+        prop_assert_eq!(&parts.arange(1, x.dim0(), joined.dim0()).unwrap(), &picked);
+        prop_assert_eq!(&x.unsqueeze(0).unwrap().index0(0).unwrap(), &x);
+        let pairs = Ragged::stack(1, &[&x, &x]).unwrap();
+        prop_assert_eq!(Ragged::stack(0, &[&x, &x]).unwrap().transpose().unwrap(), pairs.clone());
+        let both = (0..x.dim0()).flat_map(|i| [&x.values()[elements(&x, i)]; 2].concat()).collect::<Vec<_>>();
+        let twice = Ragged::cat(1, &[&x, &x]).unwrap();
+        prop_assert_eq!(twice.values(), both);
+        let map: Vec<u32> = (0..2 * x.dim0() as u32).collect();
+        prop_assert_eq!(Ragged::merge(&[&x, &x], &map).unwrap(), pairs.remove_axis(0).unwrap());
+    }
+}
+
 #[test]
 fn threads_change_nothing() {
     let lengths = (0..120_000_usize).map(|i| if i % 10_000 == 3 { 9000 } else { i * 31 % 23 });
