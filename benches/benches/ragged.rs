@@ -98,6 +98,10 @@ fn splits_and_ids(criterion: &mut Criterion) {
     let splits = short_rows(1_000_000);
     let ids = splits.to_row_ids();
     group.throughput(words(splits.num_rows() + ids.len()));
+    let mut warm = ids.clone();
+    group.bench_function("splits -> ids, 10 M, into warm memory", |bencher| {
+        bencher.iter(|| black_box(&splits).row_ids_into(black_box(&mut warm)).unwrap());
+    });
     group.bench_function("splits -> ids, 10 M", |bencher| bencher.iter(|| black_box(&splits).to_row_ids()));
     group.bench_function("ids -> splits, 10 M", |bencher| {
         bencher.iter(|| RowSplits::from_row_ids(black_box(&ids), splits.num_rows()).unwrap());
@@ -146,8 +150,12 @@ fn gather(criterion: &mut Criterion) {
         let (values, rows) = (ragged.num_elements(), ragged.num_rows());
         let order = permutation(rows);
         group.throughput(words(3 * values + 3 * rows));
-        group.bench_function(format!("index by all rows, {name}"), |bencher| {
+        group.bench_function(format!("index by all rows with map, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).index(0, &order).unwrap());
+        });
+        group.throughput(words(2 * values + 3 * rows));
+        group.bench_function(format!("select all rows, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).select(0, &order).unwrap());
         });
         group.throughput(words(2 * values + 2 * rows));
         group.bench_function(format!("remove_values_leq, {name}"), |bencher| {
@@ -158,9 +166,11 @@ fn gather(criterion: &mut Criterion) {
         group.bench_function(format!("cat of four, {name}"), |bencher| {
             bencher.iter(|| Ragged::cat(0, black_box(&quarters)).unwrap());
         });
-        group.throughput(words(values + rows + rows * ragged.shape().max_size(1)));
-        group.bench_function(format!("pad, {name}"), |bencher| {
-            bencher.iter(|| black_box(&ragged).pad(PadMode::Constant, PadSide::Right, 0.0).unwrap());
+        let (lines, columns) = ragged.padded_size().unwrap();
+        let mut dense = vec![0.0; lines * columns];
+        group.throughput(words(values + rows + dense.len()));
+        group.bench_function(format!("pad into warm memory, {name}"), |bencher| {
+            bencher.iter(|| ragged.pad_into(PadMode::Constant, PadSide::Right, 0.0, black_box(&mut dense)).unwrap());
         });
     }
 }
