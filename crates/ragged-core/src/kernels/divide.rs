@@ -1,22 +1,27 @@
 //! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of one thread.
 
-/// Rows and values together that are worth a task of their own.
 #[cfg(feature = "rayon")]
+use rayon::{current_num_threads, join};
+
+/// Rows and values together that are worth a task of their own.
 const TASK: usize = 1 << 15;
 
 /// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
 pub(crate) trait Cut: Send + Sized {
     /// The first `at` entries, and the rest.
+    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self);
 }
 
 impl<T: Send> Cut for &mut [T] {
+    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self) {
         self.split_at_mut(at)
     }
 }
 
 impl<A: Cut, B: Cut> Cut for (A, B) {
+    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self) {
         let (a, b) = (self.0.cut(at), self.1.cut(at));
         ((a.0, b.0), (a.1, b.1))
@@ -33,7 +38,6 @@ pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) 
     divide(splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
 }
 
-#[cfg(feature = "rayon")]
 fn divide<O: Cut>(
     splits: &[i32],
     out: O,
@@ -43,7 +47,7 @@ fn divide<O: Cut>(
     let rows = splits.len() - 1;
     let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
     let work = work_before(rows);
-    if work < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
+    if work < 2 * TASK || rows < 2 || current_num_threads() == 1 {
         return f(splits, out);
     }
     let (mut low, mut high) = (1, rows - 1);
@@ -52,17 +56,19 @@ fn divide<O: Cut>(
         if work_before(middle) < work / 2 { low = middle + 1 } else { high = middle }
     }
     let (left, right) = out.cut(position(splits, low));
-    rayon::join(|| divide(&splits[..=low], left, position, f), || divide(&splits[low..], right, position, f));
+    join(|| divide(&splits[..=low], left, position, f), || divide(&splits[low..], right, position, f));
+}
+
+/// Without rayon, there is one thread, and nothing is cut.
+#[cfg(not(feature = "rayon"))]
+fn current_num_threads() -> usize {
+    1
 }
 
 #[cfg(not(feature = "rayon"))]
-fn divide<O: Cut>(
-    splits: &[i32],
-    out: O,
-    _: &(impl Fn(&[i32], usize) -> usize + Sync),
-    f: &(impl Fn(&[i32], O) + Sync),
-) {
-    f(splits, out);
+fn join(a: impl FnOnce(), b: impl FnOnce()) {
+    a();
+    b();
 }
 
 #[cfg(test)]
