@@ -9,19 +9,16 @@ const TASK: usize = 1 << 15;
 /// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
 pub(crate) trait Cut: Send + Sized {
     /// The first `at` entries, and the rest.
-    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self);
 }
 
 impl<T: Send> Cut for &mut [T] {
-    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self) {
         self.split_at_mut(at)
     }
 }
 
 impl<A: Cut, B: Cut> Cut for (A, B) {
-    #[cfg(feature = "rayon")]
     fn cut(self, at: usize) -> (Self, Self) {
         let (a, b) = (self.0.cut(at), self.1.cut(at));
         ((a.0, b.0), (a.1, b.1))
