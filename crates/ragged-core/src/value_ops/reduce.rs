@@ -98,7 +98,7 @@ impl<T: Integer> Ragged<T> {
 impl<T: Float> Ragged<T> {
     /// ln(e^`initial` + Σ e^x) of each list; the usual initial value is -inf.
     ///
-    /// `f32` is within 2 ulp of the result and of 1 but for the rounding of the sum; see [`kaldera_base::math`].
+    /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from the platform's `libm`.
     #[doc(alias = "LogSumPerSublist")]
     #[doc(alias = "log_sum_exp")]
     pub fn logsumexp(&self, initial: T) -> Vec<T> {
