@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 
 use super::sort::SortKernels;
 
@@ -83,10 +83,62 @@ macro_rules! plain_rows {
         }
     };
 }
-plain_rows!(i32, 0, i32::wrapping_add);
 plain_rows!(i64, 0, i64::wrapping_add);
 plain_rows!(u8, 0, u8::wrapping_add);
 plain_rows!(f64, 0.0, |a, x| a + x);
+
+impl RowKernels for i32 {
+    fn sum_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
+        dispatch(IntSums { splits, values, initial, out });
+    }
+    fn max_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
+        dispatch(IntMaxima { splits, values, initial, out });
+    }
+    fn min_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
+        dispatch(IntMinima { splits, values, initial, out });
+    }
+    fn argmax_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
+        for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+            *out = argmax_row(&values[row.clone()], row.start, initial);
+        }
+    }
+}
+
+/// A reduction of rows of `i32`: what it does to lanes, to numbers, and what changes nothing for it.
+macro_rules! int_kernel {
+    ($name:ident, $lanes:ident, $op:expr, |$initial:ident| $neutral:expr) => {
+        struct $name<'a> {
+            splits: &'a [i32],
+            values: &'a [i32],
+            initial: i32,
+            out: &'a mut [i32],
+        }
+
+        impl Kernel for $name<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd>(self, s: S) {
+                let Self { splits, values, initial: $initial, out } = self;
+                let neutral = s.splat_u32($neutral.cast_unsigned());
+                for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+                    let row = &values[row];
+                    let (first, rest) = row.split_at(S::LANES.min(row.len()));
+                    let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
+                    let mut a = s.$lanes(s.load_partial_i32(first, neutral), s.load_partial_i32(second, neutral));
+                    for part in rest.chunks(S::LANES) {
+                        a = s.$lanes(s.load_partial_i32(part, neutral), a);
+                    }
+                    let mut lanes = [0; MAX_LANES];
+                    s.store_partial_i32(a, &mut lanes);
+                    *out = lanes[..S::LANES].iter().fold($initial, |a, &x| $op(a, x));
+                }
+            }
+        }
+    };
+}
+int_kernel!(IntSums, add_u32, i32::wrapping_add, |initial| 0_i32);
+int_kernel!(IntMaxima, max_i32, i32::max, |initial| initial);
+int_kernel!(IntMinima, min_i32, i32::min, |initial| initial);
 
 impl RowKernels for f32 {
     fn sum_rows(splits: &[i32], values: &[f32], initial: f32, out: &mut [f32]) {
@@ -230,6 +282,24 @@ mod tests {
                 check("max", out, &|row| row.iter().fold(initial, |a, &x| a.max(x)));
                 dispatch_at(level, MinRows { splits: &splits, values: &values, initial, out });
                 check("min", out, &|row| row.iter().fold(initial, |a, &x| a.min(x)));
+            }
+        }
+        let ints: Vec<i32> = values.iter().map(|&x| (x as i32).wrapping_mul(0x0765_4321)).collect();
+        for level in available() {
+            for initial in [0, -7, i32::MIN, i32::MAX] {
+                let check = |name: &str, got: &[i32], f: fn(i32, i32) -> i32| {
+                    for (row, &got) in rows_of(&splits).zip(got) {
+                        let expected = ints[row.clone()].iter().fold(initial, |a, &x| f(a, x));
+                        assert_eq!(got, expected, "{name} {level} {initial} {row:?}");
+                    }
+                };
+                let out = &mut vec![5; 300];
+                dispatch_at(level, IntSums { splits: &splits, values: &ints, initial, out });
+                check("sum", out, i32::wrapping_add);
+                dispatch_at(level, IntMaxima { splits: &splits, values: &ints, initial, out });
+                check("max", out, i32::max);
+                dispatch_at(level, IntMinima { splits: &splits, values: &ints, initial, out });
+                check("min", out, i32::min);
             }
         }
         (0..values.len()).step_by(5).for_each(|i| values[i] = f32::NAN);
