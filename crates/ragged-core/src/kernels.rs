@@ -13,4 +13,3 @@ pub(crate) use divide::{over_rows, over_values};
 pub(crate) use exp::{ExpKernels, Normal};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;
-

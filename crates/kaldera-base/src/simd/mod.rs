@@ -296,8 +296,12 @@ mod tests {
             check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
                 [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
             });
-            check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| f(bits[i].cast_signed().min(7).cast_unsigned()));
-            check("max_i32", as_f32(s.max_i32(vu, s.splat_u32(7))), &|i| f(bits[i].cast_signed().max(7).cast_unsigned()));
+            check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| {
+                f(bits[i].cast_signed().min(7).cast_unsigned())
+            });
+            check("max_i32", as_f32(s.max_i32(vu, s.splat_u32(7))), &|i| {
+                f(bits[i].cast_signed().max(7).cast_unsigned())
+            });
             let ints: Vec<i32> = bits.iter().map(|b| b.cast_signed()).chain([5]).collect();
             for len in 0..=n {
                 // One element more than a vector holds changes nothing.
