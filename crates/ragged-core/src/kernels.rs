@@ -1,7 +1,7 @@
 //! What is done to the rows of flat values, without a look at shapes: the loops that the speed depends on.
 //!
 //! Each takes the splits of some rows, whose offsets count from the first value of all, and so works on any part of a
-//! tensor. `f32` goes through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what
+//! tensor. `f32` and `i32` go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what
 //! they cost is mispredicted branches. So the first two vectors of each row are read through masks, whatever its length.
 
 mod divide;
