@@ -4,7 +4,8 @@
     scripts/copy-known-answers.py [SOURCE]        SOURCE: the collection; default ../shared/known-answers beside the project
 
 Copied are the cases whose code exists, with the files that they need. Left out is whatever comes from a recording of the
-Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a program gains its code, add it to TOOLS.
+Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a program gains its code, add it to TOOLS; when a
+whole file does, add it to WHOLE_FILES.
 """
 
 import json
@@ -15,6 +16,8 @@ from pathlib import Path
 
 # Kaldi's programs that the command `kaldera` stands in for.
 TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"}
+# Files whose operations all have code, by set; nothing in them comes from recordings.
+WHOLE_FILES = {"k2": ["ragged_ops.json", "ragged_shape.json"]}
 # Compressed archives are not written or read yet.
 COMPRESSED = b"\0BCM"
 FOREIGN = "fsdd_"
@@ -72,6 +75,13 @@ def kaldi(source, target):
     print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases")
 
 
+def whole_files(name, source, target):
+    target.mkdir(parents=True, exist_ok=True)
+    for file in [*WHOLE_FILES[name], "README.md"]:
+        shutil.copyfile(source / file, target / file)
+    print(f"{name}: {', '.join(WHOLE_FILES[name])}")
+
+
 def write(path, whole, key, items):
     """A JSON object whose list `key` stands last, an item a line."""
     head = json.dumps({name: value for name, value in whole.items() if name != key})
@@ -83,8 +93,11 @@ def main():
     source = Path(sys.argv[1]) if len(sys.argv) > 1 else PROJECT.parent / "shared/known-answers"
     if not source.is_dir():
         sys.exit(f"{source}: no such folder: name the collection of known answers as the first argument")
-    shutil.rmtree(TARGET / "kaldi", ignore_errors=True)
+    for name in ["kaldi", *WHOLE_FILES]:
+        shutil.rmtree(TARGET / name, ignore_errors=True)
     kaldi(source / "kaldi", TARGET / "kaldi")
+    for name in WHOLE_FILES:
+        whole_files(name, source / name, TARGET / name)
     for file in sorted(TARGET.rglob("*")):
         if file.is_file() and file.name != "README.md" and (FOREIGN in file.name or FOREIGN.encode() in file.read_bytes()):
             sys.exit(f"{file}: still holds something of {FOREIGN}*")

@@ -35,6 +35,7 @@ mod case_file;
 mod error;
 mod filter;
 mod folder;
+mod k2;
 mod kaldi;
 mod verdict;
 
@@ -102,6 +103,8 @@ fn runner_of(name: &str) -> Option<Runner> {
     match name {
         "kaldi/manifest.json" => Some(kaldi::run_manifest),
         "kaldi/matrix.json" => Some(not_run),
+        "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
+        "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst" | "strided_slice")
             .then_some(not_run as Runner),
     }

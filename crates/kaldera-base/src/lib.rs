@@ -6,6 +6,7 @@
 //!    |- random    Philox: numbers that are a function of (key, counter)
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
+//!   buffer   shared memory, cut without copying, copied on writing
 //! ```
 //!
 //! ```
@@ -26,6 +27,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod buffer;
 pub mod gemm;
 pub mod math;
 pub mod random;

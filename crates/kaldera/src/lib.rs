@@ -6,6 +6,7 @@
 //!      +--- feat     fbank, MFCC: samples -> matrix
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
+//!      +--- ragged   lists of lists of any depth, with all of k2's operations
 //!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
@@ -32,14 +33,17 @@
 //! | `WaveData` | [`io::wave::WaveData`] |
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
+//! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
+//!
 //! # Features
 //! | feature | effect |
 //! |---|---|
 //! | `openblas` | OpenBLAS, the system library, under `matrix` |
 //! | `pure` | faer, only Rust, under `matrix` |
 //! | `rayon` | several threads; without it everything runs serially with the same results |
+//! | `serde` | serialisation of [`ragged`] |
 //!
-//! All three are on by default.
+//! The first three are on by default.
 
 #![forbid(unsafe_code)]
 
@@ -50,6 +54,7 @@ pub use kaldera_base as base;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
+pub use ragged_core as ragged;
 
 pub use error::Error;
 

@@ -27,9 +27,17 @@ fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
 macro_rules! intrinsics {
     ($e:expr) => {
         // SAFETY: `self` is an `Avx2`, which proves that the processor has AVX2 and FMA, all that these need; slices
-        // were cut to `LANES` elements before their pointer was taken.
+        // were cut to `LANES` elements before their pointer was taken, or are touched through a mask of their length.
         unsafe { $e }
     };
+}
+
+/// All ones in the first `len` lanes.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn first_lanes(len: usize) -> __m256i {
+    let len = _mm256_set1_epi32(len.min(LANES) as i32);
+    _mm256_cmpgt_epi32(len, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 }
 
 impl Simd for Avx2 {
@@ -55,6 +63,17 @@ impl Simd for Avx2 {
     fn store(self, v: __m256, to: &mut [f32]) {
         let to = &mut to[..LANES];
         intrinsics!(_mm256_storeu_ps(to.as_mut_ptr(), v))
+    }
+    #[inline(always)]
+    fn load_partial(self, from: &[f32], filler: __m256) -> __m256 {
+        intrinsics!({
+            let mask = first_lanes(from.len());
+            _mm256_blendv_ps(filler, _mm256_maskload_ps(from.as_ptr(), mask), _mm256_castsi256_ps(mask))
+        })
+    }
+    #[inline(always)]
+    fn store_partial(self, v: __m256, to: &mut [f32]) {
+        intrinsics!(_mm256_maskstore_ps(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> __m256 {
@@ -159,6 +178,25 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn lane_indexes(self) -> __m256i {
         intrinsics!(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+    }
+    #[inline(always)]
+    fn load_partial_i32(self, from: &[i32], filler: __m256i) -> __m256i {
+        intrinsics!({
+            let mask = first_lanes(from.len());
+            _mm256_blendv_epi8(filler, _mm256_maskload_epi32(from.as_ptr(), mask), mask)
+        })
+    }
+    #[inline(always)]
+    fn store_partial_i32(self, v: __m256i, to: &mut [i32]) {
+        intrinsics!(_mm256_maskstore_epi32(to.as_mut_ptr(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    fn min_i32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_min_epi32(a, b))
+    }
+    #[inline(always)]
+    fn max_i32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_max_epi32(a, b))
     }
     #[inline(always)]
     fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {

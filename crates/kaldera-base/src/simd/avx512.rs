@@ -33,9 +33,16 @@ fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
 macro_rules! intrinsics {
     ($e:expr) => {
         // SAFETY: `self` is an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, all that these
-        // need; slices were cut to `LANES` elements before their pointer was taken.
+        // need; slices were cut to `LANES` elements before their pointer was taken, or are touched through a mask of
+        // their length.
         unsafe { $e }
     };
+}
+
+/// A mask of the first `len` lanes.
+#[inline(always)]
+fn first_lanes(len: usize) -> __mmask16 {
+    ((1_u32 << len.min(LANES)) - 1) as __mmask16
 }
 
 impl Simd for Avx512 {
@@ -61,6 +68,14 @@ impl Simd for Avx512 {
     fn store(self, v: __m512, to: &mut [f32]) {
         let to = &mut to[..LANES];
         intrinsics!(_mm512_storeu_ps(to.as_mut_ptr(), v))
+    }
+    #[inline(always)]
+    fn load_partial(self, from: &[f32], filler: __m512) -> __m512 {
+        intrinsics!(_mm512_mask_loadu_ps(filler, first_lanes(from.len()), from.as_ptr()))
+    }
+    #[inline(always)]
+    fn store_partial(self, v: __m512, to: &mut [f32]) {
+        intrinsics!(_mm512_mask_storeu_ps(to.as_mut_ptr(), first_lanes(to.len()), v))
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> __m512 {
@@ -170,6 +185,22 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn lane_indexes(self) -> __m512i {
         intrinsics!(_mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+    }
+    #[inline(always)]
+    fn load_partial_i32(self, from: &[i32], filler: __m512i) -> __m512i {
+        intrinsics!(_mm512_mask_loadu_epi32(filler, first_lanes(from.len()), from.as_ptr()))
+    }
+    #[inline(always)]
+    fn store_partial_i32(self, v: __m512i, to: &mut [i32]) {
+        intrinsics!(_mm512_mask_storeu_epi32(to.as_mut_ptr(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    fn min_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_min_epi32(a, b))
+    }
+    #[inline(always)]
+    fn max_i32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_max_epi32(a, b))
     }
     #[inline(always)]
     fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {

@@ -77,6 +77,10 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn load(self, from: &[f32]) -> Self::F32;
     /// Writes the first `LANES` elements of `to`.
     fn store(self, v: Self::F32, to: &mut [f32]);
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32;
+    /// Writes the elements of `to`, `LANES` of them at most.
+    fn store_partial(self, v: Self::F32, to: &mut [f32]);
     /// The first `LANES` elements of `from`, as `f32`.
     fn load_i16(self, from: &[i16]) -> Self::F32;
 
@@ -116,6 +120,14 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn splat_u32(self, x: u32) -> Self::U32;
     /// 0, 1, 2 ...
     fn lane_indexes(self) -> Self::U32;
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32;
+    /// Writes the elements of `to`, `LANES` of them at most.
+    fn store_partial_i32(self, v: Self::U32, to: &mut [i32]);
+    /// The lower of a and b as `i32`
+    fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// The higher of a and b as `i32`
+    fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a + b, wrapping
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a - b, wrapping
@@ -284,6 +296,30 @@ mod tests {
             check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
                 [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
             });
+            check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| {
+                f(bits[i].cast_signed().min(7).cast_unsigned())
+            });
+            check("max_i32", as_f32(s.max_i32(vu, s.splat_u32(7))), &|i| {
+                f(bits[i].cast_signed().max(7).cast_unsigned())
+            });
+            let ints: Vec<i32> = bits.iter().map(|b| b.cast_signed()).chain([5]).collect();
+            for len in 0..=n {
+                // One element more than a vector holds changes nothing.
+                let end = if len == n { n + 1 } else { len };
+                let part: Vec<f32> = a.iter().copied().chain([9.0]).take(end).collect();
+                check("load_partial", s.load_partial(&part, vb), &|i| if i < len { a[i] } else { b[i] });
+                let mut to = vec![0.5; n + 2];
+                s.store_partial(va, &mut to[..end]);
+                let kept = |i| if i < len { a[i] } else { 0.5 };
+                assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial of {len}");
+                check("load_partial_i32", as_f32(s.load_partial_i32(&ints[..end], s.splat_u32(3))), &|i| {
+                    f(if i < len { bits[i] } else { 3 })
+                });
+                let mut to = vec![-1; n + 2];
+                s.store_partial_i32(vu, &mut to[..end]);
+                let kept = |i| if i < len { ints[i] } else { -1 };
+                assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial_i32 of {len}");
+            }
             assert_eq!(s.sum(va), a.iter().sum::<f32>());
             assert_eq!(s.max_lane(vb), 3.0);
             let mut square: Vec<S::F32> =

@@ -54,6 +54,14 @@ impl Simd for Portable {
         *to.first_chunk_mut().expect("a vector to store") = v.0;
     }
     #[inline(always)]
+    fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| from.get(i).copied().unwrap_or(filler.0[i])))
+    }
+    #[inline(always)]
+    fn store_partial(self, v: Self::F32, to: &mut [f32]) {
+        to.iter_mut().zip(v.0).for_each(|(to, v)| *to = v);
+    }
+    #[inline(always)]
     fn load_i16(self, from: &[i16]) -> Self::F32 {
         Eight(from.first_chunk::<LANES>().expect("a vector to load").map(f32::from))
     }
@@ -135,6 +143,22 @@ impl Simd for Portable {
     #[inline(always)]
     fn lane_indexes(self) -> Self::U32 {
         Eight([0, 1, 2, 3, 4, 5, 6, 7])
+    }
+    #[inline(always)]
+    fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32 {
+        Eight(std::array::from_fn(|i| from.get(i).map_or(filler.0[i], |x| x.cast_unsigned())))
+    }
+    #[inline(always)]
+    fn store_partial_i32(self, v: Self::U32, to: &mut [i32]) {
+        to.iter_mut().zip(v.0).for_each(|(to, v)| *to = v.cast_signed());
+    }
+    #[inline(always)]
+    fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, |a, b| a.cast_signed().min(b.cast_signed()).cast_unsigned())
+    }
+    #[inline(always)]
+    fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned())
     }
     #[inline(always)]
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {

@@ -1,0 +1,197 @@
+//! The operations of `ragged-core`, in bytes that each must at least touch, beside a plain copy of memory.
+//!
+//! ```text
+//! RAYON_NUM_THREADS=1 cargo bench -p kaldera-benches --bench ragged        # one thread, as k2's figures are
+//! cargo bench -p kaldera-benches --bench ragged -- "long rows"             # a name, or the beginning of one
+//! ```
+//!
+//! The sizes are those of k2's figures: 10 M ids of 1 M rows, and 5 M values in 500 k rows of geometric lengths, a tenth of them empty.
+//! *Long rows* hold 64 elements and more.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{
+    BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
+};
+use kaldera::ragged::{Order, PadMode, PadSide, Ragged, RaggedShape, RowSplits};
+
+/// SplitMix64: the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    /// Evenly between 0 and 1, never 0.
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
+    }
+
+    /// 1, 2, .. with falling probability.
+    fn geometric(&mut self, mean: f64) -> usize {
+        1 + (self.uniform().ln() / (1.0 - 1.0 / mean).ln()) as usize
+    }
+
+    fn value(&mut self) -> f32 {
+        (self.uniform() * 20.0 - 10.0) as f32
+    }
+}
+
+/// A tenth of the rows is empty, the mean length is 10.
+fn short_rows(rows: usize) -> RowSplits {
+    let mut random = Random(20_260_101);
+    let lengths = (0..rows).map(|_| if random.uniform() < 0.1 { 0 } else { random.geometric(10.0 / 0.9) });
+    RowSplits::from_lengths(lengths).unwrap()
+}
+
+/// 64 elements and more, 128 in the mean.
+fn long_rows(rows: usize) -> RowSplits {
+    let mut random = Random(20_260_102);
+    RowSplits::from_lengths((0..rows).map(|_| 63 + random.geometric(65.0))).unwrap()
+}
+
+fn floats(splits: RowSplits) -> Ragged<f32> {
+    let mut random = Random(20_260_103);
+    let values: Vec<f32> = (0..splits.num_elements()).map(|_| random.value()).collect();
+    Ragged::new(RaggedShape::new([splits]).unwrap(), values).unwrap()
+}
+
+/// All rows in a random order.
+fn permutation(rows: usize) -> Vec<i32> {
+    let mut random = Random(20_260_104);
+    let mut order: Vec<i32> = (0..).take(rows).collect();
+    for i in (1..rows).rev() {
+        order.swap(i, (random.uniform() * (i + 1) as f64) as usize);
+    }
+    order
+}
+
+fn cases() -> [(&'static str, Ragged<f32>); 2] {
+    [("short rows", floats(short_rows(500_000))), ("long rows", floats(long_rows(39_000)))]
+}
+
+fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
+    let mut group = criterion.benchmark_group(name);
+    group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    group
+}
+
+/// Numbers of four bytes that are read or written.
+fn words(count: usize) -> Throughput {
+    Throughput::Bytes(4 * count as u64)
+}
+
+fn copy(criterion: &mut Criterion) {
+    let mut group = group(criterion, "copy");
+    for count in [5_000_000, 10_000_000] {
+        let (from, mut to) = (vec![1_i32; count], vec![0_i32; count]);
+        group.throughput(words(2 * count));
+        group.bench_function(format!("{} M words", count / 1_000_000), |bencher| {
+            bencher.iter(|| black_box(&mut to).copy_from_slice(black_box(&from)));
+        });
+    }
+}
+
+fn splits_and_ids(criterion: &mut Criterion) {
+    let mut group = group(criterion, "splits and ids");
+    let splits = short_rows(1_000_000);
+    let ids = splits.to_row_ids();
+    group.throughput(words(splits.num_rows() + ids.len()));
+    let mut warm = ids.clone();
+    group.bench_function("splits -> ids, 10 M, into warm memory", |bencher| {
+        bencher.iter(|| black_box(&splits).row_ids_into(black_box(&mut warm)).unwrap());
+    });
+    group.bench_function("splits -> ids, 10 M", |bencher| bencher.iter(|| black_box(&splits).to_row_ids()));
+    group.bench_function("ids -> splits, 10 M", |bencher| {
+        bencher.iter(|| RowSplits::from_row_ids(black_box(&ids), splits.num_rows()).unwrap());
+    });
+}
+
+fn reduce(criterion: &mut Criterion) {
+    let mut group = group(criterion, "reduce");
+    for (name, ragged) in cases() {
+        group.throughput(words(ragged.num_elements() + 2 * ragged.num_rows()));
+        group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        group.bench_function(format!("max, {name}"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
+        group.bench_function(format!("argmax, {name}"), |bencher| bencher.iter(|| black_box(&ragged).argmax(f32::MIN)));
+        group.bench_function(format!("logsumexp, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).logsumexp(f32::NEG_INFINITY));
+        });
+        group.throughput(words(2 * ragged.num_elements() + ragged.num_rows()));
+        group.bench_function(format!("normalize, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).normalize_log())
+        });
+    }
+}
+
+fn sort(criterion: &mut Criterion) {
+    let mut group = group(criterion, "sort");
+    for (name, ragged) in cases() {
+        let fresh = || {
+            let mut copy = ragged.clone();
+            copy.values_mut();
+            copy
+        };
+        group.throughput(words(2 * ragged.num_elements() + ragged.num_rows()));
+        group.bench_function(format!("sort, {name}"), |bencher| {
+            bencher.iter_batched_ref(fresh, |copy| copy.sort(Order::Ascending), BatchSize::PerIteration);
+        });
+        group.throughput(words(3 * ragged.num_elements() + ragged.num_rows()));
+        group.bench_function(format!("sort with map, {name}"), |bencher| {
+            bencher.iter_batched_ref(fresh, |copy| copy.sort_with_map(Order::Ascending), BatchSize::PerIteration);
+        });
+    }
+}
+
+fn gather(criterion: &mut Criterion) {
+    let mut group = group(criterion, "gather");
+    for (name, ragged) in cases() {
+        let (values, rows) = (ragged.num_elements(), ragged.num_rows());
+        let order = permutation(rows);
+        group.throughput(words(3 * values + 3 * rows));
+        group.bench_function(format!("index by all rows with map, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).index(0, &order).unwrap());
+        });
+        group.throughput(words(2 * values + 3 * rows));
+        group.bench_function(format!("select all rows, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).select(0, &order).unwrap());
+        });
+        group.throughput(words(2 * values + 2 * rows));
+        group.bench_function(format!("remove_values_leq, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).remove_values_leq(0.0));
+        });
+        let quarters: Vec<Ragged<f32>> =
+            (0..4).map(|i| ragged.arange(0, i * rows / 4, (i + 1) * rows / 4).unwrap()).collect();
+        group.bench_function(format!("cat of four, {name}"), |bencher| {
+            bencher.iter(|| Ragged::cat(0, black_box(&quarters)).unwrap());
+        });
+        let (lines, columns) = ragged.padded_size().unwrap();
+        let mut dense = vec![0.0; lines * columns];
+        group.throughput(words(values + rows + dense.len()));
+        group.bench_function(format!("pad into warm memory, {name}"), |bencher| {
+            bencher.iter(|| ragged.pad_into(PadMode::Constant, PadSide::Right, 0.0, black_box(&mut dense)).unwrap());
+        });
+    }
+}
+
+fn unique(criterion: &mut Criterion) {
+    let mut group = group(criterion, "unique");
+    for (name, ragged) in cases() {
+        // Ten thousand lists, again and again.
+        let order: Vec<i32> = permutation(ragged.num_rows()).into_iter().map(|row| row % 10_000).collect();
+        let repeated = ragged.map(|x| (x * 50.0) as i32).index(0, &order).unwrap().0;
+        group.throughput(words(repeated.num_elements() + repeated.num_rows()));
+        group.bench_function(format!("lists that repeat, {name}"), |bencher| {
+            bencher.iter(|| black_box(&repeated).unique());
+        });
+        let distinct = ragged.map(|x| (x * 50.0) as i32);
+        group.throughput(words(2 * distinct.num_elements() + 2 * distinct.num_rows()));
+        group.bench_function(format!("lists that differ, {name}"), |bencher| {
+            bencher.iter(|| black_box(&distinct).unique());
+        });
+    }
+}
+
+criterion_group!(benches, copy, splits_and_ids, reduce, sort, gather, unique);
+criterion_main!(benches);

@@ -1,0 +1,134 @@
+//! k2's ragged shapes and tensors: `k2/ragged_shape.json` and `k2/ragged_ops.json`, whose cases are calls with their results.
+//!
+//! Each operation makes of a case's arguments (`json`) an object with the fields of the known answer (`shape_ops`, `tensor_ops`), and the two
+//! are compared field by field (`rules`). Answers that the README leaves partly free are checked by what it asks instead (`free`).
+
+mod free;
+mod json;
+mod rules;
+mod shape_ops;
+mod tensor_ops;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use kaldera::ragged;
+use serde_json::Value;
+
+use crate::{Case, Error, Settings, Verdict};
+use rules::{Tolerance, compare};
+
+/// Runs cases of `ragged_shape.json`.
+pub(crate) fn run_ragged_shape(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, shape_ops::run)).collect())
+}
+
+/// Runs cases of `ragged_ops.json`.
+pub(crate) fn run_ragged_ops(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, tensor_ops::run)).collect())
+}
+
+/// Calls an operation with the arguments of a case, and says what came as the known answer would.
+type Operation = fn(op: &str, args: &Value) -> Result<Value, Stop>;
+
+/// Why a call gives nothing to compare.
+#[derive(Debug)]
+enum Stop {
+    /// The operation has no code here.
+    NotRun,
+    /// The case cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(ragged::Error),
+}
+
+impl From<ragged::Error> for Stop {
+    fn from(error: ragged::Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+fn judge(case: &Case, run: Operation) -> Verdict {
+    let (args, expected) = (&case.value["args"], &case.value["expect"]);
+    let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expected.is_object()) else {
+        return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
+    };
+    let must_fail = expected["error"] == true;
+    let came = match catch_unwind(AssertUnwindSafe(|| run(op, args))) {
+        Ok(Ok(came)) => came,
+        Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
+        Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
+        Ok(Err(Stop::Refused(_))) if must_fail => return Verdict::Holds,
+        Ok(Err(Stop::Refused(error))) => {
+            return Verdict::Fails(vec![format!("expected {expected}, came the error: {error}")]);
+        }
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            return Verdict::Fails(vec![format!("expected {expected}, came a panic: {}", words.unwrap_or("(silent)"))]);
+        }
+    };
+    if must_fail {
+        return Verdict::Fails(vec![format!("expected an error, came {came}")]);
+    }
+    let mut differences = Vec::new();
+    match free::rule_of(op, expected) {
+        Some(rule) => differences.extend(rule(args, expected, &came).err()),
+        None => compare("", expected, &came, Tolerance::of(op, dtype(args, expected)), &mut differences),
+    }
+    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+}
+
+/// The type of the values that a call returns.
+fn dtype<'a>(args: &'a Value, expected: &'a Value) -> &'a str {
+    let named = [&expected["dtype"], &args["ragged"]["dtype"], &args["dtype"]];
+    named.into_iter().find_map(Value::as_str).unwrap_or("f64")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn verdict(run: Operation, op: &str, args: Value, expect: Value) -> Verdict {
+        judge(&Case { id: op.into(), names: vec![], value: json!({"op": op, "args": args, "expect": expect}) }, run)
+    }
+
+    #[track_caller]
+    fn fails(verdict: Verdict, why: &str) {
+        let Verdict::Fails(differences) = verdict else { panic!("{verdict:?}") };
+        assert!(differences.iter().any(|difference| difference.contains(why)), "{differences:?}");
+    }
+
+    #[test]
+    fn a_wrong_answer_fails_with_both() {
+        let args = json!({"row_splits": [[0, 2, 3]]});
+        assert_eq!(verdict(shape_ops::run, "max_size", args.clone(), json!({"max_size": [2]})), Verdict::Holds);
+        let wrong = verdict(shape_ops::run, "max_size", args.clone(), json!({"max_size": [3]}));
+        fails(wrong, "max_size[0]: expected 3, came 2");
+        let wrong = verdict(shape_ops::run, "describe", args, json!({"string": "[ ]"}));
+        fails(wrong, "string: expected \"[ ]\", came \"[ [ x x ] [ x ] ]\"");
+    }
+
+    #[test]
+    fn an_error_must_be_one_and_nothing_else_may() {
+        let parse = |text: &str, expect: Value| verdict(shape_ops::run, "parse", json!({"string": text}), expect);
+        assert_eq!(parse("[ x ]", json!({"error": true})), Verdict::Holds);
+        fails(parse("[ ]", json!({"error": true})), "expected an error, came");
+        fails(parse("[ x ]", json!({"num_axes": 2})), "came the error: line 1, column 3");
+    }
+
+    #[test]
+    fn what_is_not_written_or_not_readable_is_no_pass() {
+        assert_eq!(verdict(shape_ops::run, "unheard-of", json!({}), json!({})), Verdict::NotRun);
+        assert_eq!(verdict(tensor_ops::run, "unheard-of", json!({}), json!({})), Verdict::NotRun);
+        fails(verdict(shape_ops::run, "max_size", json!({}), json!({})), "the case itself is damaged: row_splits");
+        fails(verdict(shape_ops::run, "max_size", json!([]), json!({})), "the case itself is damaged");
+    }
+
+    #[test]
+    fn a_panic_is_a_failure() {
+        let panics: Operation = |_, _| panic!("on purpose");
+        fails(verdict(panics, "describe", json!({}), json!({"a": 1})), "came a panic: on purpose");
+    }
+}

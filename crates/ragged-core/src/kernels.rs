@@ -1,0 +1,15 @@
+//! What is done to the rows of flat values, without a look at shapes: the loops that the speed depends on.
+//!
+//! Each takes the splits of some rows, whose offsets count from the first value of all, and so works on any part of a
+//! tensor. `f32` and `i32` go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what
+//! they cost is mispredicted branches. So the first two vectors of each row are read through masks, whatever its length.
+
+mod divide;
+mod exp;
+mod reduce;
+mod sort;
+
+pub(crate) use divide::{over_rows, over_values};
+pub(crate) use exp::{ExpKernels, Normal};
+pub(crate) use reduce::{RowKernels, rows_of};
+pub(crate) use sort::sort_rows_with_map;

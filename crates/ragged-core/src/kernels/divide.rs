@@ -1,0 +1,96 @@
+//! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of one thread.
+
+#[cfg(feature = "rayon")]
+use rayon::{current_num_threads, join};
+
+/// Rows and values together that are worth a task of their own.
+const TASK: usize = 1 << 15;
+
+/// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
+pub(crate) trait Cut: Send + Sized {
+    /// The first `at` entries, and the rest.
+    fn cut(self, at: usize) -> (Self, Self);
+}
+
+impl<T: Send> Cut for &mut [T] {
+    fn cut(self, at: usize) -> (Self, Self) {
+        self.split_at_mut(at)
+    }
+}
+
+impl<A: Cut, B: Cut> Cut for (A, B) {
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (a, b) = (self.0.cut(at), self.1.cut(at));
+        ((a.0, b.0), (a.1, b.1))
+    }
+}
+
+/// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each row.
+pub(crate) fn over_rows<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
+    divide(splits, out, &|_, row| row, &f);
+}
+
+/// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each value.
+pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
+    divide(splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
+}
+
+fn divide<O: Cut>(
+    splits: &[i32],
+    out: O,
+    position: &(impl Fn(&[i32], usize) -> usize + Sync),
+    f: &(impl Fn(&[i32], O) + Sync),
+) {
+    let rows = splits.len() - 1;
+    let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
+    let work = work_before(rows);
+    if work < 2 * TASK || rows < 2 || current_num_threads() == 1 {
+        return f(splits, out);
+    }
+    let (mut low, mut high) = (1, rows - 1);
+    while low < high {
+        let middle = low.midpoint(high);
+        if work_before(middle) < work / 2 { low = middle + 1 } else { high = middle }
+    }
+    let (left, right) = out.cut(position(splits, low));
+    join(|| divide(&splits[..=low], left, position, f), || divide(&splits[low..], right, position, f));
+}
+
+/// Without rayon, there is one thread, and nothing is cut.
+#[cfg(not(feature = "rayon"))]
+fn current_num_threads() -> usize {
+    1
+}
+
+#[cfg(not(feature = "rayon"))]
+fn join(a: impl FnOnce(), b: impl FnOnce()) {
+    a();
+    b();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_done_once_wherever_it_is_cut() {
+        let lengths = (0..200_000).map(|i| if i % 50_000 == 7 { 300_000 } else { i % 3 });
+        let splits: Vec<i32> = std::iter::once(0)
+            .chain(lengths.scan(0, |end, n| {
+                *end += n;
+                Some(*end)
+            }))
+            .collect();
+        let mut sizes = vec![0; splits.len() - 1];
+        over_rows(&splits, &mut sizes[..], |splits, sizes| {
+            splits.windows(2).zip(sizes).for_each(|(ends, size)| *size += ends[1] - ends[0]);
+        });
+        assert!(sizes.iter().zip(splits.windows(2)).all(|(&size, ends)| size == ends[1] - ends[0]));
+        let mut positions = vec![0; splits[splits.len() - 1] as usize];
+        over_values(&splits, &mut positions[..], |splits, positions| {
+            assert_eq!(positions.len(), (splits[splits.len() - 1] - splits[0]) as usize);
+            (splits[0]..).zip(positions).for_each(|(i, position)| *position += i);
+        });
+        assert!((0..).zip(positions).all(|(i, position)| i == position));
+    }
+}

@@ -1,0 +1,303 @@
+//! Sums of exponentials of rows.
+//!
+//! For `f32`, a block of rows that fits the first cache is laid in flat memory, each value less the highest of its row; then
+//! come exponentials of whole vectors, whatever rows they touch, the sums of the rows, and logarithms of whole vectors of
+//! sums. `f64` goes through the platform's `exp` and `ln`.
+
+use kaldera_base::Real;
+use kaldera_base::math;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use super::reduce::{max_of_row, rows_of, sum_of_row};
+
+/// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum s.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Normal {
+    /// x - ln s
+    Log,
+    /// e^x / s
+    Probability,
+}
+
+/// Operations with exponentials for one type of number.
+pub trait ExpKernels: Sized {
+    /// ln(e^`initial` + the sum of e^x of each row)
+    fn logsumexp_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
+    /// Each value of each row normalized; a row of only -inf has -inf or 0. `out` starts at the first of these rows.
+    fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, out: &mut [Self]);
+    /// x = e^x
+    fn exp_in_place(x: &mut [Self]);
+}
+
+/// What is subtracted before the exponential: the highest value, where that is a number.
+fn shift_of<T: Real>(highest: T) -> T {
+    if highest.is_finite() { highest } else { T::ZERO }
+}
+
+impl ExpKernels for f64 {
+    fn logsumexp_rows(splits: &[i32], values: &[f64], initial: f64, out: &mut [f64]) {
+        for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+            let row = &values[row];
+            let shift = shift_of(row.iter().fold(initial, |a, &x| a.max(x)));
+            let sum = row.iter().fold((initial - shift).exp(), |a, &x| a + (x - shift).exp());
+            *out = shift + sum.ln();
+        }
+    }
+
+    fn normalize_rows(splits: &[i32], values: &[f64], normal: Normal, out: &mut [f64]) {
+        let first = splits[0] as usize;
+        for row in rows_of(splits) {
+            let out = &mut out[row.start - first..row.end - first];
+            let row = &values[row];
+            let shift = shift_of(row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x)));
+            out.iter_mut().zip(row).for_each(|(y, &x)| *y = (x - shift).exp());
+            let sum = match out.iter().sum::<f64>() {
+                0.0 => 1.0,
+                sum => sum,
+            };
+            match normal {
+                Normal::Log => out.iter_mut().zip(row).for_each(|(y, &x)| *y = x - shift - sum.ln()),
+                Normal::Probability => out.iter_mut().for_each(|y| *y /= sum),
+            }
+        }
+    }
+
+    fn exp_in_place(x: &mut [f64]) {
+        x.iter_mut().for_each(|x| *x = x.exp());
+    }
+}
+
+impl ExpKernels for f32 {
+    fn logsumexp_rows(splits: &[i32], values: &[f32], initial: f32, out: &mut [f32]) {
+        dispatch(LogSumExp { splits, values, initial, out });
+    }
+    fn normalize_rows(splits: &[i32], values: &[f32], normal: Normal, out: &mut [f32]) {
+        dispatch(Normalize { splits, values, normal, out });
+    }
+    fn exp_in_place(x: &mut [f32]) {
+        math::exp_in_place(x);
+    }
+}
+
+/// Values of a block: 16 kB.
+const BLOCK: i32 = 4096;
+/// Rows of a block at most, for where they are empty.
+const BLOCK_ROWS: usize = 1024;
+
+/// The splits of blocks of rows: a row that is longer than a block is alone in one.
+fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
+    std::iter::from_fn(move || {
+        let &[first, _, ref ends @ ..] = splits else { return None };
+        let more = ends.iter().take(BLOCK_ROWS - 1).take_while(|&&end| end - first <= BLOCK).count();
+        let block = &splits[..more + 2];
+        splits = &splits[more + 1..];
+        Some(block)
+    })
+}
+
+/// Exponentials of a block of rows.
+#[derive(Default)]
+struct Exponentials {
+    /// Row after row: e^(initial - shift) if there is an initial value, then e^(x - shift).
+    flat: Vec<f32>,
+    /// What was subtracted in each row.
+    shifts: Vec<f32>,
+    /// The sum of each row.
+    sums: Vec<f32>,
+}
+
+impl Exponentials {
+    #[inline(always)]
+    fn take<S: Simd>(&mut self, s: S, splits: &[i32], values: &[f32], initial: f32) {
+        let rows = splits.len() - 1;
+        let extra = usize::from(initial != f32::NEG_INFINITY);
+        let len = (splits[rows] - splits[0]) as usize + rows * extra;
+        // Stores reach beyond the end of their row, and the last ones beyond the end of all.
+        if self.flat.len() < len + 2 * S::LANES {
+            self.flat.resize(len + 2 * S::LANES, 0.0);
+        }
+        self.shifts.clear();
+        let mut at = 0;
+        for row in rows_of(splits) {
+            let row = &values[row];
+            let shift = shift_of(max_of_row(s, row, initial));
+            self.shifts.push(shift);
+            if extra == 1 {
+                self.flat[at] = initial - shift;
+                at += 1;
+            }
+            let flat = &mut self.flat[at..];
+            let shift = s.splat(shift);
+            let shifted = |part: &[f32]| s.sub(s.load_partial(part, shift), shift);
+            let (first, rest) = row.split_at(S::LANES.min(row.len()));
+            let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
+            s.store(shifted(first), flat);
+            s.store(shifted(second), &mut flat[S::LANES..]);
+            for (part, flat) in rest.chunks(S::LANES).zip(flat[2 * S::LANES..].chunks_mut(S::LANES)) {
+                match flat.len() >= S::LANES {
+                    true => s.store(shifted(part), flat),
+                    false => s.store_partial(shifted(part), flat),
+                }
+            }
+            at += row.len();
+        }
+        for x in self.flat[..len.next_multiple_of(S::LANES)].chunks_exact_mut(S::LANES) {
+            s.store(math::exp(s, s.load(x)), x);
+        }
+        self.sums.clear();
+        let mut at = 0;
+        for row in rows_of(splits) {
+            let end = at + row.len() + extra;
+            self.sums.push(sum_of_row(s, &self.flat[at..end]));
+            at = end;
+        }
+    }
+
+    /// The logarithm of each sum, in its place.
+    #[inline(always)]
+    fn log_sums<S: Simd>(&mut self, s: S) -> &[f32] {
+        for sums in self.sums.chunks_mut(S::LANES) {
+            s.store_partial(math::ln(s, s.load_partial(sums, s.splat(1.0))), sums);
+        }
+        &self.sums
+    }
+}
+
+struct LogSumExp<'a> {
+    splits: &'a [i32],
+    values: &'a [f32],
+    initial: f32,
+    out: &'a mut [f32],
+}
+
+impl Kernel for LogSumExp<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let mut exponentials = Exponentials::default();
+        let mut out = self.out.iter_mut();
+        for splits in blocks(self.splits) {
+            exponentials.take(s, splits, self.values, self.initial);
+            exponentials.log_sums(s);
+            for ((sum, shift), out) in exponentials.sums.iter().zip(&exponentials.shifts).zip(&mut out) {
+                *out = shift + sum;
+            }
+        }
+    }
+}
+
+struct Normalize<'a> {
+    splits: &'a [i32],
+    values: &'a [f32],
+    normal: Normal,
+    out: &'a mut [f32],
+}
+
+impl Kernel for Normalize<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { splits, values, normal, mut out } = self;
+        let mut exponentials = Exponentials::default();
+        for splits in blocks(splits) {
+            exponentials.take(s, splits, values, f32::NEG_INFINITY);
+            if normal == Normal::Log {
+                exponentials.log_sums(s);
+            }
+            let first = splits[0] as usize;
+            for ((row, &sum), &shift) in rows_of(splits).zip(&exponentials.sums).zip(&exponentials.shifts) {
+                let to;
+                (to, out) = out.split_at_mut(row.len());
+                match normal {
+                    Normal::Log => {
+                        let log_sum = s.splat(if sum == f32::NEG_INFINITY { 0.0 } else { sum });
+                        let shift = s.splat(shift);
+                        map_row(s, &values[row], to, |x| s.sub(s.sub(x, shift), log_sum));
+                    }
+                    Normal::Probability => {
+                        let sum = s.splat(if sum == 0.0 { 1.0 } else { sum });
+                        let row = row.start - first..row.end - first;
+                        map_row(s, &exponentials.flat[row], to, |x| s.div(x, sum));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `f` of the values of a row, to a row of the same length.
+#[inline(always)]
+fn map_row<S: Simd>(s: S, row: &[f32], out: &mut [f32], f: impl Fn(S::F32) -> S::F32) {
+    let zero = s.splat(0.0);
+    let cut = S::LANES.min(row.len());
+    let (first, rest) = row.split_at(cut);
+    let (first_out, rest_out) = out.split_at_mut(cut);
+    s.store_partial(f(s.load_partial(first, zero)), first_out);
+    for (part, out) in rest.chunks(S::LANES).zip(rest_out.chunks_mut(S::LANES)) {
+        s.store_partial(f(s.load_partial(part, zero)), out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kaldera_base::simd::{available, dispatch_at};
+
+    use super::*;
+
+    /// Rows around the sizes of vectors and blocks, some of them of infinities.
+    fn rows() -> (Vec<i32>, Vec<f32>) {
+        let mut splits = vec![0];
+        for row in 0..200 {
+            splits.push(splits[row] + [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 4096, 5000][row * 7 % 15]);
+        }
+        splits.extend([splits[200]; 3000]);
+        let number = |i: i32| (i.wrapping_mul(0x9E37_79B9_u32.cast_signed()) >> 20) as f32 / 100.0;
+        let mut values: Vec<f32> = (0..splits[200]).map(number).collect();
+        values[splits[20] as usize..splits[60] as usize].fill(f32::NEG_INFINITY);
+        (splits, values)
+    }
+
+    #[test]
+    fn every_instruction_set_agrees_with_double_precision() {
+        let (splits, values) = rows();
+        let wide: Vec<f64> = values.iter().map(|&x| x.into()).collect();
+        let near = |a: f32, b: f64| f64::from(a) == b || (f64::from(a) - b).abs() <= 1e-6 * b.abs().max(1.0);
+        for level in available() {
+            for initial in [f32::NEG_INFINITY, -3.0, 50.0] {
+                let mut expected = vec![0.0; splits.len() - 1];
+                f64::logsumexp_rows(&splits, &wide, initial.into(), &mut expected);
+                let mut out = vec![7.0; splits.len() - 1];
+                dispatch_at(level, LogSumExp { splits: &splits, values: &values, initial, out: &mut out });
+                for (i, (&a, &b)) in out.iter().zip(&expected).enumerate() {
+                    assert!(near(a, b), "row {i} of {level}: {a} for {b}");
+                }
+            }
+            for normal in [Normal::Log, Normal::Probability] {
+                let mut expected = vec![0.0; wide.len()];
+                f64::normalize_rows(&splits, &wide, normal, &mut expected);
+                let mut out = vec![7.0; wide.len()];
+                dispatch_at(level, Normalize { splits: &splits, values: &values, normal, out: &mut out });
+                for (i, (&a, &b)) in out.iter().zip(&expected).enumerate() {
+                    assert!(near(a, b), "{normal:?} {i} of {level}: {a} for {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn infinities_and_nan_are_what_they_are_in_the_formula() {
+        let inf = f32::INFINITY;
+        let cases: [(&[f32], f32); 5] =
+            [(&[-inf, -inf], -inf), (&[inf, 1.0], inf), (&[-inf, 3.0], 3.0), (&[], -inf), (&[200.0; 1], 200.0)];
+        for (row, expected) in cases {
+            let out = &mut [0.0];
+            f32::logsumexp_rows(&[0, row.len() as i32], row, -inf, out);
+            assert_eq!(*out, [expected], "{row:?}");
+        }
+        let out = &mut [0.0];
+        f32::logsumexp_rows(&[0, 2], &[f32::NAN, 1.0], -inf, out);
+        assert!(out[0].is_nan());
+    }
+}

@@ -1,0 +1,121 @@
+//! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without k2.
+//!
+//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: lists that differ in length.
+//! One vector each would scatter them; padding would fill the gaps with work. Here all values lie one behind the other,
+//! and each level of lists is one array of where they end. Every operation is then one pass over flat memory.
+//!
+//! ```text
+//!   [ [ [ a b ] [ ] [ c ] ]   [ ]   [ [ d e f ] ] ]
+//!
+//!   Ragged      values         a b c d e f
+//!    |- RaggedShape            lists of lists, without what they hold
+//!        |- RowSplits axis 1   0 3 3 4       list 0 has the entries 0..3, list 1 none, list 2 the entry 3
+//!        '- RowSplits axis 2   0 2 2 3 6     entry 0 has the elements 0..2, and so on
+//! ```
+//!
+//! ```
+//! use ragged_core::{Ragged, RaggedShape};
+//!
+//! // The scores of three utterances' paths; the second one has none.
+//! let scores = Ragged::from_lists(&[vec![0.5, 2.0], vec![], vec![1.0, 4.0, 3.0]])?;
+//! assert_eq!(scores.max(f64::NEG_INFINITY), [2.0, f64::NEG_INFINITY, 4.0]);
+//! assert_eq!(scores.row(2), [1.0, 4.0, 3.0]);
+//!
+//! // Lists 2 and 0, and where their elements come from.
+//! let (picked, elements) = scores.shape().index(0, &[2, 0])?;
+//! assert_eq!(picked.to_string(), "[ [ x x x ] [ x x ] ]");
+//! assert_eq!(elements, [2, 3, 4, 0, 1]);
+//! # Ok::<(), ragged_core::Error>(())
+//! ```
+//!
+//! # Axes and indexes
+//! Axis 0 counts the outermost lists, the last axis the elements. Documentation of k2, and here where it helps, names an
+//! index by the axes that it has gone through, and puts an x for those that come after:
+//!
+//! ```text
+//!   idx0     which list on axis 0
+//!   idx1     which entry of that list
+//!   idx01    which entry of axis 1, counted over all lists:     row_splits(1)[idx0] + idx1
+//!   idx01x   the first element of that entry, on axis 2:        row_splits(2)[idx01]
+//!   idx012   which element, counted over all:                   row_splits(2)[idx01] + idx2
+//! ```
+//!
+//! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012, [`RaggedShape::coordinates`] back up with row
+//! ids: `idx01 = row_ids(2)[idx012]`. What is returned as "old elements", "elements" or "map" are idx012 of the source.
+//!
+//! # Coming from elsewhere
+//! All names of k2 lead here in the search of this page.
+//!
+//! | k2 in C++ | k2 in Python | here |
+//! |---|---|---|
+//! | `Ragged<T>` | `RaggedTensor` | [`Ragged`] |
+//! | `RaggedShape2`, `Ragged(shape, values)` | `create_ragged_shape2`, `RaggedTensor(shape, values)` | [`RaggedShape::new`], [`Ragged::new`] |
+//! | `RowSplits(axis)`, `RowIds(axis)` | `row_splits(axis)`, `row_ids(axis)` | [`RaggedShape::row_splits`], [`RaggedShape::row_ids`] |
+//! | `shape.Index(0, i)` | `shape[i]` | [`RaggedShape::index0`], without a copy [`RaggedShape::view`] |
+//! | `Index(src, axis, indexes, &value_indexes)` | `index(axis, indexes)` | [`RaggedShape::index`] |
+//! | `Arange`, `Prefix` | `arange` | [`RaggedShape::arange`], [`RaggedShape::prefix`] |
+//! | `Cat`, `Stack`, `Merge`, `Unstack` | `ragged.cat` | [`RaggedShape::cat`], [`stack`](RaggedShape::stack), [`merge`](RaggedShape::merge), [`unstack`](RaggedShape::unstack) |
+//! | `RemoveAxis`, `Unsqueeze`, `Transpose` | `remove_axis` | [`RaggedShape::remove_axis`], [`unsqueeze`](RaggedShape::unsqueeze), [`transpose`](RaggedShape::transpose) |
+//! | `ComposeRaggedShapes`, `DecomposeRaggedShape` | `compose` | [`RaggedShape::compose`], [`RaggedShape::decompose`] |
+//! | `SubsetRaggedShape`, `RemoveEmptyLists` | | [`RaggedShape::subset`], [`RaggedShape::remove_empty_lists`] |
+//! | `Renumbering` | | [`Renumbering`] |
+//! | `SumPerSublist`, `MaxPerSublist`, `LogSumPerSublist` | `sum`, `max`, `logsumexp` | [`Ragged::sum`], [`Ragged::max`], [`Ragged::logsumexp`] |
+//! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
+//! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
+//! | `PadRagged` | `pad` | [`Ragged::pad`] |
+//!
+//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares lists and not hashes, sizes that do
+//! not fit in 32 bits are errors, and every argument is checked in release builds too.
+//!
+//! | elsewhere | here |
+//! |---|---|
+//! | `tf.RaggedTensor` `from_row_splits`, `from_row_lengths`, `from_value_rowids` | [`RowSplits::new`], [`RowSplits::from_lengths`], [`RowSplits::from_row_ids`] |
+//! | `tf.gather`, `tf.concat`, `tf.stack`, `to_tensor` | [`Ragged::index`], [`Ragged::cat`], [`Ragged::stack`], [`Ragged::pad`] |
+//! | Arrow `ListArray`, its offsets | [`Ragged::from_list_offsets`], [`Ragged::into_list_offsets`] |
+//! | awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num` | [`Ragged`], [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`] |
+//!
+//! # What always holds
+//! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
+//! - The elements of each layer are the lists of the next; there is one value for each element of the last.
+//! - No size is above `i32::MAX`. What would be is an [`Error`], never a wrong number.
+//! - Shapes never change once made. Clones share memory, and writing to shared values copies them first.
+//!
+//! No input makes this crate panic, but for an axis or a row that is out of range in the queries that say so, as indexing
+//! a slice does.
+//!
+//! # Features
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged tensors, validated when
+//! read. `ndarray`: conversion from and to arrays.
+//!
+//! # When not to use it
+//! For lists of equal length, take `ndarray`. For lists of mixed types, or with missing values, take Arrow. If lists grow one
+//! element at a time, take `Vec<Vec<_>>`, and make it ragged when it is complete.
+
+#![deny(unsafe_code)]
+
+mod convert;
+mod coordinates;
+mod error;
+mod ids;
+mod kernels;
+mod ragged;
+mod row_splits;
+#[cfg(feature = "serde")]
+mod serde_impl;
+mod shape;
+mod shape_ops;
+mod text;
+mod value_ops;
+mod view;
+
+pub use error::Error;
+pub use ragged::Ragged;
+pub use row_splits::{RowSplits, Rows};
+pub use shape::RaggedShape;
+pub use shape_ops::Renumbering;
+pub use text::{Numbers, ParseError, ParseErrorKind, TextValue};
+pub use value_ops::{
+    Float, Integer, Number, Order, PadMode, PadSide, Padded, Unique, index_add, index_add_rows, index_and_sum,
+    index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged,
+};
+pub use view::{Lists, RaggedView};

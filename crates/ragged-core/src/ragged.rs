@@ -1,0 +1,215 @@
+//! Values in the lists of a shape.
+
+use std::fmt;
+
+use kaldera_base::buffer::Buffer;
+
+use crate::{Error, RaggedShape, RowSplits};
+
+/// Lists of lists, of any depth, of values: a shape, and the values of all its innermost lists one after another.
+///
+/// ```text
+///   [[a b] [] [c d e]]      shape    row_splits(1) = [0, 2, 2, 5]
+///                           values   [a, b, c, d, e]
+/// ```
+///
+/// A clone shares both. [`values_mut`](Self::values_mut) copies the values first if they are shared.
+///
+/// ```
+/// use ragged_core::Ragged;
+///
+/// let scores = Ragged::from_lists(&[vec![1.0, 2.0], vec![], vec![5.0]])?;
+/// assert_eq!(scores.sum(0.0), [3.0, 0.0, 5.0]);
+/// assert_eq!(scores.rows().map(<[f64]>::len).collect::<Vec<_>>(), [2, 0, 1]);
+/// # Ok::<(), ragged_core::Error>(())
+/// ```
+#[doc(alias = "RaggedTensor")]
+#[doc(alias = "RaggedAny")]
+pub struct Ragged<T> {
+    shape: RaggedShape,
+    values: Buffer<T>,
+}
+
+impl<T> Ragged<T> {
+    /// `values` in the lists of `shape`.
+    ///
+    /// # Errors
+    /// If there is not one value for each element of the shape.
+    pub fn new(shape: RaggedShape, values: impl Into<Buffer<T>>) -> Result<Self, Error> {
+        let values = values.into();
+        check_size("the number of values", shape.num_elements(), values.len())?;
+        Ok(Self { shape, values })
+    }
+
+    /// The caller has made as many values as the shape has elements.
+    pub(crate) fn trusted(shape: RaggedShape, values: impl Into<Buffer<T>>) -> Self {
+        let values = values.into();
+        debug_assert_eq!(shape.num_elements(), values.len(), "values that do not fit their shape");
+        Self { shape, values }
+    }
+
+    /// Two axes, from a list of lists.
+    ///
+    /// # Errors
+    /// If there are more values than 32 bits can index.
+    pub fn from_lists(lists: &[impl AsRef<[T]>]) -> Result<Self, Error>
+    where
+        T: Clone,
+    {
+        let splits = RowSplits::from_lengths(lists.iter().map(|list| list.as_ref().len()))?;
+        let mut values = Vec::with_capacity(splits.num_elements());
+        lists.iter().for_each(|list| values.extend_from_slice(list.as_ref()));
+        Self::new(RaggedShape::new([splits])?, values)
+    }
+
+    /// The shape.
+    #[inline]
+    pub fn shape(&self) -> &RaggedShape {
+        &self.shape
+    }
+
+    /// The number of axes: 2 for a list of lists.
+    #[inline]
+    #[doc(alias = "NumAxes")]
+    pub fn num_axes(&self) -> usize {
+        self.shape.num_axes()
+    }
+
+    /// The number of lists on the first axis.
+    #[inline]
+    #[doc(alias = "Dim0")]
+    pub fn dim0(&self) -> usize {
+        self.shape.dim0()
+    }
+
+    /// The number of values.
+    #[inline]
+    #[doc(alias = "numel")]
+    #[doc(alias = "NumElements")]
+    pub fn num_elements(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The number of innermost lists: what a reduction makes one value of each of.
+    #[inline]
+    pub fn num_rows(&self) -> usize {
+        self.shape.last_splits().num_rows()
+    }
+
+    /// All values, list after list.
+    #[inline]
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// All values, to be changed; copied first if another tensor shares them.
+    #[inline]
+    pub fn values_mut(&mut self) -> &mut [T]
+    where
+        T: Clone,
+    {
+        self.values.make_mut()
+    }
+
+    /// The values as shared memory.
+    #[inline]
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
+    /// The values of innermost list `i`.
+    ///
+    /// # Panics
+    /// If there is no such list.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[T] {
+        &self.values[self.shape.last_splits().row(i)]
+    }
+
+    /// The innermost lists, one after another, without allocation.
+    #[inline]
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
+        let values = self.values();
+        self.shape.last_splits().rows().map(move |row| &values[row])
+    }
+
+    /// The shape and the values.
+    #[inline]
+    pub fn into_parts(self) -> (RaggedShape, Buffer<T>) {
+        (self.shape, self.values)
+    }
+
+    /// The same lists of `f` of each value.
+    pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Ragged<U> {
+        Ragged::trusted(self.shape.clone(), self.values.iter().map(f).collect::<Vec<_>>())
+    }
+
+    /// The same lists of other values.
+    ///
+    /// # Errors
+    /// If there is not one for each element.
+    pub fn with_values<U>(&self, values: impl Into<Buffer<U>>) -> Result<Ragged<U>, Error> {
+        Ragged::new(self.shape.clone(), values)
+    }
+
+    /// Shape and values are the very same memory.
+    #[inline]
+    pub fn ptr_eq(&self, other: &Self) -> bool {
+        self.shape.ptr_eq(&other.shape) && self.values.ptr_eq(&other.values)
+    }
+}
+
+/// A slice that the caller gave has the length that it must have.
+pub(crate) fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+    if expected == found { Ok(()) } else { Err(Error::Size { what, expected, found }) }
+}
+
+impl<T> Clone for Ragged<T> {
+    fn clone(&self) -> Self {
+        Self { shape: self.shape.clone(), values: self.values.clone() }
+    }
+}
+
+impl<T: PartialEq> PartialEq for Ragged<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.values == other.values
+    }
+}
+
+impl<T: Eq> Eq for Ragged<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for Ragged<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ragged").field("shape", &self.shape).field("values", &self.values).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_must_fit_the_shape() {
+        let shape = Ragged::from_lists(&[vec![1, 2], vec![3]]).unwrap().shape().clone();
+        let wrong = Error::Size { what: "the number of values", expected: 3, found: 2 };
+        assert_eq!(Ragged::new(shape, vec![1, 2]), Err(wrong));
+    }
+
+    #[test]
+    fn a_clone_is_shared_until_it_is_written() {
+        let a = Ragged::from_lists(&[vec![1, 2], vec![3]]).unwrap();
+        let mut b = a.clone();
+        assert!(a.ptr_eq(&b));
+        b.values_mut()[1] = 9;
+        assert_eq!((a.values(), b.values()), (&[1, 2, 3][..], &[1, 9, 3][..]));
+        assert!(a.shape().ptr_eq(b.shape()) && a != b);
+    }
+
+    #[test]
+    fn rows_are_slices() {
+        let a = Ragged::from_lists(&[vec![1, 2], vec![], vec![3]]).unwrap();
+        assert_eq!(a.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
+        assert_eq!(a.row(2), [3]);
+        assert_eq!(a.map(|x| x * 2).into_parts().1.into_vec(), [2, 4, 6]);
+    }
+}

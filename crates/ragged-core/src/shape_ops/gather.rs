@@ -1,0 +1,115 @@
+//! The one loop behind every operation that picks lists: runs of consecutive entries, followed down the layers.
+
+use std::sync::Arc;
+
+use crate::shape::Layer;
+use crate::{Error, RowSplits};
+
+/// Consecutive entries of one axis of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) source: u32,
+    pub(crate) begin: i32,
+    pub(crate) end: i32,
+}
+
+impl Run {
+    /// Every entry of a source of this size.
+    pub(crate) fn whole(source: usize, size: usize) -> Result<Self, Error> {
+        Ok(Self { source: number_of(source)?, begin: 0, end: Error::fit("the number of lists", size)? })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        (self.end - self.begin) as usize
+    }
+}
+
+/// The number of a source as it is stored in a [`Run`].
+pub(crate) fn number_of(source: usize) -> Result<u32, Error> {
+    u32::try_from(source).map_err(|_| Error::TooLarge { what: "the number of sources", size: source as u64 })
+}
+
+/// The lists that `runs` name, one after the other: their layers, and the runs of elements that they hold.
+///
+/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what is copied).
+pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
+    let num_layers = sources.first().map_or(0, |layers| layers.len());
+    let mut made = Vec::with_capacity(num_layers);
+    for depth in 0..num_layers {
+        let rows = runs.iter().map(Run::len).sum();
+        Error::fit("the number of lists", rows)?;
+        let splits_of: Vec<&[i32]> = sources.iter().map(|layers| layers[depth].splits.as_ref()).collect();
+        let mut splits = Vec::with_capacity(rows + 1);
+        splits.push(0);
+        let mut end = 0;
+        for run in &mut runs {
+            let from = splits_of[run.source as usize];
+            let (first, last) = (from[run.begin as usize], from[run.end as usize]);
+            let shift = end - first;
+            end = lengthened(end, last - first)?;
+            splits.extend(from[run.begin as usize + 1..=run.end as usize].iter().map(|split| split + shift));
+            (run.begin, run.end) = (first, last);
+        }
+        made.push(Layer::new(RowSplits::trusted(splits)));
+    }
+    Ok((made, runs))
+}
+
+/// As [`gather`], for single lists in any order: (source, list), where list -1 is an empty one.
+///
+/// Sources without layers have elements in the place of lists, of which none can be -1.
+pub(crate) fn gather_rows(
+    sources: &[&[Arc<Layer>]],
+    rows: impl ExactSizeIterator<Item = (u32, i32)>,
+) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
+    if sources.iter().all(|layers| layers.is_empty()) {
+        return Ok((Vec::new(), rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }).collect()));
+    }
+    Error::fit("the number of lists", rows.len())?;
+    let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
+    let mut splits = Vec::with_capacity(rows.len() + 1);
+    splits.push(0);
+    let mut total = 0;
+    let mut runs = Vec::with_capacity(rows.len());
+    for (source, row) in rows {
+        let (begin, end) = match usize::try_from(row) {
+            Ok(row) => (tops[source as usize][row], tops[source as usize][row + 1]),
+            Err(_) => (0, 0),
+        };
+        total = lengthened(total, end - begin)?;
+        splits.push(total);
+        runs.push(Run { source, begin, end });
+    }
+    let below: Vec<_> = sources.iter().map(|layers| &layers[1..]).collect();
+    let (rest, runs) = gather(&below, runs)?;
+    let mut made = vec![Layer::new(RowSplits::trusted(splits))];
+    made.extend(rest);
+    Ok((made, runs))
+}
+
+/// The index of every entry of the runs.
+pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
+    let mut indexes = Vec::with_capacity(runs.iter().map(Run::len).sum());
+    for run in runs {
+        indexes.extend(run.begin..run.end);
+    }
+    indexes
+}
+
+/// The merge map of the runs: index times number of sources, plus source.
+pub(crate) fn merge_map_of(runs: &[Run], num_sources: usize) -> Result<Vec<u32>, Error> {
+    let step = number_of(num_sources)?;
+    let mut map = Vec::with_capacity(runs.iter().map(Run::len).sum());
+    for run in runs.iter().filter(|run| run.len() > 0) {
+        let last = (run.end - 1) as u64 * u64::from(step) + u64::from(run.source);
+        u32::try_from(last).map_err(|_| Error::TooLarge { what: "a number of the merge map", size: last })?;
+        map.extend((run.begin..run.end).map(|index| index as u32 * step + run.source));
+    }
+    Ok(map)
+}
+
+/// The number of elements after some more.
+fn lengthened(elements: i32, more: i32) -> Result<i32, Error> {
+    let size = elements as u64 + more as u64;
+    elements.checked_add(more).ok_or(Error::TooLarge { what: "the number of elements", size })
+}

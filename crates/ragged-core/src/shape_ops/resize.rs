@@ -1,0 +1,126 @@
+//! Lists that grow and shrink at their ends, and shapes that cover others.
+
+use std::borrow::Borrow;
+
+use crate::shape::Layer;
+use crate::{Error, RaggedShape, RowSplits};
+
+impl RaggedShape {
+    /// Each innermost list with `change` elements more, or fewer if it is negative. O(innermost lists).
+    ///
+    /// The shape of values with a prefix or suffix added to each list is that for 1.
+    ///
+    /// # Errors
+    /// [`Error::TooShort`] for a list with fewer elements than are to be taken away, [`Error::TooLarge`].
+    #[doc(alias = "ChangeSublistSize")]
+    #[doc(alias = "AddSuffixToRagged")]
+    #[doc(alias = "AddPrefixToRagged")]
+    pub fn change_sublist_size(&self, change: i32) -> Result<Self, Error> {
+        let lists = self.last_splits();
+        if let Some((row, list)) = lists.rows().enumerate().find(|(_, list)| (list.len() as i64) < -i64::from(change)) {
+            return Err(Error::TooShort { row, len: list.len(), change });
+        }
+        self.with_lengths(lists.rows().map(|list| list.len().saturating_add_signed(change as isize)))
+    }
+
+    /// As [`change_sublist_size`](Self::change_sublist_size), but empty lists stay empty, and a list with fewer elements
+    /// than are to be taken away becomes empty. O(innermost lists).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "ChangeSublistSizePinned")]
+    pub fn change_sublist_size_pinned(&self, change: i32) -> Result<Self, Error> {
+        let changed = |len: usize| if len == 0 { 0 } else { len.saturating_add_signed(change as isize) };
+        self.with_lengths(self.last_splits().rows().map(|list| changed(list.len())))
+    }
+
+    /// The same lists, the innermost of other lengths.
+    fn with_lengths(&self, lengths: impl Iterator<Item = usize>) -> Result<Self, Error> {
+        let mut layers = self.layers().to_vec();
+        layers.pop();
+        layers.push(Layer::new(RowSplits::from_lengths(lengths)?));
+        Ok(Self::trusted(layers))
+    }
+
+    /// The smallest shape of two axes in which each shape fits: each list as long as the longest in its place.
+    ///
+    /// O(shapes x lists). [`forward_map`](Self::forward_map) tells where the elements are.
+    ///
+    /// # Errors
+    /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`] on the number of
+    /// lists; [`Error::TooLarge`].
+    #[doc(alias = "CoveringShape")]
+    pub fn covering(sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
+        let first = sources.first().ok_or(Error::NoSources)?.borrow();
+        let mut lengths = vec![0; first.dim0()];
+        for (source_index, source) in sources.iter().enumerate() {
+            let lists = source.borrow().only_splits()?;
+            if lists.num_rows() != lengths.len() {
+                let (expected, found) = (lengths.len(), lists.num_rows());
+                return Err(Error::Disagree { what: "number of lists", source_index, expected, found });
+            }
+            for (longest, list) in lengths.iter_mut().zip(lists.rows()) {
+                *longest = list.len().max(*longest);
+            }
+        }
+        Ok(Self::trusted([Layer::new(RowSplits::from_lengths(lengths)?)]))
+    }
+
+    /// For each element of this shape, which covers `source`, the element of `source` in its place, or -1. O(elements).
+    ///
+    /// ```
+    /// use ragged_core::RaggedShape;
+    ///
+    /// let (a, b): (RaggedShape, RaggedShape) = ("[ [ x x ] [ ] ]".parse()?, "[ [ x ] [ x ] ]".parse()?);
+    /// let covering = RaggedShape::covering(&[&a, &b])?;
+    /// assert_eq!(covering.to_string(), "[ [ x x ] [ x ] ]");
+    /// assert_eq!(covering.forward_map(&b)?, [0, -1, 1]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a list of `source` is longer than the one here or the
+    /// numbers of lists differ.
+    #[doc(alias = "CoveringShapeForwardMap")]
+    pub fn forward_map(&self, source: &Self) -> Result<Vec<i32>, Error> {
+        let (lists, inner) = (self.only_splits()?, source.only_splits()?);
+        if lists.num_rows() != inner.num_rows() {
+            let (expected, found) = (lists.num_rows(), inner.num_rows());
+            return Err(Error::Size { what: "the number of lists", expected, found });
+        }
+        let mut map = vec![-1; lists.num_elements()];
+        for (list, inner) in lists.rows().zip(inner.rows()) {
+            let (expected, found) = (list.len(), inner.len());
+            let places = map[list].get_mut(..found);
+            let places =
+                places.ok_or(Error::Size { what: "the length of a covered list, at most,", expected, found })?;
+            places.iter_mut().zip(inner).for_each(|(place, element)| *place = element as i32);
+        }
+        Ok(map)
+    }
+
+    /// The splits of a shape of two axes.
+    fn only_splits(&self) -> Result<&RowSplits, Error> {
+        Self::check_axis(self.num_axes() - 1, 1..=1)?;
+        Ok(self.row_splits(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_shrink_or_fit_is_refused() {
+        let shape = RaggedShape::new([RowSplits::from_lengths([2, 1]).unwrap()]).unwrap();
+        assert_eq!(shape.change_sublist_size(-2), Err(Error::TooShort { row: 1, len: 1, change: -2 }));
+        assert!(shape.change_sublist_size(i32::MIN).is_err());
+        assert!(shape.change_sublist_size(i32::MAX).is_err());
+        assert_eq!(shape.change_sublist_size_pinned(i32::MIN).unwrap().num_elements(), 0);
+        assert!(shape.forward_map(&shape.change_sublist_size(1).unwrap()).is_err());
+        assert!(shape.forward_map(&RaggedShape::trivial(1).unwrap()).is_err());
+        assert!(RaggedShape::covering(&[shape.clone(), RaggedShape::trivial(1).unwrap()]).is_err());
+        assert!(RaggedShape::covering(&[shape.unsqueeze(0).unwrap()]).is_err());
+        assert_eq!(RaggedShape::covering(&[] as &[RaggedShape]), Err(Error::NoSources));
+    }
+}

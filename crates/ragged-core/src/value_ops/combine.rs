@@ -1,0 +1,198 @@
+//! Operations on the shape that the values follow.
+
+use std::borrow::Borrow;
+
+use crate::ragged::check_size;
+use crate::shape_ops::gather::{Run, indexes_of};
+use crate::{Error, Ragged, RaggedShape, RowSplits};
+
+/// The values of runs of elements, one after the other.
+fn follow<T: Clone>(sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
+    let mut values = Vec::with_capacity(runs.iter().map(Run::len).sum());
+    for run in runs {
+        let source = sources[run.source as usize].borrow().values();
+        values.extend_from_slice(&source[run.begin as usize..run.end as usize]);
+    }
+    values
+}
+
+fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedShape> {
+    sources.iter().map(|source| source.borrow().shape()).collect()
+}
+
+impl<T: Clone> Ragged<T> {
+    /// The lists of `axis` that `indexes` name, and for each value which old one it is; see [`RaggedShape::index`].
+    ///
+    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second result.
+    ///
+    /// # Errors
+    /// As [`RaggedShape::index`].
+    #[doc(alias = "Index")]
+    pub fn index(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
+        let (shape, runs) = self.shape().index_runs(axis, indexes)?;
+        let values = follow(&[self], &runs);
+        Ok((Self::trusted(shape, values), indexes_of(&runs)))
+    }
+
+    /// [`index`](Self::index) without the second result.
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let a = Ragged::from_lists(&[vec![1, 2], vec![3]])?;
+    /// assert_eq!(a.select(0, &[1, -1, 0])?.rows().collect::<Vec<_>>(), [&[3][..], &[], &[1, 2]]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedShape::index`].
+    pub fn select(&self, axis: usize, indexes: &[i32]) -> Result<Self, Error> {
+        let (shape, runs) = self.shape().index_runs(axis, indexes)?;
+        Ok(Self::trusted(shape, follow(&[self], &runs)))
+    }
+
+    /// One more axis: in the lists of `indexes`, the lists of axis 0 that they name; -1 names an empty one.
+    ///
+    /// # Errors
+    /// If an index is below -1 or there is no such list, or there would be too many values.
+    #[doc(alias = "Index")]
+    pub fn index_ragged(&self, indexes: &Ragged<i32>) -> Result<Self, Error> {
+        let (shape, values) = self.select(0, indexes.values())?.into_parts();
+        Ok(Self::trusted(indexes.shape().compose(&shape)?, values))
+    }
+
+    /// One list of the tensors' lists after the others along `axis`; see [`RaggedShape::cat`].
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let a = Ragged::from_lists(&[vec![1, 2], vec![3]])?;
+    /// let b = Ragged::from_lists(&[vec![], vec![4]])?;
+    /// assert_eq!(Ragged::cat(1, &[&a, &b])?.rows().collect::<Vec<_>>(), [[1, 2], [3, 4]]);
+    /// assert_eq!(Ragged::cat(0, &[a, b])?.num_rows(), 4);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedShape::cat`].
+    #[doc(alias = "Cat")]
+    pub fn cat(axis: usize, sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
+        let (shape, runs) = RaggedShape::cat_runs(axis, &shapes(sources))?;
+        Ok(Self::trusted(shape, follow(sources, &runs)))
+    }
+
+    /// The tensors side by side on a new axis; see [`RaggedShape::stack`].
+    ///
+    /// # Errors
+    /// As [`RaggedShape::stack`].
+    #[doc(alias = "Stack")]
+    pub fn stack(axis: usize, sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
+        let (shape, runs) = RaggedShape::stack_runs(axis, &shapes(sources))?;
+        Ok(Self::trusted(shape, follow(sources, &runs)))
+    }
+
+    /// The lists of axis 0 of the tensors in the order of `merge_map`; see [`RaggedShape::merge`].
+    ///
+    /// # Errors
+    /// As [`RaggedShape::merge`].
+    #[doc(alias = "Merge")]
+    pub fn merge(sources: &[impl Borrow<Self>], merge_map: &[u32]) -> Result<Self, Error> {
+        let (shape, runs) = RaggedShape::merge_runs(&shapes(sources), merge_map)?;
+        Ok(Self::trusted(shape, follow(sources, &runs)))
+    }
+
+    /// Puts the lists of `other` after those of `self` on axis 0.
+    ///
+    /// # Errors
+    /// If the numbers of axes differ or there would be too many lists or values; `self` is as it was then.
+    #[doc(alias = "Append")]
+    pub fn append(&mut self, other: &Self) -> Result<(), Error> {
+        *self = Self::cat(0, &[&*self, other])?;
+        Ok(())
+    }
+
+    /// Axes 0 and 1 exchanged, where all lists of axis 0 have one length; see [`RaggedShape::transpose`].
+    ///
+    /// # Errors
+    /// As [`RaggedShape::transpose`].
+    #[doc(alias = "Transpose")]
+    pub fn transpose(&self) -> Result<Self, Error> {
+        let (shape, runs) = self.shape().transpose_runs()?;
+        Ok(Self::trusted(shape, follow(&[self], &runs)))
+    }
+
+    /// Each innermost list with one more value, at its end.
+    ///
+    /// # Errors
+    /// If there is not one value for each list, or there would be too many values.
+    #[doc(alias = "AddSuffixToRagged")]
+    pub fn add_suffix(&self, per_list: &[T]) -> Result<Self, Error> {
+        self.grow(per_list, |values, row, value| {
+            values.extend_from_slice(row);
+            values.push(value);
+        })
+    }
+
+    /// Each innermost list with one more value, at its start.
+    ///
+    /// # Errors
+    /// If there is not one value for each list, or there would be too many values.
+    #[doc(alias = "AddPrefixToRagged")]
+    pub fn add_prefix(&self, per_list: &[T]) -> Result<Self, Error> {
+        self.grow(per_list, |values, row, value| {
+            values.push(value);
+            values.extend_from_slice(row);
+        })
+    }
+
+    fn grow(&self, per_list: &[T], add: impl Fn(&mut Vec<T>, &[T], T)) -> Result<Self, Error> {
+        check_size("the number of values for lists", self.num_rows(), per_list.len())?;
+        let splits = RowSplits::from_lengths(self.rows().map(|row| row.len() + 1))?;
+        let mut values = Vec::with_capacity(splits.num_elements());
+        for (row, value) in self.rows().zip(per_list) {
+            add(&mut values, row, value.clone());
+        }
+        Ok(Self::trusted(self.shape().with_last_splits(splits), values))
+    }
+}
+
+impl<T> Ragged<T> {
+    /// List `i` of axis 0, with one axis fewer. The values are shared, not copied.
+    ///
+    /// # Errors
+    /// As [`RaggedShape::index0`]: for two axes, see [`row`](Self::row).
+    #[doc(alias = "Index")]
+    pub fn index0(&self, i: usize) -> Result<Self, Error> {
+        let shape = self.shape().index0(i)?;
+        let elements = self.shape().view().list(i)?.elements();
+        Ok(Self::trusted(shape, self.buffer().slice(elements)))
+    }
+
+    /// The entries `begin..end` of `axis`, which becomes axis 0. The values are shared, not copied.
+    ///
+    /// # Errors
+    /// As [`RaggedShape::arange`].
+    #[doc(alias = "Arange")]
+    pub fn arange(&self, axis: usize, begin: usize, end: usize) -> Result<Self, Error> {
+        let (shape, elements) = self.shape().arange(axis, begin, end)?;
+        let elements = if elements.is_empty() { 0..0 } else { elements };
+        Ok(Self::trusted(shape, self.buffer().slice(elements)))
+    }
+
+    /// Without `axis`, which is not the last: its lists are joined to those of the one above. The values are shared.
+    ///
+    /// # Errors
+    /// If there are less than three axes or it is the last.
+    #[doc(alias = "RemoveAxis")]
+    pub fn remove_axis(&self, axis: usize) -> Result<Self, Error> {
+        RaggedShape::check_axis(axis, 0..=self.num_axes() - 2)?;
+        Ok(Self::trusted(self.shape().remove_axis(axis)?, self.buffer().clone()))
+    }
+
+    /// A new `axis` whose lists have one entry each. The values are shared.
+    ///
+    /// # Errors
+    /// If `axis` is beyond the last: a value cannot become a list.
+    #[doc(alias = "Unsqueeze")]
+    pub fn unsqueeze(&self, axis: usize) -> Result<Self, Error> {
+        Ok(Self::trusted(self.shape().unsqueeze(axis)?, self.buffer().clone()))
+    }
+}

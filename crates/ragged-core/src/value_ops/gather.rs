@@ -1,0 +1,51 @@
+//! Gathering by ragged indexes.
+
+use crate::kernels::rows_of;
+use crate::ragged::check_size;
+use crate::value_ops::select::check_all;
+use crate::{Error, Number, Ragged, index_select};
+
+/// In the lists of `indexes`, the elements of `src` that they name; `default` for -1.
+///
+/// Its gradient by `src` is [`index_add`](crate::index_add) of the output's by the values of `indexes`.
+///
+/// ```
+/// use ragged_core::{Ragged, index_tensor_ragged};
+///
+/// let indexes = Ragged::from_lists(&[vec![2, 0], vec![-1]])?;
+/// assert_eq!(index_tensor_ragged(&[5, 6, 7], &indexes, 9)?.values(), [7, 5, 9]);
+/// # Ok::<(), ragged_core::Error>(())
+/// ```
+///
+/// # Errors
+/// If an index is below -1 or beyond the end of `src`.
+#[doc(alias = "Index")]
+pub fn index_tensor_ragged<T: Clone>(src: &[T], indexes: &Ragged<i32>, default: T) -> Result<Ragged<T>, Error> {
+    indexes.with_values(index_select(src, indexes.values(), default)?)
+}
+
+/// The sum of the elements of `src` that each innermost list of `indexes` names; -1 adds nothing.
+///
+/// # Errors
+/// If an index is below -1 or beyond the end of `src`.
+pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<T>, Error> {
+    check_all(indexes.values(), src.len())?;
+    let value = |&i: &i32| usize::try_from(i).map_or(T::ZERO, |i| src[i]);
+    Ok(indexes.rows().map(|row| row.iter().map(value).fold(T::ZERO, T::plus)).collect())
+}
+
+/// The gradient of [`index_and_sum`] by its source, which has `src_len` elements.
+///
+/// # Errors
+/// If there is not one output gradient for each list, or an index is below -1 or not below `src_len`.
+pub fn index_and_sum_grad<T: Number>(src_len: usize, indexes: &Ragged<i32>, out_grad: &[T]) -> Result<Vec<T>, Error> {
+    check_size("the number of output gradients", indexes.num_rows(), out_grad.len())?;
+    check_all(indexes.values(), src_len)?;
+    let mut grad = vec![T::ZERO; src_len];
+    for (row, &g) in rows_of(indexes.shape().last_splits().as_ref()).zip(out_grad) {
+        for i in indexes.values()[row].iter().flat_map(|&i| usize::try_from(i)) {
+            grad[i] = grad[i].plus(g);
+        }
+    }
+    Ok(grad)
+}

@@ -1,0 +1,132 @@
+//! Lists of one length, as the rows of a matrix.
+
+use crate::kernels::{over_rows, rows_of};
+use crate::ragged::check_size;
+use crate::{Error, Number, Ragged};
+
+/// What fills a row beside its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PadMode {
+    /// The filler.
+    #[default]
+    Constant,
+    /// The list's value next to the gap; the filler where the list is empty.
+    Replicate,
+}
+
+/// On which side of its list a row is filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PadSide {
+    /// Before the list.
+    Left,
+    /// After the list.
+    #[default]
+    Right,
+}
+
+/// A dense matrix, row after row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Padded<T> {
+    /// `rows` times `cols` values.
+    pub values: Vec<T>,
+    /// One for each list.
+    pub rows: usize,
+    /// The length of the longest list.
+    pub cols: usize,
+}
+
+impl<T> Ragged<T> {
+    /// The rows and columns that [`pad`](Self::pad) makes: the lists and the length of the longest.
+    ///
+    /// # Errors
+    /// If there are not two axes, or the matrix has more elements than 32 bits can count.
+    pub fn padded_size(&self) -> Result<(usize, usize), Error> {
+        check_size("the number of axes", 2, self.num_axes())?;
+        let (rows, cols) = (self.dim0(), self.shape().max_size(1));
+        let size = rows as u64 * cols as u64;
+        match i32::try_from(size) {
+            Ok(_) => Ok((rows, cols)),
+            Err(_) => Err(Error::TooLarge { what: "the size of the padded matrix", size }),
+        }
+    }
+}
+
+impl<T: Number> Ragged<T> {
+    /// A matrix with a row for each list, as long as the longest.
+    ///
+    /// ```
+    /// # use ragged_core::{PadMode, PadSide, Ragged};
+    /// let a = Ragged::from_lists(&[vec![1, 2, 3], vec![], vec![4]])?;
+    /// let padded = a.pad(PadMode::Constant, PadSide::Right, 0)?;
+    /// assert_eq!((padded.rows, padded.cols, &padded.values[..]), (3, 3, &[1, 2, 3, 0, 0, 0, 4, 0, 0][..]));
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`padded_size`](Self::padded_size).
+    #[doc(alias = "PadRagged")]
+    pub fn pad(&self, mode: PadMode, side: PadSide, filler: T) -> Result<Padded<T>, Error> {
+        let (rows, cols) = self.padded_size()?;
+        let mut values = vec![filler; rows * cols];
+        self.pad_into(mode, side, filler, &mut values)?;
+        Ok(Padded { values, rows, cols })
+    }
+
+    /// [`pad`](Self::pad) into memory of just the size.
+    ///
+    /// # Errors
+    /// As [`padded_size`](Self::padded_size), or if `out` has another size.
+    pub fn pad_into(&self, mode: PadMode, side: PadSide, filler: T, out: &mut [T]) -> Result<(), Error> {
+        let (rows, cols) = self.padded_size()?;
+        check_size("the size of the matrix", rows * cols, out.len())?;
+        if cols == 0 {
+            return Ok(());
+        }
+        let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols).collect();
+        over_rows(self.shape().last_splits().as_ref(), &mut lines[..], |splits, lines| {
+            for (line, row) in lines.iter_mut().zip(rows_of(splits)) {
+                let list = &self.values()[row];
+                let (gap, to, beside) = match side {
+                    PadSide::Left => {
+                        let (gap, to) = line.split_at_mut(cols - list.len());
+                        (gap, to, list.first())
+                    }
+                    PadSide::Right => {
+                        let (to, gap) = line.split_at_mut(list.len());
+                        (gap, to, list.last())
+                    }
+                };
+                to.copy_from_slice(list);
+                gap.fill(match mode {
+                    PadMode::Constant => filler,
+                    PadMode::Replicate => *beside.unwrap_or(&filler),
+                });
+            }
+        });
+        Ok(())
+    }
+
+    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its matrix.
+    ///
+    /// # Errors
+    /// As [`padded_size`](Self::padded_size), or if `out_grad` has another size than the matrix.
+    pub fn pad_grad(&self, mode: PadMode, side: PadSide, out_grad: &[T]) -> Result<Self, Error> {
+        let (rows, cols) = self.padded_size()?;
+        check_size("the number of output gradients", rows * cols, out_grad.len())?;
+        let mut grad = Vec::with_capacity(self.num_elements());
+        for (line, list) in out_grad.chunks_exact(cols.max(1)).zip(self.rows()) {
+            let len = list.len();
+            let begin = grad.len();
+            let (gap, own) = match side {
+                PadSide::Left => (&line[..cols - len], &line[cols - len..]),
+                PadSide::Right => (&line[len..], &line[..len]),
+            };
+            grad.extend_from_slice(own);
+            if mode == PadMode::Replicate && len > 0 {
+                let beside = if side == PadSide::Left { begin } else { begin + len - 1 };
+                grad[beside] = gap.iter().fold(grad[beside], |sum, &g| sum.plus(g));
+            }
+        }
+        self.with_values(grad)
+    }
+}

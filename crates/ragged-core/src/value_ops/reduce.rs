@@ -1,0 +1,149 @@
+//! One value of each innermost list.
+//!
+//! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
+
+use crate::kernels::{over_rows, over_values, rows_of};
+use crate::ragged::check_size;
+use crate::{Error, Float, Integer, Number, Ragged};
+
+impl<T: Number> Ragged<T> {
+    /// `f` fills one entry for each innermost list, given the splits of some of them.
+    fn reduce<U: Send + Clone>(&self, blank: U, f: impl Fn(&[i32], &mut [U]) + Sync) -> Vec<U> {
+        let mut out = vec![blank; self.num_rows()];
+        over_rows(self.shape().last_splits().as_ref(), &mut out[..], f);
+        out
+    }
+
+    /// `initial` plus the sum of each list. Integers wrap around; floats are added in an order that depends on the
+    /// processor's vectors alone.
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let a = Ragged::from_lists(&[vec![1, 2, 3], vec![], vec![4]])?;
+    /// assert_eq!(a.sum(0), [6, 0, 4]);
+    /// assert_eq!(a.max(i32::MIN), [3, i32::MIN, 4]);
+    /// assert_eq!(a.min(2), [1, 2, 2]);
+    /// assert_eq!(a.argmax(i32::MIN), [2, -1, 3]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    #[doc(alias = "SumPerSublist")]
+    #[doc(alias = "SegmentedReduce")]
+    pub fn sum(&self, initial: T) -> Vec<T> {
+        self.reduce(initial, |splits, out| T::sum_rows(splits, self.values(), initial, out))
+    }
+
+    /// The highest of `initial` and each list; NaN is passed over.
+    #[doc(alias = "MaxPerSublist")]
+    pub fn max(&self, initial: T) -> Vec<T> {
+        self.reduce(initial, |splits, out| T::max_rows(splits, self.values(), initial, out))
+    }
+
+    /// The lowest of `initial` and each list; NaN is passed over.
+    #[doc(alias = "MinPerSublist")]
+    pub fn min(&self, initial: T) -> Vec<T> {
+        self.reduce(initial, |splits, out| T::min_rows(splits, self.values(), initial, out))
+    }
+
+    /// Where in [`values`](Self::values) each list has its highest value, the last one if there are several; -1 for an
+    /// empty list and where all values are below `initial` or NaN.
+    #[doc(alias = "ArgMaxPerSublist")]
+    pub fn argmax(&self, initial: T) -> Vec<i32> {
+        self.reduce(-1, |splits, out| T::argmax_rows(splits, self.values(), initial, out))
+    }
+
+    /// The gradient of [`sum`](Self::sum): each value has that of its list.
+    ///
+    /// # Errors
+    /// If there is not one output gradient for each list.
+    pub fn sum_grad(&self, out_grad: &[T]) -> Result<Ragged<T>, Error> {
+        Ragged::broadcast(self.shape().clone(), out_grad)
+    }
+
+    /// The gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the same initial value; of
+    /// [`min`](Self::min), given the positions of the lowest values: all goes to that one value.
+    ///
+    /// # Errors
+    /// If there is not one position and one output gradient for each list, or a position is out of range.
+    pub fn max_grad(&self, argmax: &[i32], out_grad: &[T]) -> Result<Ragged<T>, Error> {
+        check_size("the number of positions", self.num_rows(), argmax.len())?;
+        check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
+        let mut grad = vec![T::ZERO; self.num_elements()];
+        crate::index_add(argmax, out_grad, &mut grad)?;
+        self.with_values(grad)
+    }
+}
+
+impl<T: Integer> Ragged<T> {
+    /// The bits that `initial` and all values of each list have.
+    #[doc(alias = "AndPerSublist")]
+    pub fn and(&self, initial: T) -> Vec<T> {
+        self.bitwise(initial, |a, b| a & b)
+    }
+
+    /// The bits that `initial` or any value of each list has.
+    #[doc(alias = "OrPerSublist")]
+    pub fn or(&self, initial: T) -> Vec<T> {
+        self.bitwise(initial, |a, b| a | b)
+    }
+
+    fn bitwise(&self, initial: T, op: impl Fn(T, T) -> T + Sync) -> Vec<T> {
+        self.reduce(initial, |splits, out| {
+            for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+                *out = self.values()[row].iter().fold(initial, |a, &b| op(a, b));
+            }
+        })
+    }
+}
+
+impl<T: Float> Ragged<T> {
+    /// ln(e^`initial` + Σ e^x) of each list; the usual initial value is -inf.
+    ///
+    /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from the platform's `libm`.
+    #[doc(alias = "LogSumPerSublist")]
+    #[doc(alias = "log_sum_exp")]
+    pub fn logsumexp(&self, initial: T) -> Vec<T> {
+        self.reduce(initial, |splits, out| T::logsumexp_rows(splits, self.values(), initial, out))
+    }
+
+    /// The gradient of [`logsumexp`](Self::logsumexp), given its result: e^(x - result) times that of the list.
+    ///
+    /// # Errors
+    /// If there is not one result and one output gradient for each list.
+    pub fn logsumexp_grad(&self, logsumexp: &[T], out_grad: &[T]) -> Result<Ragged<T>, Error> {
+        check_size("the number of results", self.num_rows(), logsumexp.len())?;
+        check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
+        let splits = self.shape().last_splits().as_ref();
+        let mut grad = self.values().to_vec();
+        let rows = logsumexp.iter().zip(out_grad);
+        for (row, (&log_sum, _)) in rows_of(splits).zip(rows.clone()) {
+            // Where all are -inf, so are the exponents.
+            let log_sum = if log_sum == T::NEG_INFINITY { <T as Number>::ZERO } else { log_sum };
+            grad[row].iter_mut().for_each(|x| *x -= log_sum);
+        }
+        over_values(splits, &mut grad[..], |_, grad| T::exp_in_place(grad));
+        for (row, (_, &out_grad)) in rows_of(splits).zip(rows) {
+            grad[row].iter_mut().for_each(|x| *x *= out_grad);
+        }
+        self.with_values(grad)
+    }
+
+    /// The mean of each list, `if_empty` where it has no values.
+    pub fn mean(&self, if_empty: T) -> Vec<T> {
+        let mut means = self.sum(<T as Number>::ZERO);
+        for (mean, row) in means.iter_mut().zip(self.shape().last_splits()) {
+            *mean = if row.is_empty() { if_empty } else { *mean / T::from_f64(row.len() as f64) };
+        }
+        means
+    }
+
+    /// The gradient of [`mean`](Self::mean).
+    ///
+    /// # Errors
+    /// If there is not one output gradient for each list.
+    pub fn mean_grad(&self, out_grad: &[T]) -> Result<Ragged<T>, Error> {
+        check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
+        let shares = self.shape().last_splits().rows().zip(out_grad);
+        let shares: Vec<T> = shares.map(|(row, &g)| g / T::from_f64(row.len().max(1) as f64)).collect();
+        Ragged::broadcast(self.shape().clone(), &shares)
+    }
+}

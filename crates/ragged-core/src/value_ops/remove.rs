@@ -1,0 +1,53 @@
+//! Lists without some of their values.
+
+use crate::{Number, Ragged, RaggedShape, RowSplits};
+
+impl<T: Copy> Ragged<T> {
+    /// The same lists without the values that `remove` says true of; a list may become empty.
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let a = Ragged::from_lists(&[vec![1, 7, 2], vec![8], vec![3]])?;
+    /// let b = a.remove_values(|&x| x > 5);
+    /// assert_eq!(b.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    pub fn remove_values(&self, mut remove: impl FnMut(&T) -> bool) -> Self {
+        // Each value is written; only those that stay move the place for the next.
+        let mut values = self.values().to_vec();
+        let mut splits = Vec::with_capacity(self.num_rows() + 1);
+        splits.push(0);
+        let mut end = 0;
+        for row in self.rows() {
+            for x in row {
+                values[end] = *x;
+                end += usize::from(!remove(x));
+            }
+            splits.push(end as i32);
+        }
+        values.truncate(end);
+        Self::trusted(self.shape().with_last_splits(RowSplits::trusted(splits)), values)
+    }
+}
+
+impl<T: Number> Ragged<T> {
+    /// The same lists without the values that are `cutoff` or lower.
+    #[doc(alias = "RemoveValuesLeq")]
+    pub fn remove_values_leq(&self, cutoff: T) -> Self {
+        self.remove_values(|&x| x <= cutoff)
+    }
+
+    /// The same lists without the values that equal `target`.
+    #[doc(alias = "RemoveValuesEq")]
+    pub fn remove_values_eq(&self, target: T) -> Self {
+        self.remove_values(|&x| x == target)
+    }
+}
+
+impl RaggedShape {
+    /// Other splits of as many lists on the last layer.
+    pub(super) fn with_last_splits(&self, splits: RowSplits) -> Self {
+        let (_, upper) = self.layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
+        Self::trusted(upper.iter().cloned().chain([crate::shape::Layer::new(splits)]))
+    }
+}

@@ -1,0 +1,151 @@
+//! Lists that are different from each other.
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::iter::once;
+
+use crate::shape::Layer;
+use crate::{Ragged, RaggedShape, RowSplits};
+
+/// What [`Ragged::unique`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Unique<T> {
+    /// The different lists of each group.
+    pub lists: Ragged<T>,
+    /// How often each of them was there.
+    pub num_repeats: Ragged<i32>,
+    /// Which innermost list of the source each of them was at first.
+    pub new2old: Vec<i32>,
+}
+
+impl<T: Clone + Eq + Hash> Ragged<T> {
+    /// The different innermost lists, each where it came first.
+    ///
+    /// With two axes, of all lists; with more, within each list of lists. Lists are compared value by value (k2 compares a
+    /// hash, and loses a list now and then).
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let unique = Ragged::from_lists(&[vec![1, 2], vec![], vec![1, 2], vec![3]])?.unique();
+    /// assert_eq!(unique.lists.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
+    /// assert_eq!(unique.num_repeats.values(), [2, 1, 1]);
+    /// assert_eq!(unique.new2old, [0, 1, 3]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    #[doc(alias = "UniqueSequences")]
+    pub fn unique(&self) -> Unique<T> {
+        let (last, upper) = self.shape().layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
+        let all = [0, last.splits.num_rows() as i32];
+        let groups = upper.last().map_or(&all[..], |layer| layer.splits.as_ref());
+
+        let mut seen = Table::new(last.splits.num_rows());
+        let mut new2old: Vec<i32> = Vec::new();
+        let mut repeats: Vec<i32> = Vec::new();
+        let mut values: Vec<T> = Vec::with_capacity(self.num_elements());
+        let mut group_splits = vec![0];
+        let mut list_splits = vec![0_i32];
+        let mut lists = (0..).zip(self.rows());
+        for ends in groups.windows(2) {
+            let group = repeats.len();
+            for (i, list) in lists.by_ref().take((ends[1] - ends[0]) as usize) {
+                let kept = |at: usize| &values[list_splits[at] as usize..list_splits[at + 1] as usize];
+                match seen.find_or_add(&list, repeats.len(), |at| at >= group && kept(at) == list) {
+                    Some(at) => repeats[at] += 1,
+                    None => {
+                        repeats.push(1);
+                        new2old.push(i);
+                        values.extend_from_slice(list);
+                        list_splits.push(values.len() as i32);
+                    }
+                }
+            }
+            group_splits.push(repeats.len() as i32);
+        }
+
+        let grouped = Layer::new(RowSplits::trusted(group_splits));
+        let innermost = Layer::new(RowSplits::trusted(list_splits));
+        let above = upper.split_last().map_or(&[][..], |(_, above)| above).iter().cloned();
+        let group_shape = RaggedShape::trusted(above.chain(once(grouped)));
+        let shape = match upper.is_empty() {
+            true => RaggedShape::trusted([innermost]),
+            false => RaggedShape::trusted(group_shape.layers().iter().cloned().chain(once(innermost))),
+        };
+        Unique { lists: Self::trusted(shape, values), num_repeats: Ragged::trusted(group_shape, repeats), new2old }
+    }
+}
+
+/// A hash table of the numbers of lists, with open addressing; half of it stays free. It is all of eight bytes for an
+/// entry, since most of the time goes to memory, and its hash has a key of its own, so that no fixed input makes it slow.
+struct Table {
+    /// Some bits of a list's hash, and its number.
+    entries: Vec<(u32, u32)>,
+    key: u64,
+}
+
+impl Table {
+    const FREE: u32 = u32::MAX;
+
+    /// For so many lists.
+    fn new(lists: usize) -> Self {
+        Self {
+            entries: vec![(0, Self::FREE); (2 * lists).next_power_of_two()],
+            key: RandomState::new().hash_one(lists) | 1,
+        }
+    }
+
+    /// The number for which `same` is true, or else none, after adding `number` for this list.
+    fn find_or_add(&mut self, list: &impl Hash, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
+        let mut hasher = Folding { state: self.key, key: self.key };
+        list.hash(&mut hasher);
+        let hash = hasher.finish();
+        let bits = (hash >> 32) as u32;
+        let mask = self.entries.len() - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            match &mut self.entries[at] {
+                (_, found) if *found == Self::FREE => {
+                    self.entries[at] = (bits, number as u32);
+                    return None;
+                }
+                (tag, found) if *tag == bits && same(*found as usize) => return Some(*found as usize),
+                _ => at = (at + 1) & mask,
+            }
+        }
+    }
+}
+
+/// A hash by products of 128 bits, folded: one of the fastest for short lists.
+struct Folding {
+    state: u64,
+    key: u64,
+}
+
+impl Folding {
+    #[inline]
+    fn add(&mut self, word: u64) {
+        let product = u128::from(self.state ^ word) * u128::from(self.key ^ 0x9E37_79B9_7F4A_7C15);
+        self.state = product as u64 ^ (product >> 64) as u64;
+    }
+}
+
+impl Hasher for Folding {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|&word| self.add(u64::from_le_bytes(word)));
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.add(u64::from_le_bytes(last));
+        }
+    }
+
+    #[inline]
+    fn write_usize(&mut self, x: usize) {
+        self.add(x as u64);
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.state
+    }
+}
