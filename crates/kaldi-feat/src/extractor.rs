@@ -66,7 +66,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn frame_options(options: &Self::Options) -> &FrameExtractionOptions;
     #[doc(hidden)]
-    fn new(options: &Self::Options) -> Result<Self, Error>
+    fn new(options: &Self::Options, unwarped: &Self::Warped) -> Result<Self, Error>
     where
         Self: Sized;
     #[doc(hidden)]
@@ -135,10 +135,11 @@ impl<K: Kind> Extractor<K> {
     /// Names the first option that can't be.
     pub fn new(options: K::Options) -> Result<Self, Error> {
         let framing = Framing::new(K::frame_options(&options))?;
+        let unwarped = K::warped(&options, 1.0)?;
         Ok(Self {
-            kind: K::new(&options)?,
+            kind: K::new(&options, &unwarped)?,
             spectrum: PowerSpectrum::new(framing.padded),
-            unwarped: Arc::new(K::warped(&options, 1.0)?),
+            unwarped: Arc::new(unwarped),
             warped: RwLock::default(),
             resamplers: RwLock::default(),
             framing,

@@ -108,10 +108,10 @@ impl Kind for FbankKind {
         &options.frame
     }
 
-    fn new(options: &FbankOptions) -> Result<Self, Error> {
+    fn new(options: &FbankOptions, unwarped: &MelBanks) -> Result<Self, Error> {
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         Ok(Self {
-            num_bins: MelBanks::new(&options.mel, &options.frame, 1.0)?.bins().len(),
+            num_bins: unwarped.bins().len(),
             energy: options.use_energy.then_some(column),
             use_log_fbank: options.use_log_fbank,
             use_power: options.use_power,

@@ -89,8 +89,8 @@ impl Kind for MfccKind {
         &options.frame
     }
 
-    fn new(options: &MfccOptions) -> Result<Self, Error> {
-        let num_bins = MelBanks::new(&options.mel, &options.frame, 1.0)?.bins().len();
+    fn new(options: &MfccOptions, unwarped: &MelBanks) -> Result<Self, Error> {
+        let num_bins = unwarped.bins().len();
         let num_ceps = usize::try_from(options.num_ceps).unwrap_or(0);
         if num_ceps == 0 || num_ceps > num_bins {
             let expected = format!("from 1 to {num_bins}, the number of mel filters");
