@@ -113,6 +113,12 @@ fn reduce(criterion: &mut Criterion) {
     for (name, ragged) in cases() {
         group.throughput(words(ragged.num_elements() + 2 * ragged.num_rows()));
         group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        // What k2 runs on a CPU: it tells how this machine, at this moment, compares with the one of k2's figures.
+        let splits = ragged.shape().row_splits(1);
+        let plain = |row: std::ops::Range<usize>| ragged.values()[row].iter().sum();
+        group.bench_function(format!("sum, plain loop, {name}"), |bencher| {
+            bencher.iter(|| black_box(splits).rows().map(plain).collect::<Vec<f32>>());
+        });
         group.bench_function(format!("max, {name}"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
         group.bench_function(format!("argmax, {name}"), |bencher| bencher.iter(|| black_box(&ragged).argmax(f32::MIN)));
         group.bench_function(format!("logsumexp, {name}"), |bencher| {
