@@ -1,0 +1,25 @@
+//! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the letter, and fast copies.
+
+#![deny(unsafe_code)]
+
+#[expect(unsafe_code, reason = "kernels that walk strides with pointers")]
+mod copy;
+mod dims;
+mod element;
+mod error;
+mod layout;
+#[expect(
+    unsafe_code,
+    reason = "a pointer and a layout, for what no slice can be: views with gaps that belong to others"
+)]
+mod raw;
+mod slice;
+mod tensor;
+mod view;
+
+pub use dims::{Dims, Shape, Strides};
+pub use element::Element;
+pub use error::Error;
+pub use layout::{Layout, Order};
+pub use tensor::Tensor;
+pub use view::{TensorView, TensorViewMut};

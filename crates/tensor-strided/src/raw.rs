@@ -1,0 +1,175 @@
+//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements lie.
+//!
+//! The elements of a view that comes from elsewhere may have gaps between them that others write to, so no slice over all of it may
+//! exist. What holds for both types here, and is checked whenever one is made or its layout changes:
+//!
+//! - the layout stays within `len` elements from `base`, and each of its elements is initialised and borrowed for `'a`;
+//! - for writing, no two coordinates are the same element.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use crate::{Element, Error, Layout, copy};
+
+/// Elements that can be read for `'a`.
+pub(crate) struct Raw<'a, T> {
+    base: NonNull<T>,
+    len: usize,
+    layout: Layout,
+    borrow: PhantomData<&'a T>,
+}
+
+/// Elements that can be read and written for `'a`, by nobody else.
+pub(crate) struct RawMut<'a, T> {
+    base: NonNull<T>,
+    len: usize,
+    layout: Layout,
+    borrow: PhantomData<&'a mut T>,
+}
+
+// SAFETY: it is a `&[T]` with gaps.
+unsafe impl<T: Sync> Send for Raw<'_, T> {}
+// SAFETY: it is a `&[T]` with gaps.
+unsafe impl<T: Sync> Sync for Raw<'_, T> {}
+// SAFETY: it is a `&mut [T]` with gaps.
+unsafe impl<T: Send> Send for RawMut<'_, T> {}
+// SAFETY: it is a `&mut [T]` with gaps.
+unsafe impl<T: Sync> Sync for RawMut<'_, T> {}
+
+impl<T> Clone for Raw<'_, T> {
+    fn clone(&self) -> Self {
+        Self { layout: self.layout.clone(), ..*self }
+    }
+}
+
+fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
+    match layout.min_len() {
+        expected if expected > len => Err(Error::BufferTooSmall { expected, found: len }),
+        _ => Ok(()),
+    }
+}
+
+fn check_nested(layout: &Layout) -> Result<(), Error> {
+    match layout.is_nested() {
+        true => Ok(()),
+        false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+    }
+}
+
+impl<'a, T> Raw<'a, T> {
+    /// The elements of `data` that `layout` names.
+    #[inline]
+    pub(crate) fn new(data: &'a [T], layout: Layout) -> Result<Self, Error> {
+        check_len(&layout, data.len())?;
+        Ok(Self { base: NonNull::from(data).cast(), len: data.len(), layout, borrow: PhantomData })
+    }
+
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The same memory with another layout, which picks among the elements of this one.
+    ///
+    /// # Panics
+    /// If it leaves the memory: then the view algebra above is wrong.
+    #[inline]
+    pub(crate) fn with_layout(&self, layout: Layout) -> Self {
+        assert!(layout.min_len() <= self.len, "{layout:?} was taken from a buffer of {} elements", self.len);
+        Self { layout, ..*self }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&'a T> {
+        let offset = self.layout.offset_of(coordinate)?;
+        // SAFETY: the coordinate is in range, so its element is one that the layout names.
+        Some(unsafe { self.base.add(offset).as_ref() })
+    }
+
+    /// Where element `[0, .., 0]` lies; not to be read through if there are no elements.
+    #[inline]
+    fn origin(&self) -> *const T {
+        self.base.as_ptr().wrapping_add(self.layout.offset())
+    }
+}
+
+impl<T: Element> Raw<'_, T> {
+    /// All elements in C order.
+    pub(crate) fn to_vec(&self) -> Vec<T> {
+        // SAFETY: the layout names elements that can be read.
+        unsafe { copy::collect(self.layout.shape(), self.origin(), self.layout.strides()) }
+    }
+}
+
+impl<'a, T> RawMut<'a, T> {
+    /// The elements of `data` that `layout` names.
+    #[inline]
+    pub(crate) fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
+        check_len(&layout, data.len())?;
+        check_nested(&layout)?;
+        let len = data.len();
+        Ok(Self { base: NonNull::from(data).cast(), len, layout, borrow: PhantomData })
+    }
+
+    #[inline]
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The same memory with another layout, which picks among the elements of this one.
+    ///
+    /// # Panics
+    /// If it leaves the memory or names an element twice: then the view algebra above is wrong.
+    #[inline]
+    pub(crate) fn with_layout(self, layout: Layout) -> Self {
+        assert!(layout.min_len() <= self.len, "{layout:?} was taken from a buffer of {} elements", self.len);
+        assert!(layout.is_nested(), "{layout:?} names elements twice");
+        Self { layout, ..self }
+    }
+
+    /// The same elements for reading, as long as this is borrowed.
+    #[inline]
+    pub(crate) fn as_raw(&self) -> Raw<'_, T> {
+        Raw { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
+    }
+
+    /// The same elements for writing, as long as this is borrowed.
+    #[inline]
+    pub(crate) fn reborrow(&mut self) -> RawMut<'_, T> {
+        RawMut { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
+        let offset = self.layout.offset_of(coordinate)?;
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        Some(unsafe { self.base.add(offset).as_mut() })
+    }
+
+    /// Where element `[0, .., 0]` lies; not to be used if there are no elements.
+    #[inline]
+    fn origin(&self) -> *mut T {
+        self.base.as_ptr().wrapping_add(self.layout.offset())
+    }
+}
+
+impl<T: Element> RawMut<'_, T> {
+    /// Copies all elements of `source`, which has the same shape.
+    ///
+    /// # Panics
+    /// If the shapes differ.
+    pub(crate) fn copy_from(&mut self, source: &Raw<'_, T>) {
+        assert_eq!(self.layout.shape(), source.layout.shape(), "a copy between different shapes");
+        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody else can read or write
+        // them, so `source` has none of them.
+        unsafe {
+            copy::copy(
+                self.layout.shape(),
+                source.origin(),
+                source.layout.strides(),
+                self.origin(),
+                self.layout.strides(),
+            );
+        }
+    }
+}

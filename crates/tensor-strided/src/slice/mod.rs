@@ -1,0 +1,1 @@
+//! TensorFlow's `strided_slice`, and other ways to write one.
