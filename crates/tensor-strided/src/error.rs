@@ -58,4 +58,99 @@ pub enum Error {
         /// The shape found.
         found: Shape,
     },
+    /// Begin, end and strides of a slice that differ in length or have more entries than masks have bits.
+    #[error("begin, end and strides need the same number of entries, 31 at most, but they have {begin}, {end} and {strides}")]
+    SpecLengths {
+        /// The length of `begin`.
+        begin: usize,
+        /// The length of `end`.
+        end: usize,
+        /// The length of `strides`.
+        strides: usize,
+    },
+    /// A second ellipsis, whose share of the axes nobody could tell.
+    #[error("an index can have one ellipsis only")]
+    MultipleEllipses,
+    /// An index or a range of a tensor that has no axes.
+    #[error("a scalar has no axis that an index or a range could take")]
+    ScalarInput,
+    /// More indexes and ranges than the tensor has axes.
+    #[error("{found} axes are indexed, but there are only {rank}")]
+    TooManyIndices {
+        /// The number of axes that there are.
+        rank: usize,
+        /// How many the entries take.
+        found: usize,
+    },
+    /// A step of 0, which leads nowhere.
+    #[error("the stride of axis {axis} must not be 0")]
+    ZeroStride {
+        /// The axis of the input.
+        axis: usize,
+    },
+    /// A single element with a negative stride, which TensorFlow refuses.
+    #[error("axis {axis} is to be one element, which has no direction, but the stride is {stride}")]
+    ShrinkStride {
+        /// The axis of the input.
+        axis: usize,
+        /// The stride.
+        stride: i64,
+    },
+    /// An index of an element that is not there.
+    #[error("index {given} of axis {axis} is out of bounds: it has {size} elements")]
+    IndexOutOfBounds {
+        /// The axis of the input.
+        axis: usize,
+        /// The index as it was given.
+        given: i64,
+        /// The index counted from the front, as TensorFlow reports it: of a negative one, plus the length of the axis.
+        index: i64,
+        /// The length of the axis.
+        size: usize,
+    },
+    /// A gradient of another shape than what it is the gradient of.
+    #[error("the gradient must have the shape {expected} of the slice, but it has {found}")]
+    GradientShape {
+        /// The shape of the slice.
+        expected: Shape,
+        /// The shape of the gradient.
+        found: Shape,
+    },
+    /// A value that cannot be repeated to the shape of what it is assigned to.
+    #[error("a value of shape {value} cannot be assigned to a slice of shape {slice}")]
+    ValueShape {
+        /// The shape of the value.
+        value: Shape,
+        /// The shape of the slice.
+        slice: Shape,
+    },
+    /// Inputs of ONNX's Slice that differ in length.
+    #[error("starts, ends, axes and steps need the same length, but they have {starts}, {ends}, {axes} and {steps}")]
+    OnnxLengths {
+        /// The number of starts.
+        starts: usize,
+        /// The number of ends.
+        ends: usize,
+        /// The number of axes; that of starts where they were left out.
+        axes: usize,
+        /// The number of steps; that of starts where they were left out.
+        steps: usize,
+    },
+    /// An axis that the tensor does not have.
+    #[error("axis {axis} is out of range: there are {rank}")]
+    Axis {
+        /// The axis as it was given; negative counts from the end.
+        axis: i64,
+        /// The number of axes.
+        rank: usize,
+    },
+    /// An axis that is named twice where once is possible.
+    #[error("axis {axis} is named twice")]
+    RepeatedAxis {
+        /// The axis, counted from the front.
+        axis: usize,
+    },
+    /// A text that is not an index.
+    #[error(transparent)]
+    Parse(#[from] crate::ParseError),
 }

@@ -13,7 +13,7 @@ mod layout;
     reason = "a pointer and a layout, for what no slice can be: views with gaps that belong to others"
 )]
 mod raw;
-mod slice;
+pub mod slice;
 mod tensor;
 mod view;
 
@@ -21,5 +21,9 @@ pub use dims::{Dims, Shape, Strides};
 pub use element::Element;
 pub use error::Error;
 pub use layout::{Layout, Order};
+pub use slice::{
+    IndexEntry, IndexInteger, IndexRange, IndexSpec, Masks, NewAxis, OnnxSlice, ParseError, ParseErrorKind, SlicedAxis, StridedSlice,
+    infer_shape,
+};
 pub use tensor::Tensor;
 pub use view::{TensorView, TensorViewMut};
