@@ -1,6 +1,7 @@
 //! ONNX's way to write a slice: starts, ends, axes and steps, with its own way of cutting them to the axis.
 
 use super::resolve::{Picked, cut, pick, signed};
+use crate::layout::Picker;
 use crate::{Dims, Error, IndexInteger, Layout, Shape};
 
 /// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any number of tensors.
@@ -62,39 +63,39 @@ impl OnnxSlice {
     ///   undefined;
     /// - [`Error::ZeroStride`].
     pub fn output_shape(&self, input: impl AsRef<[usize]>) -> Result<Shape, Error> {
-        let mut shape = Shape::from(input.as_ref());
-        self.visit(input.as_ref(), |axis, picked| shape[axis] = picked.len)?;
-        Ok(shape)
+        let input = input.as_ref();
+        let picked = self.picked(input)?;
+        Ok(picked.iter().zip(input).map(|(picked, &n)| picked.map_or(n, |picked| picked.len)).collect())
     }
 
     pub(super) fn layout(&self, input: &Layout) -> Result<Layout, Error> {
-        let (mut shape, mut strides) = (input.shape().clone(), input.strides().clone());
-        let mut offset = input.offset();
-        self.visit(input.shape(), |axis, picked| {
-            offset = input.moved(offset, axis, picked.first);
-            (shape[axis], strides[axis]) = (picked.len, input.stepped(axis, picked));
-        })?;
-        Ok(input.part(shape, strides, offset))
+        let mut picker = Picker::new(input);
+        for picked in &self.picked(input.shape())? {
+            match *picked {
+                Some(Picked { first, step, len }) => picker.range(first, step, len),
+                None => picker.keep(),
+            }
+        }
+        Ok(picker.finish())
     }
 
-    /// Calls `visit` with each axis that is named and what is picked of it.
-    fn visit(&self, input: &[usize], mut visit: impl FnMut(usize, Picked)) -> Result<(), Error> {
-        let mut axes: Dims<usize> = Dims::new();
+    /// What is picked of each axis, `None` for all of it.
+    fn picked(&self, input: &[usize]) -> Result<Dims<Option<Picked>>, Error> {
+        let mut picked = Dims::filled(None, input.len());
         for (at, &given) in self.axes.iter().enumerate() {
-            let axis = axis_of(given, input.len())?;
-            if axes.contains(&axis) {
+            let (axis, step) = (axis_of(given, input.len())?, self.steps[at]);
+            if picked[axis].is_some() {
                 return Err(Error::RepeatedAxis { axis });
             }
-            axes.push(axis);
-            let step = self.steps[at];
             if step == 0 {
                 return Err(Error::ZeroStride { axis });
             }
             let (begin, end) = cut(input[axis], Some(self.starts[at]), Some(self.ends[at]), step);
+            // Backwards, ONNX cuts the start to `0..=n - 1`, where there is such a number.
             let begin = if input[axis] == 0 { begin } else { begin.max(0) };
-            visit(axis, pick(begin, end, step));
+            picked[axis] = Some(pick(begin, end, step));
         }
-        Ok(())
+        Ok(picked)
     }
 }
 

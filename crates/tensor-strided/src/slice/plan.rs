@@ -196,7 +196,7 @@ impl StridedSlice {
             let (begin, end, stride) = match entry {
                 Entry::NewAxis => return Ok(axes.push(SlicedAxis::New)),
                 Entry::Index { index: given, stride } => {
-                    let index = index(axis, input[axis], given, stride)?;
+                    let index = index(axis, input[axis], given, stride)?.cast_unsigned();
                     return Ok(axes.push(SlicedAxis::Index { axis, index }));
                 }
                 Entry::Ellipsis => (None, None, 1),

@@ -1,6 +1,7 @@
 //! From entries to axes: which axis an entry takes, and which of its elements. Every way to write a slice ends here.
 
-use crate::{Error, Layout, Shape, Strides};
+use crate::layout::Picker;
+use crate::{Error, Layout};
 
 /// What one entry asks of an axis that it takes. TensorFlow's indexes carry a stride, which is checked and not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,12 +63,11 @@ pub(super) fn visit_axes(
     (axis..rank).try_for_each(|axis| visit(axis, Entry::Ellipsis))
 }
 
-/// The elements of an axis that an entry picks: `len` of them, `step` apart, from `first` on.
+/// The elements of an axis that a range picks: `len` of them, `step` apart, from `first` on. Fewer than two have a step of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Picked {
-    /// The first element; without meaning where there is none.
-    pub(super) first: usize,
-    pub(super) step: i64,
+    pub(super) first: isize,
+    pub(super) step: isize,
     pub(super) len: usize,
 }
 
@@ -97,8 +97,13 @@ pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
         (Ok(last), 1) => last + 1,
         (Ok(last), step) => last / step + 1,
     };
-    // Where something is picked, begin is an element, and there are no more than the axis has.
-    Picked { first: usize::try_from(begin).unwrap_or(0), step, len: usize::try_from(len).unwrap_or(usize::MAX) }
+    // Everything fits: what is picked lies in an axis. Where it is at most one element, the step may be any number, but leads nowhere.
+    let narrow = |number: i64| isize::try_from(number).unwrap_or(isize::MAX);
+    Picked {
+        first: narrow(begin),
+        step: if len > 1 { narrow(step) } else { 1 },
+        len: usize::try_from(len).unwrap_or(usize::MAX),
+    }
 }
 
 /// The range that an entry picks of an axis of length `n`.
@@ -106,13 +111,7 @@ pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
 /// # Errors
 /// [`Error::ZeroStride`].
 #[inline]
-pub(super) fn range(
-    axis: usize,
-    n: usize,
-    begin: Option<i64>,
-    end: Option<i64>,
-    step: i64,
-) -> Result<Picked, Error> {
+pub(super) fn range(axis: usize, n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> Result<Picked, Error> {
     if step == 0 {
         return Err(Error::ZeroStride { axis });
     }
@@ -133,68 +132,39 @@ pub(super) fn check_index_stride(axis: usize, stride: i64) -> Result<(), Error> 
     }
 }
 
-/// The element that an index picks of an axis of length `n`.
+/// The element that an index picks of an axis of length `n`, counted from the front.
 ///
 /// # Errors
 /// Those of [`check_index_stride`], and [`Error::IndexOutOfBounds`].
 #[inline]
-pub(super) fn index(axis: usize, n: usize, given: i64, stride: i64) -> Result<usize, Error> {
+pub(super) fn index(axis: usize, n: usize, given: i64, stride: i64) -> Result<isize, Error> {
     check_index_stride(axis, stride)?;
     let index = if given < 0 { given + signed(n) } else { given };
-    match usize::try_from(index) {
-        Ok(index) if index < n => Ok(index),
+    match isize::try_from(index) {
+        Ok(found) if (0..signed(n)).contains(&index) => Ok(found),
         _ => Err(Error::IndexOutOfBounds { axis, given, index, size: n }),
     }
 }
 
 impl Layout {
-    /// The layout of what the entries pick: always of the same elements, no matter how they are picked.
+    /// Where the elements lie that the entries pick.
     #[inline]
     pub(super) fn sliced(&self, entries: &impl Entries) -> Result<Self, Error> {
-        let (mut shape, mut strides) = (Shape::new(), Strides::new());
-        let mut offset = self.offset();
-        let mut push = |n: usize, stride: isize| {
-            shape.push(n);
-            strides.push(stride);
-        };
+        let mut picker = Picker::new(self);
         visit_axes(entries, self.rank(), |axis, entry| {
             match entry {
-                Entry::NewAxis => push(1, 0),
-                Entry::Ellipsis => push(self.shape()[axis], self.strides()[axis]),
+                Entry::NewAxis => picker.new_axis(),
+                Entry::Ellipsis => picker.keep(),
                 Entry::Index { index: given, stride } => {
-                    let index = index(axis, self.shape()[axis], given, stride)?;
-                    offset = self.moved(offset, axis, index);
+                    picker.index(index(axis, picker.next_len(), given, stride)?);
                 }
                 Entry::Range { begin, end, stride } => {
-                    let picked = range(axis, self.shape()[axis], begin, end, stride)?;
-                    offset = self.moved(offset, axis, picked.first);
-                    push(picked.len, self.stepped(axis, picked));
+                    let Picked { first, step, len } = range(axis, picker.next_len(), begin, end, stride)?;
+                    picker.range(first, step, len);
                 }
             }
             Ok(())
         })?;
-        Ok(self.part(shape, strides, offset))
-    }
-
-    /// `offset`, moved to element `index` of an axis.
-    #[inline]
-    pub(super) fn moved(&self, offset: usize, axis: usize, index: usize) -> usize {
-        // Wraps only where the layout is empty and offsets mean nothing.
-        offset.wrapping_add_signed(self.strides()[axis].wrapping_mul(index.cast_signed()))
-    }
-
-    /// The stride of what is picked of an axis.
-    #[inline]
-    pub(super) fn stepped(&self, axis: usize, picked: Picked) -> isize {
-        let stride = self.strides()[axis];
-        // Of two elements or more, the step lies within the axis. Of fewer, it may be anything and has no meaning.
-        if picked.len > 1 { isize::try_from(picked.step).map_or(stride, |step| stride * step) } else { stride }
-    }
-
-    /// A layout of some elements of this one. Where it has none, it begins where this one does.
-    #[inline]
-    pub(super) fn part(&self, shape: Shape, strides: Strides, offset: usize) -> Self {
-        let offset = if shape.contains(&0) { self.offset() } else { offset };
-        Self::reshaped_parts(shape, strides, offset)
+        Ok(picker.finish())
     }
 }
