@@ -48,6 +48,101 @@ pub enum Error {
         /// The strides, in elements.
         strides: Strides,
     },
+    /// An axis that was to disappear, but that has not exactly one entry.
+    #[error("axis {axis} has {len} entries; only an axis of one can be left out")]
+    NotOne {
+        /// The axis, counted from 0.
+        axis: usize,
+        /// Its length.
+        len: usize,
+    },
+    /// A range that is reversed or reaches beyond the end of an axis.
+    #[error("the range {begin}..{end} is not within the {len} entries of axis {axis}")]
+    Range {
+        /// The axis, counted from 0.
+        axis: usize,
+        /// Where the range begins.
+        begin: usize,
+        /// Where it ends.
+        end: usize,
+        /// The length of the axis.
+        len: usize,
+    },
+    /// An index beyond the end of an axis.
+    #[error("index {index} is out of range: axis {axis} has {len} entries")]
+    Index {
+        /// The axis, counted from 0.
+        axis: usize,
+        /// The index.
+        index: usize,
+        /// The length of the axis.
+        len: usize,
+    },
+    /// A number that must not be 0, such as the hop of windows.
+    #[error("{what} must not be 0")]
+    Zero {
+        /// What must not be 0.
+        what: &'static str,
+    },
+    /// A shape that cannot be repeated to become another one.
+    #[error("shape {from} cannot be broadcast to {to}")]
+    Broadcast {
+        /// The shape.
+        from: Shape,
+        /// What it was to become.
+        to: Shape,
+    },
+    /// A shape with another number of elements, or with more than one length left open.
+    #[error("{len} elements cannot have the shape {}", to.iter().map(|n| n.map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(", "))]
+    Reshape {
+        /// How many elements there are.
+        len: usize,
+        /// The shape that was asked for; what was left open is `None`.
+        to: crate::Dims<Option<usize>>,
+    },
+    /// A shape with a negative length other than -1, which stands for "whatever is left".
+    #[error("the length {found} of axis {axis} is negative")]
+    NegativeLength {
+        /// The axis, counted from 0.
+        axis: usize,
+        /// The length.
+        found: i64,
+    },
+    /// A coordinate that is out of range.
+    #[error("coordinate {found} of axis {axis} at position {position} is out of range: the axis has {len} entries")]
+    Coordinate {
+        /// Which of the given coordinates it belongs to (0 if there is one only).
+        position: usize,
+        /// The axis, counted from 0.
+        axis: usize,
+        /// The coordinate.
+        found: i64,
+        /// The length of the axis.
+        len: usize,
+    },
+    /// An offset that is out of range.
+    #[error("offset {found} at position {position} is out of range: there are {len} elements")]
+    Offset {
+        /// Which of the given offsets it is (0 if there is one only).
+        position: usize,
+        /// The offset.
+        found: i64,
+        /// The number of elements.
+        len: usize,
+    },
+    /// A sequence that never arrives, or one with more numbers than can be counted.
+    #[error("no sequence of numbers goes from {start} to {stop} in steps of {step}")]
+    Sequence {
+        /// Where it was to start.
+        start: String,
+        /// Where it was to stop.
+        stop: String,
+        /// How far apart its numbers were to be.
+        step: String,
+    },
+    /// Nothing where at least one tensor is needed.
+    #[error("at least one tensor is needed")]
+    NoTensors,
     /// Shapes that must be equal.
     #[error("{what} must have the shape {expected}, but it has {found}")]
     ShapeMismatch {
@@ -59,7 +154,9 @@ pub enum Error {
         found: Shape,
     },
     /// Begin, end and strides of a slice that differ in length or have more entries than masks have bits.
-    #[error("begin, end and strides need the same number of entries, 31 at most, but they have {begin}, {end} and {strides}")]
+    #[error(
+        "begin, end and strides need the same number of entries, 31 at most, but they have {begin}, {end} and {strides}"
+    )]
     SpecLengths {
         /// The length of `begin`.
         begin: usize,

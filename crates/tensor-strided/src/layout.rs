@@ -110,6 +110,25 @@ impl Layout {
         self.offset
     }
 
+    /// The lengths, for view algebra that only picks among the elements.
+    #[inline]
+    pub(crate) fn shape_mut(&mut self) -> &mut Shape {
+        &mut self.shape
+    }
+
+    /// The strides, for view algebra that only picks among the elements.
+    #[inline]
+    pub(crate) fn strides_mut(&mut self) -> &mut Strides {
+        &mut self.strides
+    }
+
+    /// The same, so many steps of this stride further.
+    #[inline]
+    pub(crate) fn moved(mut self, steps: usize, stride: isize) -> Self {
+        self.offset = self.offset.wrapping_add(steps.wrapping_mul(stride.cast_unsigned()));
+        self
+    }
+
     /// The number of axes.
     #[inline]
     #[must_use]
@@ -326,7 +345,7 @@ impl<'a> Picker<'a> {
 }
 
 /// Whether the number of elements fits in an `isize`, even if axes of length 0 had length 1.
-fn check_size(shape: &[usize]) -> Result<(), Error> {
+pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
     let size = shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n.max(1)));
     match size.is_some_and(|size| isize::try_from(size).is_ok()) {
         true => Ok(()),

@@ -8,6 +8,7 @@ mod dims;
 mod element;
 mod error;
 mod layout;
+mod layout_ops;
 #[expect(
     unsafe_code,
     reason = "a pointer and a layout, for what no slice can be: views with gaps that belong to others"
@@ -21,9 +22,10 @@ pub use dims::{Dims, Shape, Strides};
 pub use element::Element;
 pub use error::Error;
 pub use layout::{Layout, Order};
+pub use layout_ops::{Length, broadcast_shapes};
 pub use slice::{
-    IndexEntry, IndexInteger, IndexRange, IndexSpec, Masks, NewAxis, OnnxSlice, ParseError, ParseErrorKind, SlicedAxis, StridedSlice,
-    infer_shape,
+    IndexEntry, IndexInteger, IndexRange, IndexSpec, Masks, NewAxis, OnnxSlice, ParseError, ParseErrorKind, SlicedAxis,
+    StridedSlice, infer_shape,
 };
 pub use tensor::Tensor;
 pub use view::{TensorView, TensorViewMut};
