@@ -344,6 +344,53 @@ impl<'a> Picker<'a> {
     }
 }
 
+/// The offsets of all elements of a layout, in C order.
+#[derive(Clone)]
+pub(crate) struct Walk {
+    shape: Shape,
+    strides: Strides,
+    /// The coordinate of the next element, and its offset.
+    coordinate: Shape,
+    offset: usize,
+    left: usize,
+}
+
+impl Walk {
+    pub(crate) fn new(layout: &Layout) -> Self {
+        let coordinate = Shape::filled(0, layout.rank());
+        let (shape, strides) = (layout.shape.clone(), layout.strides.clone());
+        Self { shape, strides, coordinate, offset: layout.offset, left: layout.len() }
+    }
+}
+
+impl Iterator for Walk {
+    type Item = usize;
+
+    #[inline]
+    fn next(&mut self) -> Option<usize> {
+        self.left = self.left.checked_sub(1)?;
+        let offset = self.offset;
+        for (axis, at) in self.coordinate.iter_mut().enumerate().rev() {
+            let stride = self.strides[axis].cast_unsigned();
+            if *at + 1 < self.shape[axis] {
+                *at += 1;
+                self.offset = self.offset.wrapping_add(stride);
+                break;
+            }
+            self.offset = self.offset.wrapping_sub(stride.wrapping_mul(*at));
+            *at = 0;
+        }
+        Some(offset)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for Walk {}
+
 /// Whether the number of elements fits in an `isize`, even if axes of length 0 had length 1.
 pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
     let size = shape.iter().try_fold(1_usize, |size, &n| size.checked_mul(n.max(1)));
@@ -351,6 +398,33 @@ pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error::TooLarge { shape: shape.into() }),
     }
+}
+
+/// The layouts with fewer axes where neighbouring ones can be walked as one in each of them, in C order; the shapes are equal. Without
+/// axes of length 1, but with one axis at least.
+pub(crate) fn coalesce<const N: usize>(layouts: [&Layout; N]) -> [Layout; N] {
+    let mut merged = layouts.map(|layout| Layout::reshaped_parts([1].into(), [1].into(), layout.offset));
+    for (axis, &n) in layouts[0].shape.iter().enumerate() {
+        if n == 1 {
+            continue;
+        }
+        let goes_on = |(one, all): (&Layout, &&Layout)| {
+            let (last, stride) = (one.rank() - 1, all.strides[axis]);
+            one.shape[last] == 1 || one.strides[last] == stride.wrapping_mul(n.cast_signed())
+        };
+        let goes_on = merged.iter().zip(&layouts).all(goes_on);
+        for (one, all) in merged.iter_mut().zip(&layouts) {
+            let last = one.rank() - 1;
+            if goes_on {
+                one.shape[last] *= n;
+                one.strides[last] = all.strides[axis];
+            } else {
+                one.shape.push(n);
+                one.strides.push(all.strides[axis]);
+            }
+        }
+    }
+    merged
 }
 
 /// The strides of elements that lie one behind the other; the size was checked.

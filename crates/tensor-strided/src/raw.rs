@@ -6,10 +6,15 @@
 //! - the layout stays within `len` elements from `base`, and each of its elements is initialised and borrowed for `'a`;
 //! - for writing, no two coordinates are the same element.
 
+mod lanes;
+
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use crate::{Element, Error, Layout, copy};
+use crate::layout_ops::resolve_axis;
+use crate::{Element, Error, Layout, Strides, copy};
+
+pub use lanes::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};
 
 /// Elements that can be read for `'a`.
 pub(crate) struct Raw<'a, T> {
@@ -79,11 +84,22 @@ impl<'a, T> Raw<'a, T> {
         Self { layout, ..*self }
     }
 
+    /// An element, if the coordinate is in range.
     #[inline]
     pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&'a T> {
         let offset = self.layout.offset_of(coordinate)?;
         // SAFETY: the coordinate is in range, so its element is one that the layout names.
         Some(unsafe { self.base.add(offset).as_ref() })
+    }
+
+    /// All elements as a slice, if they lie one behind the other in C order.
+    #[inline]
+    pub(crate) fn as_slice(&self) -> Option<&'a [T]> {
+        match self.layout.len() {
+            0 => Some(&[]),
+            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a`.
+            len => self.layout.is_contiguous().then(|| unsafe { std::slice::from_raw_parts(self.origin(), len) }),
+        }
     }
 
     /// Where element `[0, .., 0]` lies; not to be read through if there are no elements.
@@ -139,11 +155,32 @@ impl<'a, T> RawMut<'a, T> {
         RawMut { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
     }
 
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    pub(crate) fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
+        let resolved = resolve_axis(axis, self.layout.rank())?;
+        let before = self.layout.narrow(axis, 0..at)?;
+        let after = self.layout.narrow(axis, at..self.layout.shape()[resolved])?;
+        // No two coordinates are the same element, so these two have none in common.
+        let part = |layout| Self { base: self.base, len: self.len, layout, borrow: PhantomData };
+        Ok((part(before), part(after)))
+    }
+
+    /// An element, if the coordinate is in range.
     #[inline]
     pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate)?;
         // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
         Some(unsafe { self.base.add(offset).as_mut() })
+    }
+
+    /// All elements as a slice, if they lie one behind the other in C order.
+    #[inline]
+    pub(crate) fn into_slice(self) -> Option<&'a mut [T]> {
+        match self.layout.len() {
+            0 => Some(&mut []),
+            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a` by this view, which ends here.
+            len => self.layout.is_contiguous().then(|| unsafe { std::slice::from_raw_parts_mut(self.origin(), len) }),
+        }
     }
 
     /// Where element `[0, .., 0]` lies; not to be used if there are no elements.
@@ -171,5 +208,12 @@ impl<T: Element> RawMut<'_, T> {
                 self.layout.strides(),
             );
         }
+    }
+
+    /// Writes `value` to all elements.
+    pub(crate) fn fill(&mut self, value: T) {
+        let (shape, zeros) = (self.layout.shape(), Strides::filled(0, self.layout.rank()));
+        // SAFETY: a value on the stack can be read again and again; the layout names distinct elements that can be written.
+        unsafe { copy::copy(shape, &raw const value, &zeros, self.origin(), self.layout.strides()) };
     }
 }
