@@ -167,6 +167,14 @@ impl<'a, T> RawMut<'a, T> {
 
     /// An element, if the coordinate is in range.
     #[inline]
+    pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&T> {
+        let offset = self.layout.offset_of(coordinate)?;
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        Some(unsafe { self.base.add(offset).as_ref() })
+    }
+
+    /// An element, if the coordinate is in range.
+    #[inline]
     pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate)?;
         // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
