@@ -37,6 +37,7 @@ mod filter;
 mod folder;
 mod k2;
 mod kaldi;
+mod strided_slice;
 mod verdict;
 
 use std::ffi::OsString;
@@ -105,7 +106,10 @@ fn runner_of(name: &str) -> Option<Runner> {
         "kaldi/matrix.json" => Some(not_run),
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
-        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst" | "strided_slice")
+        "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
+        "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
+        "strided_slice/update.jsonl" => Some(strided_slice::run_update),
+        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst")
             .then_some(not_run as Runner),
     }
 }
