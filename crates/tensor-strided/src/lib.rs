@@ -2,6 +2,7 @@
 
 #![deny(unsafe_code)]
 
+mod coordinates;
 #[expect(unsafe_code, reason = "kernels that walk strides with pointers")]
 mod copy;
 mod create;
@@ -24,6 +25,8 @@ mod text;
 mod view;
 mod view_ops;
 
+pub use coordinates::{Grid, Mode};
+pub use create::Arange;
 pub use dims::{Dims, Shape, Strides};
 pub use element::Element;
 pub use elements::{AxisIter, AxisIterMut, Elements, ElementsMut};
