@@ -90,6 +90,11 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.lanes(axis)
     }
 
+    /// `len` elements: these at the places that `part`, of the same shape, names; `filler` at all others.
+    pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
+        self.raw.embedded(part, len, filler)
+    }
+
     /// A tensor of its own in C order. Copies the elements.
     #[doc(alias = "ascontiguousarray")]
     #[doc(alias = "contiguous")]
@@ -193,6 +198,11 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// Writes `value` to all elements.
     pub fn fill(&mut self, value: T) {
         self.raw.fill(value);
+    }
+
+    /// Copies all elements of `source` to where `part`, of the same shape, is within this view; writes `filler` to all others.
+    pub(crate) fn embed(&mut self, source: &TensorView<'_, T>, part: Layout, filler: T) {
+        self.raw.embed(&source.raw, part, filler);
     }
 
     /// Copies all elements of `source`, which must have the same shape. See [`assign`](Self::assign) for broadcasting.
