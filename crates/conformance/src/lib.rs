@@ -37,6 +37,7 @@ mod filter;
 mod folder;
 mod k2;
 mod kaldi;
+mod ndarray;
 mod strided_slice;
 mod verdict;
 
@@ -109,8 +110,8 @@ fn runner_of(name: &str) -> Option<Runner> {
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),
-        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst")
-            .then_some(not_run as Runner),
+        _ if set == "ndarray" => Some(ndarray::run),
+        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "openfst").then_some(not_run as Runner),
     }
 }
 

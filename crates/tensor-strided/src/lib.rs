@@ -13,6 +13,7 @@ mod error;
 mod join;
 mod layout;
 mod layout_ops;
+pub mod npy;
 #[expect(
     unsafe_code,
     reason = "a pointer and a layout, for what no slice can be: views with gaps that belong to others"
