@@ -115,6 +115,9 @@ pub(super) unsafe fn spread<T: Copy, const C: usize>(src: *const T, src_step: is
 #[inline(always)]
 pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>) {
     let inner = nest.pop();
-    // SAFETY: the caller's promise.
-    nest.for_each(|src, dst| unsafe { row(src, inner.src, dst, inner.dst, inner.len) });
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
+        // SAFETY: the caller's promise.
+        unsafe { row(src, inner.src, dst, inner.dst, inner.len) };
+    }
 }

@@ -313,7 +313,8 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     let inner = nest.pop();
     let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
     let mut writer = Writer::new(nest.dst);
-    nest.for_each(|src, dst| {
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
         if ahead != 0 {
             prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
         }
@@ -322,7 +323,7 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
             writer.seek(dst);
             writer.row(src, inner.src, inner.len);
         }
-    });
+    }
     // SAFETY: all that was committed are targets.
     unsafe { writer.finish() };
 }
@@ -334,11 +335,14 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
 #[inline(always)]
 pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
     let mut writer = Writer::new(nest.dst);
-    // SAFETY: the caller's promise.
-    nest.for_each(|src, dst| unsafe {
-        writer.seek(dst);
-        writer.plane(src, p, q);
-    });
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            writer.seek(dst);
+            writer.plane(src, p, q);
+        }
+    }
     // SAFETY: all that was committed are targets.
     unsafe { writer.finish() };
 }
@@ -353,7 +357,8 @@ pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut 
     let inner = nest.pop();
     let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
     let mut writer = Writer::new(begin);
-    nest.for_each(|src, dst| {
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
         if ahead != 0 {
             prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
         }
@@ -362,7 +367,7 @@ pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut 
             writer.fill_to(dst, filler);
             writer.spread(src, inner.src, inner.dst.cast_unsigned(), inner.len, filler);
         }
-    });
+    }
     // SAFETY: the caller's promise.
     unsafe {
         writer.fill_to(end, filler);
