@@ -1,5 +1,8 @@
 //! Tensors that borrow their elements.
 
+#[cfg(feature = "ndarray")]
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
+
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
 use crate::{Element, Error, Layout, Shape, Strides, Tensor};
 
@@ -53,6 +56,22 @@ impl<'a, T: Element> TensorView<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
+    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the elements of this view.
+    #[inline]
+    pub(crate) fn cut(&self, fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>) -> Result<Self, Error> {
+        Ok(Self { raw: self.raw.cut(fill)? })
+    }
+
+    /// The memory with the layout that `fill` makes of this one, in place; it picks among the elements that `layout` names.
+    #[inline]
+    pub(crate) fn cut_from(
+        data: &'a [T],
+        layout: &Layout,
+        fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        Ok(Self { raw: Raw::cut_from(data, layout, fill)? })
+    }
+
     /// The same view.
     #[inline]
     #[must_use]
@@ -101,6 +120,28 @@ impl<'a, T: Element> TensorView<'a, T> {
     #[doc(alias = "to_owned")]
     pub fn to_contiguous(&self) -> Tensor<T> {
         Tensor::from_dense(self.shape(), self.to_vec())
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<'a, T: Element> TensorView<'a, T> {
+    pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
+        Self { raw: Raw::from_array(array) }
+    }
+
+    pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
+        self.raw.to_array()
+    }
+}
+
+#[cfg(feature = "ndarray")]
+impl<'a, T: Element> TensorViewMut<'a, T> {
+    pub(crate) fn from_array<D: Dimension>(array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
+        Ok(Self { raw: RawMut::from_array(array)? })
+    }
+
+    pub(crate) fn into_array(self) -> ArrayViewMutD<'a, T> {
+        self.raw.into_array()
     }
 }
 
