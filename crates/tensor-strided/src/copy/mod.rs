@@ -38,7 +38,7 @@ pub(crate) use pages::with_capacity;
 /// Outputs of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
 const STREAM_FROM: usize = 16 << 20;
 
-/// Up to this many bytes, to find out which instruction set is there is not worth it.
+/// Up to this many bytes, nothing is gained by tiles, threads or an instruction set that must be looked up.
 const SMALL: usize = 1 << 10;
 
 /// Copies element by element from one layout to another.
@@ -148,9 +148,13 @@ unsafe fn copy_axes<T: Element>(axes: &[Axis], src: *const T, dst: *mut T) {
 #[inline]
 unsafe fn copy_nest<T: Element>(nest: Nest<T>) {
     let bytes = nest.len() * size_of::<T>();
-    let level = if bytes <= SMALL { Level::Portable } else { level() };
     // SAFETY: the caller's promise.
-    unsafe { copy_nest_at(level, nest, bytes >= STREAM_FROM) };
+    unsafe {
+        match bytes <= SMALL {
+            true => rows::copy(nest),
+            false => copy_nest_at(level(), nest, bytes >= STREAM_FROM),
+        }
+    }
 }
 
 /// # Safety

@@ -18,8 +18,8 @@ use super::bits::Bits;
 use super::lines::{LINE, prefetch_row, stream};
 use super::rows::{fill, interleave, row, spread};
 
-/// Bytes of the stage: small enough to stay in the first cache beside the source.
-const STAGE: usize = 4096;
+/// Bytes of the stage. With more, reading and writing take turns instead of going on at the same time.
+const STAGE: usize = 1024;
 
 /// Bytes that lie one behind the other from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
@@ -43,6 +43,8 @@ struct Writer<T> {
 impl<T: Bits> Writer<T> {
     const PER_LINE: usize = LINE / size_of::<T>();
     const CAPACITY: usize = STAGE / size_of::<T>();
+    /// How many elements of a long row are asked for before they are read: backwards or with gaps, the processor does not do so itself.
+    const AHEAD: usize = 2 * Self::CAPACITY;
 
     /// `dst` is aligned to the size of `T`.
     #[inline(always)]
@@ -107,16 +109,15 @@ impl<T: Bits> Writer<T> {
         }
         while n > 0 {
             let part = n.min(self.room());
-            let next = src.wrapping_offset(step.wrapping_mul(part.cast_signed()));
-            if step < 0 {
-                prefetch_row(next, step, (n - part).min(Self::CAPACITY));
+            if n > Self::AHEAD {
+                prefetch_row(src.wrapping_offset(step.wrapping_mul(Self::AHEAD.cast_signed())), step, part);
             }
             // SAFETY: the caller's promise; the stage has room for this part.
             unsafe {
                 row(src, step, self.staged(self.end), 1, part);
                 self.commit(part);
             }
-            src = next;
+            src = src.wrapping_offset(step.wrapping_mul(part.cast_signed()));
             n -= part;
         }
     }
