@@ -126,7 +126,7 @@ impl Layout {
     pub fn flip(&self, axis: isize) -> Result<Self, Error> {
         let axis = resolve_axis(axis, self.rank())?;
         let len = self.shape()[axis];
-        Ok(self.pick_axis(axis, |picker| picker.range(len.cast_signed() - 1, -1, len)))
+        Ok(self.pick_axis(axis, self.rank(), |picker| picker.range(len.cast_signed() - 1, -1, len)))
     }
 
     /// Without the axes of length 1.
@@ -270,7 +270,7 @@ impl Layout {
         if range.start > range.end || range.end > len {
             return Err(Error::Range { axis, begin: range.start, end: range.end, len });
         }
-        Ok(self.pick_axis(axis, |picker| picker.range(range.start.cast_signed(), 1, range.len())))
+        Ok(self.pick_axis(axis, self.rank(), |picker| picker.range(range.start.cast_signed(), 1, range.len())))
     }
 
     /// One entry of an axis, which disappears.
@@ -282,16 +282,20 @@ impl Layout {
         let axis = resolve_axis(axis, self.rank())?;
         match self.shape()[axis] {
             len if index >= len => Err(Error::Index { axis, index, len }),
-            _ => Ok(self.pick_axis(axis, |picker| picker.index(index.cast_signed()))),
+            _ => Ok(self.pick_axis(axis, self.rank() - 1, |picker| picker.index(index.cast_signed()))),
         }
     }
 
-    /// The layout in which `pick` decides about one axis.
-    fn pick_axis(&self, axis: usize, pick: impl FnOnce(&mut Picker<'_>)) -> Self {
-        let mut picker = Picker::new(self);
-        (0..axis).for_each(|_| picker.keep());
-        pick(&mut picker);
-        picker.finish()
+    /// The layout of `rank` axes in which `pick` decides about one axis.
+    fn pick_axis(&self, axis: usize, rank: usize, pick: impl FnOnce(&mut Picker<'_>)) -> Self {
+        let mut layout = Self::blank();
+        let picked = layout.pick_from(self, rank, |picker| {
+            (0..axis).for_each(|_| picker.keep());
+            pick(picker);
+            Ok(())
+        });
+        debug_assert!(picked.is_ok());
+        layout
     }
 
     /// The shape that `to` asks for: as many elements, with one length left open as -1.

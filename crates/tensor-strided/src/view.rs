@@ -23,11 +23,28 @@ impl<T> Clone for TensorView<'_, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
+    /// All elements of a slice, in C order.
+    ///
+    /// ```
+    /// use tensor_strided::TensorView;
+    ///
+    /// let view = TensorView::from_slice([2, 3], &[1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(view.transpose().to_vec(), [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a [T]) -> Result<Self, Error> {
+        Self::new(data, layout_of_all(shape.as_ref(), data.len())?)
+    }
+
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`].
     #[inline]
+    #[doc(alias = "as_strided")]
     pub fn new(data: &'a [T], layout: Layout) -> Result<Self, Error> {
         Ok(Self { raw: Raw::new(data, layout)? })
     }
@@ -146,6 +163,15 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
 }
 
 impl<'a, T: Element> TensorViewMut<'a, T> {
+    /// All elements of a slice, in C order.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a mut [T]) -> Result<Self, Error> {
+        let layout = layout_of_all(shape.as_ref(), data.len())?;
+        Self::new(data, layout)
+    }
+
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
@@ -257,5 +283,14 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         }
         self.raw.copy_from(&source.raw);
         Ok(())
+    }
+}
+
+/// The layout of a shape in C order that has exactly so many elements.
+pub(crate) fn layout_of_all(shape: &[usize], found: usize) -> Result<Layout, Error> {
+    let layout = Layout::contiguous(shape)?;
+    match layout.len() {
+        expected if expected != found => Err(Error::BufferTooSmall { expected, found }),
+        _ => Ok(layout),
     }
 }
