@@ -237,6 +237,22 @@ impl<'a, T: Element> TensorView<'a, T> {
         Tensor::from_dense(self.shape(), out)
     }
 
+    /// As [`map`](Self::map), into memory that is there already.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] where `out` has another shape.
+    pub fn map_into<U: Element>(
+        &self,
+        out: &mut TensorViewMut<'_, U>,
+        mut f: impl FnMut(&T) -> U,
+    ) -> Result<(), Error> {
+        if out.shape() != self.shape() {
+            let (expected, found) = (self.shape().clone(), out.shape().clone());
+            return Err(Error::ShapeMismatch { what: "the output", expected, found });
+        }
+        out.zip_apply(self, |_, x| f(x))
+    }
+
     /// What `f` makes of each two elements at the same place, with broadcasting.
     ///
     /// ```
@@ -389,10 +405,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// [`Error::BufferTooSmall`], also where the slice has too many.
     #[doc(alias = "UArray_load")]
     pub fn load(&mut self, elements: &[T]) -> Result<(), Error> {
-        match self.layout().len() {
-            expected if expected != elements.len() => Err(Error::BufferTooSmall { expected, found: elements.len() }),
-            _ => self.copy_from(&TensorView::new(elements, Layout::contiguous(self.shape())?)?),
-        }
+        self.copy_from(&TensorView::from_slice(self.shape(), elements)?)
     }
 }
 
