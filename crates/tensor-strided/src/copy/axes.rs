@@ -104,7 +104,10 @@ impl<T> Nest<T> {
     pub(super) fn pop(&mut self) -> Axis {
         match self.rank {
             0 => Axis::ONE,
-            rank => self.remove(rank - 1),
+            rank => {
+                self.rank = rank - 1;
+                self.axes[rank - 1]
+            }
         }
     }
 

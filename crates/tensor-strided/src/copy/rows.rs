@@ -2,8 +2,11 @@
 
 use std::mem::MaybeUninit;
 
-use super::axes::Nest;
+use super::axes::{Axis, Nest};
 use super::lines::{LINE, prefetch};
+
+/// A row of fewer elements is not worth vectors.
+const SHORT: usize = 16;
 
 /// Copies `n` elements that are `src_step` apart to where they are `dst_step` apart.
 ///
@@ -37,10 +40,10 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
 #[inline(always)]
 unsafe fn contiguous<T: Copy>(src: *const T, dst: *mut T, n: usize) {
     const PIECE: usize = 16;
-    const SHORT: usize = 16 * PIECE;
+    const LONGEST: usize = 16 * PIECE;
     type Piece = MaybeUninit<[u8; PIECE]>;
     let bytes = n * size_of::<T>();
-    if !(PIECE..=SHORT).contains(&bytes) {
+    if !(PIECE..=LONGEST).contains(&bytes) {
         // SAFETY: the caller's promise.
         return unsafe { src.copy_to_nonoverlapping(dst, n) };
     }
@@ -82,10 +85,11 @@ unsafe fn steps<T: Copy, const SRC: isize, const DST: isize>(src: *const T, dst:
 /// # Safety
 /// As for [`row`].
 #[inline(always)]
-unsafe fn any<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
-    for i in 0..n.cast_signed() {
+unsafe fn any<T: Copy>(mut src: *const T, src_step: isize, mut dst: *mut T, dst_step: isize, n: usize) {
+    for _ in 0..n {
         // SAFETY: the caller's promise.
-        unsafe { dst.offset(i * dst_step).write(src.offset(i * src_step).read()) };
+        unsafe { dst.write(src.read()) };
+        (src, dst) = (src.wrapping_offset(src_step), dst.wrapping_offset(dst_step));
     }
 }
 
@@ -146,5 +150,43 @@ pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>) {
     while let Some((src, dst)) = pairs.next() {
         // SAFETY: the caller's promise.
         unsafe { row(src, inner.src, dst, inner.dst, inner.len) };
+    }
+}
+
+/// Copies row by row, with as little besides as possible.
+///
+/// # Safety
+/// As for [`super::copy`].
+pub(super) unsafe fn copy_small<T: Copy>(axes: &[Axis], src: *const T, dst: *mut T) {
+    let (outer, inner) = match *axes {
+        [outer, ref inner @ ..] if inner.len() > 1 => {
+            for i in 0..outer.len.cast_signed() {
+                let (src, dst) = (src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst));
+                // SAFETY: the caller's promise, for a step of the outer loop.
+                unsafe { copy_small(inner, src, dst) };
+            }
+            return;
+        }
+        [outer, inner, ..] => (outer, inner),
+        [inner] => (Axis::ONE, inner),
+        [] => (Axis::ONE, Axis::ONE),
+    };
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (inner.src, inner.dst) {
+            (1, 1) => each_row(outer, src, dst, |src, dst| contiguous(src, dst, inner.len)),
+            _ if inner.len < SHORT => {
+                each_row(outer, src, dst, |src, dst| any(src, inner.src, dst, inner.dst, inner.len))
+            }
+            _ => each_row(outer, src, dst, |src, dst| row(src, inner.src, dst, inner.dst, inner.len)),
+        }
+    }
+}
+
+/// A function of its own for each class of rows: in one for all, what each of them prepares would be done before the first row.
+#[inline(never)]
+fn each_row<T>(outer: Axis, src: *const T, dst: *mut T, copy: impl Fn(*const T, *mut T)) {
+    for i in 0..outer.len.cast_signed() {
+        copy(src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst));
     }
 }
