@@ -187,6 +187,13 @@ impl<I: PartialEq, A: AsRef<[I]>> PartialEq<A> for Dims<I> {
     }
 }
 
+/// So that `x.shape() == [2, 3]`, where the left side is borrowed.
+impl<I: PartialEq, const N: usize> PartialEq<[I; N]> for &Dims<I> {
+    fn eq(&self, other: &[I; N]) -> bool {
+        ***self == other[..]
+    }
+}
+
 impl<I: Eq> Eq for Dims<I> {}
 
 impl<I: Hash> Hash for Dims<I> {
