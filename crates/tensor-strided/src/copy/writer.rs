@@ -24,8 +24,8 @@ const STAGE: usize = 1024;
 /// Bytes that lie one behind the other from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
 
-/// How many rows before it is read a row is asked for. The processor itself looks ahead within a row, not to the next one.
-const ROWS_AHEAD: isize = 2;
+/// How many bytes of source before they are read a row is asked for. The processor itself looks ahead within a row, not to the next one.
+const ROWS_AHEAD: usize = 6 << 10;
 
 #[repr(C, align(64))]
 struct Stage([MaybeUninit<u8>; STAGE]);
@@ -305,6 +305,14 @@ pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
     nest.run() * size_of::<T>() >= SHORTEST_RUN
 }
 
+/// How far from each row is the one that is to be asked for; 0 where there are no more rows.
+#[inline(always)]
+fn rows_ahead<T>(nest: &Nest<T>, inner: Axis) -> isize {
+    let bytes = (inner.len * size_of::<T>()).saturating_mul(inner.src.unsigned_abs().max(1));
+    let rows = (ROWS_AHEAD / bytes).clamp(1, 64).cast_signed();
+    nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(rows))
+}
+
 /// Copies row by row; the innermost loop is the row, whose targets lie one behind the other.
 ///
 /// # Safety
@@ -312,7 +320,7 @@ pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
 #[inline(always)]
 pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     let inner = nest.pop();
-    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let ahead = rows_ahead(&nest, inner);
     let mut writer = Writer::new(nest.dst);
     let mut pairs = nest.pairs();
     while let Some((src, dst)) = pairs.next() {
@@ -356,7 +364,7 @@ pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
 #[inline(always)]
 pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut T, filler: T) {
     let inner = nest.pop();
-    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let ahead = rows_ahead(&nest, inner);
     let mut writer = Writer::new(begin);
     let mut pairs = nest.pairs();
     while let Some((src, dst)) = pairs.next() {
