@@ -3,6 +3,7 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
+use crate::copy::with_capacity;
 use crate::layout::{Layout, coalesce};
 use crate::layout_ops::resolve_axis;
 use crate::{
@@ -227,7 +228,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// ```
     #[doc(alias = "mapv")]
     pub fn map<U: Element>(&self, mut f: impl FnMut(&T) -> U) -> Tensor<U> {
-        let mut out = Vec::with_capacity(self.layout().len());
+        let mut out = with_capacity(self.layout().len());
         for lane in self.runs() {
             match lane.as_slice() {
                 Some(elements) => out.extend(elements.iter().map(&mut f)),
@@ -273,7 +274,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         mut f: impl FnMut(&T, &U) -> V,
     ) -> Result<Tensor<V>, Error> {
         let (shape, a, b) = broadcast_both(self, other)?;
-        let mut out = Vec::with_capacity(a.layout().len());
+        let mut out = with_capacity(a.layout().len());
         let axis = last_axis(a.layout());
         for (a, b) in a.lanes_of(axis).zip(b.lanes_of(axis)) {
             match (a.as_slice(), b.as_slice()) {
