@@ -26,6 +26,7 @@ pub struct Dims<I> {
     /// The numbers, if they fit. This is no enum of two places, so that a list that fits is written without looking where it is.
     items: [I; INLINE],
     /// The numbers, if they do not fit.
+    #[expect(clippy::box_collection, reason = "one word where all fit, which is nearly always")]
     heap: Option<Box<Vec<I>>>,
 }
 

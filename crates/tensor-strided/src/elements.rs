@@ -248,8 +248,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         mut f: impl FnMut(&T) -> U,
     ) -> Result<(), Error> {
         if out.shape() != self.shape() {
-            let (expected, found) = (self.shape().clone(), out.shape().clone());
-            return Err(Error::ShapeMismatch { what: "the output", expected, found });
+            return Err(Error::shape_mismatch("the output", self.shape(), out.shape()));
         }
         out.zip_apply(self, |_, x| f(x))
     }

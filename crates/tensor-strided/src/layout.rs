@@ -70,7 +70,7 @@ impl Layout {
         let layout = Self { shape, strides, offset };
         match layout.checked_range() {
             Some(_) => Ok(layout),
-            None => Err(Error::OutOfRange { shape: layout.shape, strides: layout.strides, offset }),
+            None => Err(Error::OutOfRange { shape: layout.shape.to_vec(), strides: layout.strides.to_vec(), offset }),
         }
     }
 

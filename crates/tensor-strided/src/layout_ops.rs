@@ -3,26 +3,7 @@
 use std::ops::Range;
 
 use crate::layout::{Picker, check_size, dense_strides};
-use crate::{Error, Layout, Order, Shape, Strides};
-
-/// A length in a new shape: any integer; -1 stands for "whatever is left".
-pub trait Length: Copy {
-    /// As `i64`, or the largest one where it does not fit.
-    fn to_i64(self) -> i64;
-}
-
-macro_rules! lengths {
-    ($($I:ty)*) => {$(
-        impl Length for $I {
-            #[inline]
-            fn to_i64(self) -> i64 {
-                i64::try_from(self).unwrap_or(i64::MAX)
-            }
-        }
-    )*};
-}
-
-lengths! { i32 i64 isize u32 u64 usize }
+use crate::{Error, IndexInteger, Layout, Order, Shape, Strides};
 
 /// The axis that `axis` names among `rank`: negative ones count from the end.
 pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
@@ -54,7 +35,7 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: impl IntoIterator<Item = S>) 
             match (all[skip + axis], shape[axis]) {
                 (n, m) if n == m || m == 1 => {}
                 (1, m) => all[skip + axis] = m,
-                _ => return Err(Error::Broadcast { from: shape.into(), to: all }),
+                _ => return Err(Error::Broadcast { from: shape.into(), to: all.to_vec() }),
             }
         }
     }
@@ -212,7 +193,7 @@ impl Layout {
     #[doc(alias = "broadcast")]
     pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self, Error> {
         let to = shape.as_ref();
-        let refuse = || Error::Broadcast { from: self.shape().clone(), to: to.into() };
+        let refuse = || Error::Broadcast { from: self.shape().to_vec(), to: to.into() };
         let new = to.len().checked_sub(self.rank()).ok_or_else(refuse)?;
         check_size(to)?;
         let mut strides = Strides::filled(0, to.len());
@@ -299,7 +280,7 @@ impl Layout {
     }
 
     /// The shape that `to` asks for: as many elements, with one length left open as -1.
-    pub(crate) fn resolve_shape<L: Length>(&self, to: &[L]) -> Result<Shape, Error> {
+    pub(crate) fn resolve_shape<L: IndexInteger>(&self, to: &[L]) -> Result<Shape, Error> {
         let len = self.len();
         let mut open = None;
         let mut lengths = crate::Dims::filled(None, to.len());
@@ -326,7 +307,7 @@ impl Layout {
                 check_size(&shape)?;
                 Ok(shape)
             }
-            None => Err(Error::Reshape { len, to: lengths }),
+            None => Err(Error::Reshape { len, to: lengths.to_vec() }),
         }
     }
 
@@ -348,7 +329,7 @@ impl Layout {
     /// # Errors
     /// [`Error::Reshape`] where the number of elements is another one or more than one length is open, [`Error::NegativeLength`],
     /// [`Error::TooLarge`].
-    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         let shape = self.resolve_shape(to.as_ref())?;
         if self.is_empty() {
             let strides = dense_strides(&shape, order);

@@ -145,7 +145,7 @@ pub use elements::{AxisIter, AxisIterMut, Elements, ElementsMut};
 pub use error::Error;
 pub use join::{concat, concat_into, stack, stack_into};
 pub use layout::{Layout, Order};
-pub use layout_ops::{Length, broadcast_shapes};
+pub use layout_ops::broadcast_shapes;
 pub use raw::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};
 pub use reshape::TensorCow;
 pub use slice::{

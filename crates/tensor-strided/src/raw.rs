@@ -65,7 +65,7 @@ fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
 fn check_nested(layout: &Layout) -> Result<(), Error> {
     match layout.is_nested() {
         true => Ok(()),
-        false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+        false => Err(Error::overlap(layout)),
     }
 }
 

@@ -50,7 +50,7 @@ impl<T: Element> Tensor<T> {
         }
         match layout.is_nested() {
             true => Ok(Self { buffer, layout }),
-            false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+            false => Err(Error::overlap(&layout)),
         }
     }
 

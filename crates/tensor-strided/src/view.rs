@@ -278,8 +278,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// [`Error::ShapeMismatch`].
     pub fn copy_from(&mut self, source: &TensorView<'_, T>) -> Result<(), Error> {
         if self.shape() != source.shape() {
-            let (expected, found) = (self.shape().clone(), source.shape().clone());
-            return Err(Error::ShapeMismatch { what: "the source", expected, found });
+            return Err(Error::shape_mismatch("the source", self.shape(), source.shape()));
         }
         self.raw.copy_from(&source.raw);
         Ok(())

@@ -167,7 +167,7 @@ fn take(step: &Step, layout: &Layout, model: &Model, may_repeat: bool) -> Option
         Step::Split(axis) => {
             // Even axes of even length become two, as a reshape in place.
             let axis = axis_of(*axis)?;
-            if shape[axis] == 0 || shape[axis] % 2 != 0 {
+            if shape[axis] == 0 || !shape[axis].is_multiple_of(2) {
                 return None;
             }
             let mut new = shape.clone();

@@ -91,7 +91,7 @@ impl From<NewAxis> for IndexEntry {
     }
 }
 
-/// Integers that may stand in an index. One beyond `i64` is taken for the nearest `i64`, which is beyond every axis just as well.
+/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest `i64`, which is beyond every axis just as well.
 pub trait IndexInteger: Copy + sealed::Sealed {
     /// The number, or the nearest one of 64 bits.
     fn to_i64(self) -> i64;
@@ -125,7 +125,6 @@ macro_rules! integers {
             #[inline]
             fn to_i64(self) -> i64 {
                 // No integer here reaches further down than an i64.
-                #[expect(clippy::unnecessary_fallible_conversions, reason = "one text for integers of all widths")]
                 i64::try_from(self).unwrap_or(i64::MAX)
             }
         }

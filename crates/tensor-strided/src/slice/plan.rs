@@ -194,10 +194,14 @@ impl StridedSlice {
         let mut axes = Vec::with_capacity(self.len().max(input.len()));
         visit_axes(self, input.len(), |axis, entry| {
             let (begin, end, stride) = match entry {
-                Entry::NewAxis => return Ok(axes.push(SlicedAxis::New)),
+                Entry::NewAxis => {
+                    axes.push(SlicedAxis::New);
+                    return Ok(());
+                }
                 Entry::Index { index: given, stride } => {
                     let index = index(axis, input[axis], given, stride)?.cast_unsigned();
-                    return Ok(axes.push(SlicedAxis::Index { axis, index }));
+                    axes.push(SlicedAxis::Index { axis, index });
+                    return Ok(());
                 }
                 Entry::Ellipsis => (None, None, 1),
                 Entry::Range { stride: 0, .. } => return Err(Error::ZeroStride { axis }),
