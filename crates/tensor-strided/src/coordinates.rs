@@ -35,13 +35,12 @@ pub enum Mode {
 /// ```
 #[derive(Debug, Clone)]
 pub struct Grid {
-    /// The axis that runs slowest first.
     axes: Vec<Axis>,
     order: Order,
     len: usize,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Axis {
     len: usize,
     stride: usize,
@@ -59,10 +58,7 @@ impl Grid {
             let stride = stride.unsigned_abs();
             Axis { len, stride, by_stride: Reciprocal::new(stride) }
         };
-        let mut axes: Vec<Axis> = layout.shape().iter().zip(&dense_strides(layout.shape(), order)).map(axis).collect();
-        if order == Order::F {
-            axes.reverse();
-        }
+        let axes = layout.shape().iter().zip(&dense_strides(layout.shape(), order)).map(axis).collect();
         Ok(Self { axes, order, len: layout.len() })
     }
 
@@ -94,15 +90,6 @@ impl Grid {
         self.order
     }
 
-    /// Where the axis that runs `i`-th slowest stands in a coordinate.
-    #[inline]
-    fn place(&self, i: usize) -> usize {
-        match self.order {
-            Order::C => i,
-            Order::F => self.axes.len() - 1 - i,
-        }
-    }
-
     /// The offset of an element; `None` where the coordinate is out of range or has the wrong length.
     #[inline]
     #[must_use]
@@ -115,9 +102,8 @@ impl Grid {
         }
         let (mut offset, mut inside) = (0_usize, true);
         for (i, axis) in self.axes.iter().enumerate() {
-            let at = coordinate[self.place(i)];
-            inside &= at < axis.len;
-            offset = offset.wrapping_add(at.wrapping_mul(axis.stride));
+            inside &= coordinate[i] < axis.len;
+            offset = offset.wrapping_add(coordinate[i].wrapping_mul(axis.stride));
         }
         inside.then_some(offset)
     }
@@ -140,9 +126,7 @@ impl Grid {
     #[inline]
     fn offset_at(&self, coordinate: &[i64], mode: Mode, position: usize) -> Result<usize, Error> {
         let mut offset = 0;
-        // Axis by axis as they are given, so that the first one out of range is reported.
-        for (i, &found) in coordinate.iter().enumerate() {
-            let Axis { len, stride, .. } = self.axes[self.place(i)];
+        for (i, (&found, &Axis { len, stride, .. })) in coordinate.iter().zip(&self.axes).enumerate() {
             let at = match (usize::try_from(found), mode) {
                 (Ok(at), _) if at < len => at,
                 (_, Mode::Wrap) if len > 0 => wrap(found, len),
@@ -178,12 +162,39 @@ impl Grid {
     /// As there, and [`Error::Rank`] where `offsets` has another length than there are coordinates.
     pub fn offsets_into(&self, coordinates: &[i64], mode: Mode, offsets: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
-        if self.rank() == 0 {
-            offsets.fill(0);
-            return Ok(());
+        match self.axes[..] {
+            [] => offsets.fill(0),
+            [a] => return self.offsets_of([a], coordinates, mode, offsets),
+            [a, b] => return self.offsets_of([a, b], coordinates, mode, offsets),
+            [a, b, c] => return self.offsets_of([a, b, c], coordinates, mode, offsets),
+            [a, b, c, d] => return self.offsets_of([a, b, c, d], coordinates, mode, offsets),
+            _ => {
+                for (position, (at, out)) in coordinates.chunks_exact(self.rank()).zip(offsets).enumerate() {
+                    *out = self.offset_at(at, mode, position)?;
+                }
+            }
         }
-        for (position, (at, out)) in coordinates.chunks_exact(self.rank()).zip(offsets).enumerate() {
-            *out = self.offset_at(at, mode, position)?;
+        Ok(())
+    }
+
+    /// The offsets of coordinates of `N` axes, which the compiler then knows.
+    fn offsets_of<const N: usize>(
+        &self,
+        axes: [Axis; N],
+        coordinates: &[i64],
+        mode: Mode,
+        offsets: &mut [usize],
+    ) -> Result<(), Error> {
+        let (coordinates, _) = coordinates.as_chunks::<N>();
+        for (position, (coordinate, out)) in coordinates.iter().zip(offsets).enumerate() {
+            let (mut offset, mut inside) = (0_u64, true);
+            for (found, axis) in coordinate.iter().zip(&axes) {
+                // A negative one is above every length.
+                inside &= found.cast_unsigned() < axis.len as u64;
+                offset = offset.wrapping_add(found.cast_unsigned().wrapping_mul(axis.stride as u64));
+            }
+            // Below the number of elements where all are inside.
+            *out = if inside { offset as usize } else { self.offset_at(coordinate, mode, position)? };
         }
         Ok(())
     }
@@ -210,18 +221,11 @@ impl Grid {
     /// Writes the coordinate of an offset, if that is in range and `out` has the right length.
     #[inline]
     fn coordinate_into(&self, offset: usize, out: &mut [usize]) -> bool {
-        let axes = &self.axes[..];
-        if offset >= self.len || out.len() != axes.len() {
-            return false;
+        let inside = offset < self.len && out.len() == self.axes.len();
+        if inside {
+            split(&self.axes, self.order, offset, out);
         }
-        // Each quotient comes from the offset itself, so that the processor can work on all of them at once.
-        let mut above = 0;
-        for i in 0..axes.len() {
-            let quotient = axes[i].by_stride.quotient(offset);
-            out[self.place(i)] = quotient - above * axes[i].len;
-            above = quotient;
-        }
-        true
+        inside
     }
 
     /// The coordinates of many offsets, one behind the other.
@@ -241,16 +245,41 @@ impl Grid {
     /// As there, and [`Error::Rank`] where `coordinates` has another length than the result.
     pub fn coordinates_into(&self, offsets: &[i64], coordinates: &mut [usize]) -> Result<(), Error> {
         self.check_batch(coordinates.len(), offsets.len())?;
-        // A chunk has one number at least, so that without axes each offset still has a chunk, of none.
-        let mut rest = coordinates;
-        for (position, &found) in offsets.iter().enumerate() {
-            let (out, next) = rest.split_at_mut(self.rank());
-            rest = next;
-            if !usize::try_from(found).is_ok_and(|offset| self.coordinate_into(offset, out)) {
-                return Err(Error::Offset { position, found, len: self.len });
+        match self.axes[..] {
+            [a] => self.coordinates_of([a], offsets, coordinates),
+            [a, b] => self.coordinates_of([a, b], offsets, coordinates),
+            [a, b, c] => self.coordinates_of([a, b, c], offsets, coordinates),
+            [a, b, c, d] => self.coordinates_of([a, b, c, d], offsets, coordinates),
+            _ => {
+                let mut rest = coordinates;
+                for (position, &found) in offsets.iter().enumerate() {
+                    let (out, next) = rest.split_at_mut(self.rank());
+                    rest = next;
+                    split(&self.axes, self.order, self.offset_inside(found, position)?, out);
+                }
+                Ok(())
             }
         }
+    }
+
+    /// The coordinates of `N` axes, which the compiler then knows.
+    fn coordinates_of<const N: usize>(
+        &self,
+        axes: [Axis; N],
+        offsets: &[i64],
+        coordinates: &mut [usize],
+    ) -> Result<(), Error> {
+        let (coordinates, _) = coordinates.as_chunks_mut::<N>();
+        for (position, (&found, out)) in offsets.iter().zip(coordinates).enumerate() {
+            split(&axes, self.order, self.offset_inside(found, position)?, out);
+        }
         Ok(())
+    }
+
+    #[inline]
+    fn offset_inside(&self, found: i64, position: usize) -> Result<usize, Error> {
+        let offset = usize::try_from(found).ok().filter(|&offset| offset < self.len);
+        offset.ok_or(Error::Offset { position, found, len: self.len })
     }
 
     fn check_batch(&self, numbers: usize, coordinates: usize) -> Result<(), Error> {
@@ -272,33 +301,46 @@ fn wrap(found: i64, len: usize) -> usize {
     usize::try_from(found.rem_euclid(len)).unwrap_or(0)
 }
 
-/// A divisor as a factor and shifts: exact for all numbers (Granlund and Montgomery, "Division by invariant integers using multiplication",
-/// figure 4.1).
+/// The coordinate of an offset in range; `out` has a place for each axis.
+#[inline(always)]
+fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
+    // Each quotient comes from the offset itself, so that the processor can work on all of them at once.
+    let mut slower = 0;
+    let mut visit = |(axis, out): (&Axis, &mut usize)| {
+        let quotient = axis.by_stride.quotient(offset);
+        *out = quotient - slower * axis.len;
+        slower = quotient;
+    };
+    match order {
+        Order::C => axes.iter().zip(out).for_each(&mut visit),
+        Order::F => axes.iter().zip(out).rev().for_each(&mut visit),
+    }
+}
+
+/// A divisor as a factor and a shift, exact for every number below 2^63.
+///
+/// With 2^(l-1) < d <= 2^l and f = ceil(2^(63+l) / d), which is below 2^64, f d exceeds 2^(63+l) by less than d; so f n / 2^(63+l) exceeds n / d by less
+/// than n / 2^(63+l) <= 1 / d, too little to reach the next whole number.
 #[derive(Debug, Clone, Copy)]
 struct Reciprocal {
     factor: u64,
-    first_shift: u32,
-    second_shift: u32,
+    shift: u32,
 }
 
 impl Reciprocal {
-    /// # Panics
-    /// If `divisor` is 0; strides are not.
+    /// The divisor is from 1 to `isize::MAX`, as strides are.
     fn new(divisor: usize) -> Self {
-        let divisor = u128::try_from(divisor).unwrap_or(u128::MAX);
-        // The least number of bits with 2^bits >= divisor.
-        let bits = divisor.next_power_of_two().ilog2();
-        let factor = (((1 << bits) - divisor) << 64) / divisor + 1;
-        let factor = u64::try_from(factor).unwrap_or(u64::MAX);
-        Self { factor, first_shift: bits.min(1), second_shift: bits.saturating_sub(1) }
+        let shift = divisor.next_power_of_two().ilog2();
+        let factor = (1_u128 << (63 + shift)).div_ceil(divisor as u128);
+        Self { factor: u64::try_from(factor).unwrap_or(u64::MAX), shift }
     }
 
-    #[inline]
+    /// `n` over the divisor; `n` is at most `isize::MAX`, as offsets are.
+    #[inline(always)]
     fn quotient(self, n: usize) -> usize {
-        // A `usize` has 64 bits at most, the upper half of a product as many as the number, and no quotient is above the number.
-        let n = n as u64;
-        let high = ((u128::from(self.factor) * u128::from(n)) >> 64) as u64;
-        ((high + ((n - high) >> self.first_shift)) >> self.second_shift) as usize
+        // The upper half of a product fits, and no quotient is above its dividend.
+        let high = (u128::from(self.factor) * u128::from((n as u64) << 1)) >> 64;
+        (high as u64 >> self.shift) as usize
     }
 }
 
@@ -310,13 +352,13 @@ mod tests {
 
     #[test]
     fn a_reciprocal_divides_exactly() {
+        let most = usize::MAX >> 1;
         let edges =
-            [0, 1, 2, 3, 5, 6, 7, 641, (1 << 31) - 1, 1 << 31, (1 << 32) + 1, usize::MAX >> 1, (usize::MAX >> 1) - 1];
-        for divisor in edges.into_iter().filter(|&d| d > 0) {
+            [1, 2, 3, 5, 6, 7, 641, (1 << 31) - 1, 1 << 31, (1 << 32) + 1, most, most - 1, (1 << 62) + 1, 1 << 62];
+        for divisor in edges {
             let reciprocal = Reciprocal::new(divisor);
-            for n in
-                edges.into_iter().flat_map(|n| [n, n.wrapping_mul(divisor), n.wrapping_mul(divisor).wrapping_sub(1)])
-            {
+            let near = |n: usize| [n, n.wrapping_mul(divisor), n.wrapping_mul(divisor).wrapping_sub(1)];
+            for n in edges.into_iter().chain([0, most / divisor]).flat_map(near).filter(|&n| n <= most) {
                 assert_eq!(reciprocal.quotient(n), n / divisor, "{n} / {divisor}");
             }
         }
@@ -361,7 +403,12 @@ mod tests {
                 rest /= shape[axis];
             }
             prop_assert_eq!(&coordinate, &wanted);
+            prop_assert_eq!(grid.coordinates(&[offset as i64]).unwrap(), &wanted[..]);
             prop_assert_eq!(grid.offset(&coordinate), Some(offset));
+            let signed: Vec<i64> = coordinate.iter().map(|&at| at as i64).collect();
+            if !shape.is_empty() {
+                prop_assert_eq!(grid.offsets(&signed, Mode::Raise).unwrap(), [offset]);
+            }
             prop_assert_eq!(Layout::ordered(&shape, order).unwrap().offset_of(&coordinate), Some(offset));
         }
 
@@ -375,6 +422,9 @@ mod tests {
             prop_assert_eq!(grid.offset_with(coordinate, Mode::Wrap), grid.offset_with(&wrapped, Mode::Raise));
             prop_assert_eq!(grid.offset_with(coordinate, Mode::Clip), grid.offset_with(&clipped, Mode::Raise));
             prop_assert_eq!(grid.offset_with(coordinate, Mode::Raise).is_ok(), wrapped == coordinate);
+            for mode in [Mode::Raise, Mode::Wrap, Mode::Clip] {
+                prop_assert_eq!(grid.offsets(coordinate, mode), grid.offset_with(coordinate, mode).map(|at| vec![at]));
+            }
         }
     }
 }
