@@ -160,7 +160,7 @@ mod tests {
         case["o"] = json!([2, 1]);
         assert!(matches!(judge(&case, slice), Verdict::Fails(_)));
         let mut case = case.as_object().cloned().unwrap_or_default();
-        (case.remove("o"), case.remove("v"));
+        case.retain(|key, _| key != "o" && key != "v");
         assert!(matches!(judge(&case.into(), slice), Verdict::Fails(_)));
     }
 
