@@ -1,5 +1,6 @@
 //! The loops that a copy comes down to.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 /// How many loops a [`Nest`] holds.
@@ -186,6 +187,7 @@ impl<T> Pairs<T> {
 #[inline]
 pub(super) fn simplify(axes: &mut [Axis]) -> (usize, isize, isize) {
     let (mut rank, mut src, mut dst) = (0, 0_isize, 0_isize);
+    let mut is_sorted = true;
     for at in 0..axes.len() {
         let mut axis = axes[at];
         if axis.len == 1 {
@@ -196,25 +198,20 @@ pub(super) fn simplify(axes: &mut [Axis]) -> (usize, isize, isize) {
             (src, dst) = (src.wrapping_add(src_reach), dst.wrapping_add(dst_reach));
             (axis.src, axis.dst) = (axis.src.wrapping_neg(), axis.dst.wrapping_neg());
         }
-        let mut to = rank;
-        while to > 0 && axes[to - 1].dst < axis.dst {
-            axes[to] = axes[to - 1];
-            to -= 1;
+        if rank > 0 && axes[rank - 1].continues(axis) {
+            axes[rank - 1] = Axis { len: axes[rank - 1].len * axis.len, ..axis };
+            continue;
         }
-        axes[to] = axis;
+        is_sorted &= rank == 0 || axes[rank - 1].dst >= axis.dst;
+        axes[rank] = axis;
         rank += 1;
     }
-    let mut merged = 0;
-    for at in 0..rank {
-        let axis = axes[at];
-        if merged > 0 && axes[merged - 1].continues(axis) {
-            axes[merged - 1] = Axis { len: axes[merged - 1].len * axis.len, ..axis };
-        } else {
-            axes[merged] = axis;
-            merged += 1;
-        }
+    if !is_sorted {
+        // Now others may be neighbours.
+        axes[..rank].sort_by_key(|axis| Reverse(axis.dst));
+        rank = simplify(&mut axes[..rank]).0;
     }
-    (merged, src, dst)
+    (rank, src, dst)
 }
 
 #[cfg(test)]
