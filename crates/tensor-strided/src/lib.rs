@@ -57,7 +57,7 @@
 //! | `squeeze`, `expand_dims`, `diagonal` | [`Tensor::squeeze`], [`Tensor::expand`], [`Tensor::diagonal`] |
 //! | `broadcast_to`, `broadcast_shapes` | [`Tensor::broadcast_to`], [`broadcast_shapes`] |
 //! | `lib.stride_tricks.sliding_window_view`, `as_strided` | [`Tensor::windows`] (with a hop), [`TensorView::new`] with [`Layout::new`] (checked) |
-//! | `concatenate`, `stack`, `tile` | [`concat`], [`stack`], [`TensorView::tile`] |
+//! | `concatenate`, `stack`, `tile` | [`concat()`], [`stack`], [`TensorView::tile`] |
 //! | `zeros`, `full`, `arange`, `fromfunction` | [`Tensor::zeros`], [`Tensor::full`], [`Tensor::arange`], [`Tensor::from_fn`] |
 //! | `ascontiguousarray`, `copyto` | [`TensorView::to_contiguous`], [`TensorViewMut::assign`] |
 //! | `ravel_multi_index`, `unravel_index`, `mode=` | [`Grid::offset_with`], [`Grid::coordinate_of`], [`Mode`]; for many, [`Grid::offsets`], [`Grid::coordinates`] |
@@ -70,7 +70,7 @@
 //! | its shape function | [`infer_shape`](fn@infer_shape), with unknown lengths as `None` |
 //! | `StridedSliceGrad` | [`TensorView::strided_slice_grad`] |
 //! | `TensorStridedSliceUpdate`, `var[...].assign` | [`Tensor::strided_slice_assign`] |
-//! | `tf.transpose`, `tf.reverse`, `tf.concat`, `tf.stack` | [`Tensor::permute`], [`Tensor::flip`], [`concat`], [`stack`] |
+//! | `tf.transpose`, `tf.reverse`, `tf.concat`, `tf.stack` | [`Tensor::permute`], [`Tensor::flip`], [`concat()`], [`stack`] |
 //! | `tf.signal.frame` | [`Tensor::windows`] |
 //!
 //! | PyTorch | here |
@@ -78,7 +78,7 @@
 //! | `view`, `reshape`, `contiguous` | [`TensorView::reshape_view`], [`Tensor::reshape`], [`TensorView::to_contiguous`] |
 //! | `permute`, `unsqueeze`, `expand`, `unfold` | [`Tensor::permute`], [`Tensor::expand`], [`Tensor::broadcast_to`], [`Tensor::windows`] |
 //! | `select`, `narrow`, `split`, `unbind` | [`Tensor::index_axis`], [`Tensor::narrow`], [`TensorView::axis_chunks`], [`TensorView::axis_iter`] |
-//! | `x.copy_(y)`, `cat` | [`TensorViewMut::assign`], [`concat`] |
+//! | `x.copy_(y)`, `cat` | [`TensorViewMut::assign`], [`concat()`] |
 //!
 //! | ndarray | here |
 //! |---|---|
