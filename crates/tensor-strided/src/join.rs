@@ -29,10 +29,10 @@ pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<
     Ok(out)
 }
 
-/// As [`concat`], into memory that is there already.
+/// As [`concat()`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`concat`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
+/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
 pub fn concat_into<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: isize,
