@@ -7,6 +7,7 @@
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
 //!      +--- ragged   lists of lists of any depth, with all of k2's operations
+//!      +--- tensor   N-d arrays with any strides, TensorFlow's `strided_slice`, `.npy`
 //!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
@@ -55,6 +56,7 @@ pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
 pub use ragged_core as ragged;
+pub use tensor_strided as tensor;
 
 pub use error::Error;
 

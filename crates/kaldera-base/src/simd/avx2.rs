@@ -1,6 +1,7 @@
 //! Eight lanes with AVX2 and fused multiply-add.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::{Kernel, Simd};
 
@@ -74,6 +75,20 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn store_partial(self, v: __m256, to: &mut [f32]) {
         intrinsics!(_mm256_maskstore_ps(to.as_mut_ptr(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    fn store_uninit(self, v: __m256, to: &mut [MaybeUninit<f32>]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm256_storeu_ps(to.as_mut_ptr().cast(), v))
+    }
+    #[inline(always)]
+    fn store_partial_uninit(self, v: __m256, to: &mut [MaybeUninit<f32>]) {
+        intrinsics!(_mm256_maskstore_ps(to.as_mut_ptr().cast(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m256, to: &mut [MaybeUninit<f32>]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm256_stream_ps(to.as_mut_ptr().cast(), v))
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> __m256 {
@@ -168,6 +183,23 @@ impl Simd for Avx2 {
                 square[j] = _mm256_permute2f128_ps::<0x20>(fours[j], fours[4 + j]);
                 square[4 + j] = _mm256_permute2f128_ps::<0x31>(fours[j], fours[4 + j]);
             }
+        });
+    }
+    #[inline(always)]
+    fn transpose_pairs(self, square: &mut [__m256]) {
+        let square: &mut [__m256; LANES / 2] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Pairs of rows within each half, then the halves.
+            let [a, b, c, d] = square.map(|row| _mm256_castps_pd(row));
+            let (ab, ab_odd) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
+            let (cd, cd_odd) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
+            *square = [
+                _mm256_permute2f128_pd::<0x20>(ab, cd),
+                _mm256_permute2f128_pd::<0x20>(ab_odd, cd_odd),
+                _mm256_permute2f128_pd::<0x31>(ab, cd),
+                _mm256_permute2f128_pd::<0x31>(ab_odd, cd_odd),
+            ]
+            .map(|row| _mm256_castpd_ps(row));
         });
     }
 

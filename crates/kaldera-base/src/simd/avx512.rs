@@ -1,6 +1,7 @@
 //! Sixteen lanes with AVX-512.
 
 use std::arch::x86_64::*;
+use std::mem::MaybeUninit;
 
 use super::{Kernel, Simd};
 
@@ -76,6 +77,20 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn store_partial(self, v: __m512, to: &mut [f32]) {
         intrinsics!(_mm512_mask_storeu_ps(to.as_mut_ptr(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    fn store_uninit(self, v: __m512, to: &mut [MaybeUninit<f32>]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm512_storeu_ps(to.as_mut_ptr().cast(), v))
+    }
+    #[inline(always)]
+    fn store_partial_uninit(self, v: __m512, to: &mut [MaybeUninit<f32>]) {
+        intrinsics!(_mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: __m512, to: &mut [MaybeUninit<f32>]) {
+        let to = &mut to[..LANES];
+        intrinsics!(_mm512_stream_ps(to.as_mut_ptr().cast(), v))
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> __m512 {
@@ -174,6 +189,28 @@ impl Simd for Avx512 {
                 square[4 + j] = _mm512_shuffle_f32x4::<0b10_00_10_00>(high_top, high_bottom);
                 square[8 + j] = _mm512_shuffle_f32x4::<0b11_01_11_01>(low_top, low_bottom);
                 square[12 + j] = _mm512_shuffle_f32x4::<0b11_01_11_01>(high_top, high_bottom);
+            }
+        });
+    }
+    #[inline(always)]
+    fn transpose_pairs(self, square: &mut [__m512]) {
+        let square: &mut [__m512; LANES / 2] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Pairs of rows within each quarter; then twice the quarters, which are the bits of the row's number.
+            let rows = square.map(|row| _mm512_castps_pd(row));
+            let mut pairs = rows;
+            for i in 0..4 {
+                pairs[i] = _mm512_unpacklo_pd(rows[2 * i], rows[2 * i + 1]);
+                pairs[4 + i] = _mm512_unpackhi_pd(rows[2 * i], rows[2 * i + 1]);
+            }
+            for odd in 0..2 {
+                let [a, b, c, d] = [pairs[4 * odd], pairs[4 * odd + 1], pairs[4 * odd + 2], pairs[4 * odd + 3]];
+                let (ab, ab_far) = (_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0xDD>(a, b));
+                let (cd, cd_far) = (_mm512_shuffle_f64x2::<0x88>(c, d), _mm512_shuffle_f64x2::<0xDD>(c, d));
+                square[odd] = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0x88>(ab, cd));
+                square[odd + 2] = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0x88>(ab_far, cd_far));
+                square[odd + 4] = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0xDD>(ab, cd));
+                square[odd + 6] = _mm512_castpd_ps(_mm512_shuffle_f64x2::<0xDD>(ab_far, cd_far));
             }
         });
     }

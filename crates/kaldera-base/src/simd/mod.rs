@@ -45,6 +45,7 @@ mod lines;
 mod portable;
 
 use std::fmt;
+use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
@@ -81,6 +82,15 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32;
     /// Writes the elements of `to`, `LANES` of them at most.
     fn store_partial(self, v: Self::F32, to: &mut [f32]);
+    /// Writes the first `LANES` elements of `to`, which need not hold numbers yet.
+    fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
+    /// Writes the elements of `to`, `LANES` of them at most, which need not hold numbers yet.
+    fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
+    /// As [`store_uninit`](Self::store_uninit), past the caches where the processor can: for outputs larger than these.
+    ///
+    /// # Safety
+    /// `to` begins at a multiple of `4 * LANES` bytes. [`fence`] is called before anything else may read the elements.
+    unsafe fn stream(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// The first `LANES` elements of `from`, as `f32`.
     fn load_i16(self, from: &[i16]) -> Self::F32;
 
@@ -115,6 +125,9 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn max_lane(self, v: Self::F32) -> f32;
     /// Turns `LANES` vectors as rows of a square into its columns. Exactly `LANES` vectors, checked.
     fn transpose(self, square: &mut [Self::F32]);
+    /// As [`transpose`](Self::transpose), with pairs of neighbouring lanes in place of lanes: elements of 8 bytes.
+    /// Exactly `LANES / 2` vectors, checked.
+    fn transpose_pairs(self, square: &mut [Self::F32]);
 
     /// Every lane `x`.
     fn splat_u32(self, x: u32) -> Self::U32;
@@ -213,6 +226,16 @@ pub fn available() -> impl Iterator<Item = Level> {
         #[cfg(not(target_arch = "x86_64"))]
         _ => false,
     })
+}
+
+/// Orders what was [streamed](Simd::stream) before all that is written later.
+#[inline]
+pub fn fence() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE is a part of x86-64.
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
 }
 
 /// Runs `kernel` with the instruction set of [`level`].
@@ -317,6 +340,11 @@ mod tests {
                 s.store_partial(va, &mut to[..end]);
                 let kept = |i| if i < len { a[i] } else { 0.5 };
                 assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial of {len}");
+                let mut to = vec![MaybeUninit::new(0.5); n + 2];
+                s.store_partial_uninit(va, &mut to[..end]);
+                // SAFETY: each was initialised above.
+                let to: Vec<f32> = to.into_iter().map(|x| unsafe { x.assume_init() }).collect();
+                assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial_uninit of {len}");
                 check("load_partial_i32", as_f32(s.load_partial_i32(&ints[..end], s.splat_u32(3))), &|i| {
                     f(if i < len { bits[i] } else { 3 })
                 });
@@ -333,6 +361,22 @@ mod tests {
             for (r, &row) in square.iter().enumerate() {
                 check("transpose", row, &|c| (c * n + r) as f32);
             }
+            let mut square: Vec<S::F32> =
+                (0..n / 2).map(|r| s.load(&(0..n).map(|c| (r * n + c) as f32).collect::<Vec<_>>())).collect();
+            s.transpose_pairs(&mut square);
+            for (r, &row) in square.iter().enumerate() {
+                check("transpose_pairs", row, &|c| ((c / 2) * n + 2 * r + c % 2) as f32);
+            }
+            let mut lines = Lines::new();
+            let to = lines.floats(n + 1);
+            // SAFETY: any float may be seen as one that may be uninitialised, and only floats are written.
+            let to = unsafe { &mut *(std::ptr::from_mut(to) as *mut [MaybeUninit<f32>]) };
+            s.store_uninit(va, &mut to[1..]);
+            // SAFETY: lines are aligned to any vector, and the fence follows.
+            unsafe { s.stream(vb, to) };
+            fence();
+            assert_eq!(lines.floats(n + 1)[..n], b);
+            assert_eq!(lines.floats(n + 1)[n], a[n - 1]);
         }
     }
 

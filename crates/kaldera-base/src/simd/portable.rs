@@ -1,5 +1,7 @@
 //! Eight lanes in plain Rust. The compiler makes SSE2 of it on x86-64 and NEON on AArch64.
 
+use std::mem::MaybeUninit;
+
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -60,6 +62,18 @@ impl Simd for Portable {
     #[inline(always)]
     fn store_partial(self, v: Self::F32, to: &mut [f32]) {
         to.iter_mut().zip(v.0).for_each(|(to, v)| *to = v);
+    }
+    #[inline(always)]
+    fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]) {
+        *to.first_chunk_mut().expect("a vector to store") = v.0.map(MaybeUninit::new);
+    }
+    #[inline(always)]
+    fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]) {
+        to.iter_mut().zip(v.0).for_each(|(to, v)| *to = MaybeUninit::new(v));
+    }
+    #[inline(always)]
+    unsafe fn stream(self, v: Self::F32, to: &mut [MaybeUninit<f32>]) {
+        self.store_uninit(v, to);
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> Self::F32 {
@@ -134,6 +148,12 @@ impl Simd for Portable {
                 square[r].0[c] = upper;
             }
         }
+    }
+    #[inline(always)]
+    fn transpose_pairs(self, square: &mut [Self::F32]) {
+        let rows: &mut [Eight<f32>; LANES / 2] = square.try_into().expect("a square block");
+        let from = *rows;
+        *rows = std::array::from_fn(|r| Eight(std::array::from_fn(|c| from[c / 2].0[2 * r + c % 2])));
     }
 
     #[inline(always)]

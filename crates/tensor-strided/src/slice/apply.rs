@@ -1,0 +1,171 @@
+//! Slices of tensors and views: always views themselves, of the same memory.
+
+use super::index::Checked;
+use crate::{Element, Error, IndexEntry, Layout, OnnxSlice, StridedSlice, Tensor, TensorView, TensorViewMut};
+
+impl Layout {
+    /// Where the elements lie that TensorFlow's `strided_slice` picks.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`].
+    #[inline]
+    pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
+        sliced(|layout| layout.slice_from(self, slice))
+    }
+
+    /// Where the elements lie that an index as in Python picks.
+    ///
+    /// # Errors
+    /// Those of [`TensorView::index`].
+    #[inline]
+    pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
+        sliced(|layout| layout.slice_from(self, &Checked::new(index.as_ref())?))
+    }
+
+    /// Where the elements lie that ONNX's Slice picks.
+    ///
+    /// # Errors
+    /// Those of [`OnnxSlice::output_shape`].
+    #[inline]
+    pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
+        sliced(|layout| slice.slice_from(self, layout))
+    }
+}
+
+/// The layout that `fill` makes.
+#[inline]
+fn sliced(fill: impl FnOnce(&mut Layout) -> Result<(), Error>) -> Result<Layout, Error> {
+    let mut layout = Layout::blank();
+    fill(&mut layout)?;
+    Ok(layout)
+}
+
+impl<T: Element> TensorView<'_, T> {
+    /// TensorFlow's `strided_slice`, as a view: no element is copied.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`].
+    #[inline]
+    pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
+        self.cut(|from, layout| layout.slice_from(from, slice))
+    }
+
+    /// Copies TensorFlow's `strided_slice` into memory that is there already.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not the shape of the slice.
+    pub fn strided_slice_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
+        out.copy_from(&self.strided_slice(slice)?)
+    }
+
+    /// Basic indexing as in Python and NumPy, `x[...]`, as a view: no element is copied. [`ix!`](crate::ix) writes the index.
+    ///
+    /// A result for which every axis has an index has rank 0, where NumPy makes a scalar of it.
+    ///
+    /// # Errors
+    /// - [`Error::MultipleEllipses`];
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there are;
+    /// - then axis by axis [`Error::ZeroStride`], [`Error::IndexOutOfBounds`].
+    #[inline]
+    #[doc(alias = "slice")]
+    #[doc(alias = "__getitem__")]
+    pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
+        self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
+    }
+
+    /// ONNX's Slice, as a view: no element is copied.
+    ///
+    /// # Errors
+    /// Those of [`OnnxSlice::output_shape`].
+    pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
+        self.cut(|from, layout| slice.slice_from(from, layout))
+    }
+}
+
+impl<T: Element> TensorViewMut<'_, T> {
+    /// What TensorFlow's `strided_slice` picks, for writing.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`].
+    #[inline]
+    pub fn strided_slice_mut(&mut self, slice: &StridedSlice) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().strided_slice(slice)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+
+    /// What an index as in Python picks, for writing.
+    ///
+    /// # Errors
+    /// Those of [`TensorView::index`].
+    #[inline]
+    pub fn index_mut(&mut self, index: impl AsRef<[IndexEntry]>) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().index(index)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+
+    /// What ONNX's Slice picks, for writing.
+    ///
+    /// # Errors
+    /// Those of [`OnnxSlice::output_shape`].
+    pub fn onnx_slice_mut(&mut self, slice: &OnnxSlice) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().onnx_slice(slice)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// TensorFlow's `strided_slice`, as a view: no element is copied.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`].
+    #[inline]
+    pub fn strided_slice(&self, slice: &StridedSlice) -> Result<TensorView<'_, T>, Error> {
+        self.cut(|from, layout| layout.slice_from(from, slice))
+    }
+
+    /// What TensorFlow's `strided_slice` picks, for writing; shared memory is copied first.
+    ///
+    /// # Errors
+    /// Those of [`StridedSlice::output_shape`].
+    #[inline]
+    pub fn strided_slice_mut(&mut self, slice: &StridedSlice) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().strided_slice(slice)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+
+    /// Basic indexing as in Python and NumPy, as a view; see [`TensorView::index`].
+    ///
+    /// # Errors
+    /// Those of [`TensorView::index`].
+    #[inline]
+    pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<TensorView<'_, T>, Error> {
+        self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
+    }
+
+    /// What an index as in Python picks, for writing; shared memory is copied first.
+    ///
+    /// # Errors
+    /// Those of [`TensorView::index`].
+    #[inline]
+    pub fn index_mut(&mut self, index: impl AsRef<[IndexEntry]>) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().index(index)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+
+    /// ONNX's Slice, as a view: no element is copied.
+    ///
+    /// # Errors
+    /// Those of [`OnnxSlice::output_shape`].
+    pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<TensorView<'_, T>, Error> {
+        self.cut(|from, layout| slice.slice_from(from, layout))
+    }
+
+    /// What ONNX's Slice picks, for writing; shared memory is copied first.
+    ///
+    /// # Errors
+    /// Those of [`OnnxSlice::output_shape`].
+    pub fn onnx_slice_mut(&mut self, slice: &OnnxSlice) -> Result<TensorViewMut<'_, T>, Error> {
+        let layout = self.layout().onnx_slice(slice)?;
+        Ok(self.view_mut().with_layout(layout))
+    }
+}
