@@ -6,7 +6,7 @@
 //!   tiles     they run along different axes: squares of registers, in tiles
 //!   writer    outputs larger than the caches, in whole lines past them; also with filler between the elements
 //!   lines     what the caches are told             bits     numbers as nothing but bits
-//!   threads   parts of large copies                pages    fresh memory in large pages
+//!   threads   parts of large copies
 //! ```
 //!
 //! A copy of [1, 2, 4, 10] of [6, 3, 4, 10] elements comes down to two rows of 40; a reversal of all axes is one loop backwards.
@@ -17,7 +17,6 @@ mod axes;
 #[macro_use]
 mod bits;
 mod lines;
-mod pages;
 mod rows;
 mod threads;
 mod tiles;
@@ -33,7 +32,7 @@ use kaldera_base::simd::{Kernel, Level, Simd, dispatch_at, level};
 use crate::Element;
 use axes::{Axis, MAX_RANK, Nest, simplify};
 use bits::{Bits, is_number};
-pub(crate) use pages::with_capacity;
+pub(crate) use kaldera_base::memory::with_capacity;
 
 /// Outputs of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
 const STREAM_FROM: usize = 16 << 20;
