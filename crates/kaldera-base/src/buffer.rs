@@ -73,6 +73,11 @@ impl<T> Buffer<T> {
             Err(shared) => shared[range].to_vec(),
         }
     }
+
+    /// The vector behind the elements, which may hold more than these, if nothing else shares it: memory to be used again.
+    pub fn into_unshared(self) -> Option<Vec<T>> {
+        Arc::try_unwrap(self.data).ok()
+    }
 }
 
 impl<T> From<Vec<T>> for Buffer<T> {

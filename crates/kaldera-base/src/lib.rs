@@ -7,6 +7,7 @@
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
+//!   memory   fresh memory for large results, in huge pages
 //! ```
 //!
 //! ```
@@ -19,8 +20,8 @@
 //! ```
 //!
 //! # Unsafe code
-//! Only [`simd`] has any: the intrinsics, each behind a method that is safe because its receiver can be made only where the
-//! processor has the instructions, and the view of aligned memory as vectors.
+//! [`simd`]: the intrinsics, each behind a method that is safe because its receiver can be made only where the processor has the
+//! instructions, and the view of aligned memory as vectors. [`memory`]: the call that asks for huge pages.
 //!
 //! # When not to use it
 //! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera share.
@@ -30,6 +31,8 @@
 pub mod buffer;
 pub mod gemm;
 pub mod math;
+#[expect(unsafe_code, reason = "the one place that advises the operating system about memory")]
+pub mod memory;
 pub mod random;
 pub mod real;
 #[expect(unsafe_code, reason = "the one place that calls intrinsics")]

@@ -1,6 +1,12 @@
 //! Row splits to row ids and back, at the speed of memory.
 
+use std::ops::Range;
+
+use kaldera_base::memory;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
 use crate::Error;
+use crate::kernels::{current_num_threads, join};
 
 /// Elements that are written at once at the start of each row.
 ///
@@ -10,7 +16,7 @@ const AHEAD: usize = 32;
 
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
-    let mut ids = vec![0; splits[splits.len() - 1] as usize];
+    let mut ids = memory::zeros(splits[splits.len() - 1] as usize);
     write_from_splits(splits, &mut ids);
     ids
 }
@@ -66,40 +72,15 @@ fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
 
 /// Where each of `num_rows` rows begins and ends.
 pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error> {
-    /// Elements that are checked together.
-    const BLOCK: usize = 1024;
-    /// Elements that are done at once if they are of one row.
-    const PIECE: usize = 32;
     Error::fit("the number of rows", num_rows)?;
     Error::fit("the number of elements", ids.len())?;
-    let outside = |position: usize| Error::Index { axis: 0, position, found: ids[position].into(), size: num_rows };
-    if ids.first().is_some_and(|&id| id < 0) {
-        return Err(outside(0));
-    }
-    let mut splits = vec![0; num_rows + 1];
-    let mut before = 0;
-    for (start, block) in (0..).step_by(BLOCK).zip(ids.chunks(BLOCK)) {
-        let falls = block.iter().zip(&block[1..]).fold(block[0] < before, |falls, (a, b)| falls | (a > b));
-        if falls {
-            let fall = |&i: &usize| ids[i - 1] > ids[i];
-            let position = (start.max(1)..start + block.len()).find(fall).unwrap_or(start);
-            return Err(Error::RowIdsFall { position, before: ids[position - 1], found: ids[position] });
+    let mut splits = memory::zeros(num_rows + 1);
+    if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
+        if first < 0 {
+            return Err(outside(ids, 0, num_rows));
         }
-        before = block[block.len() - 1];
-        if before as usize >= num_rows {
-            return Err(outside(start + block.partition_point(|&id| (id as usize) < num_rows)));
-        }
-        for (start, piece) in (start..).step_by(PIECE).zip(block.chunks(PIECE)) {
-            let last = piece[piece.len() - 1];
-            if piece[0] != last {
-                // Every element says that its row ends after it; the last one of a row is right.
-                for (end, &id) in (start as i32 + 1..).zip(piece) {
-                    splits[id as usize + 1] = end;
-                }
-            } else {
-                splits[last as usize + 1] = (start + piece.len()) as i32;
-            }
-        }
+        write_ends(ids, 0..ids.len() - 1, num_rows, 0, &mut splits)?;
+        *splits[1..].get_mut(last as usize).ok_or_else(|| outside(ids, ids.len() - 1, num_rows))? = ids.len() as i32;
     }
     // Rows without elements end where the one before them does.
     let mut end = 0;
@@ -108,6 +89,115 @@ pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error>
         *split = end;
     }
     Ok(splits)
+}
+
+fn outside(ids: &[i32], position: usize, num_rows: usize) -> Error {
+    Error::Index { axis: 0, position, found: ids[position].into(), size: num_rows }
+}
+
+/// [`Ends`] by as many threads as there are, each with splits of its own.
+fn write_ends(
+    ids: &[i32],
+    elements: Range<usize>,
+    num_rows: usize,
+    first_split: usize,
+    splits: &mut [i32],
+) -> Result<(), Error> {
+    /// Elements that are worth a task of their own.
+    const TASK: usize = 1 << 18;
+    if elements.len() < 2 * TASK || current_num_threads() == 1 {
+        return dispatch(Ends { ids, elements, num_rows, first_split, splits });
+    }
+    let middle = elements.start.midpoint(elements.end);
+    // What ends before the middle ends a row below that of the middle, if the ids do not fall.
+    let cut = usize::try_from(ids[middle]).unwrap_or(0) + 1;
+    let (left, right) = splits.split_at_mut(cut.saturating_sub(first_split).min(splits.len()));
+    let second_split = first_split + left.len();
+    let (left, right) = join(
+        || write_ends(ids, elements.start..middle, num_rows, first_split, left),
+        || write_ends(ids, middle..elements.end, num_rows, second_split, right),
+    );
+    left.and(right)
+}
+
+/// Writes the ends of the rows whose last element is among `elements`, none of which is the last of all.
+struct Ends<'a> {
+    ids: &'a [i32],
+    elements: Range<usize>,
+    num_rows: usize,
+    /// The number of the first of `splits`.
+    first_split: usize,
+    splits: &'a mut [i32],
+}
+
+impl Kernel for Ends<'_> {
+    type Output = Result<(), Error>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Result<(), Error> {
+        /// Elements whose ids are compared with the next ones before any is used: the bits of as many words.
+        const BLOCK: usize = 16 * 64;
+        let Self { ids, elements, num_rows, first_split, splits } = self;
+        let nothing = s.splat_u32(0);
+        let mut list = [0; BLOCK + 8];
+        for start in elements.clone().step_by(BLOCK) {
+            let block = &ids[start..elements.end.min(start + BLOCK)];
+            let next = &ids[start + 1..][..block.len()];
+            let mut falls = 0;
+            let mut last_of_rows = [0_u64; BLOCK / 64];
+            for ((word, block), next) in last_of_rows.iter_mut().zip(block.chunks(64)).zip(next.chunks(64)) {
+                let mut compare = |at: usize, a: &[i32], b: &[i32]| {
+                    let (a, b) = (s.load_partial_i32(a, nothing), s.load_partial_i32(b, nothing));
+                    falls |= s.not_equal_u32(s.max_i32(a, b), b);
+                    *word |= u64::from(s.not_equal_u32(a, b)) << at;
+                };
+                match (block.first_chunk::<64>(), next.first_chunk::<64>()) {
+                    (Some(block), Some(next)) => (0..64)
+                        .step_by(S::LANES)
+                        .for_each(|at| compare(at, &block[at..at + S::LANES], &next[at..at + S::LANES])),
+                    _ => (0..block.len()).step_by(S::LANES).for_each(|at| compare(at, &block[at..], &next[at..])),
+                }
+            }
+            if falls != 0 {
+                let position = start + block.iter().zip(next).take_while(|(a, b)| a <= b).count();
+                return match ids[position] as usize >= num_rows {
+                    true => Err(outside(ids, first_outside(ids, start, num_rows), num_rows)),
+                    false => Err(Error::RowIdsFall {
+                        position: position + 1,
+                        before: ids[position],
+                        found: ids[position + 1],
+                    }),
+                };
+            }
+            if block[block.len() - 1] as usize >= num_rows {
+                return Err(outside(ids, first_outside(ids, start, num_rows), num_rows));
+            }
+            // One wrong guess of the processor for each word would cost more than what is written too much here.
+            let mut count = 0;
+            for (start, mut word) in (start..).step_by(64).zip(last_of_rows) {
+                let mut list = list[count..].chunks_exact_mut(8);
+                count += word.count_ones() as usize;
+                while let (1.., Some(list)) = (word, list.next()) {
+                    for element in list {
+                        *element = start + word.trailing_zeros() as usize;
+                        word &= word.wrapping_sub(1);
+                    }
+                }
+            }
+            for &element in &list[..count] {
+                // Elsewhere only if the ids fall where another thread sees it.
+                if let Some(split) = splits.get_mut((ids[element] as usize + 1).wrapping_sub(first_split)) {
+                    *split = element as i32 + 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The first element from `start` on whose row there is not.
+fn first_outside(ids: &[i32], start: usize, num_rows: usize) -> usize {
+    start + ids[start..].iter().take_while(|&&id| (id as usize) < num_rows).count()
 }
 
 #[cfg(test)]
@@ -152,7 +242,42 @@ mod tests {
         assert_eq!(to_splits(&[], 2), Ok(vec![0, 0, 0]));
     }
 
+    /// The first id that is outside or lower than the one before it.
+    fn first_wrong(ids: &[i32], num_rows: usize) -> Option<Error> {
+        (0..ids.len()).find_map(|position| match position.checked_sub(1).map(|before| ids[before]) {
+            Some(before) if before > ids[position] => {
+                Some(Error::RowIdsFall { position, before, found: ids[position] })
+            }
+            _ => (ids[position] < 0 || ids[position] as usize >= num_rows).then(|| outside(ids, position, num_rows)),
+        })
+    }
+
+    #[test]
+    fn the_first_wrong_id_is_named_whichever_thread_sees_it() {
+        let good: Vec<i32> = (0..2_000_000).map(|i| i / 3).collect();
+        let num_rows = 666_667;
+        assert!(to_splits(&good, num_rows).is_ok());
+        for wrong in [[1_200_000, 5, 1_900_000, 7], [999_999, 0, 3, 600_000], [1_999_999, 666_667, 1_000_000, 666_666]]
+        {
+            let mut ids = good.clone();
+            wrong.chunks(2).for_each(|at| ids[at[0] as usize] = at[1]);
+            assert_eq!(to_splits(&ids, num_rows).err(), first_wrong(&ids, num_rows));
+        }
+    }
+
     proptest! {
+        #[test]
+        fn any_ids_are_taken_or_the_first_wrong_one_is_named(
+            mut ids in prop::collection::vec(-1..90_i32, 0..3000),
+            sorted in any::<bool>(),
+            num_rows in 80..95_usize,
+        ) {
+            if sorted {
+                ids.sort_unstable();
+            }
+            prop_assert_eq!(to_splits(&ids, num_rows).err(), first_wrong(&ids, num_rows));
+        }
+
         #[test]
         fn ids_and_splits_are_the_same_thing(
             lengths in prop::collection::vec(prop_oneof![Just(0_i32), 0..6_i32, 0..70_i32], 0..400),

@@ -4,12 +4,15 @@
 //! tensor. `f32` and `i32` go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what
 //! they cost is mispredicted branches. So the first two vectors of each row are read through masks, whatever its length.
 
+#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
+mod collect;
 mod divide;
 mod exp;
 mod reduce;
 mod sort;
 
-pub(crate) use divide::{over_rows, over_values};
+pub(crate) use collect::{AHEAD, collect};
+pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values};
 pub(crate) use exp::{ExpKernels, Normal};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

@@ -227,6 +227,10 @@ impl Simd for Avx2 {
         intrinsics!(_mm256_max_epi32(a, b))
     }
     #[inline(always)]
+    fn not_equal_u32(self, a: __m256i, b: __m256i) -> u32 {
+        intrinsics!(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)))).cast_unsigned() ^ 0xFF
+    }
+    #[inline(always)]
     fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {
         intrinsics!(_mm256_add_epi32(a, b))
     }

@@ -236,6 +236,10 @@ impl Simd for Avx512 {
         intrinsics!(_mm512_max_epi32(a, b))
     }
     #[inline(always)]
+    fn not_equal_u32(self, a: __m512i, b: __m512i) -> u32 {
+        intrinsics!(_mm512_cmpneq_epi32_mask(a, b)).into()
+    }
+    #[inline(always)]
     fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {
         intrinsics!(_mm512_add_epi32(a, b))
     }

@@ -139,6 +139,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn min_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// The higher of a and b as `i32`
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// Bit i says that lane i of a is not that of b; the bits from `LANES` on are 0
+    fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32;
     /// a + b, wrapping
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a - b, wrapping
@@ -317,6 +319,9 @@ mod tests {
             check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
                 [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
             });
+            let other = s.add_u32(vu, s.and_u32(s.lane_indexes(), s.splat_u32(5)));
+            let unequal = (0..n as u32).filter(|i| i & 5 != 0).fold(0, |mask, i| mask | 1 << i);
+            assert_eq!((s.not_equal_u32(vu, vu), s.not_equal_u32(vu, other)), (0, unequal));
             check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| {
                 f(bits[i].cast_signed().min(7).cast_unsigned())
             });

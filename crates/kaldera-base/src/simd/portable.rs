@@ -177,6 +177,10 @@ impl Simd for Portable {
         a.zip(b, |a, b| a.cast_signed().max(b.cast_signed()).cast_unsigned())
     }
     #[inline(always)]
+    fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32 {
+        (0..LANES).fold(0, |mask, i| mask | u32::from(a.0[i] != b.0[i]) << i)
+    }
+    #[inline(always)]
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
         a.zip(b, u32::wrapping_add)
     }

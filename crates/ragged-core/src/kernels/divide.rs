@@ -1,7 +1,9 @@
 //! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of one thread.
 
+use super::reduce::rows_of;
+
 #[cfg(feature = "rayon")]
-use rayon::{current_num_threads, join};
+pub(crate) use rayon::{current_num_threads, join};
 
 /// Rows and values together that are worth a task of their own.
 const TASK: usize = 1 << 15;
@@ -27,25 +29,43 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
 
 /// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each row.
 pub(crate) fn over_rows<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
-    divide(splits, out, &|_, row| row, &f);
+    divide(0, splits, out, &|_, row| row, &|_, splits, out| f(splits, out));
 }
 
-/// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each value.
-pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
-    divide(splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
+/// Calls `f` with the number of the first row and the splits of parts of the rows, and the part of `out`, which has one entry for
+/// each value.
+pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(usize, &[i32], O) + Sync) {
+    divide(0, splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
+}
+
+/// Calls `f` with the number of each row, its values and the part of `out` for these; rows on several threads.
+pub(crate) fn over_each_row<T: Sync, U: Send>(
+    splits: &[i32],
+    values: &[T],
+    out: &mut [U],
+    f: impl Fn(usize, &[T], &mut [U]) + Sync,
+) {
+    over_values(splits, out, |first_row, splits, mut out| {
+        for (row, range) in (first_row..).zip(rows_of(splits)) {
+            let to;
+            (to, out) = out.split_at_mut(range.len());
+            f(row, &values[range], to);
+        }
+    });
 }
 
 fn divide<O: Cut>(
+    first_row: usize,
     splits: &[i32],
     out: O,
     position: &(impl Fn(&[i32], usize) -> usize + Sync),
-    f: &(impl Fn(&[i32], O) + Sync),
+    f: &(impl Fn(usize, &[i32], O) + Sync),
 ) {
     let rows = splits.len() - 1;
     let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
     let work = work_before(rows);
     if work < 2 * TASK || rows < 2 || current_num_threads() == 1 {
-        return f(splits, out);
+        return f(first_row, splits, out);
     }
     let (mut low, mut high) = (1, rows - 1);
     while low < high {
@@ -53,19 +73,21 @@ fn divide<O: Cut>(
         if work_before(middle) < work / 2 { low = middle + 1 } else { high = middle }
     }
     let (left, right) = out.cut(position(splits, low));
-    join(|| divide(&splits[..=low], left, position, f), || divide(&splits[low..], right, position, f));
+    join(
+        || divide(first_row, &splits[..=low], left, position, f),
+        || divide(first_row + low, &splits[low..], right, position, f),
+    );
 }
 
 /// Without rayon, there is one thread, and nothing is cut.
 #[cfg(not(feature = "rayon"))]
-fn current_num_threads() -> usize {
+pub(crate) fn current_num_threads() -> usize {
     1
 }
 
 #[cfg(not(feature = "rayon"))]
-fn join(a: impl FnOnce(), b: impl FnOnce()) {
-    a();
-    b();
+pub(crate) fn join<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
+    (a(), b())
 }
 
 #[cfg(test)]
@@ -86,8 +108,10 @@ mod tests {
             splits.windows(2).zip(sizes).for_each(|(ends, size)| *size += ends[1] - ends[0]);
         });
         assert!(sizes.iter().zip(splits.windows(2)).all(|(&size, ends)| size == ends[1] - ends[0]));
+        let all = splits.clone();
         let mut positions = vec![0; splits[splits.len() - 1] as usize];
-        over_values(&splits, &mut positions[..], |splits, positions| {
+        over_values(&splits, &mut positions[..], |first_row, splits, positions| {
+            assert!(all[first_row..].starts_with(splits));
             assert_eq!(positions.len(), (splits[splits.len() - 1] - splits[0]) as usize);
             (splits[0]..).zip(positions).for_each(|(i, position)| *position += i);
         });

@@ -2,7 +2,7 @@
 //!
 //! For `f32`, a block of rows that fits the first cache is laid in flat memory, each value less the highest of its row; then
 //! come exponentials of whole vectors, whatever rows they touch, the sums of the rows, and logarithms of whole vectors of
-//! sums. `f64` goes through the platform's `exp` and `ln`.
+//! sums. Blocks of long rows do without the flat memory. `f64` goes through the platform's `exp` and `ln`.
 
 use kaldera_base::Real;
 use kaldera_base::math;
@@ -107,6 +107,26 @@ struct Exponentials {
 }
 
 impl Exponentials {
+    /// The shifts and the sums alone: of short rows by way of the exponentials, of long ones at once.
+    #[inline(always)]
+    fn take_sums<S: Simd>(&mut self, s: S, splits: &[i32], values: &[f32], initial: f32) {
+        /// Elements of a row, in the mean, from which on the exponentials need not wait for those of other rows.
+        const LONG: usize = 48;
+        let rows = splits.len() - 1;
+        if ((splits[rows] - splits[0]) as usize) < LONG * rows {
+            return self.take(s, splits, values, initial);
+        }
+        self.shifts.clear();
+        self.sums.clear();
+        for row in rows_of(splits) {
+            let row = &values[row];
+            let shift = shift_of(max_of_row(s, row, initial));
+            self.shifts.push(shift);
+            let first = if initial == f32::NEG_INFINITY { 0.0 } else { (initial - shift).exp() };
+            self.sums.push(first + sum_of_exponentials(s, row, shift));
+        }
+    }
+
     #[inline(always)]
     fn take<S: Simd>(&mut self, s: S, splits: &[i32], values: &[f32], initial: f32) {
         let rows = splits.len() - 1;
@@ -163,6 +183,23 @@ impl Exponentials {
     }
 }
 
+/// The sum of e^(x - shift) of a row.
+#[inline(always)]
+fn sum_of_exponentials<S: Simd>(s: S, row: &[f32], shift: f32) -> f32 {
+    let shift = s.splat(shift);
+    let exponential = |x| math::exp(s, s.sub(x, shift));
+    let (mut a, mut b) = (s.splat(0.0), s.splat(0.0));
+    let mut pairs = row.chunks_exact(2 * S::LANES);
+    for pair in &mut pairs {
+        a = s.add(exponential(s.load(pair)), a);
+        b = s.add(exponential(s.load(&pair[S::LANES..])), b);
+    }
+    for part in pairs.remainder().chunks(S::LANES) {
+        a = s.add(exponential(s.load_partial(part, s.splat(f32::NEG_INFINITY))), a);
+    }
+    s.sum(s.add(a, b))
+}
+
 struct LogSumExp<'a> {
     splits: &'a [i32],
     values: &'a [f32],
@@ -178,7 +215,7 @@ impl Kernel for LogSumExp<'_> {
         let mut exponentials = Exponentials::default();
         let mut out = self.out.iter_mut();
         for splits in blocks(self.splits) {
-            exponentials.take(s, splits, self.values, self.initial);
+            exponentials.take_sums(s, splits, self.values, self.initial);
             exponentials.log_sums(s);
             for ((sum, shift), out) in exponentials.sums.iter().zip(&exponentials.shifts).zip(&mut out) {
                 *out = shift + sum;
@@ -202,9 +239,12 @@ impl Kernel for Normalize<'_> {
         let Self { splits, values, normal, mut out } = self;
         let mut exponentials = Exponentials::default();
         for splits in blocks(splits) {
-            exponentials.take(s, splits, values, f32::NEG_INFINITY);
-            if normal == Normal::Log {
-                exponentials.log_sums(s);
+            match normal {
+                Normal::Log => {
+                    exponentials.take_sums(s, splits, values, f32::NEG_INFINITY);
+                    exponentials.log_sums(s);
+                }
+                Normal::Probability => exponentials.take(s, splits, values, f32::NEG_INFINITY),
             }
             let first = splits[0] as usize;
             for ((row, &sum), &shift) in rows_of(splits).zip(&exponentials.sums).zip(&exponentials.shifts) {

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use kaldera_base::memory;
+
+use crate::kernels::{AHEAD, collect};
 use crate::shape::Layer;
 use crate::{Error, RowSplits};
 
@@ -39,7 +42,7 @@ pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(V
         let rows = runs.iter().map(Run::len).sum();
         Error::fit("the number of lists", rows)?;
         let splits_of: Vec<&[i32]> = sources.iter().map(|layers| layers[depth].splits.as_ref()).collect();
-        let mut splits = Vec::with_capacity(rows + 1);
+        let mut splits = memory::with_capacity(rows + 1);
         splits.push(0);
         let mut end = 0;
         for run in &mut runs {
@@ -67,10 +70,10 @@ pub(crate) fn gather_rows(
     }
     Error::fit("the number of lists", rows.len())?;
     let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
-    let mut splits = Vec::with_capacity(rows.len() + 1);
+    let mut splits = memory::with_capacity(rows.len() + 1);
     splits.push(0);
     let mut total = 0;
-    let mut runs = Vec::with_capacity(rows.len());
+    let mut runs = memory::with_capacity(rows.len());
     for (source, row) in rows {
         let (begin, end) = match usize::try_from(row) {
             Ok(row) => (tops[source as usize][row], tops[source as usize][row + 1]),
@@ -89,11 +92,18 @@ pub(crate) fn gather_rows(
 
 /// The index of every entry of the runs.
 pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
-    let mut indexes = Vec::with_capacity(runs.iter().map(Run::len).sum());
-    for run in runs {
-        indexes.extend(run.begin..run.end);
-    }
-    indexes
+    collect(Vec::new(), runs, Run::len, |runs, room| {
+        for run in runs {
+            let mut ahead: [i32; AHEAD] = std::array::from_fn(|i| run.begin.wrapping_add(i as i32));
+            let mut left = run.len();
+            while left > AHEAD {
+                room.append(&ahead, AHEAD);
+                ahead.iter_mut().for_each(|index| *index += AHEAD as i32);
+                left -= AHEAD;
+            }
+            room.append(&ahead, left);
+        }
+    })
 }
 
 /// The merge map of the runs: index times number of sources, plus source.

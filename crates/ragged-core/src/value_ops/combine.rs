@@ -2,25 +2,35 @@
 
 use std::borrow::Borrow;
 
+use kaldera_base::memory;
+
+use crate::kernels::collect;
 use crate::ragged::check_size;
 use crate::shape_ops::gather::{Run, indexes_of};
 use crate::{Error, Ragged, RaggedShape, RowSplits};
 
-/// The values of runs of elements, one after the other.
-fn follow<T: Clone>(sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
-    let mut values = Vec::with_capacity(runs.iter().map(Run::len).sum());
-    for run in runs {
-        let source = sources[run.source as usize].borrow().values();
-        values.extend_from_slice(&source[run.begin as usize..run.end as usize]);
-    }
-    values
+/// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
+fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
+    /// Runs from which on a place is in the cache by the time that it is read.
+    const SOON: usize = 16;
+    let sources: Vec<&[T]> = sources.iter().map(|source| source.borrow().values()).collect();
+    collect(values, runs, Run::len, |runs, room| {
+        for (i, run) in runs.iter().enumerate() {
+            if let Some(soon) = runs.get(i + SOON) {
+                let (values, begin) = (sources[soon.source as usize], soon.begin as usize);
+                memory::prefetch(values, begin);
+                memory::prefetch(values, begin + 16);
+            }
+            room.append(&sources[run.source as usize][run.begin as usize..], run.len());
+        }
+    })
 }
 
 fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedShape> {
     sources.iter().map(|source| source.borrow().shape()).collect()
 }
 
-impl<T: Clone> Ragged<T> {
+impl<T: Clone + Send + Sync> Ragged<T> {
     /// The lists of `axis` that `indexes` name, and for each value which old one it is; see [`RaggedShape::index`].
     ///
     /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second result.
@@ -30,7 +40,7 @@ impl<T: Clone> Ragged<T> {
     #[doc(alias = "Index")]
     pub fn index(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
-        let values = follow(&[self], &runs);
+        let values = follow(Vec::new(), &[self], &runs);
         Ok((Self::trusted(shape, values), indexes_of(&runs)))
     }
 
@@ -47,7 +57,18 @@ impl<T: Clone> Ragged<T> {
     /// As [`RaggedShape::index`].
     pub fn select(&self, axis: usize, indexes: &[i32]) -> Result<Self, Error> {
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
-        Ok(Self::trusted(shape, follow(&[self], &runs)))
+        Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
+    }
+
+    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large enough and nothing shares it.
+    ///
+    /// # Errors
+    /// As [`RaggedShape::index`]; `out` is as it was then.
+    pub fn select_into(&self, axis: usize, indexes: &[i32], out: &mut Self) -> Result<(), Error> {
+        let (shape, runs) = self.shape().index_runs(axis, indexes)?;
+        let used = std::mem::replace(out, self.clone()).into_parts().1.into_unshared();
+        *out = Self::trusted(shape, follow(used.unwrap_or_default(), &[self], &runs));
+        Ok(())
     }
 
     /// One more axis: in the lists of `indexes`, the lists of axis 0 that they name; -1 names an empty one.
@@ -76,7 +97,7 @@ impl<T: Clone> Ragged<T> {
     #[doc(alias = "Cat")]
     pub fn cat(axis: usize, sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
         let (shape, runs) = RaggedShape::cat_runs(axis, &shapes(sources))?;
-        Ok(Self::trusted(shape, follow(sources, &runs)))
+        Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
     /// The tensors side by side on a new axis; see [`RaggedShape::stack`].
@@ -86,7 +107,7 @@ impl<T: Clone> Ragged<T> {
     #[doc(alias = "Stack")]
     pub fn stack(axis: usize, sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
         let (shape, runs) = RaggedShape::stack_runs(axis, &shapes(sources))?;
-        Ok(Self::trusted(shape, follow(sources, &runs)))
+        Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
     /// The lists of axis 0 of the tensors in the order of `merge_map`; see [`RaggedShape::merge`].
@@ -96,7 +117,7 @@ impl<T: Clone> Ragged<T> {
     #[doc(alias = "Merge")]
     pub fn merge(sources: &[impl Borrow<Self>], merge_map: &[u32]) -> Result<Self, Error> {
         let (shape, runs) = RaggedShape::merge_runs(&shapes(sources), merge_map)?;
-        Ok(Self::trusted(shape, follow(sources, &runs)))
+        Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
     /// Puts the lists of `other` after those of `self` on axis 0.
@@ -116,7 +137,7 @@ impl<T: Clone> Ragged<T> {
     #[doc(alias = "Transpose")]
     pub fn transpose(&self) -> Result<Self, Error> {
         let (shape, runs) = self.shape().transpose_runs()?;
-        Ok(Self::trusted(shape, follow(&[self], &runs)))
+        Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
     /// Each innermost list with one more value, at its end.

@@ -1,6 +1,8 @@
 //! Lists that are made to sum to one.
 
-use crate::kernels::{Normal, over_values, rows_of};
+use kaldera_base::memory;
+
+use crate::kernels::{Normal, over_values};
 use crate::ragged::check_size;
 use crate::{Error, Float, Number, Ragged};
 
@@ -30,9 +32,9 @@ impl<T: Float> Ragged<T> {
     }
 
     fn normalized(&self, normal: Normal) -> Self {
-        let mut out = vec![<T as Number>::ZERO; self.num_elements()];
+        let mut out = memory::zeros(self.num_elements());
         let splits = self.shape().last_splits().as_ref();
-        over_values(splits, &mut out[..], |splits, out| T::normalize_rows(splits, self.values(), normal, out));
+        over_values(splits, &mut out[..], |_, splits, out| T::normalize_rows(splits, self.values(), normal, out));
         Self::trusted(self.shape().clone(), out)
     }
 
@@ -41,11 +43,7 @@ impl<T: Float> Ragged<T> {
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
         let sums = self.sum(<T as Number>::ZERO);
-        let mut out = self.values().to_vec();
-        for (row, sum) in rows_of(self.shape().last_splits().as_ref()).zip(sums) {
-            out[row].iter_mut().for_each(|x| *x /= sum);
-        }
-        Self::trusted(self.shape().clone(), out)
+        self.map_rows(|row, x, out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = x / sums[row]))
     }
 
     /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g - e^y Σ g.
@@ -54,14 +52,13 @@ impl<T: Float> Ragged<T> {
     /// If there is not one output gradient for each value.
     pub fn normalize_log_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
         let out_grad = self.check_gradients(out_grad)?;
-        let mut grad = self.values().to_vec();
-        let splits = self.shape().last_splits().as_ref();
-        over_values(splits, &mut grad[..], |_, grad| T::exp_in_place(grad));
-        for (row, sum) in rows_of(splits).zip(out_grad.sum(<T as Number>::ZERO)) {
-            let pairs = grad[row.clone()].iter_mut().zip(&out_grad.values()[row]);
-            pairs.for_each(|(grad, &g)| *grad = g - *grad * sum);
-        }
-        self.with_values(grad)
+        let sums = out_grad.sum(<T as Number>::ZERO);
+        let mut probabilities = self.clone();
+        probabilities.exp_in_place();
+        Ok(probabilities.map_rows(|row, y, grad| {
+            let pairs = out_grad.row(row).iter().zip(y);
+            grad.iter_mut().zip(pairs).for_each(|(grad, (&g, &y))| *grad = g - y * sums[row]);
+        }))
     }
 
     /// The gradient of [`softmax`](Self::softmax), of which `self` is the result: y (g - Σ g y).
@@ -70,13 +67,11 @@ impl<T: Float> Ragged<T> {
     /// If there is not one output gradient for each value.
     pub fn softmax_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
         let out_grad = self.check_gradients(out_grad)?;
-        let mut grad = out_grad.values().to_vec();
-        for row in self.shape().last_splits() {
-            let (grad, y) = (&mut grad[row.clone()], &self.values()[row]);
-            let dot: T = grad.iter().zip(y).map(|(&g, &y)| g * y).sum();
-            grad.iter_mut().zip(y).for_each(|(g, &y)| *g = y * (*g - dot));
-        }
-        self.with_values(grad)
+        Ok(self.map_rows(|row, y, grad| {
+            let pairs = || out_grad.row(row).iter().zip(y);
+            let dot: T = pairs().map(|(&g, &y)| g * y).sum();
+            grad.iter_mut().zip(pairs()).for_each(|(grad, (&g, &y))| *grad = y * (g - dot));
+        }))
     }
 
     /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input: (g - Σ g x / s) / s
@@ -86,13 +81,18 @@ impl<T: Float> Ragged<T> {
     /// If there is not one output gradient for each value.
     pub fn normalize_linear_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
         let out_grad = self.check_gradients(out_grad)?;
-        let mut grad = out_grad.values().to_vec();
-        for (row, sum) in self.shape().last_splits().rows().zip(self.sum(<T as Number>::ZERO)) {
-            let (grad, x) = (&mut grad[row.clone()], &self.values()[row]);
-            let dot: T = grad.iter().zip(x).map(|(&g, &x)| g * x / sum).sum();
-            grad.iter_mut().for_each(|g| *g = (*g - dot) / sum);
-        }
-        self.with_values(grad)
+        let sums = self.sum(<T as Number>::ZERO);
+        Ok(self.map_rows(|row, x, grad| {
+            let (out_grad, sum) = (out_grad.row(row), sums[row]);
+            let dot: T = out_grad.iter().zip(x).map(|(&g, &x)| g * x / sum).sum();
+            grad.iter_mut().zip(out_grad).for_each(|(grad, &g)| *grad = (g - dot) / sum);
+        }))
+    }
+
+    /// x = e^x of all values, which are copied first if another tensor shares them.
+    pub(super) fn exp_in_place(&mut self) {
+        let splits = self.shape().last_splits().clone();
+        over_values(splits.as_ref(), self.values_mut(), |_, _, values| T::exp_in_place(values));
     }
 
     fn check_gradients(&self, out_grad: &[T]) -> Result<Ragged<T>, Error> {

@@ -9,7 +9,7 @@ use crate::kernels::{ExpKernels, RowKernels};
 /// A number that lists can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
 ///
 /// Sums and products of integers wrap around, as k2's do.
-pub trait Number: RowKernels + Copy + Debug + PartialEq + PartialOrd + Send + Sync + 'static {
+pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd + Send + Sync + 'static {
     /// 0: the usual start of a sum.
     const ZERO: Self;
     /// The lowest finite number: the usual start of a maximum.

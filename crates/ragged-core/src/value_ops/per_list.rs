@@ -1,6 +1,8 @@
 //! One value for each innermost list, brought to all values of it.
 
-use crate::kernels::{over_values, rows_of};
+use kaldera_base::memory;
+
+use crate::kernels::over_each_row;
 use crate::ragged::check_size;
 use crate::{Error, Number, Ragged, RaggedShape};
 
@@ -19,7 +21,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     pub fn broadcast(shape: RaggedShape, per_list: &[T]) -> Result<Self, Error> {
         let splits = shape.last_splits();
         check_size("the number of values for lists", splits.num_rows(), per_list.len())?;
-        let mut values = Vec::with_capacity(splits.num_elements());
+        let mut values = memory::with_capacity(splits.num_elements());
         for (row, value) in splits.rows().zip(per_list) {
             values.resize(row.end, value.clone());
         }
@@ -35,12 +37,10 @@ impl<T: Number> Ragged<T> {
     #[doc(alias = "AddPerSublist")]
     pub fn add(&self, per_list: &[T], alpha: T) -> Result<Self, Error> {
         check_size("the number of values for lists", self.num_rows(), per_list.len())?;
-        let mut values = self.values().to_vec();
-        for (row, &value) in rows_of(self.shape().last_splits().as_ref()).zip(per_list) {
-            let value = alpha.times(value);
-            values[row].iter_mut().for_each(|x| *x = x.plus(value));
-        }
-        self.with_values(values)
+        Ok(self.map_rows(|row, values, out| {
+            let value = alpha.times(per_list[row]);
+            out.iter_mut().zip(values).for_each(|(out, &x)| *out = x.plus(value));
+        }))
     }
 
     /// The gradient of [`add`](Self::add) by the values for lists, where `self` holds those by its output (which are also
@@ -61,34 +61,32 @@ impl<T: Number> Ragged<T> {
     /// ```
     #[doc(alias = "SegmentedExclusiveSum")]
     pub fn exclusive_sum(&self) -> Self {
-        let mut values = vec![T::ZERO; self.num_elements()];
-        over_values(self.shape().last_splits().as_ref(), &mut values[..], |splits, out| {
-            let first = splits[0] as usize;
-            for row in rows_of(splits) {
-                let out = &mut out[row.start - first..row.end - first];
-                let mut sum = T::ZERO;
-                for (out, &x) in out.iter_mut().zip(&self.values()[row]) {
-                    *out = sum;
-                    sum = sum.plus(x);
-                }
+        self.map_rows(|_, values, out| {
+            let mut sum = T::ZERO;
+            for (out, &x) in out.iter_mut().zip(values) {
+                *out = sum;
+                sum = sum.plus(x);
             }
-        });
-        Self::trusted(self.shape().clone(), values)
+        })
     }
 
     /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its output: the sum of those
     /// after each value in its list.
     pub fn exclusive_sum_grad(&self) -> Self {
-        let mut values = self.values().to_vec();
-        for row in rows_of(self.shape().last_splits().as_ref()) {
+        self.map_rows(|_, grad, out| {
             let mut sum = T::ZERO;
-            for g in values[row].iter_mut().rev() {
-                let own = *g;
-                *g = sum;
-                sum = sum.plus(own);
+            for (out, &g) in out.iter_mut().zip(grad).rev() {
+                *out = sum;
+                sum = sum.plus(g);
             }
-        }
-        Self::trusted(self.shape().clone(), values)
+        })
+    }
+
+    /// The same lists of what `f` writes for each: called with its number, its values and room for as many.
+    pub(super) fn map_rows(&self, f: impl Fn(usize, &[T], &mut [T]) + Sync) -> Self {
+        let mut out = memory::zeros(self.num_elements());
+        over_each_row(self.shape().last_splits().as_ref(), self.values(), &mut out, f);
+        Self::trusted(self.shape().clone(), out)
     }
 
     /// The same lists of numbers of another type: toward zero where that is an integer, to its nearest bound if a number is

@@ -2,7 +2,7 @@
 //!
 //! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
 
-use crate::kernels::{over_rows, over_values, rows_of};
+use crate::kernels::{over_rows, rows_of};
 use crate::ragged::check_size;
 use crate::{Error, Float, Integer, Number, Ragged};
 
@@ -112,19 +112,14 @@ impl<T: Float> Ragged<T> {
     pub fn logsumexp_grad(&self, logsumexp: &[T], out_grad: &[T]) -> Result<Ragged<T>, Error> {
         check_size("the number of results", self.num_rows(), logsumexp.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
-        let splits = self.shape().last_splits().as_ref();
-        let mut grad = self.values().to_vec();
-        let rows = logsumexp.iter().zip(out_grad);
-        for (row, (&log_sum, _)) in rows_of(splits).zip(rows.clone()) {
+        let mut grad = self.map_rows(|row, values, grad| {
             // Where all are -inf, so are the exponents.
-            let log_sum = if log_sum == T::NEG_INFINITY { <T as Number>::ZERO } else { log_sum };
-            grad[row].iter_mut().for_each(|x| *x -= log_sum);
-        }
-        over_values(splits, &mut grad[..], |_, grad| T::exp_in_place(grad));
-        for (row, (_, &out_grad)) in rows_of(splits).zip(rows) {
-            grad[row].iter_mut().for_each(|x| *x *= out_grad);
-        }
-        self.with_values(grad)
+            let log_sum = if logsumexp[row] == T::NEG_INFINITY { <T as Number>::ZERO } else { logsumexp[row] };
+            grad.iter_mut().zip(values).for_each(|(grad, &x)| *grad = x - log_sum);
+        });
+        grad.exp_in_place();
+        Ok(grad
+            .map_rows(|row, shares, grad| grad.iter_mut().zip(shares).for_each(|(grad, &y)| *grad = y * out_grad[row])))
     }
 
     /// The mean of each list, `if_empty` where it has no values.

@@ -27,7 +27,7 @@ impl<T: Number> Ragged<T> {
     #[doc(alias = "sort_")]
     pub fn sort(&mut self, order: Order) {
         let splits = self.shape().last_splits().clone();
-        over_values(splits.as_ref(), self.values_mut(), |splits, values| {
+        over_values(splits.as_ref(), self.values_mut(), |_, splits, values| {
             T::sort_rows(splits, values, order == Order::Descending);
         });
     }
@@ -36,7 +36,7 @@ impl<T: Number> Ragged<T> {
     pub fn sort_with_map(&mut self, order: Order) -> Vec<i32> {
         let splits = self.shape().last_splits().clone();
         let mut new2old = vec![0; self.num_elements()];
-        over_values(splits.as_ref(), (self.values_mut(), &mut new2old[..]), |splits, (values, new2old)| {
+        over_values(splits.as_ref(), (self.values_mut(), &mut new2old[..]), |_, splits, (values, new2old)| {
             sort_rows_with_map(splits, values, new2old, order == Order::Descending);
         });
         new2old
