@@ -1,0 +1,127 @@
+//! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+///
+/// Levels count from 0, the coarsest.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Offsets of a level that are none or start with another number than 0.
+    #[error("level {level}: offsets must start with 0, but {}", found.map_or("there are none".into(), |x| format!("they start with {x}")))]
+    OffsetsStart {
+        /// The level.
+        level: usize,
+        /// The first offset, if there is one.
+        found: Option<i64>,
+    },
+    /// Offsets of a level that fall: a sequence would end before it begins.
+    #[error("level {level}: offsets must not fall, but {found} follows {before} at position {position}")]
+    OffsetsFall {
+        /// The level.
+        level: usize,
+        /// Where the lower number stands.
+        position: usize,
+        /// The number before it.
+        before: i64,
+        /// The lower number.
+        found: i64,
+    },
+    /// An offset or a length that cannot be one: negative, or beyond what fits in 32 bits.
+    #[error("level {level}: {found} at position {position} is not in 0..={}", i32::MAX)]
+    Number {
+        /// The level.
+        level: usize,
+        /// Where it stands.
+        position: usize,
+        /// The number; those beyond 64 bits are shown as the highest.
+        found: i64,
+    },
+    /// Levels that do not fit each other: what one divides must be the sequences of the next.
+    #[error("level {level} has {found} sequences, but the level above divides {expected}")]
+    LevelMismatch {
+        /// The lower one of the two levels.
+        level: usize,
+        /// How many entries the level above divides.
+        expected: usize,
+        /// How many sequences this level has.
+        found: usize,
+    },
+    /// A LoD that divides more or fewer rows than the tensor has.
+    #[error("the LoD divides {expected} rows, but the tensor has {found}")]
+    Rows {
+        /// What the offsets of the last level end with.
+        expected: usize,
+        /// How many rows there are.
+        found: usize,
+    },
+    /// A level that is not there.
+    #[error("there is no level {level}: the LoD has {levels}")]
+    NoLevel {
+        /// The level that was asked for.
+        level: usize,
+        /// How many there are.
+        levels: usize,
+    },
+    /// More or fewer levels than the operation takes.
+    #[error("{what} must have {expected} levels, but it has {found}")]
+    NumLevels {
+        /// What has the wrong number, such as "the second LoD".
+        what: &'static str,
+        /// The right number.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// A range that is reversed or reaches beyond the end.
+    #[error("the range {begin}..{end} is not within the {size} entries of level {level}")]
+    Range {
+        /// The level that is cut; one more than the last stands for rows.
+        level: usize,
+        /// Where the range begins.
+        begin: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many entries there are.
+        size: usize,
+    },
+    /// Numbers of things that must be equal.
+    #[error("{what} must be {expected}, but it is {found}")]
+    Size {
+        /// What has the wrong size, such as "the number of rows".
+        what: &'static str,
+        /// The right size.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// More than indexes of 32 bits can tell apart.
+    #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
+    TooLarge {
+        /// What is too large, such as "the number of rows".
+        what: &'static str,
+        /// How large it would be.
+        size: u64,
+    },
+    /// A scalar, which has no rows that a LoD could divide.
+    #[error("a tensor without axes has no rows that a LoD could divide")]
+    Scalar,
+    /// Nothing where at least one is needed.
+    #[error("at least one {what} is needed")]
+    Nothing {
+        /// What there must be one of, such as "part".
+        what: &'static str,
+    },
+    /// What `ragged-core` refuses.
+    #[error(transparent)]
+    Ragged(#[from] ragged_core::Error),
+    /// What `tensor-strided` refuses.
+    #[error(transparent)]
+    Tensor(#[from] tensor_strided::Error),
+}
+
+impl Error {
+    /// `found` is `expected`, or the error that says what differs.
+    pub(crate) fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+        if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}

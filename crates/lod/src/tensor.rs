@@ -1,0 +1,217 @@
+//! A tensor whose rows a LoD divides.
+
+use std::fmt;
+use std::ops::Range;
+
+use kaldera_base::buffer::Buffer;
+use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};
+
+use crate::{Error, Lod};
+
+/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one behind the other, without padding.
+///
+/// ```text
+///   rows   a0 a1 a2 a3 | b0 b1 | c0 c1 c2       shape [9, ..]
+///   lod    0             4       6        9     one level
+/// ```
+///
+/// A clone copies neither values nor offsets; writing to shared values copies them first.
+///
+/// ```
+/// use lod::{Lod, LodTensor};
+///
+/// let x = LodTensor::from_vec([5, 2], (0..10).collect::<Vec<_>>(), Lod::from_lengths(&[vec![2, 0, 3]])?)?;
+/// assert_eq!((x.rows(), x.width()), (5, 2));
+/// assert_eq!(x.sequence(2), [4, 5, 6, 7, 8, 9]);
+/// # Ok::<(), lod::Error>(())
+/// ```
+pub struct LodTensor<T> {
+    /// One for each element of the shape, in C order.
+    values: Buffer<T>,
+    /// At least one axis; the first is the rows.
+    shape: Shape,
+    /// Divides just these rows, or has no levels.
+    lod: Lod,
+}
+
+impl<T> Clone for LodTensor<T> {
+    fn clone(&self) -> Self {
+        Self { values: self.values.clone(), shape: self.shape.clone(), lod: self.lod.clone() }
+    }
+}
+
+impl<T: Element> LodTensor<T> {
+    /// A tensor and what divides its rows. Nothing is copied if the elements lie in C order.
+    ///
+    /// # Errors
+    /// [`Error::Scalar`]; [`Error::Rows`] if the LoD is for another number of rows.
+    pub fn new(tensor: Tensor<T>, lod: Lod) -> Result<Self, Error> {
+        Self::from_vec(tensor.shape(), tensor.view().to_vec(), lod)
+    }
+
+    /// Values in C order, rows one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element; [`Error::Rows`] if the LoD is for
+    /// another number of rows.
+    pub fn from_vec(shape: impl AsRef<[usize]>, values: impl Into<Buffer<T>>, lod: Lod) -> Result<Self, Error> {
+        let (values, layout) = (values.into(), Layout::contiguous(shape)?);
+        let (expected, found) = (layout.len(), values.len());
+        if expected != found {
+            return Err(tensor_strided::Error::BufferTooSmall { expected, found }.into());
+        }
+        let shape = layout.shape().clone();
+        let found = *shape.first().ok_or(Error::Scalar)?;
+        match lod.num_rows() {
+            Some(expected) if expected != found => Err(Error::Rows { expected, found }),
+            _ => Ok(Self { values, shape, lod }),
+        }
+    }
+
+    /// One sequence after the other, of single values: shape `[N]`, one level.
+    ///
+    /// ```
+    /// let x = lod::LodTensor::from_sequences(&[vec![1, 2], vec![], vec![3]])?;
+    /// assert_eq!((x.values(), x.lod().offsets(0)), (&[1, 2, 3][..], &[0, 2, 2, 3][..]));
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Number`] if there are more values than fit in 32 bits.
+    pub fn from_sequences(sequences: &[impl AsRef<[T]>]) -> Result<Self, Error> {
+        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.as_ref().len()).collect();
+        let lod = Lod::from_lengths(&[lengths])?;
+        let values: Vec<T> = sequences.iter().flat_map(|sequence| sequence.as_ref()).copied().collect();
+        Self::from_vec([values.len()], values, lod)
+    }
+
+    /// The length of each axis; axis 0 is the rows.
+    #[inline]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// How many rows there are: the length of axis 0.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.shape[0]
+    }
+
+    /// How many values a row has: the product of the axes after the first, 1 if there are none.
+    #[inline]
+    pub fn width(&self) -> usize {
+        self.shape[1..].iter().product()
+    }
+
+    /// What divides the rows.
+    #[inline]
+    pub fn lod(&self) -> &Lod {
+        &self.lod
+    }
+
+    /// All values in C order.
+    #[inline]
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// All values in C order, to be written; copied first if others share them.
+    #[inline]
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.values.make_mut()
+    }
+
+    /// The values as memory that can be shared.
+    #[inline]
+    pub fn buffer(&self) -> &Buffer<T> {
+        &self.values
+    }
+
+    /// The values of row `i`.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing a slice does.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[T] {
+        self.values_of(i..i + 1)
+    }
+
+    /// The values of these rows.
+    ///
+    /// # Panics
+    /// If there are no such rows, as slicing a slice does.
+    #[inline]
+    pub fn values_of(&self, rows: Range<usize>) -> &[T] {
+        let width = self.width();
+        &self.values[rows.start * width..rows.end * width]
+    }
+
+    /// The values of sequence `i` of the last level.
+    ///
+    /// # Panics
+    /// If there are no levels or there is no such sequence, as indexing a slice does.
+    #[inline]
+    pub fn sequence(&self, i: usize) -> &[T] {
+        match self.lod.last() {
+            Some(last) => self.values_of(last.row(i)),
+            None => panic!("sequence {i} of a tensor without LoD"),
+        }
+    }
+
+    /// The values as a tensor to be read or cut, without copying.
+    #[inline]
+    pub fn view(&self) -> TensorView<'_, T> {
+        let view = Layout::contiguous(&self.shape).and_then(|layout| TensorView::new(&self.values, layout));
+        view.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
+    }
+
+    /// The values as a tensor to be written.
+    #[inline]
+    pub fn view_mut(&mut self) -> TensorViewMut<'_, T> {
+        let layout = Layout::contiguous(&self.shape);
+        let view = layout.and_then(|layout| TensorViewMut::new(self.values.make_mut(), layout));
+        view.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
+    }
+
+    /// The tensor without its LoD. Nothing is copied.
+    pub fn to_tensor(&self) -> Tensor<T> {
+        let tensor = Tensor::from_vec(&self.shape, self.values.clone());
+        tensor.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
+    }
+
+    /// The values, the shape and the LoD.
+    pub fn into_parts(self) -> (Buffer<T>, Shape, Lod) {
+        (self.values, self.shape, self.lod)
+    }
+
+    /// The same values with another LoD. Nothing is copied.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] if the LoD is for another number of rows.
+    pub fn with_lod(&self, lod: Lod) -> Result<Self, Error> {
+        Self::from_vec(&self.shape, self.values.clone(), lod)
+    }
+
+    /// A result of the same rows, or of others: `rows` rows of the same shape of a row, and a LoD for these.
+    ///
+    /// # Errors
+    /// As [`from_vec`](Self::from_vec).
+    pub fn like<U: Element>(&self, rows: usize, values: impl Into<Buffer<U>>, lod: Lod) -> Result<LodTensor<U>, Error> {
+        let mut shape = self.shape.clone();
+        shape[0] = rows;
+        LodTensor::from_vec(shape, values, lod)
+    }
+}
+
+impl<T: PartialEq> PartialEq for LodTensor<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape == other.shape && self.lod == other.lod && self.values == other.values
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for LodTensor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { values, shape, lod } = self;
+        f.debug_struct("LodTensor").field("shape", shape).field("lod", lod).field("values", values).finish()
+    }
+}
