@@ -2,10 +2,13 @@
 
 #![forbid(unsafe_code)]
 
+mod algebra;
+mod check;
 mod error;
 mod lod;
 mod tensor;
 
+pub use check::{check_abs_lod, check_lod};
 pub use error::Error;
 pub use lod::Lod;
 pub use tensor::LodTensor;

@@ -94,6 +94,10 @@ impl Lod {
         Self::new(levels.collect::<Result<Vec<_>, _>>()?)
     }
 
+    pub(crate) fn of_shape(shape: RaggedShape) -> Self {
+        Self { shape: Some(shape) }
+    }
+
     /// The levels as a ragged shape, `None` without levels. Nothing is copied.
     #[inline]
     pub fn shape(&self) -> Option<&RaggedShape> {
@@ -187,9 +191,10 @@ impl Lod {
     }
 }
 
-impl From<RaggedShape> for Lod {
-    fn from(shape: RaggedShape) -> Self {
-        Self { shape: Some(shape) }
+impl fmt::Display for Lod {
+    /// As Python prints it: `[[0, 2, 3], [0, 3, 5, 9]]`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
     }
 }
 
@@ -200,7 +205,7 @@ impl fmt::Debug for Lod {
 }
 
 /// A number of a level as it is stored.
-fn number_of<N: TryInto<i64>>(level: usize, position: usize, number: N) -> Result<i32, Error> {
+pub(crate) fn number_of<N: TryInto<i64>>(level: usize, position: usize, number: N) -> Result<i32, Error> {
     let number = number.try_into().unwrap_or(i64::MAX);
     match i32::try_from(number) {
         Ok(stored) if stored >= 0 => Ok(stored),
@@ -208,7 +213,8 @@ fn number_of<N: TryInto<i64>>(level: usize, position: usize, number: N) -> Resul
     }
 }
 
-fn splits_of(level: usize, offsets: Vec<i32>) -> Result<RowSplits, Error> {
+/// Offsets as row splits, or what is wrong with them.
+pub(crate) fn splits_of(level: usize, offsets: Vec<i32>) -> Result<RowSplits, Error> {
     RowSplits::new(offsets).map_err(|error| match error {
         ragged_core::Error::SplitsStart { found } => Error::OffsetsStart { level, found: found.map(i64::from) },
         ragged_core::Error::SplitsFall { position, before, found } => {
