@@ -84,6 +84,24 @@ pub enum Error {
         /// How many entries there are.
         size: usize,
     },
+    /// A sequence of another length than its counterpart.
+    #[error("sequence {sequence} must have {expected} entries, but it has {found}")]
+    SequenceLength {
+        /// Which sequence it is.
+        sequence: usize,
+        /// The right length.
+        expected: usize,
+        /// The length found.
+        found: usize,
+    },
+    /// Rows of another shape than those beside them: all axes after the first must be equal.
+    #[error("rows must have the shape of those of {expected}, but there are those of {found}")]
+    RowShape {
+        /// A shape with the right axes after the first.
+        expected: tensor_strided::Shape,
+        /// The shape found.
+        found: tensor_strided::Shape,
+    },
     /// Numbers of things that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
