@@ -1,1 +1,3 @@
-//! Benchmarks: see the `benches` folder.
+//! Benchmarks: see the benches folder. Here is what several of them share.
+
+pub mod tensor;

@@ -37,6 +37,8 @@ mod filter;
 mod folder;
 mod k2;
 mod kaldi;
+mod ndarray;
+mod strided_slice;
 mod verdict;
 
 use std::ffi::OsString;
@@ -105,8 +107,11 @@ fn runner_of(name: &str) -> Option<Runner> {
         "kaldi/matrix.json" => Some(not_run),
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
-        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst" | "strided_slice")
-            .then_some(not_run as Runner),
+        "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
+        "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
+        "strided_slice/update.jsonl" => Some(strided_slice::run_update),
+        _ if set == "ndarray" => Some(ndarray::run),
+        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "openfst").then_some(not_run as Runner),
     }
 }
 

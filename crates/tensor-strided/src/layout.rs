@@ -205,6 +205,16 @@ impl Layout {
         Some(offset)
     }
 
+    /// Why [`offset_of`](Self::offset_of) gave nothing.
+    #[cold]
+    pub(crate) fn no_element(&self, coordinate: &[usize]) -> Error {
+        if coordinate.len() != self.rank() {
+            return Error::Rank { what: "the coordinate", expected: self.rank(), found: coordinate.len() };
+        }
+        let outside = (0..self.rank()).find(|&axis| coordinate[axis] >= self.shape[axis]).unwrap_or_default();
+        Error::Index { axis: outside, index: coordinate[outside], len: self.shape[outside] }
+    }
+
     /// Whether the elements lie one behind the other in C order. Axes of length 1 do not count; no elements always do.
     #[must_use]
     #[doc(alias = "c_contiguous")]

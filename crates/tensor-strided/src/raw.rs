@@ -54,6 +54,12 @@ fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
     }
 }
 
+/// Whether `source` has a place of its own among `len` elements for each of its own, where `part` says.
+fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
+    assert_eq!(source.layout.shape(), part.shape(), "a copy between different shapes");
+    assert!(part.min_len() <= len && part.is_nested(), "{part:?} was taken from {len} elements");
+}
+
 fn check_nested(layout: &Layout) -> Result<(), Error> {
     match layout.is_nested() {
         true => Ok(()),
@@ -115,6 +121,22 @@ impl<T: Element> Raw<'_, T> {
         // SAFETY: the layout names elements that can be read.
         unsafe { copy::collect(self.layout.shape(), self.origin(), self.layout.strides()) }
     }
+
+    /// `len` elements: these at the places that `part` names, `filler` at all others.
+    ///
+    /// # Panics
+    /// If `part` has another shape, leaves the `len` places or names one twice: then the view algebra above is wrong.
+    pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
+        let mut out = copy::with_capacity(len);
+        check_part(self, part, len);
+        // SAFETY: as checked; there is room for `len` elements, all of which are written.
+        unsafe {
+            let (from, to) = ((self.origin(), &self.layout.strides()[..]), (part.offset(), &part.strides()[..]));
+            copy::embed(part.shape(), from, (out.as_mut_ptr(), len), to, filler);
+            out.set_len(len);
+        }
+        out
+    }
 }
 
 impl<'a, T> RawMut<'a, T> {
@@ -167,6 +189,14 @@ impl<'a, T> RawMut<'a, T> {
 
     /// An element, if the coordinate is in range.
     #[inline]
+    pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&T> {
+        let offset = self.layout.offset_of(coordinate)?;
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        Some(unsafe { self.base.add(offset).as_ref() })
+    }
+
+    /// An element, if the coordinate is in range.
+    #[inline]
     pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate)?;
         // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
@@ -208,6 +238,24 @@ impl<T: Element> RawMut<'_, T> {
                 self.layout.strides(),
             );
         }
+    }
+
+    /// Copies all elements of `source` to where `part` is within these, and writes `filler` to all others.
+    ///
+    /// # Panics
+    /// If the shapes of both differ, or if `part` leaves this view: then the view algebra above is wrong.
+    pub(crate) fn embed(&mut self, source: &Raw<'_, T>, part: Layout, filler: T) {
+        let len = self.layout.len();
+        if len == 0 || !self.layout.is_contiguous() {
+            self.fill(filler);
+            return self.reborrow().with_layout(part).copy_from(source);
+        }
+        let offset = part.offset().wrapping_sub(self.layout.offset());
+        let part = Layout::reshaped_parts(part.shape().clone(), part.strides().clone(), offset);
+        check_part(source, &part, len);
+        let (from, to) = ((source.origin(), &source.layout.strides()[..]), (offset, &part.strides()[..]));
+        // SAFETY: as checked; these `len` elements have no gaps, and nobody else can read or write them.
+        unsafe { copy::embed(part.shape(), from, (self.origin(), len), to, filler) };
     }
 
     /// Writes `value` to all elements.

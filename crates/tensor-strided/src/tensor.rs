@@ -1,6 +1,6 @@
 //! Tensors that own their elements.
 
-use std::fmt;
+use std::ops::{Index, IndexMut};
 
 use kaldera_base::buffer::Buffer;
 
@@ -32,6 +32,41 @@ impl<T: Element> Tensor<T> {
         }
     }
 
+    /// The elements of `buffer` that `layout` names.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same element.
+    pub fn from_parts(buffer: impl Into<Buffer<T>>, layout: Layout) -> Result<Self, Error> {
+        let buffer = buffer.into();
+        let expected = layout.min_len();
+        if expected > buffer.len() {
+            return Err(Error::BufferTooSmall { expected, found: buffer.len() });
+        }
+        match layout.is_nested() {
+            true => Ok(Self { buffer, layout }),
+            false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+        }
+    }
+
+    /// The memory and where the elements lie in it. Nothing is copied.
+    #[must_use]
+    pub fn into_parts(self) -> (Buffer<T>, Layout) {
+        (self.buffer, self.layout)
+    }
+
+    /// All elements in C order: moved if they lie so and nothing else shares the memory, else copied.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<T> {
+        let Self { buffer, layout } = self;
+        if !layout.is_contiguous() {
+            return view_of(&buffer, layout).to_vec();
+        }
+        let begin = if layout.is_empty() { 0 } else { layout.offset() };
+        let elements = buffer.slice(begin..begin + layout.len());
+        drop(buffer);
+        elements.into_vec()
+    }
+
     /// Elements in C order that are known to fit.
     pub(crate) fn from_dense(shape: &[usize], elements: Vec<T>) -> Self {
         debug_assert_eq!(shape.iter().product::<usize>(), elements.len());
@@ -57,13 +92,58 @@ impl<T: Element> Tensor<T> {
         self.layout.strides()
     }
 
+    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    ///
+    /// ```
+    /// use tensor_strided::{Order, Tensor};
+    ///
+    /// let x = Tensor::arange(0_i64, 24, 1)?.into_shape([2, 3, 4], Order::C)?;
+    /// assert_eq!(x.get([1, 2, 3]), Some(&23));
+    /// assert_eq!(x.get([1, 3, 3]), None);
+    /// assert_eq!(x[[1, 0, 2]], 14);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    #[inline]
+    #[doc(alias = "UArray_get")]
+    pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&T> {
+        self.layout.offset_of(coordinate).and_then(|offset| self.buffer.get(offset))
+    }
+
+    /// An element for writing, `None` where the coordinate is out of range or has the wrong length. Shared memory is copied first.
+    #[inline]
+    pub fn get_mut(&mut self, coordinate: impl AsRef<[usize]>) -> Option<&mut T> {
+        let offset = self.layout.offset_of(coordinate)?;
+        self.buffer.make_mut().get_mut(offset)
+    }
+
+    /// Writes one element; shared memory is copied first.
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Index`].
+    #[doc(alias = "UArray_set")]
+    pub fn set(&mut self, coordinate: impl AsRef<[usize]>, value: T) -> Result<(), Error> {
+        let coordinate = coordinate.as_ref();
+        match self.get_mut(coordinate) {
+            Some(element) => *element = value,
+            None => return Err(self.layout.no_element(coordinate)),
+        }
+        Ok(())
+    }
+
+    /// All elements in C order.
+    pub fn to_vec(&self) -> Vec<T> {
+        self.view().to_vec()
+    }
+
+    /// All elements as a slice, if they lie one behind the other in C order.
+    pub fn as_slice(&self) -> Option<&[T]> {
+        self.view().as_slice()
+    }
+
     /// All elements, to be read or cut without copying.
     #[inline]
     pub fn view(&self) -> TensorView<'_, T> {
-        match TensorView::new(&self.buffer, self.layout.clone()) {
-            Ok(view) => view,
-            Err(_) => unreachable!("a tensor's layout fits its buffer"),
-        }
+        view_of(&self.buffer, self.layout.clone())
     }
 
     /// All elements, to be written.
@@ -76,8 +156,66 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-impl<T: Element + fmt::Debug> fmt::Debug for Tensor<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tensor").field("layout", &self.layout).field("elements", &self.view().to_vec()).finish()
+/// The view of a tensor's parts.
+#[inline]
+fn view_of<T: Element>(buffer: &[T], layout: Layout) -> TensorView<'_, T> {
+    match TensorView::new(buffer, layout) {
+        Ok(view) => view,
+        Err(_) => unreachable!("a tensor's layout fits its buffer"),
     }
 }
+
+macro_rules! compare_and_index {
+    ($($Type:ty)*) => {$(
+        /// An element.
+        ///
+        /// # Panics
+        /// If the coordinate is out of range or has the wrong length, as slices do.
+        impl<T: Element, I: AsRef<[usize]>> Index<I> for $Type {
+            type Output = T;
+
+            #[inline]
+            fn index(&self, coordinate: I) -> &T {
+                let coordinate = coordinate.as_ref();
+                match self.get(coordinate) {
+                    Some(element) => element,
+                    None => panic!("{}", self.layout().no_element(coordinate)),
+                }
+            }
+        }
+
+        /// Equal where shape and elements are; where they lie does not matter.
+        impl<T: Element + PartialEq> PartialEq for $Type {
+            fn eq(&self, other: &Self) -> bool {
+                self.view().equals(&other.view())
+            }
+        }
+    )*};
+}
+
+compare_and_index! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
+
+macro_rules! index_mut {
+    ($($Type:ty)*) => {$(
+        /// An element for writing.
+        ///
+        /// # Panics
+        /// If the coordinate is out of range or has the wrong length, as slices do.
+        impl<T: Element, I: AsRef<[usize]>> IndexMut<I> for $Type {
+            #[inline]
+            fn index_mut(&mut self, coordinate: I) -> &mut T {
+                let coordinate = coordinate.as_ref();
+                // Checked first: a borrow that may be returned would last too long for the message.
+                if self.layout().offset_of(coordinate).is_none() {
+                    panic!("{}", self.layout().no_element(coordinate));
+                }
+                match self.get_mut(coordinate) {
+                    Some(element) => element,
+                    None => unreachable!("the coordinate is in range"),
+                }
+            }
+        }
+    )*};
+}
+
+index_mut! { Tensor<T> TensorViewMut<'_, T> }

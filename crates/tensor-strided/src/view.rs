@@ -1,8 +1,6 @@
 //! Tensors that borrow their elements.
 
-use std::fmt;
-
-use crate::raw::{Raw, RawMut};
+use crate::raw::{Lanes, LanesMut, Raw, RawMut};
 use crate::{Element, Error, Layout, Shape, Strides, Tensor};
 
 /// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from it, copies no element.
@@ -55,6 +53,13 @@ impl<'a, T: Element> TensorView<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
+    /// The same view.
+    #[inline]
+    #[must_use]
+    pub fn view(&self) -> Self {
+        self.clone()
+    }
+
     /// An element, `None` where the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&'a T> {
@@ -66,8 +71,35 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.to_vec()
     }
 
+    /// All elements as a slice, if they lie one behind the other in C order.
+    #[inline]
+    pub fn as_slice(&self) -> Option<&'a [T]> {
+        self.raw.as_slice()
+    }
+
+    /// Copies all elements to `out`, which must have the same shape. See [`TensorViewMut::assign`] for broadcasting.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`].
+    pub fn copy_into(&self, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
+        out.copy_from(self)
+    }
+
+    /// The lanes along an axis that exists.
+    pub(crate) fn lanes_of(&self, axis: usize) -> Lanes<'a, T> {
+        self.raw.lanes(axis)
+    }
+
+    /// `len` elements: these at the places that `part`, of the same shape, names; `filler` at all others.
+    pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
+        self.raw.embedded(part, len, filler)
+    }
+
     /// A tensor of its own in C order. Copies the elements.
-    pub fn to_tensor(&self) -> Tensor<T> {
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "contiguous")]
+    #[doc(alias = "to_owned")]
+    pub fn to_contiguous(&self) -> Tensor<T> {
         Tensor::from_dense(self.shape(), self.to_vec())
     }
 }
@@ -118,13 +150,62 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
+    /// An element, `None` where the coordinate is out of range or has the wrong length.
+    #[inline]
+    pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&T> {
+        self.raw.get(coordinate.as_ref())
+    }
+
     /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl AsRef<[usize]>) -> Option<&mut T> {
         self.raw.get_mut(coordinate.as_ref())
     }
 
-    /// Copies all elements of `source`, which must have the same shape.
+    /// All elements as a slice, if they lie one behind the other in C order.
+    #[inline]
+    #[must_use]
+    pub fn into_slice(self) -> Option<&'a mut [T]> {
+        self.raw.into_slice()
+    }
+
+    /// The lanes along an axis that exists.
+    pub(crate) fn into_lanes_of(self, axis: usize) -> LanesMut<'a, T> {
+        self.raw.into_lanes(axis)
+    }
+
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    ///
+    /// ```
+    /// use tensor_strided::Tensor;
+    ///
+    /// let mut x = Tensor::zeros([2, 5])?;
+    /// let (mut left, mut right) = x.view_mut().split_at(1, 2)?;
+    /// left.fill(1);
+    /// right.copy_from(&Tensor::full([2, 3], 7)?.view())?;
+    /// assert_eq!(x.to_vec(), [1, 1, 7, 7, 7, 1, 1, 7, 7, 7]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Axis`], [`Error::Range`] where the axis is shorter than `at`.
+    #[doc(alias = "split")]
+    pub fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
+        let (before, after) = self.raw.split_at(axis, at)?;
+        Ok((Self { raw: before }, Self { raw: after }))
+    }
+
+    /// Writes `value` to all elements.
+    pub fn fill(&mut self, value: T) {
+        self.raw.fill(value);
+    }
+
+    /// Copies all elements of `source` to where `part`, of the same shape, is within this view; writes `filler` to all others.
+    pub(crate) fn embed(&mut self, source: &TensorView<'_, T>, part: Layout, filler: T) {
+        self.raw.embed(&source.raw, part, filler);
+    }
+
+    /// Copies all elements of `source`, which must have the same shape. See [`assign`](Self::assign) for broadcasting.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`].
@@ -135,17 +216,5 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         }
         self.raw.copy_from(&source.raw);
         Ok(())
-    }
-}
-
-impl<T: Element + fmt::Debug> fmt::Debug for TensorView<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TensorView").field("layout", self.layout()).field("elements", &self.to_vec()).finish()
-    }
-}
-
-impl<T: Element + fmt::Debug> fmt::Debug for TensorViewMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TensorViewMut").field("layout", self.layout()).field("elements", &self.view().to_vec()).finish()
     }
 }

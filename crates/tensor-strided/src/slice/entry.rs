@@ -176,7 +176,7 @@ ranges! {
 ///
 /// let x = Tensor::from_vec([3, 4], (0..12).collect::<Vec<i32>>())?;
 /// assert_eq!(x.index(ix![-1, ..;-1])?.to_vec(), [11, 10, 9, 8]);
-/// assert_eq!(x.index(ix![..., NewAxis, 1..3])?.shape(), [3, 1, 2]);
+/// assert_eq!(x.index(ix![..., NewAxis, 1..3])?.shape(), &[3, 1, 2]);
 /// assert!(x.index(ix![3]).is_err());
 ///
 /// let hop = 2;

@@ -1,6 +1,6 @@
 //! The gradient of a slice: what comes back goes to where it was taken from, zeros elsewhere.
 
-use crate::{Element, Error, Layout, Shape, StridedSlice, Strides, Tensor, TensorView, TensorViewMut};
+use crate::{Element, Error, Layout, Shape, StridedSlice, Tensor, TensorView, TensorViewMut};
 
 impl<T: Element + Default> TensorView<'_, T> {
     /// The gradient with regard to the input of TensorFlow's `strided_slice`, if this is the gradient with regard to its output:
@@ -22,10 +22,9 @@ impl<T: Element + Default> TensorView<'_, T> {
     #[doc(alias = "StridedSliceGrad")]
     pub fn strided_slice_grad(&self, slice: &StridedSlice, input: impl AsRef<[usize]>) -> Result<Tensor<T>, Error> {
         let layout = Layout::contiguous(input)?;
-        self.check_gradient(&slice.output_shape(layout.shape())?)?;
-        let mut gradient = Tensor::from_dense(layout.shape(), vec![T::default(); layout.len()]);
-        gradient.strided_slice_mut(slice)?.copy_from(self)?;
-        Ok(gradient)
+        let part = layout.strided_slice(slice)?;
+        self.check_gradient(part.shape())?;
+        Ok(Tensor::from_dense(layout.shape(), self.embedded(&part, layout.len(), T::default())))
     }
 
     /// [`strided_slice_grad`](Self::strided_slice_grad) into memory that is there already, whatever is in it; its shape is that of the
@@ -34,11 +33,10 @@ impl<T: Element + Default> TensorView<'_, T> {
     /// # Errors
     /// Those of [`strided_slice_grad`](Self::strided_slice_grad). Nothing is written then.
     pub fn strided_slice_grad_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
-        self.check_gradient(&slice.output_shape(out.shape())?)?;
-        let zero = [T::default()];
-        let zeros = Layout::reshaped_parts(out.shape().clone(), Strides::filled(0, out.shape().len()), 0);
-        out.copy_from(&TensorView::new(&zero, zeros)?)?;
-        out.strided_slice_mut(slice)?.copy_from(self)
+        let part = out.layout().strided_slice(slice)?;
+        self.check_gradient(part.shape())?;
+        out.embed(self, part, T::default());
+        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ use crate::{Dims, Error, IndexInteger, Layout, Shape};
 ///
 /// let slice = OnnxSlice::new(&[-9], &[-99], Some(&[1]), Some(&[-1]))?;
 /// assert_eq!(slice.output_shape([3, 4])?, [3, 1]);
-/// assert_eq!(x.index(ix![.., -9..-99;-1])?.shape(), [3, 0]);
+/// assert_eq!(x.index(ix![.., -9..-99;-1])?.shape(), &[3, 0]);
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

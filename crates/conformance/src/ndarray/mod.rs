@@ -1,0 +1,219 @@
+//! NumPy's arrays: `ndarray/*.jsonl`, whose cases are calls with what NumPy returned.
+//!
+//! The array that a call is about is the root with values 0, 1, 2, .., after the case's `ops`, each of which gives a view (`array`). What a call
+//! gives is compared with all that the case says of it: shape, values, where they lie, whether memory is shared (`outcome`).
+
+mod array;
+mod outcome;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use kaldera::tensor::{self, Arange, Grid, IndexEntry, Layout, Mode, Order, Tensor, TensorView, broadcast_shapes};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{Case, Error, Settings, Verdict};
+use array::{apply, index, order, root};
+use outcome::Outcome;
+
+/// Runs cases of any of the files: `op` says what to call.
+pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(&case.value)).collect())
+}
+
+/// Why a call gives nothing to compare.
+#[derive(Debug)]
+enum Stop {
+    /// The operation has no code here.
+    NotRun,
+    /// The case cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(tensor::Error),
+}
+
+impl From<tensor::Error> for Stop {
+    fn from(error: tensor::Error) -> Self {
+        Self::Refused(error)
+    }
+}
+
+fn judge(case: &Value) -> Verdict {
+    let expects_error = case.get("err").is_some();
+    let differences = match catch_unwind(AssertUnwindSafe(|| call(case))) {
+        Ok(Ok(outcome)) if expects_error => vec![format!("expected the error {}, came {outcome:?}", case["err"])],
+        Ok(Ok(outcome)) => outcome.differences(case),
+        Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
+        Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
+        Ok(Err(Stop::Refused(_))) if expects_error => Vec::new(),
+        Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
+        Err(_) => vec!["a panic".into()],
+    };
+    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+}
+
+/// The argument `name`, of a type that serde knows.
+fn arg<T: DeserializeOwned>(case: &Value, name: &str) -> Result<T, Stop> {
+    T::deserialize(&case[name]).map_err(|error| Stop::Damaged(format!("{name}: {error}")))
+}
+
+fn call(case: &Value) -> Result<Outcome, Stop> {
+    let op: String = arg(case, "op")?;
+    match &*op {
+        "ravel" | "unravel" => return coordinates(case, op == "ravel"),
+        "arange" => return arange(case),
+        "strided" => return strided(case),
+        "assign" => return assign(case),
+        "broadcast_shapes" => {
+            let shapes: Vec<Vec<usize>> = arg(case, "shapes")?;
+            return Ok(Outcome::Shape(broadcast_shapes(shapes)?.to_vec()));
+        }
+        _ => {}
+    }
+    let root = root(&arg::<Vec<usize>>(case, "s")?)?;
+    let ops: Vec<(String, Value)> = arg(case, "ops")?;
+    let a = ops.iter().try_fold(root.view(), |view, (op, value)| apply(&view, op, value))?;
+    let view = |view: TensorView<'_, i32>| Ok(Outcome::of_view(&view));
+    match &*op {
+        "view" => view(a),
+        "index" => {
+            let entries = index(&arg::<Vec<Value>>(case, "ix")?)?;
+            let picked = a.index(&entries)?;
+            match picked.shape().is_empty() && entries.iter().all(|entry| matches!(entry, IndexEntry::Index(_))) {
+                true => Ok(Outcome::Scalar(picked.to_vec())),
+                false => view(picked),
+            }
+        }
+        "squeeze" => view(a.squeeze()),
+        "permute" => view(a.permute(arg::<Vec<isize>>(case, "axes")?)?),
+        "diagonal" => {
+            let [first, second] = arg(case, "axes")?;
+            view(a.diagonal(arg(case, "offset")?, first, second)?)
+        }
+        "broadcast_to" => view(a.broadcast_to(arg::<Vec<usize>>(case, "to")?)?),
+        "reshape" => {
+            let order = order(case, a.layout())?;
+            Ok(Outcome::of_cow(&a.reshape(arg::<Vec<i64>>(case, "to")?, order)?))
+        }
+        "ravel_copy" => {
+            let order = order(case, a.layout())?;
+            Ok(Outcome::of_cow(&a.ravel(order)?))
+        }
+        _ => Err(Stop::NotRun),
+    }
+}
+
+fn coordinates(case: &Value, ravel: bool) -> Result<Outcome, Stop> {
+    let dims: Vec<usize> = arg(case, "dims")?;
+    let order = match &*arg::<String>(case, "order")? {
+        "C" => Order::C,
+        "F" => Order::F,
+        other => return Err(Stop::Damaged(format!("order {other}"))),
+    };
+    let grid = Grid::new(&dims, order)?;
+    if !ravel {
+        let offsets: Vec<i64> = arg(case, "offs")?;
+        let coordinates = grid.coordinates(&offsets)?;
+        // The other ways to the same answer must not differ.
+        let one_by_one =
+            offsets.iter().map(|&offset| usize::try_from(offset).ok().and_then(|at| grid.coordinate_of(at)));
+        let agree = one_by_one.flatten().flat_map(|at| at.to_vec()).eq(coordinates.iter().copied());
+        return Ok(match agree {
+            true => Outcome::Coordinates(coordinates.chunks(dims.len().max(1)).map(<[usize]>::to_vec).collect()),
+            false => Outcome::Disagree,
+        });
+    }
+    let coordinates: Vec<Vec<i64>> = arg(case, "coords")?;
+    let mode = match &*arg::<String>(case, "mode")? {
+        "raise" => Mode::Raise,
+        "wrap" => Mode::Wrap,
+        "clip" => Mode::Clip,
+        other => return Err(Stop::Damaged(format!("mode {other}"))),
+    };
+    let one_by_one = coordinates.iter().map(|at| grid.offset_with(at, mode)).collect::<Result<Vec<_>, _>>()?;
+    let batch = grid.offsets(&coordinates.concat(), mode)?;
+    Ok(if batch == one_by_one { Outcome::Offsets(batch) } else { Outcome::Disagree })
+}
+
+fn arange(case: &Value) -> Result<Outcome, Stop> {
+    fn numbers<T: Arange + DeserializeOwned>(case: &Value) -> Result<Vec<T>, Stop> {
+        let [start, stop, step] = arg(case, "a")?;
+        Ok(Tensor::arange(start, stop, step)?.into_vec())
+    }
+    match &*arg::<String>(case, "t")? {
+        "i64" => Ok(Outcome::Integers(numbers(case)?)),
+        "f64" => Ok(Outcome::Floats(numbers(case)?)),
+        other => Err(Stop::Damaged(format!("type {other}"))),
+    }
+}
+
+fn strided(case: &Value) -> Result<Outcome, Stop> {
+    let buffer = root(&[arg(case, "len")?])?.into_vec();
+    let (shape, strides): (Vec<usize>, Vec<isize>) = (arg(case, "shape")?, arg(case, "strides")?);
+    let view = TensorView::new(&buffer, Layout::new(shape, strides, arg(case, "off")?)?)?;
+    Ok(Outcome::of_view(&view))
+}
+
+fn assign(case: &Value) -> Result<Outcome, Stop> {
+    let mut root = root(&arg::<Vec<usize>>(case, "s")?)?;
+    let value = root_of_value(&arg::<Vec<usize>>(case, "vs")?)?;
+    let entries = index(&arg::<Vec<Value>>(case, "ix")?)?;
+    root.view_mut().index_mut(&entries)?.assign(&value.view())?;
+    Ok(Outcome::of_view(&root.view()))
+}
+
+/// The value of an assignment: -1, -2, -3, ..
+fn root_of_value(shape: &[usize]) -> Result<Tensor<i32>, Stop> {
+    Ok(root(shape)?.map(|x| -1 - x))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn fails(case: Value, why: &str) {
+        let Verdict::Fails(differences) = judge(&case) else { panic!("{case} holds") };
+        assert!(differences.iter().any(|difference| difference.contains(why)), "{differences:?}");
+    }
+
+    #[test]
+    fn every_part_of_an_answer_counts() {
+        let case = json!({"op": "reshape", "s": [2, 3], "ops": [["flip", 0]], "to": [6, 1], "order": "C", "o": [6, 1],
+                          "v": [3, 4, 5, 0, 1, 2], "view": false});
+        assert_eq!(judge(&case), Verdict::Holds);
+        for (key, wrong) in [("o", json!([6])), ("v", json!([3, 4, 5, 0, 1, 1])), ("view", json!(true))] {
+            let mut case = case.clone();
+            case[key] = wrong;
+            fails(case, key);
+        }
+        let case = json!({"op": "view", "s": [2, 3], "ops": [["swapaxes", [0, 1]]], "o": [3, 2], "v": [0, 3, 1, 4, 2, 5], "off": 0,
+                          "str": [1, 3], "c": 0, "f": 1});
+        assert_eq!(judge(&case), Verdict::Holds);
+        for (key, wrong) in [("off", json!(1)), ("str", json!([3, 1])), ("c", json!(1)), ("f", json!(0))] {
+            let mut case = case.clone();
+            case[key] = wrong;
+            fails(case, key);
+        }
+    }
+
+    #[test]
+    fn an_error_must_be_one_and_nothing_else_may() {
+        let call = |to| json!({"op": "broadcast_to", "s": [2], "ops": [], "to": to, "err": {"cls": "ValueError"}});
+        assert_eq!(judge(&call([3, 3])), Verdict::Holds);
+        fails(call([3, 2]), "expected the error");
+        fails(json!({"op": "arange", "t": "i64", "a": [0, 1, 0], "v": []}), "came the error");
+    }
+
+    #[test]
+    fn what_is_not_written_or_not_readable_is_no_pass() {
+        assert_eq!(judge(&json!({"op": "unheard-of", "s": [], "ops": []})), Verdict::NotRun);
+        fails(json!({}), "the case itself is damaged: op");
+        fails(json!({"op": "view", "s": [2], "ops": [["unheard-of", 1]]}), "unheard-of");
+        fails(json!({"op": "arange", "t": "f32", "a": [0, 1, 1], "n": 1, "bits": []}), "damaged");
+        fails(json!({"op": "broadcast_shapes", "shapes": [[2], [1]]}), "o: expected null");
+    }
+}

@@ -1,0 +1,237 @@
+//! The loops that a copy comes down to.
+
+use std::ops::Range;
+
+/// How many loops a [`Nest`] holds.
+pub(super) const MAX_RANK: usize = 8;
+
+/// One loop: how often, and how far each step goes, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Axis {
+    pub(super) len: usize,
+    pub(super) src: isize,
+    pub(super) dst: isize,
+}
+
+impl Axis {
+    /// No loop at all. Its elements lie one behind the other.
+    pub(super) const ONE: Self = Self { len: 1, src: 1, dst: 1 };
+
+    /// How far the last step is from the first, at the source and at the target.
+    #[inline(always)]
+    pub(super) fn reach(self) -> (isize, isize) {
+        let last = self.len.cast_signed() - 1;
+        (self.src.wrapping_mul(last), self.dst.wrapping_mul(last))
+    }
+
+    /// Whether one step is as far as all the steps of `inner`, so that both are one loop.
+    #[inline(always)]
+    fn continues(self, inner: Self) -> bool {
+        let len = inner.len.cast_signed();
+        self.src == inner.src.wrapping_mul(len) && self.dst == inner.dst.wrapping_mul(len)
+    }
+}
+
+/// Loops from the outermost to the innermost, over pairs of elements: where to read, where to write.
+///
+/// The pointers are to the first pair. They move with wrapping arithmetic, and only stand where an element is or one step beyond.
+#[derive(Debug)]
+pub(super) struct Nest<T> {
+    axes: [Axis; MAX_RANK],
+    rank: usize,
+    pub(super) src: *const T,
+    pub(super) dst: *mut T,
+}
+
+impl<T> Copy for Nest<T> {}
+impl<T> Clone for Nest<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+// SAFETY: it is only pointers. Who makes threads copy parts of it sees to it that they may.
+unsafe impl<T: Send + Sync> Send for Nest<T> {}
+
+impl<T> Nest<T> {
+    /// At most [`MAX_RANK`] loops.
+    #[inline]
+    pub(super) fn new(axes: &[Axis], src: *const T, dst: *mut T) -> Self {
+        let mut all = [Axis::ONE; MAX_RANK];
+        all[..axes.len()].copy_from_slice(axes);
+        Self { axes: all, rank: axes.len(), src, dst }
+    }
+
+    #[inline(always)]
+    pub(super) fn axes(&self) -> &[Axis] {
+        &self.axes[..self.rank]
+    }
+
+    /// The number of pairs.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.axes().iter().map(|axis| axis.len).product()
+    }
+
+    /// The same loops, over elements of another type of the same size.
+    #[inline(always)]
+    pub(super) fn cast<U>(self) -> Nest<U> {
+        Nest { axes: self.axes, rank: self.rank, src: self.src.cast(), dst: self.dst.cast() }
+    }
+
+    /// Only these steps of one loop.
+    pub(super) fn part(mut self, at: usize, steps: Range<usize>) -> Self {
+        let axis = &mut self.axes[at];
+        let begin = steps.start.cast_signed();
+        self.src = self.src.wrapping_offset(axis.src.wrapping_mul(begin));
+        self.dst = self.dst.wrapping_offset(axis.dst.wrapping_mul(begin));
+        axis.len = steps.len();
+        self
+    }
+
+    /// Takes a loop out.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, at: usize) -> Axis {
+        let axis = self.axes[at];
+        self.axes.copy_within(at + 1..self.rank, at);
+        self.rank -= 1;
+        axis
+    }
+
+    /// Takes the innermost loop out, which is a single step where there is none.
+    #[inline(always)]
+    pub(super) fn pop(&mut self) -> Axis {
+        match self.rank {
+            0 => Axis::ONE,
+            rank => self.remove(rank - 1),
+        }
+    }
+
+    /// How many targets lie one behind the other before there is a gap.
+    #[inline(always)]
+    pub(super) fn run(&self) -> usize {
+        let mut run = 1;
+        for axis in self.axes().iter().rev() {
+            if axis.dst.cast_unsigned() != run {
+                break;
+            }
+            run *= axis.len;
+        }
+        run
+    }
+
+    /// Calls `f` for each pair.
+    #[inline(always)]
+    pub(super) fn for_each(mut self, mut f: impl FnMut(*const T, *mut T)) {
+        let inner = self.pop();
+        let outer = self.axes();
+        let (mut src, mut dst) = (self.src, self.dst);
+        let mut count = [0; MAX_RANK];
+        loop {
+            // `f` is called at this one place, so that it becomes a part of its caller and is compiled for its instruction set.
+            let (mut s, mut d) = (src, dst);
+            for _ in 0..inner.len {
+                f(s, d);
+                (s, d) = (s.wrapping_offset(inner.src), d.wrapping_offset(inner.dst));
+            }
+            let mut at = outer.len();
+            loop {
+                if at == 0 {
+                    return;
+                }
+                at -= 1;
+                count[at] += 1;
+                if count[at] < outer[at].len {
+                    (src, dst) = (src.wrapping_offset(outer[at].src), dst.wrapping_offset(outer[at].dst));
+                    break;
+                }
+                count[at] = 0;
+                let (back_src, back_dst) = outer[at].reach();
+                (src, dst) = (src.wrapping_sub(back_src.cast_unsigned()), dst.wrapping_sub(back_dst.cast_unsigned()));
+            }
+        }
+    }
+}
+
+/// Rewrites loops into the fewest that visit the same pairs, in the order of the targets: none of a single step, none that runs
+/// backwards through the target, the longest steps outermost, and what continues an inner loop merged with it.
+///
+/// Returns how many loops are left, and how far the first pair moved. All lengths are above 0.
+#[inline]
+pub(super) fn simplify(axes: &mut [Axis]) -> (usize, isize, isize) {
+    let (mut rank, mut src, mut dst) = (0, 0_isize, 0_isize);
+    for at in 0..axes.len() {
+        let mut axis = axes[at];
+        if axis.len == 1 {
+            continue;
+        }
+        if axis.dst < 0 {
+            let (src_reach, dst_reach) = axis.reach();
+            (src, dst) = (src.wrapping_add(src_reach), dst.wrapping_add(dst_reach));
+            (axis.src, axis.dst) = (axis.src.wrapping_neg(), axis.dst.wrapping_neg());
+        }
+        let mut to = rank;
+        while to > 0 && axes[to - 1].dst < axis.dst {
+            axes[to] = axes[to - 1];
+            to -= 1;
+        }
+        axes[to] = axis;
+        rank += 1;
+    }
+    let mut merged = 0;
+    for at in 0..rank {
+        let axis = axes[at];
+        if merged > 0 && axes[merged - 1].continues(axis) {
+            axes[merged - 1] = Axis { len: axes[merged - 1].len * axis.len, ..axis };
+        } else {
+            axes[merged] = axis;
+            merged += 1;
+        }
+    }
+    (merged, src, dst)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axes(all: &[(usize, isize, isize)]) -> Vec<Axis> {
+        all.iter().map(|&(len, src, dst)| Axis { len, src, dst }).collect()
+    }
+
+    fn simplified(all: &[(usize, isize, isize)]) -> (Vec<Axis>, isize, isize) {
+        let mut axes = axes(all);
+        let (rank, src, dst) = simplify(&mut axes);
+        axes.truncate(rank);
+        (axes, src, dst)
+    }
+
+    #[test]
+    fn what_lies_one_behind_the_other_is_one_loop() {
+        assert_eq!(simplified(&[(3, 20, 20), (1, 7, 9), (4, 5, 5), (5, 1, 1)]), (axes(&[(60, 1, 1)]), 0, 0));
+        // Reversed along all axes: one loop backwards.
+        assert_eq!(simplified(&[(3, -20, 20), (4, -5, 5), (5, -1, 1)]), (axes(&[(60, -1, 1)]), 0, 0));
+        // The rows of a part of the columns remain a loop.
+        assert_eq!(simplified(&[(3, 20, 12), (4, 5, 3), (3, 1, 1)]), (axes(&[(12, 5, 3), (3, 1, 1)]), 0, 0));
+        assert_eq!(simplified(&[]), (vec![], 0, 0));
+    }
+
+    #[test]
+    fn the_target_is_visited_upwards() {
+        assert_eq!(simplified(&[(5, 1, -1)]), (axes(&[(5, -1, 1)]), 4, -4));
+        assert_eq!(simplified(&[(5, 1, 1), (3, 7, 5)]), (axes(&[(3, 7, 5), (5, 1, 1)]), 0, 0));
+    }
+
+    #[test]
+    fn each_pair_is_visited_once() {
+        let nest =
+            Nest::<u8>::new(&axes(&[(2, 100, 12), (3, -10, 4), (4, 1, 1)]), std::ptr::null(), std::ptr::null_mut());
+        let mut seen = Vec::new();
+        nest.for_each(|src, dst| seen.push((src.addr().cast_signed(), dst.addr())));
+        let wanted = (0..24_isize).map(|i| (i / 12 * 100 - i / 4 % 3 * 10 + i % 4, i.cast_unsigned()));
+        assert_eq!(seen, wanted.collect::<Vec<_>>());
+        assert_eq!((nest.len(), nest.run()), (24, 24));
+        assert_eq!(nest.part(1, 1..2).run(), 4);
+    }
+}

@@ -1,0 +1,120 @@
+//! Copies along one axis, by class of the two steps.
+
+use super::axes::Nest;
+use super::lines::{LINE, prefetch};
+
+/// Copies `n` elements that are `src_step` apart to where they are `dst_step` apart.
+///
+/// # Safety
+/// All of them can be read and written, and no target is a source.
+#[inline(always)]
+pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (src_step, dst_step) {
+            (1, 1) => src.copy_to_nonoverlapping(dst, n),
+            (-1, 1) => steps::<T, -1, 1>(src, dst, n),
+            (0, 1) => fill(src.read(), dst, n),
+            (2, 1) => steps::<T, 2, 1>(src, dst, n),
+            (-2, 1) => steps::<T, -2, 1>(src, dst, n),
+            (3, 1) => steps::<T, 3, 1>(src, dst, n),
+            (4, 1) => steps::<T, 4, 1>(src, dst, n),
+            (1, 2) => steps::<T, 1, 2>(src, dst, n),
+            (1, 3) => steps::<T, 1, 3>(src, dst, n),
+            (1, 4) => steps::<T, 1, 4>(src, dst, n),
+            _ if src_step.unsigned_abs().saturating_mul(size_of::<T>()) < LINE => any(src, src_step, dst, dst_step, n),
+            _ => far(src, src_step, dst, dst_step, n),
+        }
+    }
+}
+
+/// `n` times the same value.
+///
+/// # Safety
+/// All targets can be written.
+#[inline(always)]
+pub(super) unsafe fn fill<T: Copy>(value: T, dst: *mut T, n: usize) {
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        unsafe { dst.add(i).write(value) };
+    }
+}
+
+/// Steps that the compiler knows, and so can make shuffles of.
+///
+/// # Safety
+/// As for [`row`].
+#[inline(always)]
+unsafe fn steps<T: Copy, const SRC: isize, const DST: isize>(src: *const T, dst: *mut T, n: usize) {
+    for i in 0..n.cast_signed() {
+        // SAFETY: the caller's promise.
+        unsafe { dst.offset(i * DST).write(src.offset(i * SRC).read()) };
+    }
+}
+
+/// # Safety
+/// As for [`row`].
+#[inline(always)]
+unsafe fn any<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
+    for i in 0..n.cast_signed() {
+        // SAFETY: the caller's promise.
+        unsafe { dst.offset(i * dst_step).write(src.offset(i * src_step).read()) };
+    }
+}
+
+/// Sources in a line each: all are asked for well before they are needed.
+///
+/// # Safety
+/// As for [`row`].
+#[inline(always)]
+unsafe fn far<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
+    const AHEAD: isize = 24;
+    for i in 0..n.cast_signed() {
+        prefetch(src.wrapping_offset(src_step.wrapping_mul(i + AHEAD)));
+        // SAFETY: the caller's promise.
+        unsafe { dst.offset(i * dst_step).write(src.offset(i * src_step).read()) };
+    }
+}
+
+/// Elements of `C` sources that are `src_step` apart become neighbours, `n` times; each source has its elements one behind the other.
+///
+/// # Safety
+/// As for [`row`], for the `C * n` elements.
+#[inline(always)]
+pub(super) unsafe fn interleave<T: Copy, const C: usize>(src: *const T, src_step: isize, dst: *mut T, n: usize) {
+    let sources: [*const T; C] = std::array::from_fn(|c| src.wrapping_offset(src_step.wrapping_mul(c.cast_signed())));
+    for i in 0..n {
+        for (c, source) in sources.iter().enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { dst.add(C * i + c).write(source.add(i).read()) };
+        }
+    }
+}
+
+/// As [`row`] with targets that are `C` apart, and `filler` in the `C - 1` places behind each of them.
+///
+/// # Safety
+/// As for [`row`], and these places can be written.
+#[inline(always)]
+pub(super) unsafe fn spread<T: Copy, const C: usize>(src: *const T, src_step: isize, dst: *mut T, n: usize, filler: T) {
+    for i in 0..n {
+        // SAFETY: the caller's promise.
+        unsafe {
+            dst.add(C * i).write(src.offset(src_step * i.cast_signed()).read());
+            for c in 1..C {
+                dst.add(C * i + c).write(filler);
+            }
+        }
+    }
+}
+
+/// Copies row by row; the innermost loop is the row.
+///
+/// # Safety
+/// As for [`super::copy`].
+#[inline(always)]
+pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>) {
+    let inner = nest.pop();
+    // SAFETY: the caller's promise.
+    nest.for_each(|src, dst| unsafe { row(src, inner.src, dst, inner.dst, inner.len) });
+}

@@ -1,0 +1,169 @@
+//! Copies in which the target runs along another axis than the source: transposes.
+
+use std::mem::MaybeUninit;
+
+use kaldera_base::simd::{MAX_LANES, Simd, fence};
+
+use super::axes::{Axis, Nest};
+use super::bits::Bits;
+use super::lines::LINE;
+use super::rows::row;
+use super::writer;
+
+/// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it takes whole lines, several of a page
+/// of memory at once, and the lines that it is read from stay in the first cache.
+const SQUARES: usize = 4;
+
+/// The sides of a tile that has no registers made for it.
+const TILE: usize = 32;
+
+/// Up to this, a side is short, and tiles are [`LONG`] along the other one.
+const SHORT: usize = 8;
+const LONG: usize = 512;
+
+/// Takes out the innermost loop, along which the target runs, and loop `at`, along which the source does; made to run upwards.
+#[inline(always)]
+fn planes<T>(nest: &mut Nest<T>, at: usize) -> (Axis, Axis) {
+    let (p, q) = (nest.pop(), nest.remove(at));
+    if q.src >= 0 {
+        return (p, q);
+    }
+    let (src, dst) = q.reach();
+    (nest.src, nest.dst) = (nest.src.wrapping_offset(src), nest.dst.wrapping_offset(dst));
+    (p, Axis { len: q.len, src: q.src.wrapping_neg(), dst: q.dst.wrapping_neg() })
+}
+
+/// Copies plane by plane: the innermost loop, and loop `at`, which has the shortest steps through the source.
+///
+/// # Safety
+/// As for [`super::copy`].
+#[inline(always)]
+pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>, at: usize) {
+    let (p, q) = planes(&mut nest, at);
+    // SAFETY: the caller's promise.
+    nest.for_each(|src, dst| unsafe { plane(src, dst, p, q) });
+}
+
+/// As [`copy`], with registers and past the caches.
+///
+/// # Safety
+/// As for [`super::copy`]; with `stream`, targets are aligned to the size of `T`.
+#[inline(always)]
+pub(super) unsafe fn copy_bits<S: Simd, T: Bits>(s: S, mut nest: Nest<T>, at: usize, stream: bool) {
+    let (p, q) = planes(&mut nest, at);
+    let side = Squares::side::<S, T>(s);
+    let whole = p.dst == 1 && q.src == 1 && p.len >= side && q.len >= side;
+    if whole && matches!(size_of::<T>(), 4 | 8) {
+        let lines = side * size_of::<T>() == LINE && (q.dst.unsigned_abs() * size_of::<T>()).is_multiple_of(LINE);
+        let squares = Squares { rows: p.len, cols: q.len, src_step: p.src, dst_step: q.dst, stream: stream && lines };
+        // SAFETY: the caller's promise.
+        nest.for_each(|src, dst| unsafe { squares.copy(s, src, dst) });
+        fence();
+    } else if stream && p.dst == 1 && p.len <= SHORT && q.dst.cast_unsigned() == p.len {
+        // SAFETY: the caller's promise.
+        unsafe { writer::copy_planes(nest, p, q) };
+    } else {
+        // SAFETY: the caller's promise.
+        nest.for_each(|src, dst| unsafe { plane(src, dst, p, q) });
+    }
+}
+
+/// A plane in squares that fit into registers: rows of the source become columns of the target. Both have rows without gaps.
+#[derive(Clone, Copy)]
+struct Squares {
+    /// Of the source, at least a square's side.
+    rows: usize,
+    cols: usize,
+    /// From row to row.
+    src_step: isize,
+    dst_step: isize,
+    /// Whether rows of the target that begin with a line, for the first one, do for all.
+    stream: bool,
+}
+
+impl Squares {
+    #[inline(always)]
+    fn side<S: Simd, T>(_: S) -> usize {
+        S::LANES * 4 / size_of::<T>()
+    }
+
+    /// # Safety
+    /// All elements can be read and written; `T` has 4 or 8 bytes.
+    #[inline(always)]
+    unsafe fn copy<S: Simd, T: Bits>(self, s: S, src: *const T, dst: *mut T) {
+        let side = Self::side::<S, T>(s);
+        let tile = SQUARES * side;
+        let stream = self.stream && dst.addr().is_multiple_of(LINE);
+        for col0 in (0..self.cols).step_by(tile) {
+            for row0 in (0..self.rows).step_by(tile) {
+                for row in (row0..self.rows.min(row0 + tile)).step_by(side) {
+                    for col in (col0..self.cols.min(col0 + tile)).step_by(side) {
+                        // Where the sides are no multiple, the last square overlaps the one before and writes the same again.
+                        let (r, c) = (row.min(self.rows - side).cast_signed(), col.min(self.cols - side).cast_signed());
+                        let src = src.wrapping_offset(r * self.src_step + c);
+                        let dst = dst.wrapping_offset(c * self.dst_step + r);
+                        // SAFETY: the caller's promise; with `stream`, rows of the target begin with a line, and so does each `row`.
+                        unsafe {
+                            match stream && r.cast_unsigned() == row {
+                                true => self.square::<S, T, true>(s, src, dst),
+                                false => self.square::<S, T, false>(s, src, dst),
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`copy`](Self::copy); with `STREAM`, the rows of the target begin where a vector may.
+    #[inline(always)]
+    unsafe fn square<S: Simd, T: Bits, const STREAM: bool>(self, s: S, src: *const T, dst: *mut T) {
+        let mut square = [s.splat(0.0); MAX_LANES];
+        let square = &mut square[..Self::side::<S, T>(s)];
+        for (i, v) in square.iter_mut().enumerate() {
+            let from = src.wrapping_offset(i.cast_signed() * self.src_step).cast::<f32>();
+            // SAFETY: a side of elements is `LANES` times four bytes, which as bits are floats.
+            *v = s.load(unsafe { std::slice::from_raw_parts(from, S::LANES) });
+        }
+        match size_of::<T>() {
+            4 => s.transpose(square),
+            _ => s.transpose_pairs(square),
+        }
+        for (i, &v) in square.iter().enumerate() {
+            let to = dst.wrapping_offset(i.cast_signed() * self.dst_step).cast::<MaybeUninit<f32>>();
+            // SAFETY: as above, and nobody else has these elements.
+            let to = unsafe { std::slice::from_raw_parts_mut(to, S::LANES) };
+            match STREAM {
+                // SAFETY: the caller's promise; `copy_bits` ends with a fence.
+                true => unsafe { s.stream(v, to) },
+                false => s.store_uninit(v, to),
+            }
+        }
+    }
+}
+
+/// A plane in tiles, row by row, so that lines of the source that serve several rows are still in the first cache.
+///
+/// # Safety
+/// All elements can be read and written.
+#[inline(always)]
+unsafe fn plane<T: Copy>(src: *const T, dst: *mut T, p: Axis, q: Axis) {
+    let (along, across, long, short) = match () {
+        () if p.len <= SHORT && p.len < q.len => (q, p, LONG, SHORT),
+        () if q.len <= SHORT => (p, q, LONG, SHORT),
+        () => (p, q, TILE, TILE),
+    };
+    for row0 in (0..across.len).step_by(short) {
+        for begin in (0..along.len).step_by(long) {
+            let n = long.min(along.len - begin);
+            for at in row0..across.len.min(row0 + short) {
+                let (at, begin) = (at.cast_signed(), begin.cast_signed());
+                let src = src.wrapping_offset(begin * along.src + at * across.src);
+                let dst = dst.wrapping_offset(begin * along.dst + at * across.dst);
+                // SAFETY: the caller's promise.
+                unsafe { row(src, along.src, dst, along.dst, n) };
+            }
+        }
+    }
+}

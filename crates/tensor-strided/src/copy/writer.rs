@@ -1,0 +1,371 @@
+//! Writes large outputs line by line, past the caches.
+//!
+//! An ordinary store reads the line that it writes into. For an output that is larger than the caches, this is one transfer in three
+//! for nothing; a streaming store of a whole line does without, and leaves the caches to the source. So what is to be written is put
+//! together in a small stage, which shares its place within a line with the target, and leaves it in whole lines:
+//!
+//! ```text
+//!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line
+//!   target  . . . . [ . . 3 4 | 5 6 7 8 | 9 . . .       written at once: `3 4` by ordinary stores, `5 6 7 8` streamed
+//! ```
+
+use std::mem::MaybeUninit;
+
+use kaldera_base::simd::fence;
+
+use super::axes::{Axis, Nest};
+use super::bits::Bits;
+use super::lines::{LINE, prefetch_row, stream};
+use super::rows::{fill, interleave, row, spread};
+
+/// Bytes of the stage: small enough to stay in the first cache beside the source.
+const STAGE: usize = 4096;
+
+/// Bytes that lie one behind the other from which on it is worth going through the stage.
+const SHORTEST_RUN: usize = 4 * LINE;
+
+/// How many rows before it is read a row is asked for. The processor itself looks ahead within a row, not to the next one.
+const ROWS_AHEAD: isize = 2;
+
+#[repr(C, align(64))]
+struct Stage([MaybeUninit<u8>; STAGE]);
+
+/// Writes elements from the lowest target to the highest.
+struct Writer<T> {
+    stage: Stage,
+    /// The target of the first byte of the stage. A line begins there.
+    base: *mut T,
+    /// Which elements of the stage are still to be written; before `begin`, others are at the target.
+    begin: usize,
+    end: usize,
+}
+
+impl<T: Bits> Writer<T> {
+    const PER_LINE: usize = LINE / size_of::<T>();
+    const CAPACITY: usize = STAGE / size_of::<T>();
+
+    /// `dst` is aligned to the size of `T`.
+    #[inline(always)]
+    fn new(dst: *mut T) -> Self {
+        let begin = dst.addr() % LINE / size_of::<T>();
+        Self { stage: Stage([MaybeUninit::uninit(); STAGE]), base: dst.wrapping_sub(begin), begin, end: begin }
+    }
+
+    /// Where the next element goes.
+    #[inline(always)]
+    fn target(&self) -> *mut T {
+        self.base.wrapping_add(self.end)
+    }
+
+    /// Where it is staged.
+    #[inline(always)]
+    fn staged(&mut self, at: usize) -> *mut T {
+        self.stage.0.as_mut_ptr().cast::<T>().wrapping_add(at)
+    }
+
+    #[inline(always)]
+    fn room(&self) -> usize {
+        Self::CAPACITY - self.end
+    }
+
+    /// Says that `n` more elements are staged.
+    ///
+    /// # Safety
+    /// They are, and there was room; their targets can be written.
+    #[inline(always)]
+    unsafe fn commit(&mut self, n: usize) {
+        self.end += n;
+        if self.end == Self::CAPACITY {
+            // SAFETY: the caller's promise.
+            unsafe { self.flush() };
+        }
+    }
+
+    /// Continues at another target.
+    ///
+    /// # Safety
+    /// All that was committed can be written; `dst` is aligned to the size of `T`.
+    #[inline(always)]
+    unsafe fn seek(&mut self, dst: *mut T) {
+        if self.target() != dst {
+            // SAFETY: the caller's promise.
+            unsafe { self.flush_all() };
+            self.begin = dst.addr() % LINE / size_of::<T>();
+            (self.base, self.end) = (dst.wrapping_sub(self.begin), self.begin);
+        }
+    }
+
+    /// Writes `n` elements that are `step` apart.
+    ///
+    /// # Safety
+    /// They can be read, and their targets written.
+    #[inline(always)]
+    unsafe fn row(&mut self, mut src: *const T, step: isize, mut n: usize) {
+        if step == 1 && n >= 2 * Self::PER_LINE {
+            // SAFETY: the caller's promise.
+            return unsafe { self.slice(src, n) };
+        }
+        while n > 0 {
+            let part = n.min(self.room());
+            let next = src.wrapping_offset(step.wrapping_mul(part.cast_signed()));
+            if step < 0 {
+                prefetch_row(next, step, (n - part).min(Self::CAPACITY));
+            }
+            // SAFETY: the caller's promise; the stage has room for this part.
+            unsafe {
+                row(src, step, self.staged(self.end), 1, part);
+                self.commit(part);
+            }
+            src = next;
+            n -= part;
+        }
+    }
+
+    /// Writes `n` elements that lie one behind the other, two lines at least: whole lines do without the stage.
+    ///
+    /// # Safety
+    /// As for [`row`](Self::row).
+    #[inline(always)]
+    unsafe fn slice(&mut self, src: *const T, n: usize) {
+        let head = self.end.next_multiple_of(Self::PER_LINE) - self.end;
+        let lines = (n - head) / Self::PER_LINE;
+        let tail = head + lines * Self::PER_LINE;
+        // SAFETY: the stage ends within a line, or at the end of one below its capacity, so that it has room for the rest of the line,
+        // and then, being empty, for a tail below a line. The base is moved by as much as is written there.
+        unsafe {
+            src.copy_to_nonoverlapping(self.staged(self.end), head);
+            self.end += head;
+            self.flush();
+            stream(src.add(head).cast(), self.base.cast(), lines);
+            self.base = self.base.add(lines * Self::PER_LINE);
+            src.add(tail).copy_to_nonoverlapping(self.staged(0), n - tail);
+        }
+        self.end = n - tail;
+    }
+
+    /// Writes the elements of `q.len` times `p.len` neighbours; those along `p` are few.
+    ///
+    /// # Safety
+    /// As for [`row`](Self::row).
+    #[inline(always)]
+    unsafe fn plane(&mut self, mut src: *const T, p: Axis, q: Axis) {
+        let mut left = q.len;
+        while left > 0 {
+            let part = left.min(self.room() / p.len);
+            if part == 0 {
+                // The columns do not fit, or not behind what is staged.
+                // SAFETY: the caller's promise.
+                unsafe { self.row(src, p.src, p.len) };
+                src = src.wrapping_offset(q.src);
+                left -= 1;
+                continue;
+            }
+            let to = self.staged(self.end);
+            // SAFETY: the caller's promise; the stage has room for `part` times `p.len` elements.
+            unsafe {
+                match (p.len, q.src) {
+                    (2, 1) => interleave::<T, 2>(src, p.src, to, part),
+                    (3, 1) => interleave::<T, 3>(src, p.src, to, part),
+                    (4, 1) => interleave::<T, 4>(src, p.src, to, part),
+                    _ => {
+                        for i in 0..p.len.cast_signed() {
+                            let src = src.wrapping_offset(p.src.wrapping_mul(i));
+                            row(src, q.src, to.offset(i), p.len.cast_signed(), part);
+                        }
+                    }
+                }
+                self.commit(part * p.len);
+            }
+            src = src.wrapping_offset(q.src.wrapping_mul(part.cast_signed()));
+            left -= part;
+        }
+    }
+
+    /// Writes `filler` up to the target `dst`.
+    ///
+    /// # Safety
+    /// These targets can be written.
+    #[inline(always)]
+    unsafe fn fill_to(&mut self, dst: *mut T, filler: T) {
+        let mut n = (dst.addr() - self.target().addr()) / size_of::<T>();
+        while n > 0 {
+            let part = n.min(self.room());
+            // SAFETY: the caller's promise; the stage has room for this part.
+            unsafe {
+                fill(filler, self.staged(self.end), part);
+                self.commit(part);
+            }
+            n -= part;
+        }
+    }
+
+    /// Writes `n` elements that are `src_step` apart so that they are `dst_step` apart, with `filler` in between.
+    ///
+    /// # Safety
+    /// As for [`row`](Self::row); the targets in between can be written as well.
+    #[inline(always)]
+    unsafe fn spread(&mut self, mut src: *const T, src_step: isize, dst_step: usize, mut n: usize, filler: T) {
+        // The last one has no filler behind it; and a step may be longer than the stage.
+        while n > 1 {
+            let part = (n - 1).min(self.room() / dst_step);
+            if part == 0 {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    self.row(src, 1, 1);
+                    self.fill_to(self.target().add(dst_step - 1), filler);
+                }
+                src = src.wrapping_offset(src_step);
+                n -= 1;
+                continue;
+            }
+            let to = self.staged(self.end);
+            // SAFETY: the caller's promise; the stage has room for `part` times `dst_step` elements.
+            unsafe {
+                match (src_step, dst_step) {
+                    (_, 1) => row(src, src_step, to, 1, part),
+                    (1, 2) => spread::<T, 2>(src, 1, to, part, filler),
+                    (-1, 2) => spread::<T, 2>(src, -1, to, part, filler),
+                    (1, 3) => spread::<T, 3>(src, 1, to, part, filler),
+                    (1, 4) => spread::<T, 4>(src, 1, to, part, filler),
+                    _ => {
+                        fill(filler, to, part * dst_step);
+                        row(src, src_step, to, dst_step.cast_signed(), part);
+                    }
+                }
+                self.commit(part * dst_step);
+            }
+            src = src.wrapping_offset(src_step.wrapping_mul(part.cast_signed()));
+            n -= part;
+        }
+        // SAFETY: the caller's promise.
+        unsafe { self.row(src, 1, n) };
+    }
+
+    /// Writes what is staged, but for a line at the end that is not whole.
+    ///
+    /// # Safety
+    /// All that was committed can be written.
+    #[inline(always)]
+    unsafe fn flush(&mut self) {
+        let lines_end = self.end - self.end % Self::PER_LINE;
+        let mut lines_begin = 0;
+        if self.begin > 0 {
+            if lines_end == 0 {
+                return;
+            }
+            // The first line is shared with what is before the target.
+            lines_begin = Self::PER_LINE;
+            let begin = self.begin;
+            // SAFETY: the caller's promise.
+            unsafe { self.staged(begin).copy_to_nonoverlapping(self.base.add(begin), lines_begin - begin) };
+            self.begin = 0;
+        }
+        let (from, rest) = (self.staged(lines_begin), self.end - lines_end);
+        // SAFETY: the caller's promise; the rest is shorter than a line, so it moves down without overlapping itself, if it moves.
+        unsafe {
+            stream(from.cast(), self.base.add(lines_begin).cast(), (lines_end - lines_begin) / Self::PER_LINE);
+            if lines_end > 0 {
+                self.staged(lines_end).copy_to_nonoverlapping(self.staged(0), rest);
+            }
+        }
+        self.base = self.base.wrapping_add(lines_end);
+        self.end = rest;
+    }
+
+    /// Writes all that is staged.
+    ///
+    /// # Safety
+    /// As for [`flush`](Self::flush).
+    #[inline(always)]
+    unsafe fn flush_all(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.flush() };
+        let (begin, end) = (self.begin, self.end);
+        // SAFETY: the caller's promise.
+        unsafe { self.staged(begin).copy_to_nonoverlapping(self.base.wrapping_add(begin), end - begin) };
+        self.begin = end;
+    }
+
+    /// Writes all, so that whoever synchronises with this thread sees it.
+    ///
+    /// # Safety
+    /// As for [`flush`](Self::flush).
+    #[inline(always)]
+    unsafe fn finish(mut self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.flush_all() };
+        fence();
+    }
+}
+
+/// Whether a nest writes long enough runs for the stage.
+#[inline(always)]
+pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
+    nest.run() * size_of::<T>() >= SHORTEST_RUN
+}
+
+/// Copies row by row; the innermost loop is the row, whose targets lie one behind the other.
+///
+/// # Safety
+/// As for [`super::copy`]; targets are aligned to the size of `T`.
+#[inline(always)]
+pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
+    let inner = nest.pop();
+    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let mut writer = Writer::new(nest.dst);
+    nest.for_each(|src, dst| {
+        if ahead != 0 {
+            prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            writer.seek(dst);
+            writer.row(src, inner.src, inner.len);
+        }
+    });
+    // SAFETY: all that was committed are targets.
+    unsafe { writer.finish() };
+}
+
+/// Copies plane by plane: few neighbours along `p`, and along `q` one such group behind the other.
+///
+/// # Safety
+/// As for [`super::copy`], of `nest` with these two axes; targets are aligned to the size of `T`.
+#[inline(always)]
+pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
+    let mut writer = Writer::new(nest.dst);
+    // SAFETY: the caller's promise.
+    nest.for_each(|src, dst| unsafe {
+        writer.seek(dst);
+        writer.plane(src, p, q);
+    });
+    // SAFETY: all that was committed are targets.
+    unsafe { writer.finish() };
+}
+
+/// Copies row by row, and writes `filler` to whatever else lies between `begin` and `end`.
+///
+/// # Safety
+/// As for [`super::copy`]; all from `begin` to `end` can be written, and is aligned to the size of `T`. The targets are there, and
+/// the loops visit them from the lowest to the highest.
+#[inline(always)]
+pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut T, filler: T) {
+    let inner = nest.pop();
+    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let mut writer = Writer::new(begin);
+    nest.for_each(|src, dst| {
+        if ahead != 0 {
+            prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
+        }
+        // SAFETY: the caller's promise.
+        unsafe {
+            writer.fill_to(dst, filler);
+            writer.spread(src, inner.src, inner.dst.cast_unsigned(), inner.len, filler);
+        }
+    });
+    // SAFETY: the caller's promise.
+    unsafe {
+        writer.fill_to(end, filler);
+        writer.finish();
+    }
+}

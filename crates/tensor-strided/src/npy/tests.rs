@@ -1,0 +1,142 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::Tensor;
+
+/// What `np.save(f, np.arange(6, dtype='<i2').reshape(2, 3))` wrote with NumPy 2.4.6.
+fn numpy_file() -> Vec<u8> {
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i2', 'fortran_order': False, 'shape': (2, 3), }".to_vec();
+    file.resize(127, b' ');
+    file.push(b'\n');
+    file.extend((0_u8..6).flat_map(|x| [x, 0]));
+    file
+}
+
+/// A file of version 1 with this header.
+fn with_header(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend(u16::try_from(header.len()).unwrap().to_le_bytes());
+    file.extend(header.bytes());
+    file.extend(data);
+    file
+}
+
+#[test]
+fn it_is_what_numpy_writes() {
+    let x = Tensor::from_vec([2, 3], (0_i16..6).collect::<Vec<_>>()).unwrap();
+    let mut file = Vec::new();
+    x.write_npy(&mut file).unwrap();
+    assert_eq!(file, numpy_file());
+    assert_eq!(Tensor::<i16>::read_npy(&file[..]).unwrap(), x);
+}
+
+#[test]
+fn versions_orders_and_ends_are_read() {
+    let header = "{'shape': (2L, 2), \"fortran_order\": True, 'descr': '>u2'}";
+    let data = [0, 1, 0, 2, 1, 3, 0, 4];
+    let wanted = Tensor::from_vec([2, 2], vec![1_u16, 259, 2, 4]).unwrap();
+    let one = with_header(header, &data);
+    assert_eq!(Tensor::<u16>::read_npy(&one[..]).unwrap(), wanted);
+    for version in [2, 3] {
+        let mut file = b"\x93NUMPY".to_vec();
+        file.extend([version, 0]);
+        file.extend(u32::try_from(header.len()).unwrap().to_le_bytes());
+        file.extend(header.bytes());
+        file.extend(data);
+        let read = Tensor::<u16>::read_npy(&file[..]).unwrap();
+        assert_eq!((&read, read.layout().is_fortran()), (&wanted, true));
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_place() {
+    let problem = |header: &str| match Tensor::<f32>::read_npy(&with_header(header, &[])[..]) {
+        Err(NpyError::Header { position, problem }) => (position, problem.to_string()),
+        other => panic!("{header}: {other:?}"),
+    };
+    let with_shape = |shape: &str| format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    assert_eq!(problem(""), (0, "it ends here".into()));
+    assert_eq!(problem("[]"), (0, "a dictionary is expected".into()));
+    assert_eq!(problem("{'descr': '<f4'"), (15, "it ends here".into()));
+    assert_eq!(problem("{'descr': '<f4'}"), (16, "the key 'fortran_order' is missing".into()));
+    assert_eq!(problem("{'colour': 1}"), (1, "the key 'colour' is unknown".into()));
+    assert_eq!(problem("{'descr': '<f4', 'descr': '<f4'}").1, "the key 'descr' stands twice");
+    assert_eq!(problem("{'descr': '|O'}"), (10, "elements of type '|O' cannot be read".into()));
+    assert_eq!(problem("{'descr': [('x', '<f4')]}").1, "elements of type '[('x', '<f4')]}' cannot be read");
+    assert_eq!(problem("{'fortran_order': 1}"), (18, "True or False is expected".into()));
+    assert_eq!(problem(&with_shape("(3)")).1, "a comma is expected");
+    assert_eq!(problem(&with_shape("(-3,)")).1, "a length that fits in memory is expected");
+    assert_eq!(problem(&with_shape("(99999999999999999999,)")).1, "a length that fits in memory is expected");
+    assert_eq!(problem("{'descr': '<f4', 'fortran_order': False, 'shape': (3,)} x").1, "the end is expected");
+}
+
+#[test]
+fn claims_without_bytes_take_no_memory() {
+    let claims = |shape: &str| {
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+        Tensor::<f64>::read_npy(&with_header(&header, &[0; 20])[..])
+    };
+    let huge = claims("(1152921504606846975,)");
+    assert!(matches!(huge, Err(NpyError::Truncated { found: 20, .. })), "{huge:?}");
+    assert!(matches!(claims("(4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
+    assert!(matches!(claims("(0, 4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
+    assert_eq!(claims("(0, 3)").unwrap().shape(), [0, 3]);
+    assert_eq!(claims("()").unwrap().shape(), []);
+    let mut long = b"\x93NUMPY\x02\x00".to_vec();
+    long.extend(u32::MAX.to_le_bytes());
+    assert!(matches!(Tensor::<f64>::read_npy(&long[..]), Err(NpyError::HeaderTooLong { .. })));
+}
+
+#[test]
+fn another_type_is_refused() {
+    let refused = Tensor::<f32>::read_npy(&numpy_file()[..]);
+    assert_eq!(refused.unwrap_err().to_string(), "the elements are i2, not f4");
+    assert!(matches!(Tensor::<f32>::read_npy(&b"RIFF...."[..]), Err(NpyError::NotNpy)));
+    assert!(matches!(
+        Tensor::<f32>::read_npy(&b"\x93NUMPY\x04\x00"[..]),
+        Err(NpyError::Version { major: 4, minor: 0 })
+    ));
+}
+
+#[test]
+fn all_types_come_back() {
+    fn there_and_back<T: NpyElement + PartialEq + std::fmt::Debug>(elements: Vec<T>) {
+        let x = Tensor::from_elements(elements);
+        let mut file = Vec::new();
+        x.write_npy(&mut file).unwrap();
+        assert_eq!(file.len() % 64, size_of_val(&x.to_vec()[..]) % 64);
+        assert_eq!(Tensor::<T>::read_npy(&file[..]).unwrap(), x);
+    }
+    there_and_back(vec![true, false]);
+    there_and_back(vec![i8::MIN, 7]);
+    there_and_back(vec![u64::MAX, 7]);
+    there_and_back(vec![f32::MIN_POSITIVE, -0.0]);
+    there_and_back(vec![[1.5_f32, -2.0], [0.0, f32::INFINITY]]);
+    there_and_back(vec![[1.5_f64, -2.0]]);
+    there_and_back(vec![3_i64; 20_000]);
+}
+
+#[test]
+fn a_header_of_thousands_of_axes_is_of_version_2() {
+    let x = Tensor::full(vec![1; 30_000], 7_u8).unwrap();
+    let mut file = Vec::new();
+    x.write_npy(&mut file).unwrap();
+    assert_eq!(file[6], 2);
+    assert_eq!(Tensor::<u8>::read_npy(&file[..]).unwrap(), x);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), at in 0_usize..160, byte: u8) {
+        let _ = Tensor::<i16>::read_npy(&bytes[..]);
+        // One wrong byte in a good file, and a good file cut short.
+        let mut file = numpy_file();
+        file.truncate(at);
+        let _ = Tensor::<i16>::read_npy(&file[..]);
+        let mut file = numpy_file();
+        if let Some(place) = file.get_mut(at) {
+            *place = byte;
+        }
+        let _ = Tensor::<i16>::read_npy(&file[..]);
+    }
+}

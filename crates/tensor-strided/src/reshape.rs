@@ -1,0 +1,130 @@
+//! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
+
+use crate::layout_ops::Length;
+use crate::{Element, Error, Layout, Order, Shape, Tensor, TensorView};
+
+/// A view of what was there, or a copy of it.
+#[derive(Clone)]
+pub enum TensorCow<'a, T> {
+    /// The same memory.
+    View(TensorView<'a, T>),
+    /// Memory of its own.
+    Owned(Tensor<T>),
+}
+
+impl<'a, T: Element> TensorCow<'a, T> {
+    /// Whether it is the same memory.
+    pub fn is_view(&self) -> bool {
+        matches!(self, Self::View(_))
+    }
+
+    /// The elements, wherever they are.
+    pub fn view(&self) -> TensorView<'_, T> {
+        match self {
+            Self::View(view) => view.clone(),
+            Self::Owned(tensor) => tensor.view(),
+        }
+    }
+
+    /// The length of each axis.
+    pub fn shape(&self) -> &Shape {
+        self.layout().shape()
+    }
+
+    /// Where the elements lie.
+    pub fn layout(&self) -> &Layout {
+        match self {
+            Self::View(view) => view.layout(),
+            Self::Owned(tensor) => tensor.layout(),
+        }
+    }
+
+    /// A tensor of its own: what was copied, or a copy of the view.
+    pub fn into_tensor(self) -> Tensor<T> {
+        match self {
+            Self::View(view) => view.to_contiguous(),
+            Self::Owned(tensor) => tensor,
+        }
+    }
+}
+
+impl<'a, T: Element> TensorView<'a, T> {
+    /// The same elements in another shape, read and filled in this order: a view where there is one, else a copy. One length may be -1, for
+    /// whatever is left.
+    ///
+    /// ```
+    /// use tensor_strided::{Order, Tensor};
+    ///
+    /// let x = Tensor::arange(0_i64, 6, 1)?;
+    /// let rows = x.reshape([2, -1], Order::C)?;
+    /// assert_eq!((rows.is_view(), rows.view().to_string()), (true, "[[0, 1, 2],\n [3, 4, 5]]".into()));
+    /// let columns = rows.view().transpose().reshape([6], Order::C)?.into_tensor();
+    /// assert_eq!(columns.to_vec(), [0, 3, 1, 4, 2, 5]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    #[doc(alias = "view")]
+    #[doc(alias = "to_shape")]
+    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
+        let to = to.as_ref();
+        match self.reshape_view(to, order)? {
+            Some(view) => Ok(TensorCow::View(view)),
+            None => Ok(TensorCow::Owned(self.copy_in_order(&self.layout().resolve_shape(to)?, order)?)),
+        }
+    }
+
+    /// All elements in this order along one axis: a view where they lie one behind the other so, else a copy.
+    ///
+    /// # Errors
+    /// None in practice: the elements can always be counted.
+    #[doc(alias = "flatten")]
+    pub fn ravel(&self, order: Order) -> Result<TensorCow<'a, T>, Error> {
+        let shape = [self.layout().len()];
+        match self.layout().is_dense(order) {
+            true => self.reshape(shape, order),
+            false => Ok(TensorCow::Owned(self.copy_in_order(&shape, order)?)),
+        }
+    }
+
+    /// A copy of all elements in this order, in a shape of as many elements.
+    fn copy_in_order(&self, shape: &[usize], order: Order) -> Result<Tensor<T>, Error> {
+        let elements = match order {
+            Order::C => self.to_vec(),
+            Order::F => self.transpose().to_vec(),
+        };
+        Tensor::from_parts(elements, Layout::ordered(shape, order)?)
+    }
+}
+
+impl<T: Element> Tensor<T> {
+    /// The same elements in another shape: a view where there is one, else a copy. See [`TensorView::reshape`].
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
+        self.view().reshape(to, order)
+    }
+
+    /// This tensor in another shape; it keeps its memory where that is possible. See [`TensorView::reshape`].
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    pub fn into_shape<L: Length>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
+        let to = to.as_ref();
+        match self.layout().reshape(to, order)? {
+            Some(layout) => Ok(self.with_layout(layout)),
+            None => Ok(self.reshape(to, order)?.into_tensor()),
+        }
+    }
+
+    /// All elements in this order along one axis. See [`TensorView::ravel`].
+    ///
+    /// # Errors
+    /// None in practice: the elements can always be counted.
+    #[doc(alias = "flatten")]
+    pub fn ravel(&self, order: Order) -> Result<TensorCow<'_, T>, Error> {
+        self.view().ravel(order)
+    }
+}
