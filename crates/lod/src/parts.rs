@@ -1,5 +1,6 @@
 //! Parts of a tensor by sequences, and tensors one behind the other.
 
+use std::fmt;
 use std::ops::Range;
 
 use tensor_strided::Element;
@@ -19,7 +20,6 @@ use crate::{Error, Lod, LodTensor};
 /// assert_eq!((part.values(), part.sequence(1)), (&[3, 4, 5, 6][..], &[4, 5, 6][..]));
 /// # Ok::<(), lod::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct LodSlice<T> {
     whole: LodTensor<T>,
     level: usize,
@@ -31,6 +31,15 @@ impl<T> Clone for LodSlice<T> {
     fn clone(&self) -> Self {
         let Self { whole, level, sequences, rows } = self;
         Self { whole: whole.clone(), level: *level, sequences: sequences.clone(), rows: rows.clone() }
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for LodSlice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whole, level, sequences, rows: _ } = self;
+        let mut text = f.debug_struct("LodSlice");
+        text.field("lod", whole.lod()).field("level", level).field("sequences", sequences);
+        text.field("values", &self.values()).finish()
     }
 }
 

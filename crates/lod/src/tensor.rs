@@ -1,10 +1,10 @@
 //! A tensor whose rows a LoD divides.
 
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 use kaldera_base::buffer::Buffer;
-use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};
+use tensor_strided::{Element, Tensor, TensorViewMut};
 
 use crate::{Error, Lod};
 
@@ -15,7 +15,8 @@ use crate::{Error, Lod};
 ///   lod    0             4       6        9     one level
 /// ```
 ///
-/// A clone copies neither values nor offsets; writing to shared values copies them first.
+/// A clone copies neither values nor offsets; writing to shared values copies them first. It derefs to its [`Tensor`], so that
+/// everything a plain tensor can do it does unchanged; what is here keeps the LoD where that makes sense.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -26,17 +27,24 @@ use crate::{Error, Lod};
 /// # Ok::<(), lod::Error>(())
 /// ```
 pub struct LodTensor<T> {
-    /// One for each element of the shape, in C order.
-    values: Buffer<T>,
-    /// At least one axis; the first is the rows.
-    shape: Shape,
+    /// In C order without gaps; at least one axis, the first is the rows.
+    tensor: Tensor<T>,
     /// Divides just these rows, or has no levels.
     lod: Lod,
 }
 
 impl<T> Clone for LodTensor<T> {
     fn clone(&self) -> Self {
-        Self { values: self.values.clone(), shape: self.shape.clone(), lod: self.lod.clone() }
+        Self { tensor: self.tensor.clone(), lod: self.lod.clone() }
+    }
+}
+
+impl<T> Deref for LodTensor<T> {
+    type Target = Tensor<T>;
+
+    #[inline]
+    fn deref(&self) -> &Tensor<T> {
+        &self.tensor
     }
 }
 
@@ -46,7 +54,12 @@ impl<T: Element> LodTensor<T> {
     /// # Errors
     /// [`Error::Scalar`]; [`Error::Rows`] if the LoD is for another number of rows.
     pub fn new(tensor: Tensor<T>, lod: Lod) -> Result<Self, Error> {
-        Self::from_vec(tensor.shape(), tensor.view().to_vec(), lod)
+        let found = *tensor.shape().first().ok_or(Error::Scalar)?;
+        if let Some(expected) = lod.num_rows().filter(|&expected| expected != found) {
+            return Err(Error::Rows { expected, found });
+        }
+        let tensor = if tensor.layout().is_contiguous() { tensor } else { tensor.view().to_contiguous() };
+        Ok(Self { tensor, lod })
     }
 
     /// Values in C order, rows one behind the other.
@@ -55,17 +68,7 @@ impl<T: Element> LodTensor<T> {
     /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element; [`Error::Rows`] if the LoD is for
     /// another number of rows.
     pub fn from_vec(shape: impl AsRef<[usize]>, values: impl Into<Buffer<T>>, lod: Lod) -> Result<Self, Error> {
-        let (values, layout) = (values.into(), Layout::contiguous(shape)?);
-        let (expected, found) = (layout.len(), values.len());
-        if expected != found {
-            return Err(tensor_strided::Error::BufferTooSmall { expected, found }.into());
-        }
-        let shape = layout.shape().clone();
-        let found = *shape.first().ok_or(Error::Scalar)?;
-        match lod.num_rows() {
-            Some(expected) if expected != found => Err(Error::Rows { expected, found }),
-            _ => Ok(Self { values, shape, lod }),
-        }
+        Self::new(Tensor::from_vec(shape, values)?, lod)
     }
 
     /// One sequence after the other, of single values: shape `[N]`, one level.
@@ -85,22 +88,16 @@ impl<T: Element> LodTensor<T> {
         Self::from_vec([values.len()], values, lod)
     }
 
-    /// The length of each axis; axis 0 is the rows.
-    #[inline]
-    pub fn shape(&self) -> &Shape {
-        &self.shape
-    }
-
     /// How many rows there are: the length of axis 0.
     #[inline]
     pub fn rows(&self) -> usize {
-        self.shape[0]
+        self.shape()[0]
     }
 
     /// How many values a row has: the product of the axes after the first, 1 if there are none.
     #[inline]
     pub fn width(&self) -> usize {
-        self.shape[1..].iter().product()
+        self.shape()[1..].iter().product()
     }
 
     /// What divides the rows.
@@ -112,19 +109,32 @@ impl<T: Element> LodTensor<T> {
     /// All values in C order.
     #[inline]
     pub fn values(&self) -> &[T] {
-        &self.values
+        self.tensor.as_slice().unwrap_or_else(|| unreachable!("elements in C order without gaps"))
     }
 
     /// All values in C order, to be written; copied first if others share them.
     #[inline]
     pub fn values_mut(&mut self) -> &mut [T] {
-        self.values.make_mut()
+        self.tensor.view_mut().into_slice().unwrap_or_else(|| unreachable!("elements in C order without gaps"))
     }
 
     /// The values as memory that can be shared.
+    pub fn buffer(&self) -> Buffer<T> {
+        let (buffer, layout) = self.tensor.clone().into_parts();
+        let begin = if layout.is_empty() { 0 } else { layout.offset() };
+        buffer.slice(begin..begin + layout.len())
+    }
+
+    /// The values as a tensor to be written; copied first if others share them.
     #[inline]
-    pub fn buffer(&self) -> &Buffer<T> {
-        &self.values
+    pub fn view_mut(&mut self) -> TensorViewMut<'_, T> {
+        self.tensor.view_mut()
+    }
+
+    /// The tensor without its LoD.
+    #[inline]
+    pub fn tensor(&self) -> &Tensor<T> {
+        &self.tensor
     }
 
     /// The values of row `i`.
@@ -143,7 +153,7 @@ impl<T: Element> LodTensor<T> {
     #[inline]
     pub fn values_of(&self, rows: Range<usize>) -> &[T] {
         let width = self.width();
-        &self.values[rows.start * width..rows.end * width]
+        &self.values()[rows.start * width..rows.end * width]
     }
 
     /// The values of sequence `i` of the last level.
@@ -158,30 +168,9 @@ impl<T: Element> LodTensor<T> {
         }
     }
 
-    /// The values as a tensor to be read or cut, without copying.
-    #[inline]
-    pub fn view(&self) -> TensorView<'_, T> {
-        let view = Layout::contiguous(&self.shape).and_then(|layout| TensorView::new(&self.values, layout));
-        view.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
-    }
-
-    /// The values as a tensor to be written.
-    #[inline]
-    pub fn view_mut(&mut self) -> TensorViewMut<'_, T> {
-        let layout = Layout::contiguous(&self.shape);
-        let view = layout.and_then(|layout| TensorViewMut::new(self.values.make_mut(), layout));
-        view.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
-    }
-
-    /// The tensor without its LoD. Nothing is copied.
-    pub fn to_tensor(&self) -> Tensor<T> {
-        let tensor = Tensor::from_vec(&self.shape, self.values.clone());
-        tensor.unwrap_or_else(|error| unreachable!("one value for each element: {error}"))
-    }
-
-    /// The values, the shape and the LoD.
-    pub fn into_parts(self) -> (Buffer<T>, Shape, Lod) {
-        (self.values, self.shape, self.lod)
+    /// The tensor and the LoD.
+    pub fn into_parts(self) -> (Tensor<T>, Lod) {
+        (self.tensor, self.lod)
     }
 
     /// The same values with another LoD. Nothing is copied.
@@ -189,7 +178,7 @@ impl<T: Element> LodTensor<T> {
     /// # Errors
     /// [`Error::Rows`] if the LoD is for another number of rows.
     pub fn with_lod(&self, lod: Lod) -> Result<Self, Error> {
-        Self::from_vec(&self.shape, self.values.clone(), lod)
+        Self::new(self.tensor.clone(), lod)
     }
 
     /// A result of the same rows, or of others: `rows` rows of the same shape of a row, and a LoD for these.
@@ -197,21 +186,20 @@ impl<T: Element> LodTensor<T> {
     /// # Errors
     /// As [`from_vec`](Self::from_vec).
     pub fn like<U: Element>(&self, rows: usize, values: impl Into<Buffer<U>>, lod: Lod) -> Result<LodTensor<U>, Error> {
-        let mut shape = self.shape.clone();
+        let mut shape = self.shape().clone();
         shape[0] = rows;
         LodTensor::from_vec(shape, values, lod)
     }
 }
 
-impl<T: PartialEq> PartialEq for LodTensor<T> {
+impl<T: Element + PartialEq> PartialEq for LodTensor<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.shape == other.shape && self.lod == other.lod && self.values == other.values
+        self.shape() == other.shape() && self.lod == other.lod && self.values() == other.values()
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for LodTensor<T> {
+impl<T: Element + fmt::Debug> fmt::Debug for LodTensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { values, shape, lod } = self;
-        f.debug_struct("LodTensor").field("shape", shape).field("lod", lod).field("values", values).finish()
+        f.debug_struct("LodTensor").field("lod", &self.lod).field("tensor", &self.tensor).finish()
     }
 }
