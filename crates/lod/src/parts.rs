@@ -172,7 +172,7 @@ impl<T: Element> LodTensor<T> {
     }
 
     /// These rows on the same values, with a LoD for them.
-    fn slice_rows(&self, rows: Range<usize>, lod: Lod) -> Result<Self, Error> {
+    pub(crate) fn slice_rows(&self, rows: Range<usize>, lod: Lod) -> Result<Self, Error> {
         let width = self.width();
         self.like(rows.len(), self.buffer().slice(rows.start * width..rows.end * width), lod)
     }
