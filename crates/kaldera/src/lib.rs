@@ -36,7 +36,7 @@
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
-Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too.
+//! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too.
 //!
 //! # Features
 //! | feature | effect |
