@@ -129,6 +129,102 @@ pub enum Error {
         /// What there must be one of, such as "part".
         what: &'static str,
     },
+    /// A part of a sequence that is not there.
+    #[error("sequence {sequence} has {size} rows, but {length} from {offset} on are wanted")]
+    Part {
+        /// The sequence.
+        sequence: usize,
+        /// The first row, counted from the begin of the sequence.
+        offset: i64,
+        /// How many rows.
+        length: i64,
+        /// How many there are.
+        size: usize,
+    },
+    /// A padded length that is shorter than a sequence.
+    #[error("a padded length of {found} is shorter than the longest sequence, which has {longest} rows")]
+    PaddedLength {
+        /// The padded length.
+        found: usize,
+        /// The length of the longest sequence.
+        longest: usize,
+    },
+    /// A sequence whose values make no whole number of rows.
+    #[error("the {values} values of sequence {sequence} make no whole number of rows of {width}")]
+    NotDivisible {
+        /// The sequence.
+        sequence: usize,
+        /// How many values it has.
+        values: usize,
+        /// How many a row would have.
+        width: usize,
+    },
+    /// An id that names nothing.
+    #[error("id {found} at position {position} is not in 0..{size}")]
+    Id {
+        /// Where it stands.
+        position: usize,
+        /// The id.
+        found: i64,
+        /// How many things there are.
+        size: usize,
+    },
+    /// Bytes that end too early.
+    #[error("{what} should be {expected} bytes, but after {found} nothing follows")]
+    Truncated {
+        /// What ends too early, such as "the values".
+        what: &'static str,
+        /// How many bytes were announced.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A version of Paddle's format that nobody knows.
+    #[error("version {found} of {what} is unknown; only 0 is known")]
+    Version {
+        /// What has the version: the LoD or the tensor.
+        what: &'static str,
+        /// The version.
+        found: u32,
+    },
+    /// Bytes of a level that are no whole number of offsets.
+    #[error("level {level} has {found} bytes, which are no whole number of offsets of 8")]
+    LevelBytes {
+        /// The level.
+        level: usize,
+        /// How many bytes were announced.
+        found: u64,
+    },
+    /// A description of a tensor that is no protobuf message with a data type.
+    #[error("the description of the tensor is damaged at byte {position}")]
+    Description {
+        /// Where it is damaged; its length, if only the data type is missing.
+        position: usize,
+    },
+    /// Values of another type.
+    #[error("the values should be of type {expected}, but theirs has the number {found}")]
+    DataType {
+        /// The type that was asked for.
+        expected: &'static str,
+        /// Paddle's number of the type that is there.
+        found: u64,
+    },
+    /// A negative length of an axis.
+    #[error("the length {found} of axis {axis} is negative")]
+    Dim {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        found: i64,
+    },
+    /// Reading or writing failed.
+    #[error("{message}")]
+    Io {
+        /// What kind of failure it was.
+        kind: std::io::ErrorKind,
+        /// What the operating system says.
+        message: String,
+    },
     /// What `ragged-core` refuses.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),

@@ -11,6 +11,8 @@ mod parts;
 mod rank;
 mod rows;
 mod segment;
+pub mod sequence;
+mod serialize;
 mod tensor;
 
 pub use check::{check_abs_lod, check_lod};
@@ -20,4 +22,5 @@ pub use memory::{fill_memories, init_memories, init_memories_backward, shrink_me
 pub use parts::LodSlice;
 pub use rank::{RankItem, RankTable, sort_by_seq_len};
 pub use segment::{Segments, concat_outputs, concat_outputs_into, segment_inputs, segment_inputs_into};
+pub use serialize::{AnyLodTensor, PaddleType};
 pub use tensor::LodTensor;
