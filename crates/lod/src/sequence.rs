@@ -48,7 +48,7 @@ pub use image::{Im2SequenceSaved, Patches, im2sequence};
 pub use join::{ConcatSaved, concat, reverse, slice};
 pub use pad::{PadSaved, UnpadSaved, pad, unpad};
 pub use pool::{Pool, PoolSaved, pool};
-pub use reshape::{ReshapeSaved, ResetSaved, reset, reshape};
+pub use reshape::{ResetSaved, ReshapeSaved, reset, reshape};
 pub use runs::MovedRows;
 pub use scatter::{ScatterSaved, scatter};
 pub use softmax::{SoftmaxSaved, column_softmax, softmax};

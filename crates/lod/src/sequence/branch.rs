@@ -1,6 +1,5 @@
 //! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch needs.
 
-use kaldera_base::Real;
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
 
@@ -68,10 +67,10 @@ pub fn merge_by_mask<T: Element>(yes: &LodTensor<T>, no: &LodTensor<T>, mask: &[
         let (branch, i) = if flag { (yes, &mut next[0]) } else { (no, &mut next[1]) };
         let rows = branch.lod().rows_of(0, *i..*i + 1)?;
         values.extend_from_slice(branch.values_of(rows));
-        order.push(u32::try_from(2 * *i + usize::from(!flag)).map_err(|_| Error::TooLarge {
-            what: "the number of sequences",
-            size: mask.len() as u64,
-        })?);
+        order.push(
+            u32::try_from(2 * *i + usize::from(!flag))
+                .map_err(|_| Error::TooLarge { what: "the number of sequences", size: mask.len() as u64 })?,
+        );
         *i += 1;
     }
     let lod = match (yes.lod().shape(), no.lod().shape()) {

@@ -198,7 +198,9 @@ impl<T: Real> ConvSaved<T> {
         Ok(ConvGradients {
             x: x.like(x.rows(), x_grad, x.lod().clone())?,
             filter: filter.like(depth, filter_grad, filter.lod().clone())?,
-            padding: padding.map(|(padding, grad)| padding.like(padding.rows(), grad, padding.lod().clone())).transpose()?,
+            padding: padding
+                .map(|(padding, grad)| padding.like(padding.rows(), grad, padding.lod().clone()))
+                .transpose()?,
         })
     }
 }

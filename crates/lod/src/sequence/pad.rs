@@ -60,7 +60,8 @@ pub fn pad<T: Element>(
         values.extend_from_slice(x.values_of(rows));
         (len..padded_length).for_each(|_| values.extend_from_slice(&row));
     }
-    let shape: Vec<usize> = [sequences.num_rows(), padded_length].into_iter().chain(x.shape()[1..].iter().copied()).collect();
+    let shape: Vec<usize> =
+        [sequences.num_rows(), padded_length].into_iter().chain(x.shape()[1..].iter().copied()).collect();
     let out = LodTensor::from_vec(shape, values, Lod::none())?;
     Ok((out, PadSaved { shape: x.shape().clone(), lod: x.lod().clone(), sequences, padded_length }))
 }

@@ -60,7 +60,15 @@ pub fn pool<T: Real>(x: &LodTensor<T>, how: Pool, pad_value: T) -> Result<(LodTe
     let width = x.width();
     let mut out = memory::zeros(sequences.num_rows() * width);
     let mut max_index = if how == Pool::Max { vec![-1; out.len()] } else { Vec::new() };
-    dispatch(PoolRows { how, splits: &sequences, x: x.values(), width, pad_value, out: &mut out, index: &mut max_index });
+    dispatch(PoolRows {
+        how,
+        splits: &sequences,
+        x: x.values(),
+        width,
+        pad_value,
+        out: &mut out,
+        index: &mut max_index,
+    });
     let out = x.like(sequences.num_rows(), out, x.lod().without_last())?;
     Ok((out, PoolSaved { how, shape: x.shape().clone(), lod: x.lod().clone(), sequences, max_index }))
 }

@@ -43,7 +43,8 @@ pub fn reshape<T: Element>(x: &LodTensor<T>, width: usize) -> Result<(LodTensor<
             _ => Err(Error::NotDivisible { sequence, values, width }),
         }
     };
-    let lengths = sequences(x)?.rows().map(|rows| rows.len()).enumerate().map(rows_of).collect::<Result<Vec<_>, _>>()?;
+    let lengths =
+        sequences(x)?.rows().map(|rows| rows.len()).enumerate().map(rows_of).collect::<Result<Vec<_>, _>>()?;
     let last = RowSplits::from_lengths(lengths)?;
     let rows = last.num_elements();
     let y = LodTensor::from_vec([rows, width], x.buffer().clone(), x.lod().with_last(last)?)?;

@@ -58,7 +58,8 @@ impl ScatterSaved {
     /// Where each update went.
     fn places(&self) -> impl Iterator<Item = usize> + '_ {
         let sequences = self.ids.lod().last().into_iter().flat_map(|splits| splits.rows()).enumerate();
-        sequences.flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
+        sequences
+            .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
     }
 
     /// The gradients of `x`, which is that of the output, and of the updates.
