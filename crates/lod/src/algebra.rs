@@ -116,19 +116,26 @@ impl Lod {
     /// # Errors
     /// [`Error::LevelMismatch`] if it has not one sequence for each row.
     pub fn with_level_below(&self, level: RowSplits) -> Result<Self, Error> {
-        let found = level.num_rows();
-        match self.num_rows() {
-            Some(expected) if expected != found => {
-                return Err(Error::LevelMismatch { level: self.num_levels(), expected, found });
-            }
-            _ => {}
-        }
         self.below(&Self::new([level])?)
+    }
+
+    /// Other offsets for level `level`. The other levels are shared. O(levels).
+    ///
+    /// # Errors
+    /// [`Error::NoLevel`]; [`Error::LevelMismatch`] if they do not fit the levels above and below.
+    pub fn with_level(&self, level: usize, offsets: RowSplits) -> Result<Self, Error> {
+        self.check_level(level)?;
+        let lower = self.sub_levels(level + 1..self.num_levels())?;
+        self.sub_levels(0..level)?.below(&Self::new([offsets])?)?.below(&lower)
     }
 
     /// `lower` put below these levels, which it must fit.
     pub(crate) fn below(&self, lower: &Self) -> Result<Self, Error> {
         match (self.shape(), lower.shape()) {
+            (Some(upper), Some(lower)) if upper.num_elements() != lower.dim0() => {
+                let (expected, found) = (upper.num_elements(), lower.dim0());
+                Err(Error::LevelMismatch { level: self.num_levels(), expected, found })
+            }
             (Some(upper), Some(lower)) => Ok(upper.compose(lower)?.into()),
             (Some(_), None) => Ok(self.clone()),
             (None, _) => Ok(lower.clone()),

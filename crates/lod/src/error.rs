@@ -169,6 +169,42 @@ pub enum Error {
         /// How many things there are.
         size: usize,
     },
+    /// Another LoD than the one that is needed.
+    #[error("the levels must be {expected}, but they are {found}")]
+    OtherLod {
+        /// The right levels.
+        expected: crate::Lod,
+        /// The levels found.
+        found: crate::Lod,
+    },
+    /// A tensor with more or fewer axes than the operation takes.
+    #[error("a tensor of {expected} axes is needed, but there are {found}")]
+    Axes {
+        /// The right number, or the least.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// Sizes of the steps of a packed batch that rise, or one that is 0.
+    #[error("step {step} cannot have {found} sequences: there must be at least one, and at most {before}")]
+    BatchSizes {
+        /// The step.
+        step: usize,
+        /// How many sequences there were before.
+        before: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// An order of sequences that names one twice, or one that is not there.
+    #[error("the order of {size} sequences is wrong at position {position}: {found} comes again or is none of them")]
+    Permutation {
+        /// Where the number stands.
+        position: usize,
+        /// The number.
+        found: i32,
+        /// How many sequences there are.
+        size: usize,
+    },
     /// Bytes that end too early.
     #[error("{what} should be {expected} bytes, but after {found} nothing follows")]
     Truncated {

@@ -245,6 +245,14 @@ impl<T: Element> Segments<T> {
         let part = self.packed.lod().sub_lod(0, entries).and_then(|(lod, rows)| self.packed.slice_rows(rows, lod));
         part.unwrap_or_else(|error| unreachable!("entries of a step: {error}"))
     }
+
+    /// That each entry is a row.
+    pub(crate) fn check_plain(&self) -> Result<(), Error> {
+        match self.packed.lod().num_levels() {
+            0 => Ok(()),
+            found => Err(Error::NumLevels { what: "each step", expected: 0, found }),
+        }
+    }
 }
 
 impl<T: Element + Default> Segments<T> {
@@ -282,14 +290,6 @@ impl<T: Element + Default> Segments<T> {
             }
         }
         Ok(packed)
-    }
-
-    /// That each entry is a row.
-    pub(crate) fn check_plain(&self) -> Result<(), Error> {
-        match self.packed.lod().num_levels() {
-            0 => Ok(()),
-            found => Err(Error::NumLevels { what: "each step", expected: 0, found }),
-        }
     }
 }
 

@@ -173,6 +173,11 @@ impl<T: Element> LodTensor<T> {
         (self.tensor, self.lod)
     }
 
+    /// Where the LoD is kept; who writes it makes sure that it divides the rows.
+    pub(crate) fn lod_slot(&mut self) -> &mut Lod {
+        &mut self.lod
+    }
+
     /// The same values with another LoD. Nothing is copied.
     ///
     /// # Errors
