@@ -17,7 +17,12 @@ from pathlib import Path
 # Kaldi's programs that the command `kaldera` stands in for.
 TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"}
 # Files whose operations all have code, by set; nothing in them comes from recordings.
-WHOLE_FILES = {"k2": ["ragged_ops.json", "ragged_shape.json"]}
+WHOLE_FILES = {
+    "k2": ["ragged_ops.json", "ragged_shape.json"],
+    "ndarray": [f"{name}.jsonl" for name in
+                ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
+    "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
+}
 # Compressed archives are not written or read yet.
 COMPRESSED = b"\0BCM"
 FOREIGN = "fsdd_"

@@ -39,6 +39,21 @@ fn the_copy_has_cases_of_each_group_that_has_code() {
 }
 
 #[test]
+fn the_copy_has_every_case_about_tensors() {
+    let sets = [
+        ("ndarray", 2400, &["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"][..]),
+        ("strided_slice", 3090, &["rules", "slice", "grad", "update"]),
+    ];
+    for (set, wanted, files) in sets {
+        let lines = |name: &&str| {
+            let text = std::fs::read_to_string(folder().join(set).join(name).with_extension("jsonl")).unwrap();
+            text.lines().count()
+        };
+        assert_eq!(files.iter().map(lines).sum::<usize>(), wanted, "{set}");
+    }
+}
+
+#[test]
 fn the_command_ends_as_documented() {
     let command = |args: &[&str], folder: Option<&Path>| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_conformance"));

@@ -140,10 +140,9 @@ impl Grid {
     #[inline]
     fn offset_at(&self, coordinate: &[i64], mode: Mode, position: usize) -> Result<usize, Error> {
         let mut offset = 0;
-        for i in 0..self.axes.len() {
-            // Axis by axis as they are given, so that the first one out of range is reported.
+        // Axis by axis as they are given, so that the first one out of range is reported.
+        for (i, &found) in coordinate.iter().enumerate() {
             let Axis { len, stride, .. } = self.axes[self.place(i)];
-            let found = coordinate[i];
             let at = match (usize::try_from(found), mode) {
                 (Ok(at), _) if at < len => at,
                 (_, Mode::Wrap) if len > 0 => wrap(found, len),

@@ -21,7 +21,14 @@ const INLINE: usize = 8;
 /// assert_eq!(Shape::from_iter(shape.iter().rev().copied()), [6, 5, 7, 3]);
 /// ```
 #[derive(Clone)]
-pub struct Dims<I>(Storage<I>);
+pub struct Dims<I> {
+    len: usize,
+    /// The numbers, if they fit. This is no enum of two places, so that a list that fits is written without looking where it is.
+    items: [I; INLINE],
+    /// The numbers, if they do not fit.
+    #[expect(clippy::box_collection, reason = "one word where all fit, which is nearly always")]
+    heap: Option<Box<Vec<I>>>,
+}
 
 /// The length of each axis.
 pub type Shape = Dims<usize>;
@@ -29,45 +36,36 @@ pub type Shape = Dims<usize>;
 /// How far apart the elements along each axis lie, in elements; negative where the axis runs backwards.
 pub type Strides = Dims<isize>;
 
-#[derive(Clone)]
-enum Storage<I> {
-    Inline { len: u8, items: [I; INLINE] },
-    Heap(Vec<I>),
-}
-
 impl<I: Copy + Default> Dims<I> {
     /// No axes.
     #[inline]
     #[must_use]
     pub fn new() -> Self {
-        Self(Storage::Inline { len: 0, items: [I::default(); INLINE] })
+        Self { len: 0, items: [I::default(); INLINE], heap: None }
     }
 
     /// `len` times `item`.
     #[inline]
     #[must_use]
     pub fn filled(item: I, len: usize) -> Self {
-        match u8::try_from(len) {
-            Ok(len) if usize::from(len) <= INLINE => Self(Storage::Inline { len, items: [item; INLINE] }),
-            _ => Self(Storage::Heap(vec![item; len])),
-        }
+        Self { len, items: [item; INLINE], heap: (len > INLINE).then(|| vec![item; len].into()) }
+    }
+
+    /// Makes it `len` numbers, which the caller then writes; until then they may be any.
+    #[inline]
+    pub(crate) fn resize_to_write(&mut self, len: usize) {
+        self.len = len;
+        self.heap = (len > INLINE).then(|| vec![I::default(); len].into());
     }
 
     /// Adds an axis at the end.
     #[inline]
     pub fn push(&mut self, item: I) {
-        match &mut self.0 {
-            Storage::Inline { len, items } if usize::from(*len) < INLINE => {
-                items[usize::from(*len)] = item;
-                *len += 1;
-            }
-            Storage::Inline { items, .. } => {
-                let mut all = items.to_vec();
-                all.push(item);
-                self.0 = Storage::Heap(all);
-            }
-            Storage::Heap(items) => items.push(item),
+        match self.items.get_mut(self.len) {
+            Some(place) => *place = item,
+            None => self.heap.get_or_insert_with(|| self.items.to_vec().into()).push(item),
         }
+        self.len += 1;
     }
 
     /// Adds an axis before axis `at`.
@@ -87,13 +85,17 @@ impl<I: Copy + Default> Dims<I> {
     pub fn remove(&mut self, at: usize) -> I {
         self[at..].rotate_left(1);
         let last = self.len() - 1;
-        match &mut self.0 {
-            Storage::Inline { len, items } => {
-                *len -= 1;
-                items[last]
+        let item = self[last];
+        self.len = last;
+        match &mut self.heap {
+            Some(all) if last > INLINE => all.truncate(last),
+            Some(all) => {
+                self.items.copy_from_slice(&all[..INLINE]);
+                self.heap = None;
             }
-            Storage::Heap(items) => items.remove(last),
+            None => {}
         }
+        item
     }
 }
 
@@ -102,9 +104,9 @@ impl<I> Deref for Dims<I> {
 
     #[inline]
     fn deref(&self) -> &[I] {
-        match &self.0 {
-            Storage::Inline { len, items } => &items[..usize::from(*len)],
-            Storage::Heap(items) => items,
+        match &self.heap {
+            None => &self.items[..self.len],
+            Some(all) => all,
         }
     }
 }
@@ -112,9 +114,9 @@ impl<I> Deref for Dims<I> {
 impl<I> DerefMut for Dims<I> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [I] {
-        match &mut self.0 {
-            Storage::Inline { len, items } => &mut items[..usize::from(*len)],
-            Storage::Heap(items) => items,
+        match &mut self.heap {
+            None => &mut self.items[..self.len],
+            Some(all) => all,
         }
     }
 }
@@ -183,6 +185,13 @@ impl<'a, I> IntoIterator for &'a Dims<I> {
 impl<I: PartialEq, A: AsRef<[I]>> PartialEq<A> for Dims<I> {
     fn eq(&self, other: &A) -> bool {
         **self == *other.as_ref()
+    }
+}
+
+/// So that `x.shape() == [2, 3]`, where the left side is borrowed.
+impl<I: PartialEq, const N: usize> PartialEq<[I; N]> for &Dims<I> {
+    fn eq(&self, other: &[I; N]) -> bool {
+        ***self == other[..]
     }
 }
 

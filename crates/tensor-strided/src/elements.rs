@@ -3,6 +3,7 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
+use crate::copy::with_capacity;
 use crate::layout::{Layout, coalesce};
 use crate::layout_ops::resolve_axis;
 use crate::{
@@ -227,7 +228,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// ```
     #[doc(alias = "mapv")]
     pub fn map<U: Element>(&self, mut f: impl FnMut(&T) -> U) -> Tensor<U> {
-        let mut out = Vec::with_capacity(self.layout().len());
+        let mut out = with_capacity(self.layout().len());
         for lane in self.runs() {
             match lane.as_slice() {
                 Some(elements) => out.extend(elements.iter().map(&mut f)),
@@ -235,6 +236,21 @@ impl<'a, T: Element> TensorView<'a, T> {
             }
         }
         Tensor::from_dense(self.shape(), out)
+    }
+
+    /// As [`map`](Self::map), into memory that is there already.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] where `out` has another shape.
+    pub fn map_into<U: Element>(
+        &self,
+        out: &mut TensorViewMut<'_, U>,
+        mut f: impl FnMut(&T) -> U,
+    ) -> Result<(), Error> {
+        if out.shape() != self.shape() {
+            return Err(Error::shape_mismatch("the output", self.shape(), out.shape()));
+        }
+        out.zip_apply(self, |_, x| f(x))
     }
 
     /// What `f` makes of each two elements at the same place, with broadcasting.
@@ -257,7 +273,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         mut f: impl FnMut(&T, &U) -> V,
     ) -> Result<Tensor<V>, Error> {
         let (shape, a, b) = broadcast_both(self, other)?;
-        let mut out = Vec::with_capacity(a.layout().len());
+        let mut out = with_capacity(a.layout().len());
         let axis = last_axis(a.layout());
         for (a, b) in a.lanes_of(axis).zip(b.lanes_of(axis)) {
             match (a.as_slice(), b.as_slice()) {
@@ -389,10 +405,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// [`Error::BufferTooSmall`], also where the slice has too many.
     #[doc(alias = "UArray_load")]
     pub fn load(&mut self, elements: &[T]) -> Result<(), Error> {
-        match self.layout().len() {
-            expected if expected != elements.len() => Err(Error::BufferTooSmall { expected, found: elements.len() }),
-            _ => self.copy_from(&TensorView::new(elements, Layout::contiguous(self.shape())?)?),
-        }
+        self.copy_from(&TensorView::from_slice(self.shape(), elements)?)
     }
 }
 

@@ -1,24 +1,22 @@
 //! What can be wrong with a layout or with what is asked of a tensor.
 
-use crate::{Shape, Strides};
-
 /// Everything that this crate refuses, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// More elements than memory has addresses, whatever is in them.
-    #[error("a tensor of shape {shape} has more elements than can be counted")]
+    #[error("a tensor of shape {shape:?} has more elements than can be counted")]
     TooLarge {
         /// The shape; axes of length 0 do not make it smaller.
-        shape: Shape,
+        shape: Vec<usize>,
     },
     /// Strides that lead before the buffer, or further than addresses go.
-    #[error("shape {shape} with strides {strides} from offset {offset} leaves the range of addresses")]
+    #[error("shape {shape:?} with strides {strides:?} from offset {offset} leaves the range of addresses")]
     OutOfRange {
         /// The shape.
-        shape: Shape,
+        shape: Vec<usize>,
         /// The strides, in elements.
-        strides: Strides,
+        strides: Vec<isize>,
         /// Where the first element would be, in elements.
         offset: usize,
     },
@@ -41,12 +39,14 @@ pub enum Error {
         found: usize,
     },
     /// A layout for writing in which two places could be the same element.
-    #[error("shape {shape} with strides {strides} may lead to the same element twice, so it cannot be written through")]
+    #[error(
+        "shape {shape:?} with strides {strides:?} may lead to the same element twice, so it cannot be written through"
+    )]
     Overlap {
         /// The shape.
-        shape: Shape,
+        shape: Vec<usize>,
         /// The strides, in elements.
-        strides: Strides,
+        strides: Vec<isize>,
     },
     /// An axis that was to disappear, but that has not exactly one entry.
     #[error("axis {axis} has {len} entries; only an axis of one can be left out")]
@@ -85,12 +85,12 @@ pub enum Error {
         what: &'static str,
     },
     /// A shape that cannot be repeated to become another one.
-    #[error("shape {from} cannot be broadcast to {to}")]
+    #[error("shape {from:?} cannot be broadcast to {to:?}")]
     Broadcast {
         /// The shape.
-        from: Shape,
+        from: Vec<usize>,
         /// What it was to become.
-        to: Shape,
+        to: Vec<usize>,
     },
     /// A shape with another number of elements, or with more than one length left open.
     #[error("{len} elements cannot have the shape {}", to.iter().map(|n| n.map_or("?".into(), |n| n.to_string())).collect::<Vec<_>>().join(", "))]
@@ -98,7 +98,7 @@ pub enum Error {
         /// How many elements there are.
         len: usize,
         /// The shape that was asked for; what was left open is `None`.
-        to: crate::Dims<Option<usize>>,
+        to: Vec<Option<usize>>,
     },
     /// A shape with a negative length other than -1, which stands for "whatever is left".
     #[error("the length {found} of axis {axis} is negative")]
@@ -144,14 +144,14 @@ pub enum Error {
     #[error("at least one tensor is needed")]
     NoTensors,
     /// Shapes that must be equal.
-    #[error("{what} must have the shape {expected}, but it has {found}")]
+    #[error("{what} must have the shape {expected:?}, but it has {found:?}")]
     ShapeMismatch {
         /// What has the wrong shape, such as "the output".
         what: &'static str,
         /// The right shape.
-        expected: Shape,
+        expected: Vec<usize>,
         /// The shape found.
-        found: Shape,
+        found: Vec<usize>,
     },
     /// Begin, end and strides of a slice that differ in length or have more entries than masks have bits.
     #[error(
@@ -206,20 +206,20 @@ pub enum Error {
         size: usize,
     },
     /// A gradient of another shape than what it is the gradient of.
-    #[error("the gradient must have the shape {expected} of the slice, but it has {found}")]
+    #[error("the gradient must have the shape {expected:?} of the slice, but it has {found:?}")]
     GradientShape {
         /// The shape of the slice.
-        expected: Shape,
+        expected: Vec<usize>,
         /// The shape of the gradient.
-        found: Shape,
+        found: Vec<usize>,
     },
     /// A value that cannot be repeated to the shape of what it is assigned to.
-    #[error("a value of shape {value} cannot be assigned to a slice of shape {slice}")]
+    #[error("a value of shape {value:?} cannot be assigned to a slice of shape {slice:?}")]
     ValueShape {
         /// The shape of the value.
-        value: Shape,
+        value: Vec<usize>,
         /// The shape of the slice.
-        slice: Shape,
+        slice: Vec<usize>,
     },
     /// Inputs of ONNX's Slice that differ in length.
     #[error("starts, ends, axes and steps need the same length, but they have {starts}, {ends}, {axes} and {steps}")]
@@ -250,4 +250,18 @@ pub enum Error {
     /// A text that is not an index.
     #[error(transparent)]
     Parse(#[from] crate::ParseError),
+}
+
+impl Error {
+    /// [`Error::ShapeMismatch`] of these.
+    #[cold]
+    pub(crate) fn shape_mismatch(what: &'static str, expected: &[usize], found: &[usize]) -> Self {
+        Self::ShapeMismatch { what, expected: expected.into(), found: found.into() }
+    }
+
+    /// [`Error::Overlap`] of this layout.
+    #[cold]
+    pub(crate) fn overlap(layout: &crate::Layout) -> Self {
+        Self::Overlap { shape: layout.shape().to_vec(), strides: layout.strides().to_vec() }
+    }
 }

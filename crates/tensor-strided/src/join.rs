@@ -40,7 +40,7 @@ pub fn concat_into<T: Element>(
 ) -> Result<(), Error> {
     let (expected, axis) = concat_shape(tensors, axis)?;
     match out.shape() {
-        found if *found != expected => Err(Error::ShapeMismatch { what: "the output", expected, found: found.clone() }),
+        found if *found != expected => Err(Error::shape_mismatch("the output", &expected, found)),
         _ => copy_parts(tensors, axis, out.view_mut()),
     }
 }
@@ -76,8 +76,7 @@ pub fn stack_into<T: Element>(
 fn with_axis<'a, T: Element>(tensors: &[TensorView<'a, T>], axis: isize) -> Result<Vec<TensorView<'a, T>>, Error> {
     let expected = tensors.first().ok_or(Error::NoTensors)?.shape();
     if let Some(other) = tensors.iter().find(|tensor| tensor.shape() != expected) {
-        let (expected, found) = (expected.clone(), other.shape().clone());
-        return Err(Error::ShapeMismatch { what: "each tensor", expected, found });
+        return Err(Error::shape_mismatch("each tensor", expected, other.shape()));
     }
     tensors.iter().map(|tensor| tensor.expand(axis)).collect()
 }
@@ -93,7 +92,7 @@ fn concat_shape<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Resul
             expected[axis] = found[axis];
         }
         if *found != expected {
-            return Err(Error::ShapeMismatch { what: "each tensor", expected, found: found.clone() });
+            return Err(Error::shape_mismatch("each tensor", &expected, found));
         }
         shape[axis] = shape[axis].saturating_add(found[axis]);
     }

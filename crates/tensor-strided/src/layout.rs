@@ -23,8 +23,8 @@ pub enum Order {
 ///   every other column: shape [3, 2], strides [4, 2], offset 0
 /// ```
 ///
-/// Offsets and strides count elements, not bytes. In every layout that has elements, all of these offsets are in
-/// `0..=isize::MAX`, and the number of elements fits in an `isize`: no arithmetic with coordinates that are in range can overflow.
+/// Offsets and strides count elements, not bytes. All offsets of a layout's elements are in `0..=isize::MAX`, and the number of elements
+/// fits in an `isize`: no arithmetic with coordinates that are in range can overflow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -70,7 +70,7 @@ impl Layout {
         let layout = Self { shape, strides, offset };
         match layout.checked_range() {
             Some(_) => Ok(layout),
-            None => Err(Error::OutOfRange { shape: layout.shape, strides: layout.strides, offset }),
+            None => Err(Error::OutOfRange { shape: layout.shape.to_vec(), strides: layout.strides.to_vec(), offset }),
         }
     }
 
@@ -103,7 +103,7 @@ impl Layout {
         &self.strides
     }
 
-    /// Where element `[0, .., 0]` lies, in elements from the start of the buffer. Means nothing in an empty layout.
+    /// Where element `[0, .., 0]` lies, in elements from the start of the buffer.
     #[inline]
     #[must_use]
     pub fn offset(&self) -> usize {
@@ -141,7 +141,6 @@ impl Layout {
     #[inline]
     #[must_use]
     #[doc(alias = "size")]
-    #[expect(clippy::len_without_is_empty, reason = "it is there, next to it")]
     pub fn len(&self) -> usize {
         self.shape.iter().product()
     }
@@ -153,23 +152,26 @@ impl Layout {
         self.shape.contains(&0)
     }
 
-    /// How many elements a buffer must have for all of this layout to be in it.
+    /// How many elements a buffer must have for all of this layout to be in it. A layout without elements still has an offset, which must not be
+    /// beyond the end.
     #[inline]
     #[must_use]
     pub fn min_len(&self) -> usize {
         self.checked_range().map_or(usize::MAX, |(_, end)| end)
     }
 
-    /// The lowest offset and one past the highest; `(0, 0)` where there are no elements. `None` where that overflows or
+    /// The lowest offset and one past the highest; twice the offset where there are no elements. `None` where that overflows or
     /// would be negative, which no layout that was built with checks is.
     #[inline]
     pub(crate) fn checked_range(&self) -> Option<(usize, usize)> {
         let start = isize::try_from(self.offset).ok()?;
+        if self.is_empty() {
+            return Some((self.offset, self.offset));
+        }
         let (mut low, mut high) = (start, start);
         for (&n, &stride) in self.shape.iter().zip(&self.strides) {
-            let Some(last) = n.checked_sub(1) else { return Some((0, 0)) };
-            if last > 0 {
-                let extent = isize::try_from(last).ok()?.checked_mul(stride)?;
+            if n > 1 {
+                let extent = isize::try_from(n - 1).ok()?.checked_mul(stride)?;
                 let end = if stride < 0 { &mut low } else { &mut high };
                 *end = end.checked_add(extent)?;
             }
@@ -269,23 +271,74 @@ impl Layout {
     }
 }
 
+impl Layout {
+    /// No axes and offset 0; to be overwritten.
+    #[inline]
+    pub(crate) fn blank() -> Self {
+        Self { shape: Shape::new(), strides: Strides::new(), offset: 0 }
+    }
+
+    /// Makes this the layout of `rank` axes that `pick` picks of the axes of `from`, in place: layouts are large, and moving one that
+    /// was just written costs as much as making it.
+    ///
+    /// Axes that `pick` leaves are kept as they are.
+    ///
+    /// # Errors
+    /// Those of `pick`; this has no meaning then.
+    ///
+    /// # Panics
+    /// If it comes to another number of axes than `rank`.
+    #[inline]
+    pub(crate) fn pick_from(
+        &mut self,
+        from: &Self,
+        rank: usize,
+        pick: impl FnOnce(&mut Picker<'_>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.shape.resize_to_write(rank);
+        self.strides.resize_to_write(rank);
+        let mut picker = Picker {
+            from_shape: &from.shape,
+            from_strides: &from.strides,
+            from_axis: 0,
+            shape: &mut self.shape,
+            strides: &mut self.strides,
+            axis: 0,
+            offset: from.offset,
+            is_empty: false,
+        };
+        pick(&mut picker)?;
+        while picker.from_axis < picker.from_shape.len() {
+            picker.keep();
+        }
+        assert_eq!(picker.axis, rank, "another number of axes was picked");
+        self.offset = if picker.is_empty { from.offset } else { picker.offset };
+        Ok(())
+    }
+}
+
 /// Builds a layout from ranges and indexes of the axes of another one, from the first axis to the last.
 ///
 /// A position counts only where elements are left; so one that comes with an empty range may be out of range, and steps
 /// may be anything where at most one element is taken.
 pub(crate) struct Picker<'a> {
-    from: &'a Layout,
-    /// The next axis of `from`.
+    from_shape: &'a [usize],
+    from_strides: &'a [isize],
+    /// The next axis to be picked from.
+    from_axis: usize,
+    shape: &'a mut [usize],
+    strides: &'a mut [isize],
+    /// The next axis to be made.
     axis: usize,
-    shape: Shape,
-    strides: Strides,
     offset: usize,
+    is_empty: bool,
 }
 
-impl<'a> Picker<'a> {
+impl Picker<'_> {
+    /// The next axis to be picked from.
     #[inline]
-    pub(crate) fn new(from: &'a Layout) -> Self {
-        Self { from, axis: 0, shape: Shape::new(), strides: Strides::new(), offset: from.offset }
+    pub(crate) fn next_axis(&self) -> usize {
+        self.from_axis
     }
 
     /// The length of the next axis.
@@ -294,63 +347,41 @@ impl<'a> Picker<'a> {
     /// If there is none.
     #[inline]
     pub(crate) fn next_len(&self) -> usize {
-        self.from.shape[self.axis]
-    }
-
-    /// How many axes are left.
-    #[inline]
-    pub(crate) fn remaining(&self) -> usize {
-        self.from.rank() - self.axis
+        self.from_shape[self.from_axis]
     }
 
     /// `len` entries of the next axis, from `begin` on, each `step` further.
     #[inline]
     pub(crate) fn range(&mut self, begin: isize, step: isize, len: usize) {
-        let stride = self.from.strides[self.axis];
-        self.move_by(begin);
-        self.shape.push(len);
-        self.strides.push(stride.wrapping_mul(step));
-        self.axis += 1;
+        self.push(len, self.from_strides[self.from_axis].wrapping_mul(step));
+        self.index(begin);
     }
 
     /// All entries of the next axis.
     #[inline]
     pub(crate) fn keep(&mut self) {
-        self.shape.push(self.next_len());
-        self.strides.push(self.from.strides[self.axis]);
-        self.axis += 1;
+        self.push(self.next_len(), self.from_strides[self.from_axis]);
+        self.from_axis += 1;
     }
 
     /// One entry of the next axis, which disappears.
     #[inline]
     pub(crate) fn index(&mut self, index: isize) {
-        self.move_by(index);
-        self.axis += 1;
+        self.offset = self.offset.wrapping_add_signed(index.wrapping_mul(self.from_strides[self.from_axis]));
+        self.from_axis += 1;
     }
 
     /// An axis of length 1 that the other layout does not have.
     #[inline]
     pub(crate) fn new_axis(&mut self) {
-        self.shape.push(1);
-        self.strides.push(0);
-    }
-
-    /// The layout, with the axes that are left as they are.
-    #[inline]
-    pub(crate) fn finish(mut self) -> Layout {
-        while self.remaining() > 0 {
-            self.keep();
-        }
-        let mut layout = Layout::reshaped_parts(self.shape, self.strides, self.offset);
-        if layout.is_empty() {
-            layout.offset = self.from.offset;
-        }
-        layout
+        self.push(1, 0);
     }
 
     #[inline]
-    fn move_by(&mut self, index: isize) {
-        self.offset = self.offset.wrapping_add_signed(index.wrapping_mul(self.from.strides[self.axis]));
+    fn push(&mut self, n: usize, stride: isize) {
+        self.is_empty |= n == 0;
+        (self.shape[self.axis], self.strides[self.axis]) = (n, stride);
+        self.axis += 1;
     }
 }
 

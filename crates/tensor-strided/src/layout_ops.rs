@@ -3,26 +3,7 @@
 use std::ops::Range;
 
 use crate::layout::{Picker, check_size, dense_strides};
-use crate::{Error, Layout, Order, Shape, Strides};
-
-/// A length in a new shape: any integer; -1 stands for "whatever is left".
-pub trait Length: Copy {
-    /// As `i64`, or the largest one where it does not fit.
-    fn to_i64(self) -> i64;
-}
-
-macro_rules! lengths {
-    ($($I:ty)*) => {$(
-        impl Length for $I {
-            #[inline]
-            fn to_i64(self) -> i64 {
-                i64::try_from(self).unwrap_or(i64::MAX)
-            }
-        }
-    )*};
-}
-
-lengths! { i32 i64 isize u32 u64 usize }
+use crate::{Error, IndexInteger, Layout, Order, Shape, Strides};
 
 /// The axis that `axis` names among `rank`: negative ones count from the end.
 pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
@@ -54,7 +35,7 @@ pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: impl IntoIterator<Item = S>) 
             match (all[skip + axis], shape[axis]) {
                 (n, m) if n == m || m == 1 => {}
                 (1, m) => all[skip + axis] = m,
-                _ => return Err(Error::Broadcast { from: shape.into(), to: all }),
+                _ => return Err(Error::Broadcast { from: shape.into(), to: all.to_vec() }),
             }
         }
     }
@@ -126,7 +107,7 @@ impl Layout {
     pub fn flip(&self, axis: isize) -> Result<Self, Error> {
         let axis = resolve_axis(axis, self.rank())?;
         let len = self.shape()[axis];
-        Ok(self.pick_axis(axis, |picker| picker.range(len.cast_signed() - 1, -1, len)))
+        Ok(self.pick_axis(axis, self.rank(), |picker| picker.range(len.cast_signed() - 1, -1, len)))
     }
 
     /// Without the axes of length 1.
@@ -212,7 +193,7 @@ impl Layout {
     #[doc(alias = "broadcast")]
     pub fn broadcast_to(&self, shape: impl AsRef<[usize]>) -> Result<Self, Error> {
         let to = shape.as_ref();
-        let refuse = || Error::Broadcast { from: self.shape().clone(), to: to.into() };
+        let refuse = || Error::Broadcast { from: self.shape().to_vec(), to: to.into() };
         let new = to.len().checked_sub(self.rank()).ok_or_else(refuse)?;
         check_size(to)?;
         let mut strides = Strides::filled(0, to.len());
@@ -270,7 +251,7 @@ impl Layout {
         if range.start > range.end || range.end > len {
             return Err(Error::Range { axis, begin: range.start, end: range.end, len });
         }
-        Ok(self.pick_axis(axis, |picker| picker.range(range.start.cast_signed(), 1, range.len())))
+        Ok(self.pick_axis(axis, self.rank(), |picker| picker.range(range.start.cast_signed(), 1, range.len())))
     }
 
     /// One entry of an axis, which disappears.
@@ -282,20 +263,24 @@ impl Layout {
         let axis = resolve_axis(axis, self.rank())?;
         match self.shape()[axis] {
             len if index >= len => Err(Error::Index { axis, index, len }),
-            _ => Ok(self.pick_axis(axis, |picker| picker.index(index.cast_signed()))),
+            _ => Ok(self.pick_axis(axis, self.rank() - 1, |picker| picker.index(index.cast_signed()))),
         }
     }
 
-    /// The layout in which `pick` decides about one axis.
-    fn pick_axis(&self, axis: usize, pick: impl FnOnce(&mut Picker<'_>)) -> Self {
-        let mut picker = Picker::new(self);
-        (0..axis).for_each(|_| picker.keep());
-        pick(&mut picker);
-        picker.finish()
+    /// The layout of `rank` axes in which `pick` decides about one axis.
+    fn pick_axis(&self, axis: usize, rank: usize, pick: impl FnOnce(&mut Picker<'_>)) -> Self {
+        let mut layout = Self::blank();
+        let picked = layout.pick_from(self, rank, |picker| {
+            (0..axis).for_each(|_| picker.keep());
+            pick(picker);
+            Ok(())
+        });
+        debug_assert!(picked.is_ok());
+        layout
     }
 
     /// The shape that `to` asks for: as many elements, with one length left open as -1.
-    pub(crate) fn resolve_shape<L: Length>(&self, to: &[L]) -> Result<Shape, Error> {
+    pub(crate) fn resolve_shape<L: IndexInteger>(&self, to: &[L]) -> Result<Shape, Error> {
         let len = self.len();
         let mut open = None;
         let mut lengths = crate::Dims::filled(None, to.len());
@@ -322,7 +307,7 @@ impl Layout {
                 check_size(&shape)?;
                 Ok(shape)
             }
-            None => Err(Error::Reshape { len, to: lengths }),
+            None => Err(Error::Reshape { len, to: lengths.to_vec() }),
         }
     }
 
@@ -344,7 +329,7 @@ impl Layout {
     /// # Errors
     /// [`Error::Reshape`] where the number of elements is another one or more than one length is open, [`Error::NegativeLength`],
     /// [`Error::TooLarge`].
-    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         let shape = self.resolve_shape(to.as_ref())?;
         if self.is_empty() {
             let strides = dense_strides(&shape, order);

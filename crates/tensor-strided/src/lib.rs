@@ -1,7 +1,118 @@
 //! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the letter, and fast copies.
+//!
+//! A tensor is flat memory and a [`Layout`]: how long each axis is, how far apart its entries lie, and where the first one is. Slicing,
+//! permuting, reversing, repeating and cutting into frames only write another layout. The rank is chosen at run time, and up to eight axes no layout
+//! allocates.
+//!
+//! ```text
+//!   buffer   0 1 2 3 4 5 6 7 8 9 10 11
+//!
+//!   x                      shape [3, 4]   strides [ 4,  1]   offset 0     0 1 2 3 | 4 5 6 7 | 8 9 10 11
+//!   x.transpose()          shape [4, 3]   strides [ 1,  4]   offset 0     0 4 8 | 1 5 9 | ..
+//!   x.flip(1)              shape [3, 4]   strides [ 4, -1]   offset 3     3 2 1 0 | 7 6 5 4 | ..
+//!   x.index(ix![1.., 2])   shape [2]      strides [ 4]       offset 6     6 10
+//!   x.windows(1, 2, 1)     shape [3,3,2]  strides [4, 1, 1]  offset 0     0 1, 1 2, 2 3 | 4 5, 5 6, 6 7 | ..
+//!
+//!   Layout                  shape, strides, offset
+//!    |- Tensor<T>           with shared memory that is copied on writing
+//!    |- TensorView<'a, T>   with borrowed memory
+//!    '- TensorViewMut<'a, T>    ... for writing: no two coordinates are the same element
+//! ```
+//!
+//! ```
+//! use tensor_strided::{Order, Tensor, ix};
+//!
+//! // Half a second at 16 kHz in frames of 25 ms, one every 10 ms, without copying a sample.
+//! let samples = Tensor::arange(0.0, 8000.0, 1.0)?;
+//! let frames = samples.windows(0, 400, 160)?;
+//! assert_eq!(frames.shape(), [48, 400]);
+//!
+//! // Every third frame, backwards in time; then into memory of its own, with a window applied.
+//! let picked = frames.index(ix![..;-3, ..])?;
+//! let window = Tensor::full([400], 0.5)?;
+//! let weighted = picked.zip_map(&window.view(), |x, w| x * w)?;
+//! assert_eq!(weighted.shape(), [16, 400]);
+//! assert_eq!(weighted[[0, 1]], 0.5 * (47.0 * 160.0 + 1.0));
+//!
+//! // The example of an article about N-d arrays in C: shape [3, 4, 5, 6], element [2, 2, 2, 3] is number 315.
+//! let x = Tensor::arange(0_i64, 360, 1)?.into_shape([3, 4, 5, 6], Order::C)?;
+//! assert_eq!(x.strides(), [120, 30, 6, 1]);
+//! assert_eq!(x[[2, 2, 2, 3]], 315);
+//! # Ok::<(), tensor_strided::Error>(())
+//! ```
+//!
+//! # Slices
+//! There are three ways to say what to pick, and each gives a view: TensorFlow's [`StridedSlice`] with its five masks, Python's brackets as the
+//! macro [`ix!`] or as text in an [`IndexSpec`], and ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
+//!
+//! # Coming from elsewhere
+//! Names of NumPy, TensorFlow, PyTorch and ndarray lead here in the search of this page.
+//!
+//! | NumPy | here |
+//! |---|---|
+//! | `a[1:5:2, ..., None]` | `a.index(ix![1..5;2, ..., NewAxis])`: [`TensorView::index`]; to write, [`TensorViewMut::index_mut`] |
+//! | `a[ix] = value` | `a.view_mut().index_mut(ix)?.assign(&value)`: [`TensorViewMut::assign`] |
+//! | `a.reshape(2, -1)`, `order='F'`, `a.ravel()` | [`Tensor::reshape`], [`Order::F`], [`Tensor::ravel`]: a view where NumPy gives one |
+//! | `a.transpose(..)`, `a.T`, `swapaxes`, `flip` | [`Tensor::permute`], [`Tensor::transpose`], [`Tensor::swap_axes`], [`Tensor::flip`] |
+//! | `squeeze`, `expand_dims`, `diagonal` | [`Tensor::squeeze`], [`Tensor::expand`], [`Tensor::diagonal`] |
+//! | `broadcast_to`, `broadcast_shapes` | [`Tensor::broadcast_to`], [`broadcast_shapes`] |
+//! | `lib.stride_tricks.sliding_window_view`, `as_strided` | [`Tensor::windows`] (with a hop), [`TensorView::new`] with [`Layout::new`] (checked) |
+//! | `concatenate`, `stack`, `tile` | [`concat`], [`stack`], [`TensorView::tile`] |
+//! | `zeros`, `full`, `arange`, `fromfunction` | [`Tensor::zeros`], [`Tensor::full`], [`Tensor::arange`], [`Tensor::from_fn`] |
+//! | `ascontiguousarray`, `copyto` | [`TensorView::to_contiguous`], [`TensorViewMut::assign`] |
+//! | `ravel_multi_index`, `unravel_index`, `mode=` | [`Grid::offset_with`], [`Grid::coordinate_of`], [`Mode`]; for many, [`Grid::offsets`], [`Grid::coordinates`] |
+//! | `a.flags.c_contiguous`, `f_contiguous` | [`Layout::is_contiguous`], [`Layout::is_fortran`] |
+//! | `np.load`, `np.save` | [`Tensor::load_npy`], [`Tensor::save_npy`] |
+//!
+//! | TensorFlow | here |
+//! |---|---|
+//! | `tf.strided_slice` with masks | [`Tensor::strided_slice`] with a [`StridedSlice`] |
+//! | its shape function | [`infer_shape`](fn@infer_shape), with unknown lengths as `None` |
+//! | `StridedSliceGrad` | [`TensorView::strided_slice_grad`] |
+//! | `TensorStridedSliceUpdate`, `var[...].assign` | [`Tensor::strided_slice_assign`] |
+//! | `tf.transpose`, `tf.reverse`, `tf.concat`, `tf.stack` | [`Tensor::permute`], [`Tensor::flip`], [`concat`], [`stack`] |
+//! | `tf.signal.frame` | [`Tensor::windows`] |
+//!
+//! | PyTorch | here |
+//! |---|---|
+//! | `view`, `reshape`, `contiguous` | [`TensorView::reshape_view`], [`Tensor::reshape`], [`TensorView::to_contiguous`] |
+//! | `permute`, `unsqueeze`, `expand`, `unfold` | [`Tensor::permute`], [`Tensor::expand`], [`Tensor::broadcast_to`], [`Tensor::windows`] |
+//! | `select`, `narrow`, `split`, `unbind` | [`Tensor::index_axis`], [`Tensor::narrow`], [`TensorView::axis_chunks`], [`TensorView::axis_iter`] |
+//! | `x.copy_(y)`, `cat` | [`TensorViewMut::assign`], [`concat`] |
+//!
+//! | ndarray | here |
+//! |---|---|
+//! | `ArrayD`, `ArrayViewD`, `ArrayViewMutD` | [`Tensor`], [`TensorView`], [`TensorViewMut`]; `From` leads both ways without copying (feature `ndarray`) |
+//! | `s![1..5;-1]` (cut, then reversed) | `ix![1..5;-1]` has Python's meaning (from 1 down): empty. ndarray's is `ix![4..0;-1]` |
+//! | `slice` panics out of bounds | [`TensorView::index`] cuts ranges to the axis and returns errors |
+//! | `invert_axis`, `permuted_axes`, `insert_axis` | [`Tensor::flip`], [`Tensor::permute`], [`Tensor::expand`] |
+//! | `lanes`, `outer_iter`, `axis_chunks_iter` | [`TensorView::lanes`], [`TensorView::axis_iter`], [`TensorView::axis_chunks`] |
+//! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
+//!
+//! # What always holds
+//! - Every element that a view names lies in the memory that it borrows: checked when it is made, and again whenever its layout changes.
+//! - No two coordinates of a [`TensorViewMut`] or a [`Tensor`] are the same element.
+//! - The number of elements and all distances fit in an `isize`; a shape for which they would not is an [`Error`].
+//! - Serial and parallel copies give the same result.
+//!
+//! No input makes this crate panic, but for coordinates in brackets (`x[[1, 2]]`) that are out of range, as in slices.
+//!
+//! # Unsafe code
+//! Two private modules have it: `raw`, a pointer with a layout behind the views, because the gaps between a view's elements may belong to others,
+//! so that no slice may span them; and `copy`, the kernels.
+//!
+//! # Features
+//! `rayon` (on): large copies are split over threads, with the same result. `ndarray`: conversion from and to arrays.
+//!
+//! # When not to use it
+//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; arithmetic here is what [`TensorView::map`] and [`TensorView::zip_map`] are given.
+//! For lists of different lengths, take `ragged-core`. Where the rank is known when compiling and no axis runs backwards, ndarray's
+//! `Array2` and its kin index faster.
 
 #![deny(unsafe_code)]
 
+#[cfg(feature = "ndarray")]
+mod array;
 mod coordinates;
 #[expect(unsafe_code, reason = "kernels that walk strides with pointers")]
 mod copy;
@@ -34,7 +145,7 @@ pub use elements::{AxisIter, AxisIterMut, Elements, ElementsMut};
 pub use error::Error;
 pub use join::{concat, concat_into, stack, stack_into};
 pub use layout::{Layout, Order};
-pub use layout_ops::{Length, broadcast_shapes};
+pub use layout_ops::broadcast_shapes;
 pub use raw::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};
 pub use reshape::TensorCow;
 pub use slice::{

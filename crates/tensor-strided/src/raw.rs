@@ -6,6 +6,8 @@
 //! - the layout stays within `len` elements from `base`, and each of its elements is initialised and borrowed for `'a`;
 //! - for writing, no two coordinates are the same element.
 
+#[cfg(feature = "ndarray")]
+mod array;
 mod lanes;
 
 use std::marker::PhantomData;
@@ -63,7 +65,7 @@ fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
 fn check_nested(layout: &Layout) -> Result<(), Error> {
     match layout.is_nested() {
         true => Ok(()),
-        false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+        false => Err(Error::overlap(layout)),
     }
 }
 
@@ -86,8 +88,50 @@ impl<'a, T> Raw<'a, T> {
     /// If it leaves the memory: then the view algebra above is wrong.
     #[inline]
     pub(crate) fn with_layout(&self, layout: Layout) -> Self {
-        assert!(layout.min_len() <= self.len, "{layout:?} was taken from a buffer of {} elements", self.len);
-        Self { layout, ..*self }
+        let raw = Self { layout, ..*self };
+        raw.assert_within();
+        raw
+    }
+
+    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts are large, and are better not moved.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    ///
+    /// # Panics
+    /// As [`with_layout`](Self::with_layout).
+    #[inline]
+    pub(crate) fn cut(&self, fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>) -> Result<Self, Error> {
+        let mut raw = Self { layout: Layout::blank(), ..*self };
+        fill(&self.layout, &mut raw.layout)?;
+        raw.assert_within();
+        Ok(raw)
+    }
+
+    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill` makes of it is looked at.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    ///
+    /// # Panics
+    /// As [`with_layout`](Self::with_layout).
+    #[inline]
+    pub(crate) fn cut_from(
+        data: &'a [T],
+        layout: &Layout,
+        fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let base = NonNull::from(data).cast();
+        let mut raw = Self { base, len: data.len(), layout: Layout::blank(), borrow: PhantomData };
+        fill(layout, &mut raw.layout)?;
+        raw.assert_within();
+        Ok(raw)
+    }
+
+    #[inline]
+    fn assert_within(&self) {
+        let (layout, len) = (&self.layout, self.len);
+        assert!(layout.min_len() <= len, "{layout:?} was taken from a buffer of {len} elements");
     }
 
     /// An element, if the coordinate is in range.

@@ -1,7 +1,6 @@
 //! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
 
-use crate::layout_ops::Length;
-use crate::{Element, Error, Layout, Order, Shape, Tensor, TensorView};
+use crate::{Element, Error, IndexInteger, Layout, Order, Shape, Tensor, TensorView};
 
 /// A view of what was there, or a copy of it.
 #[derive(Clone)]
@@ -67,7 +66,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// Those of [`Layout::reshape`].
     #[doc(alias = "view")]
     #[doc(alias = "to_shape")]
-    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
         let to = to.as_ref();
         match self.reshape_view(to, order)? {
             Some(view) => Ok(TensorCow::View(view)),
@@ -103,7 +102,7 @@ impl<T: Element> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn reshape<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
         self.view().reshape(to, order)
     }
 
@@ -111,7 +110,7 @@ impl<T: Element> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn into_shape<L: Length>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
+    pub fn into_shape<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
         let to = to.as_ref();
         match self.layout().reshape(to, order)? {
             Some(layout) => Ok(self.with_layout(layout)),

@@ -4,6 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::buffer::Buffer;
 
+use crate::view::layout_of_all;
 use crate::{Element, Error, Layout, Shape, Strides, TensorView, TensorViewMut};
 
 /// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is shared copies it first.
@@ -25,11 +26,16 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
     pub fn from_vec(shape: impl AsRef<[usize]>, elements: impl Into<Buffer<T>>) -> Result<Self, Error> {
-        let (layout, buffer) = (Layout::contiguous(shape)?, elements.into());
-        match layout.len() {
-            expected if expected != buffer.len() => Err(Error::BufferTooSmall { expected, found: buffer.len() }),
-            _ => Ok(Self { buffer, layout }),
-        }
+        let buffer = elements.into();
+        Ok(Self { layout: layout_of_all(shape.as_ref(), buffer.len())?, buffer })
+    }
+
+    /// A copy of elements in C order.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    pub fn from_slice(shape: impl AsRef<[usize]>, elements: &[T]) -> Result<Self, Error> {
+        Self::from_vec(shape, elements.to_vec())
     }
 
     /// The elements of `buffer` that `layout` names.
@@ -44,7 +50,7 @@ impl<T: Element> Tensor<T> {
         }
         match layout.is_nested() {
             true => Ok(Self { buffer, layout }),
-            false => Err(Error::Overlap { shape: layout.shape().clone(), strides: layout.strides().clone() }),
+            false => Err(Error::overlap(&layout)),
         }
     }
 
@@ -144,6 +150,15 @@ impl<T: Element> Tensor<T> {
     #[inline]
     pub fn view(&self) -> TensorView<'_, T> {
         view_of(&self.buffer, self.layout.clone())
+    }
+
+    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements of this tensor.
+    #[inline]
+    pub(crate) fn cut(
+        &self,
+        fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>,
+    ) -> Result<TensorView<'_, T>, Error> {
+        TensorView::cut_from(&self.buffer, &self.layout, fill)
     }
 
     /// All elements, to be written.

@@ -1,5 +1,8 @@
 //! Tensors that borrow their elements.
 
+#[cfg(feature = "ndarray")]
+use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
+
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
 use crate::{Element, Error, Layout, Shape, Strides, Tensor};
 
@@ -20,11 +23,28 @@ impl<T> Clone for TensorView<'_, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
+    /// All elements of a slice, in C order.
+    ///
+    /// ```
+    /// use tensor_strided::TensorView;
+    ///
+    /// let view = TensorView::from_slice([2, 3], &[1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(view.transpose().to_vec(), [1, 4, 2, 5, 3, 6]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a [T]) -> Result<Self, Error> {
+        Self::new(data, layout_of_all(shape.as_ref(), data.len())?)
+    }
+
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`].
     #[inline]
+    #[doc(alias = "as_strided")]
     pub fn new(data: &'a [T], layout: Layout) -> Result<Self, Error> {
         Ok(Self { raw: Raw::new(data, layout)? })
     }
@@ -51,6 +71,22 @@ impl<'a, T: Element> TensorView<'a, T> {
     #[inline]
     pub(crate) fn with_layout(&self, layout: Layout) -> Self {
         Self { raw: self.raw.with_layout(layout) }
+    }
+
+    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the elements of this view.
+    #[inline]
+    pub(crate) fn cut(&self, fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>) -> Result<Self, Error> {
+        Ok(Self { raw: self.raw.cut(fill)? })
+    }
+
+    /// The memory with the layout that `fill` makes of this one, in place; it picks among the elements that `layout` names.
+    #[inline]
+    pub(crate) fn cut_from(
+        data: &'a [T],
+        layout: &Layout,
+        fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        Ok(Self { raw: Raw::cut_from(data, layout, fill)? })
     }
 
     /// The same view.
@@ -104,7 +140,38 @@ impl<'a, T: Element> TensorView<'a, T> {
     }
 }
 
+#[cfg(feature = "ndarray")]
+impl<'a, T: Element> TensorView<'a, T> {
+    pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
+        Self { raw: Raw::from_array(array) }
+    }
+
+    pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
+        self.raw.to_array()
+    }
+}
+
+#[cfg(feature = "ndarray")]
 impl<'a, T: Element> TensorViewMut<'a, T> {
+    pub(crate) fn from_array<D: Dimension>(array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
+        Ok(Self { raw: RawMut::from_array(array)? })
+    }
+
+    pub(crate) fn into_array(self) -> ArrayViewMutD<'a, T> {
+        self.raw.into_array()
+    }
+}
+
+impl<'a, T: Element> TensorViewMut<'a, T> {
+    /// All elements of a slice, in C order.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    pub fn from_slice(shape: impl AsRef<[usize]>, data: &'a mut [T]) -> Result<Self, Error> {
+        let layout = layout_of_all(shape.as_ref(), data.len())?;
+        Self::new(data, layout)
+    }
+
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
@@ -211,10 +278,18 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// [`Error::ShapeMismatch`].
     pub fn copy_from(&mut self, source: &TensorView<'_, T>) -> Result<(), Error> {
         if self.shape() != source.shape() {
-            let (expected, found) = (self.shape().clone(), source.shape().clone());
-            return Err(Error::ShapeMismatch { what: "the source", expected, found });
+            return Err(Error::shape_mismatch("the source", self.shape(), source.shape()));
         }
         self.raw.copy_from(&source.raw);
         Ok(())
+    }
+}
+
+/// The layout of a shape in C order that has exactly so many elements.
+pub(crate) fn layout_of_all(shape: &[usize], found: usize) -> Result<Layout, Error> {
+    let layout = Layout::contiguous(shape)?;
+    match layout.len() {
+        expected if expected != found => Err(Error::BufferTooSmall { expected, found }),
+        _ => Ok(layout),
     }
 }

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use crate::layout_ops::Length;
-use crate::{Element, Error, Layout, Order, Tensor, TensorView, TensorViewMut};
+use crate::{Element, Error, IndexInteger, Layout, Order, Tensor, TensorView, TensorViewMut};
 
 /// The operations on layouts as methods of what has one. Those in the first group name no element twice, so that writing is possible too.
 macro_rules! view_methods {
@@ -157,7 +156,7 @@ impl<T: Element> TensorView<'_, T> {
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn reshape_view<L: Length>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
+    pub fn reshape_view<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         Ok(self.layout().reshape(to, order)?.map(|layout| self.with_layout(layout)))
     }
 }
@@ -183,7 +182,7 @@ impl<T: Element> TensorViewMut<'_, T> {
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn reshape_view<L: Length>(self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
+    pub fn reshape_view<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         Ok(self.layout().reshape(to, order)?.map(|layout| self.with_layout(layout)))
     }
 }

@@ -40,7 +40,8 @@ impl From<tensor::Error> for Stop {
 }
 
 fn judge(case: &Value) -> Verdict {
-    let expects_error = case.get("err").is_some();
+    let no_answer = read_beyond(case);
+    let expects_error = no_answer || case.get("err").is_some();
     let differences = match catch_unwind(AssertUnwindSafe(|| call(case))) {
         Ok(Ok(outcome)) if expects_error => vec![format!("expected the error {}, came {outcome:?}", case["err"])],
         Ok(Ok(outcome)) => outcome.differences(case),
@@ -50,7 +51,20 @@ fn judge(case: &Value) -> Verdict {
         Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
         Err(_) => vec!["a panic".into()],
     };
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    match differences.is_empty() {
+        true if no_answer => {
+            Verdict::Free(Some("NumPy read memory beyond a buffer of no elements; refused here".into()))
+        }
+        true => Verdict::Holds,
+        false => Verdict::Fails(differences),
+    }
+}
+
+/// Whether NumPy gave elements of a buffer that has none: its check of bounds takes a length of 0 for an unknown one. The recorded values
+/// are what happened to lie there, which NumPy itself does not give twice. Such a call must be refused.
+fn read_beyond(case: &Value) -> bool {
+    let has_elements = case["o"].as_array().is_some_and(|shape| shape.iter().all(|n| n != 0));
+    case["op"] == "strided" && case["len"] == 0 && has_elements
 }
 
 /// The argument `name`, of a type that serde knows.
@@ -206,6 +220,15 @@ mod tests {
         assert_eq!(judge(&call([3, 3])), Verdict::Holds);
         fails(call([3, 2]), "expected the error");
         fails(json!({"op": "arange", "t": "i64", "a": [0, 1, 0], "v": []}), "came the error");
+    }
+
+    #[test]
+    fn memory_beyond_an_empty_buffer_must_be_refused() {
+        let mut case =
+            json!({"op": "strided", "len": 0, "off": 0, "shape": [1], "strides": [1], "o": [1], "v": [-893444896]});
+        assert!(matches!(judge(&case), Verdict::Free(Some(_))));
+        case["shape"] = json!([0]);
+        fails(case, "expected the error");
     }
 
     #[test]

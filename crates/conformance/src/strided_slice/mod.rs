@@ -50,7 +50,8 @@ impl Call {
     fn plan(&self) -> Result<StridedSlice, tensor::Error> {
         let [begin, end, ellipsis, new_axis, shrink_axis] = self.m;
         let masks = Masks { begin, end, ellipsis, new_axis, shrink_axis };
-        let narrow = |numbers: &[i64]| numbers.iter().map(|&number| i32::try_from(number)).collect::<Result<Vec<_>, _>>();
+        let narrow =
+            |numbers: &[i64]| numbers.iter().map(|&number| i32::try_from(number)).collect::<Result<Vec<_>, _>>();
         match (narrow(&self.b), narrow(&self.e), narrow(&self.st)) {
             (Ok(begin), Ok(end), Ok(strides)) if self.t == "i32" => StridedSlice::new(&begin, &end, &strides, masks),
             _ => StridedSlice::new(&self.b, &self.e, &self.st, masks),
@@ -110,8 +111,8 @@ fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdi
 /// The README's name of an error, and what TensorFlow says with the same numbers.
 fn in_tensorflows_words(error: &tensor::Error) -> (&'static str, String) {
     use tensor::Error::{
-        GradientShape, IndexOutOfBounds, MultipleEllipses, ScalarInput, ShrinkStride, SpecLengths, TooManyIndices, ValueShape,
-        ZeroStride,
+        GradientShape, IndexOutOfBounds, MultipleEllipses, ScalarInput, ShrinkStride, SpecLengths, TooManyIndices,
+        ValueShape, ZeroStride,
     };
     let list = |shape: &[usize]| format!("{shape:?}").replace(' ', "");
     match error {
@@ -124,10 +125,9 @@ fn in_tensorflows_words(error: &tensor::Error) -> (&'static str, String) {
         ),
         MultipleEllipses => ("multiple_ellipses", "Multiple ellipses in slice spec not allowed".into()),
         ScalarInput => ("scalar_input", "Attempting to slice scalar input.".into()),
-        TooManyIndices { rank, .. } => (
-            "too_many_indices",
-            format!("Index out of range using input dim {rank}; input has only {rank} dims"),
-        ),
+        TooManyIndices { rank, .. } => {
+            ("too_many_indices", format!("Index out of range using input dim {rank}; input has only {rank} dims"))
+        }
         ZeroStride { axis } => ("zero_stride", format!("strides[{axis}] must be non-zero")),
         ShrinkStride { .. } => ("shrink_stride", "only stride 1 allowed on non-range indexing.".into()),
         IndexOutOfBounds { axis, index, .. } => {
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_wrong_answer_fails() {
-        let mut case = json!({"s": [4], "b": [1], "e": [9], "st": [2], "m": [0, 0, 0, 0, 0], "t": "i32", "o": [2], "v": [1, 3]});
+        let mut case =
+            json!({"s": [4], "b": [1], "e": [9], "st": [2], "m": [0, 0, 0, 0, 0], "t": "i32", "o": [2], "v": [1, 3]});
         assert_eq!(judge(&case, slice), Verdict::Holds);
         case["v"] = json!([1, 2]);
         assert!(matches!(judge(&case, slice), Verdict::Fails(_)));
@@ -178,7 +179,8 @@ mod tests {
     #[test]
     fn a_damaged_case_is_no_pass() {
         assert!(matches!(judge(&json!({}), slice), Verdict::Fails(_)));
-        let case = json!({"s": [4], "b": [1], "e": [9], "st": [2], "m": [0, 0, 0, 0, 0], "t": "f32", "o": [2], "v": [1, 3]});
+        let case =
+            json!({"s": [4], "b": [1], "e": [9], "st": [2], "m": [0, 0, 0, 0, 0], "t": "f32", "o": [2], "v": [1, 3]});
         assert!(matches!(judge(&case, slice), Verdict::Fails(_)));
     }
 }

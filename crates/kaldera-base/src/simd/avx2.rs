@@ -82,6 +82,10 @@ impl Simd for Avx2 {
         intrinsics!(_mm256_storeu_ps(to.as_mut_ptr().cast(), v))
     }
     #[inline(always)]
+    fn store_partial_uninit(self, v: __m256, to: &mut [MaybeUninit<f32>]) {
+        intrinsics!(_mm256_maskstore_ps(to.as_mut_ptr().cast(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
     unsafe fn stream(self, v: __m256, to: &mut [MaybeUninit<f32>]) {
         let to = &mut to[..LANES];
         intrinsics!(_mm256_stream_ps(to.as_mut_ptr().cast(), v))

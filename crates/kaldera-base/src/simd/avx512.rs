@@ -84,6 +84,10 @@ impl Simd for Avx512 {
         intrinsics!(_mm512_storeu_ps(to.as_mut_ptr().cast(), v))
     }
     #[inline(always)]
+    fn store_partial_uninit(self, v: __m512, to: &mut [MaybeUninit<f32>]) {
+        intrinsics!(_mm512_mask_storeu_ps(to.as_mut_ptr().cast(), first_lanes(to.len()), v))
+    }
+    #[inline(always)]
     unsafe fn stream(self, v: __m512, to: &mut [MaybeUninit<f32>]) {
         let to = &mut to[..LANES];
         intrinsics!(_mm512_stream_ps(to.as_mut_ptr().cast(), v))

@@ -84,6 +84,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn store_partial(self, v: Self::F32, to: &mut [f32]);
     /// Writes the first `LANES` elements of `to`, which need not hold numbers yet.
     fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
+    /// Writes the elements of `to`, `LANES` of them at most, which need not hold numbers yet.
+    fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// As [`store_uninit`](Self::store_uninit), past the caches where the processor can: for outputs larger than these.
     ///
     /// # Safety
@@ -338,6 +340,11 @@ mod tests {
                 s.store_partial(va, &mut to[..end]);
                 let kept = |i| if i < len { a[i] } else { 0.5 };
                 assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial of {len}");
+                let mut to = vec![MaybeUninit::new(0.5); n + 2];
+                s.store_partial_uninit(va, &mut to[..end]);
+                // SAFETY: each was initialised above.
+                let to: Vec<f32> = to.into_iter().map(|x| unsafe { x.assume_init() }).collect();
+                assert_eq!(to, (0..n + 2).map(kept).collect::<Vec<_>>(), "store_partial_uninit of {len}");
                 check("load_partial_i32", as_f32(s.load_partial_i32(&ints[..end], s.splat_u32(3))), &|i| {
                     f(if i < len { bits[i] } else { 3 })
                 });

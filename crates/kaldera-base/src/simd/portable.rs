@@ -68,6 +68,10 @@ impl Simd for Portable {
         *to.first_chunk_mut().expect("a vector to store") = v.0.map(MaybeUninit::new);
     }
     #[inline(always)]
+    fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]) {
+        to.iter_mut().zip(v.0).for_each(|(to, v)| *to = MaybeUninit::new(v));
+    }
+    #[inline(always)]
     unsafe fn stream(self, v: Self::F32, to: &mut [MaybeUninit<f32>]) {
         self.store_uninit(v, to);
     }

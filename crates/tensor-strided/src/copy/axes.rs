@@ -104,7 +104,10 @@ impl<T> Nest<T> {
     pub(super) fn pop(&mut self) -> Axis {
         match self.rank {
             0 => Axis::ONE,
-            rank => self.remove(rank - 1),
+            rank => {
+                self.rank = rank - 1;
+                self.axes[rank - 1]
+            }
         }
     }
 
@@ -121,36 +124,58 @@ impl<T> Nest<T> {
         run
     }
 
-    /// Calls `f` for each pair.
+    /// All pairs, one after the other.
     #[inline(always)]
-    pub(super) fn for_each(mut self, mut f: impl FnMut(*const T, *mut T)) {
+    pub(super) fn pairs(mut self) -> Pairs<T> {
         let inner = self.pop();
-        let outer = self.axes();
-        let (mut src, mut dst) = (self.src, self.dst);
-        let mut count = [0; MAX_RANK];
-        loop {
-            // `f` is called at this one place, so that it becomes a part of its caller and is compiled for its instruction set.
-            let (mut s, mut d) = (src, dst);
-            for _ in 0..inner.len {
-                f(s, d);
-                (s, d) = (s.wrapping_offset(inner.src), d.wrapping_offset(inner.dst));
-            }
-            let mut at = outer.len();
-            loop {
-                if at == 0 {
-                    return;
-                }
-                at -= 1;
-                count[at] += 1;
-                if count[at] < outer[at].len {
-                    (src, dst) = (src.wrapping_offset(outer[at].src), dst.wrapping_offset(outer[at].dst));
-                    break;
-                }
-                count[at] = 0;
-                let (back_src, back_dst) = outer[at].reach();
-                (src, dst) = (src.wrapping_sub(back_src.cast_unsigned()), dst.wrapping_sub(back_dst.cast_unsigned()));
-            }
+        Pairs { inner, left: inner.len, pair: (self.src, self.dst), outer: self, count: [0; MAX_RANK] }
+    }
+}
+
+/// Goes through the pairs of a nest.
+///
+/// It is not given a closure for each pair: what is in a closure is compiled for the instruction set of the caller only if the compiler
+/// sees fit to make it part of the caller, and kernels are too large for that.
+pub(super) struct Pairs<T> {
+    inner: Axis,
+    /// How many steps of the inner loop are left, and the pair that is next.
+    left: usize,
+    pair: (*const T, *mut T),
+    /// The loops around it, at the first step of the inner one, and how many steps each of them has done.
+    outer: Nest<T>,
+    count: [usize; MAX_RANK],
+}
+
+impl<T> Pairs<T> {
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<(*const T, *mut T)> {
+        if self.left == 0 {
+            self.next_outer()?;
         }
+        self.left -= 1;
+        let (src, dst) = self.pair;
+        self.pair = (src.wrapping_offset(self.inner.src), dst.wrapping_offset(self.inner.dst));
+        Some((src, dst))
+    }
+
+    #[inline(always)]
+    fn next_outer(&mut self) -> Option<()> {
+        let nest = &mut self.outer;
+        for at in (0..nest.rank).rev() {
+            let axis = nest.axes[at];
+            self.count[at] += 1;
+            if self.count[at] < axis.len {
+                (nest.src, nest.dst) = (nest.src.wrapping_offset(axis.src), nest.dst.wrapping_offset(axis.dst));
+                self.pair = (nest.src, nest.dst);
+                self.left = self.inner.len;
+                return Some(());
+            }
+            self.count[at] = 0;
+            let (src, dst) = axis.reach();
+            (nest.src, nest.dst) =
+                (nest.src.wrapping_sub(src.cast_unsigned()), nest.dst.wrapping_sub(dst.cast_unsigned()));
+        }
+        None
     }
 }
 
@@ -228,7 +253,10 @@ mod tests {
         let nest =
             Nest::<u8>::new(&axes(&[(2, 100, 12), (3, -10, 4), (4, 1, 1)]), std::ptr::null(), std::ptr::null_mut());
         let mut seen = Vec::new();
-        nest.for_each(|src, dst| seen.push((src.addr().cast_signed(), dst.addr())));
+        let mut pairs = nest.pairs();
+        while let Some((src, dst)) = pairs.next() {
+            seen.push((src.addr().cast_signed(), dst.addr()));
+        }
         let wanted = (0..24_isize).map(|i| (i / 12 * 100 - i / 4 % 3 * 10 + i % 4, i.cast_unsigned()));
         assert_eq!(seen, wanted.collect::<Vec<_>>());
         assert_eq!((nest.len(), nest.run()), (24, 24));

@@ -38,7 +38,7 @@ pub(crate) use pages::with_capacity;
 /// Outputs of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
 const STREAM_FROM: usize = 16 << 20;
 
-/// Up to this many bytes, to find out which instruction set is there is not worth it.
+/// Up to this many bytes, nothing is gained by tiles, threads or an instruction set that must be looked up.
 const SMALL: usize = 1 << 10;
 
 /// Copies element by element from one layout to another.
@@ -53,21 +53,28 @@ pub(crate) unsafe fn copy<T: Element>(
     dst: *mut T,
     dst_strides: &[isize],
 ) {
-    let axis = |at: usize| Axis { len: shape[at], src: src_strides[at], dst: dst_strides[at] };
     if shape.contains(&0) || size_of::<T>() == 0 {
         return;
     }
-    if shape.len() <= MAX_RANK {
-        let mut axes = [Axis::ONE; MAX_RANK];
-        (0..shape.len()).for_each(|at| axes[at] = axis(at));
-        let (rank, src_move, dst_move) = simplify(&mut axes[..shape.len()]);
-        // SAFETY: the caller's promise; the loops visit the same pairs.
-        unsafe { copy_nest(Nest::new(&axes[..rank], src.wrapping_offset(src_move), dst.wrapping_offset(dst_move))) }
+    let axis = |at: usize| Axis { len: shape[at], src: src_strides[at], dst: dst_strides[at] };
+    let mut in_place = [Axis::ONE; MAX_RANK];
+    let mut on_heap = Vec::new();
+    let axes = if shape.len() <= MAX_RANK {
+        (0..shape.len()).for_each(|at| in_place[at] = axis(at));
+        &mut in_place[..shape.len()]
     } else {
-        let mut axes: Vec<_> = (0..shape.len()).map(axis).collect();
-        let (rank, src_move, dst_move) = simplify(&mut axes);
-        // SAFETY: the caller's promise; the loops visit the same pairs.
-        unsafe { copy_axes(&axes[..rank], src.wrapping_offset(src_move), dst.wrapping_offset(dst_move)) }
+        on_heap.extend((0..shape.len()).map(axis));
+        &mut on_heap[..]
+    };
+    let (rank, src_move, dst_move) = simplify(axes);
+    let (axes, src, dst) = (&axes[..rank], src.wrapping_offset(src_move), dst.wrapping_offset(dst_move));
+    let bytes = axes.iter().map(|axis| axis.len).product::<usize>() * size_of::<T>();
+    // SAFETY: the caller's promise; the loops visit the same pairs.
+    unsafe {
+        match bytes <= SMALL {
+            true => rows::copy_small(axes, src, dst),
+            false => copy_axes(axes, src, dst, bytes >= STREAM_FROM),
+        }
     }
 }
 
@@ -130,27 +137,18 @@ unsafe fn embed_nest_at<T: Element>(level: Level, nest: Nest<T>, Range { start, 
 
 /// # Safety
 /// As for [`copy`].
-unsafe fn copy_axes<T: Element>(axes: &[Axis], src: *const T, dst: *mut T) {
+unsafe fn copy_axes<T: Element>(axes: &[Axis], src: *const T, dst: *mut T, stream: bool) {
     match axes {
         [outer, inner @ ..] if inner.len() >= MAX_RANK => {
             for i in 0..outer.len.cast_signed() {
+                let (src, dst) = (src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst));
                 // SAFETY: the caller's promise, for one step of the outermost loop.
-                unsafe { copy_axes(inner, src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst)) };
+                unsafe { copy_axes(inner, src, dst, stream) };
             }
         }
         // SAFETY: the caller's promise.
-        _ => unsafe { copy_nest(Nest::new(axes, src, dst)) },
+        _ => unsafe { copy_nest_at(level(), Nest::new(axes, src, dst), stream) },
     }
-}
-
-/// # Safety
-/// As for [`copy`].
-#[inline]
-unsafe fn copy_nest<T: Element>(nest: Nest<T>) {
-    let bytes = nest.len() * size_of::<T>();
-    let level = if bytes <= SMALL { Level::Portable } else { level() };
-    // SAFETY: the caller's promise.
-    unsafe { copy_nest_at(level, nest, bytes >= STREAM_FROM) };
 }
 
 /// # Safety

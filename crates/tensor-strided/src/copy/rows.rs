@@ -1,7 +1,12 @@
 //! Copies along one axis, by class of the two steps.
 
-use super::axes::Nest;
+use std::mem::MaybeUninit;
+
+use super::axes::{Axis, Nest};
 use super::lines::{LINE, prefetch};
+
+/// A row of fewer elements is not worth vectors.
+const SHORT: usize = 16;
 
 /// Copies `n` elements that are `src_step` apart to where they are `dst_step` apart.
 ///
@@ -12,7 +17,7 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
     // SAFETY: the caller's promise.
     unsafe {
         match (src_step, dst_step) {
-            (1, 1) => src.copy_to_nonoverlapping(dst, n),
+            (1, 1) => contiguous(src, dst, n),
             (-1, 1) => steps::<T, -1, 1>(src, dst, n),
             (0, 1) => fill(src.read(), dst, n),
             (2, 1) => steps::<T, 2, 1>(src, dst, n),
@@ -26,6 +31,31 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
             _ => far(src, src_step, dst, dst_step, n),
         }
     }
+}
+
+/// Short rows in pieces of 16 bytes, of which the last one may overlap the one before; to call `memcpy` takes longer than that.
+///
+/// # Safety
+/// As for [`row`].
+#[inline(always)]
+unsafe fn contiguous<T: Copy>(src: *const T, dst: *mut T, n: usize) {
+    const PIECE: usize = 16;
+    const LONGEST: usize = 16 * PIECE;
+    type Piece = MaybeUninit<[u8; PIECE]>;
+    let bytes = n * size_of::<T>();
+    if !(PIECE..=LONGEST).contains(&bytes) {
+        // SAFETY: the caller's promise.
+        return unsafe { src.copy_to_nonoverlapping(dst, n) };
+    }
+    let piece = |at: usize| {
+        let (from, to) = (src.wrapping_byte_add(at).cast::<Piece>(), dst.wrapping_byte_add(at).cast::<Piece>());
+        // SAFETY: the piece is within the row.
+        unsafe { to.write_unaligned(from.read_unaligned()) };
+    };
+    for at in (0..bytes - PIECE + 1).step_by(PIECE) {
+        piece(at);
+    }
+    piece(bytes - PIECE);
 }
 
 /// `n` times the same value.
@@ -55,10 +85,11 @@ unsafe fn steps<T: Copy, const SRC: isize, const DST: isize>(src: *const T, dst:
 /// # Safety
 /// As for [`row`].
 #[inline(always)]
-unsafe fn any<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
-    for i in 0..n.cast_signed() {
+unsafe fn any<T: Copy>(mut src: *const T, src_step: isize, mut dst: *mut T, dst_step: isize, n: usize) {
+    for _ in 0..n {
         // SAFETY: the caller's promise.
-        unsafe { dst.offset(i * dst_step).write(src.offset(i * src_step).read()) };
+        unsafe { dst.write(src.read()) };
+        (src, dst) = (src.wrapping_offset(src_step), dst.wrapping_offset(dst_step));
     }
 }
 
@@ -115,6 +146,47 @@ pub(super) unsafe fn spread<T: Copy, const C: usize>(src: *const T, src_step: is
 #[inline(always)]
 pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>) {
     let inner = nest.pop();
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
+        // SAFETY: the caller's promise.
+        unsafe { row(src, inner.src, dst, inner.dst, inner.len) };
+    }
+}
+
+/// Copies row by row, with as little besides as possible.
+///
+/// # Safety
+/// As for [`super::copy`].
+pub(super) unsafe fn copy_small<T: Copy>(axes: &[Axis], src: *const T, dst: *mut T) {
+    let (outer, inner) = match *axes {
+        [outer, ref inner @ ..] if inner.len() > 1 => {
+            for i in 0..outer.len.cast_signed() {
+                let (src, dst) = (src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst));
+                // SAFETY: the caller's promise, for a step of the outer loop.
+                unsafe { copy_small(inner, src, dst) };
+            }
+            return;
+        }
+        [outer, inner, ..] => (outer, inner),
+        [inner] => (Axis::ONE, inner),
+        [] => (Axis::ONE, Axis::ONE),
+    };
     // SAFETY: the caller's promise.
-    nest.for_each(|src, dst| unsafe { row(src, inner.src, dst, inner.dst, inner.len) });
+    unsafe {
+        match (inner.src, inner.dst) {
+            (1, 1) => each_row(outer, src, dst, |src, dst| contiguous(src, dst, inner.len)),
+            _ if inner.len < SHORT => {
+                each_row(outer, src, dst, |src, dst| any(src, inner.src, dst, inner.dst, inner.len))
+            }
+            _ => each_row(outer, src, dst, |src, dst| row(src, inner.src, dst, inner.dst, inner.len)),
+        }
+    }
+}
+
+/// A function of its own for each class of rows: in one for all, what each of them prepares would be done before the first row.
+#[inline(never)]
+fn each_row<T>(outer: Axis, src: *const T, dst: *mut T, copy: impl Fn(*const T, *mut T)) {
+    for i in 0..outer.len.cast_signed() {
+        copy(src.wrapping_offset(i * outer.src), dst.wrapping_offset(i * outer.dst));
+    }
 }

@@ -1,6 +1,7 @@
 //! Copies in which the target runs along another axis than the source: transposes.
 
 use std::mem::MaybeUninit;
+use std::ops::Range;
 
 use kaldera_base::simd::{MAX_LANES, Simd, fence};
 
@@ -40,8 +41,11 @@ fn planes<T>(nest: &mut Nest<T>, at: usize) -> (Axis, Axis) {
 #[inline(always)]
 pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>, at: usize) {
     let (p, q) = planes(&mut nest, at);
-    // SAFETY: the caller's promise.
-    nest.for_each(|src, dst| unsafe { plane(src, dst, p, q) });
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
+        // SAFETY: the caller's promise.
+        unsafe { plane(src, dst, p, q) };
+    }
 }
 
 /// As [`copy`], with registers and past the caches.
@@ -56,15 +60,21 @@ pub(super) unsafe fn copy_bits<S: Simd, T: Bits>(s: S, mut nest: Nest<T>, at: us
     if whole && matches!(size_of::<T>(), 4 | 8) {
         let lines = side * size_of::<T>() == LINE && (q.dst.unsigned_abs() * size_of::<T>()).is_multiple_of(LINE);
         let squares = Squares { rows: p.len, cols: q.len, src_step: p.src, dst_step: q.dst, stream: stream && lines };
-        // SAFETY: the caller's promise.
-        nest.for_each(|src, dst| unsafe { squares.copy(s, src, dst) });
+        let mut pairs = nest.pairs();
+        while let Some((src, dst)) = pairs.next() {
+            // SAFETY: the caller's promise.
+            unsafe { squares.copy(s, src, dst) };
+        }
         fence();
     } else if stream && p.dst == 1 && p.len <= SHORT && q.dst.cast_unsigned() == p.len {
         // SAFETY: the caller's promise.
         unsafe { writer::copy_planes(nest, p, q) };
     } else {
-        // SAFETY: the caller's promise.
-        nest.for_each(|src, dst| unsafe { plane(src, dst, p, q) });
+        let mut pairs = nest.pairs();
+        while let Some((src, dst)) = pairs.next() {
+            // SAFETY: the caller's promise.
+            unsafe { plane(src, dst, p, q) };
+        }
     }
 }
 
@@ -77,7 +87,7 @@ struct Squares {
     /// From row to row.
     src_step: isize,
     dst_step: isize,
-    /// Whether rows of the target that begin with a line, for the first one, do for all.
+    /// Whether all rows of the target begin at the same place in a line, and go past the caches.
     stream: bool,
 }
 
@@ -93,22 +103,45 @@ impl Squares {
     unsafe fn copy<S: Simd, T: Bits>(self, s: S, src: *const T, dst: *mut T) {
         let side = Self::side::<S, T>(s);
         let tile = SQUARES * side;
-        let stream = self.stream && dst.addr().is_multiple_of(LINE);
-        for col0 in (0..self.cols).step_by(tile) {
-            for row0 in (0..self.rows).step_by(tile) {
-                for row in (row0..self.rows.min(row0 + tile)).step_by(side) {
-                    for col in (col0..self.cols.min(col0 + tile)).step_by(side) {
-                        // Where the sides are no multiple, the last square overlaps the one before and writes the same again.
-                        let (r, c) = (row.min(self.rows - side).cast_signed(), col.min(self.cols - side).cast_signed());
-                        let src = src.wrapping_offset(r * self.src_step + c);
-                        let dst = dst.wrapping_offset(c * self.dst_step + r);
-                        // SAFETY: the caller's promise; with `stream`, rows of the target begin with a line, and so does each `row`.
-                        unsafe {
-                            match stream && r.cast_unsigned() == row {
-                                true => self.square::<S, T, true>(s, src, dst),
-                                false => self.square::<S, T, false>(s, src, dst),
-                            }
-                        }
+        // Rows of the target begin anywhere in a line, all at the same place. Squares that are streamed begin with the next line.
+        let head = if self.stream { (LINE - dst.addr() % LINE) % LINE / size_of::<T>() } else { 0 };
+        for col in (0..self.cols).step_by(tile) {
+            let cols = col..self.cols.min(col + tile);
+            let mut row = 0;
+            while row < self.rows {
+                let end = if row < head { head } else { self.rows.min(row + tile) };
+                // SAFETY: the caller's promise.
+                unsafe { self.squares(s, src, dst, row..end, cols.clone()) };
+                row = end;
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`copy`](Self::copy). With `stream`, a line of the target begins at the first row, unless there are fewer than a square has.
+    #[inline(always)]
+    unsafe fn squares<S: Simd, T: Bits>(
+        self,
+        s: S,
+        src: *const T,
+        dst: *mut T,
+        rows: Range<usize>,
+        cols: Range<usize>,
+    ) {
+        let side = Self::side::<S, T>(s);
+        for row in rows.clone().step_by(side) {
+            let count = side.min(rows.end - row);
+            for col in cols.clone().step_by(side) {
+                // Where columns are left over, the last square overlaps the one before and writes the same again.
+                let (row, col) = (row.cast_signed(), col.min(self.cols - side).cast_signed());
+                let src = src.wrapping_offset(row * self.src_step + col);
+                let dst = dst.wrapping_offset(col * self.dst_step + row);
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match (count == side, self.stream) {
+                        (true, true) => self.square::<S, T, true>(s, src, dst),
+                        (true, false) => self.square::<S, T, false>(s, src, dst),
+                        (false, _) => self.part(s, src, dst, count),
                     }
                 }
             }
@@ -116,29 +149,71 @@ impl Squares {
     }
 
     /// # Safety
-    /// As for [`copy`](Self::copy); with `STREAM`, the rows of the target begin where a vector may.
+    /// As for [`copy`](Self::copy); with `STREAM`, the rows of the target begin with a line.
     #[inline(always)]
     unsafe fn square<S: Simd, T: Bits, const STREAM: bool>(self, s: S, src: *const T, dst: *mut T) {
         let mut square = [s.splat(0.0); MAX_LANES];
         let square = &mut square[..Self::side::<S, T>(s)];
         for (i, v) in square.iter_mut().enumerate() {
-            let from = src.wrapping_offset(i.cast_signed() * self.src_step).cast::<f32>();
-            // SAFETY: a side of elements is `LANES` times four bytes, which as bits are floats.
-            *v = s.load(unsafe { std::slice::from_raw_parts(from, S::LANES) });
+            // SAFETY: the caller's promise, for this row.
+            *v = unsafe { self.load(s, src, i) };
         }
-        match size_of::<T>() {
-            4 => s.transpose(square),
-            _ => s.transpose_pairs(square),
-        }
+        Self::transpose::<S, T>(s, square);
         for (i, &v) in square.iter().enumerate() {
-            let to = dst.wrapping_offset(i.cast_signed() * self.dst_step).cast::<MaybeUninit<f32>>();
-            // SAFETY: as above, and nobody else has these elements.
-            let to = unsafe { std::slice::from_raw_parts_mut(to, S::LANES) };
+            // SAFETY: the caller's promise, for this row.
+            let to = unsafe { self.target(dst, i, S::LANES) };
             match STREAM {
                 // SAFETY: the caller's promise; `copy_bits` ends with a fence.
                 true => unsafe { s.stream(v, to) },
                 false => s.store_uninit(v, to),
             }
+        }
+    }
+
+    /// A square of which there are only the first `rows` of the source.
+    ///
+    /// # Safety
+    /// As for [`copy`](Self::copy).
+    #[inline(always)]
+    unsafe fn part<S: Simd, T: Bits>(self, s: S, src: *const T, dst: *mut T, rows: usize) {
+        let mut square = [s.splat(0.0); MAX_LANES];
+        let square = &mut square[..Self::side::<S, T>(s)];
+        for (i, v) in square.iter_mut().enumerate().take(rows) {
+            // SAFETY: the caller's promise, for this row.
+            *v = unsafe { self.load(s, src, i) };
+        }
+        Self::transpose::<S, T>(s, square);
+        for (i, &v) in square.iter().enumerate() {
+            // SAFETY: the caller's promise, for this row.
+            s.store_partial_uninit(v, unsafe { self.target(dst, i, rows * size_of::<T>() / 4) });
+        }
+    }
+
+    /// # Safety
+    /// The first side of elements of row `i` can be read.
+    #[inline(always)]
+    unsafe fn load<S: Simd, T: Bits>(self, s: S, src: *const T, i: usize) -> S::F32 {
+        let from = src.wrapping_offset(i.cast_signed() * self.src_step).cast();
+        // SAFETY: a side of elements is `LANES` times four bytes, which as bits are floats.
+        s.load(unsafe { std::slice::from_raw_parts(from, S::LANES) })
+    }
+
+    /// The first elements of row `i` of the target, as four bytes each.
+    ///
+    /// # Safety
+    /// They can be written, by nobody else.
+    #[inline(always)]
+    unsafe fn target<'a, T>(self, dst: *mut T, i: usize, len: usize) -> &'a mut [MaybeUninit<f32>] {
+        let to = dst.wrapping_offset(i.cast_signed() * self.dst_step).cast();
+        // SAFETY: the caller's promise; the memory may be anything.
+        unsafe { std::slice::from_raw_parts_mut(to, len) }
+    }
+
+    #[inline(always)]
+    fn transpose<S: Simd, T>(s: S, square: &mut [S::F32]) {
+        match size_of::<T>() {
+            4 => s.transpose(square),
+            _ => s.transpose_pairs(square),
         }
     }
 }

@@ -18,14 +18,14 @@ use super::bits::Bits;
 use super::lines::{LINE, prefetch_row, stream};
 use super::rows::{fill, interleave, row, spread};
 
-/// Bytes of the stage: small enough to stay in the first cache beside the source.
-const STAGE: usize = 4096;
+/// Bytes of the stage. With more, reading and writing take turns instead of going on at the same time.
+const STAGE: usize = 1024;
 
 /// Bytes that lie one behind the other from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
 
-/// How many rows before it is read a row is asked for. The processor itself looks ahead within a row, not to the next one.
-const ROWS_AHEAD: isize = 2;
+/// How many bytes of source before they are read a row is asked for. The processor itself looks ahead within a row, not to the next one.
+const ROWS_AHEAD: usize = 6 << 10;
 
 #[repr(C, align(64))]
 struct Stage([MaybeUninit<u8>; STAGE]);
@@ -43,6 +43,8 @@ struct Writer<T> {
 impl<T: Bits> Writer<T> {
     const PER_LINE: usize = LINE / size_of::<T>();
     const CAPACITY: usize = STAGE / size_of::<T>();
+    /// How many elements of a long row are asked for before they are read: backwards or with gaps, the processor does not do so itself.
+    const AHEAD: usize = 2 * Self::CAPACITY;
 
     /// `dst` is aligned to the size of `T`.
     #[inline(always)]
@@ -107,16 +109,15 @@ impl<T: Bits> Writer<T> {
         }
         while n > 0 {
             let part = n.min(self.room());
-            let next = src.wrapping_offset(step.wrapping_mul(part.cast_signed()));
-            if step < 0 {
-                prefetch_row(next, step, (n - part).min(Self::CAPACITY));
+            if n > Self::AHEAD {
+                prefetch_row(src.wrapping_offset(step.wrapping_mul(Self::AHEAD.cast_signed())), step, part);
             }
             // SAFETY: the caller's promise; the stage has room for this part.
             unsafe {
                 row(src, step, self.staged(self.end), 1, part);
                 self.commit(part);
             }
-            src = next;
+            src = src.wrapping_offset(step.wrapping_mul(part.cast_signed()));
             n -= part;
         }
     }
@@ -304,6 +305,14 @@ pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
     nest.run() * size_of::<T>() >= SHORTEST_RUN
 }
 
+/// How far from each row is the one that is to be asked for; 0 where there are no more rows.
+#[inline(always)]
+fn rows_ahead<T>(nest: &Nest<T>, inner: Axis) -> isize {
+    let bytes = (inner.len * size_of::<T>()).saturating_mul(inner.src.unsigned_abs().max(1));
+    let rows = (ROWS_AHEAD / bytes).clamp(1, 64).cast_signed();
+    nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(rows))
+}
+
 /// Copies row by row; the innermost loop is the row, whose targets lie one behind the other.
 ///
 /// # Safety
@@ -311,9 +320,10 @@ pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
 #[inline(always)]
 pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     let inner = nest.pop();
-    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let ahead = rows_ahead(&nest, inner);
     let mut writer = Writer::new(nest.dst);
-    nest.for_each(|src, dst| {
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
         if ahead != 0 {
             prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
         }
@@ -322,7 +332,7 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
             writer.seek(dst);
             writer.row(src, inner.src, inner.len);
         }
-    });
+    }
     // SAFETY: all that was committed are targets.
     unsafe { writer.finish() };
 }
@@ -334,11 +344,14 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
 #[inline(always)]
 pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
     let mut writer = Writer::new(nest.dst);
-    // SAFETY: the caller's promise.
-    nest.for_each(|src, dst| unsafe {
-        writer.seek(dst);
-        writer.plane(src, p, q);
-    });
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
+        // SAFETY: the caller's promise.
+        unsafe {
+            writer.seek(dst);
+            writer.plane(src, p, q);
+        }
+    }
     // SAFETY: all that was committed are targets.
     unsafe { writer.finish() };
 }
@@ -351,9 +364,10 @@ pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
 #[inline(always)]
 pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut T, filler: T) {
     let inner = nest.pop();
-    let ahead = nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(ROWS_AHEAD));
+    let ahead = rows_ahead(&nest, inner);
     let mut writer = Writer::new(begin);
-    nest.for_each(|src, dst| {
+    let mut pairs = nest.pairs();
+    while let Some((src, dst)) = pairs.next() {
         if ahead != 0 {
             prefetch_row(src.wrapping_offset(ahead), inner.src, inner.len);
         }
@@ -362,7 +376,7 @@ pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut 
             writer.fill_to(dst, filler);
             writer.spread(src, inner.src, inner.dst.cast_unsigned(), inner.len, filler);
         }
-    });
+    }
     // SAFETY: the caller's promise.
     unsafe {
         writer.fill_to(end, filler);

@@ -10,7 +10,7 @@ impl Layout {
     /// Those of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
-        self.sliced(slice)
+        sliced(|layout| layout.slice_from(self, slice))
     }
 
     /// Where the elements lie that an index as in Python picks.
@@ -19,7 +19,7 @@ impl Layout {
     /// Those of [`TensorView::index`].
     #[inline]
     pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
-        self.sliced(&Checked::new(index.as_ref())?)
+        sliced(|layout| layout.slice_from(self, &Checked::new(index.as_ref())?))
     }
 
     /// Where the elements lie that ONNX's Slice picks.
@@ -28,18 +28,26 @@ impl Layout {
     /// Those of [`OnnxSlice::output_shape`].
     #[inline]
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
-        slice.layout(self)
+        sliced(|layout| slice.slice_from(self, layout))
     }
 }
 
-impl<'a, T: Element> TensorView<'a, T> {
+/// The layout that `fill` makes.
+#[inline]
+fn sliced(fill: impl FnOnce(&mut Layout) -> Result<(), Error>) -> Result<Layout, Error> {
+    let mut layout = Layout::blank();
+    fill(&mut layout)?;
+    Ok(layout)
+}
+
+impl<T: Element> TensorView<'_, T> {
     /// TensorFlow's `strided_slice`, as a view: no element is copied.
     ///
     /// # Errors
     /// Those of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().strided_slice(slice)?))
+        self.cut(|from, layout| layout.slice_from(from, slice))
     }
 
     /// Copies TensorFlow's `strided_slice` into memory that is there already.
@@ -62,7 +70,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     #[doc(alias = "slice")]
     #[doc(alias = "__getitem__")]
     pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().index(index)?))
+        self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
     /// ONNX's Slice, as a view: no element is copied.
@@ -70,7 +78,7 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// # Errors
     /// Those of [`OnnxSlice::output_shape`].
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<Self, Error> {
-        Ok(self.with_layout(self.layout().onnx_slice(slice)?))
+        self.cut(|from, layout| slice.slice_from(from, layout))
     }
 }
 
@@ -112,7 +120,7 @@ impl<T: Element> Tensor<T> {
     /// Those of [`StridedSlice::output_shape`].
     #[inline]
     pub fn strided_slice(&self, slice: &StridedSlice) -> Result<TensorView<'_, T>, Error> {
-        self.view().strided_slice(slice)
+        self.cut(|from, layout| layout.slice_from(from, slice))
     }
 
     /// What TensorFlow's `strided_slice` picks, for writing; shared memory is copied first.
@@ -131,7 +139,7 @@ impl<T: Element> Tensor<T> {
     /// Those of [`TensorView::index`].
     #[inline]
     pub fn index(&self, index: impl AsRef<[IndexEntry]>) -> Result<TensorView<'_, T>, Error> {
-        self.view().index(index)
+        self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
     /// What an index as in Python picks, for writing; shared memory is copied first.
@@ -149,7 +157,7 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// Those of [`OnnxSlice::output_shape`].
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<TensorView<'_, T>, Error> {
-        self.view().onnx_slice(slice)
+        self.cut(|from, layout| slice.slice_from(from, layout))
     }
 
     /// What ONNX's Slice picks, for writing; shared memory is copied first.

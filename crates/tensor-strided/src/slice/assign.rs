@@ -28,7 +28,7 @@ impl<T: Element> TensorViewMut<'_, T> {
         }
         match repeated(value.layout(), target.shape()) {
             Some(layout) => target.copy_from(&value.with_layout(layout)),
-            None => Err(Error::ValueShape { value: value.shape().clone(), slice: target.shape().clone() }),
+            None => Err(Error::ValueShape { value: value.shape().to_vec(), slice: target.shape().to_vec() }),
         }
     }
 }

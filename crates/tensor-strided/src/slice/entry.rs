@@ -3,6 +3,8 @@
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
+use crate::Dims;
+
 /// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None, 1:5:2, -1]`.
 ///
 /// Integers and ranges convert into entries; the macro [`ix!`](crate::ix) does so for a whole list, and [`IndexSpec`](crate::IndexSpec)
@@ -89,10 +91,20 @@ impl From<NewAxis> for IndexEntry {
     }
 }
 
-/// Integers that may stand in an index. One beyond `i64` is taken for the nearest `i64`, which is beyond every axis just as well.
+/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest `i64`, which is beyond every axis just as well.
 pub trait IndexInteger: Copy + sealed::Sealed {
     /// The number, or the nearest one of 64 bits.
     fn to_i64(self) -> i64;
+}
+
+impl Dims<i64> {
+    /// Numbers of any width as those of 64 bits.
+    #[inline]
+    pub(super) fn widened(numbers: &[impl IndexInteger]) -> Self {
+        let mut wide = Self::filled(0, numbers.len());
+        wide.iter_mut().zip(numbers).for_each(|(wide, number)| *wide = number.to_i64());
+        wide
+    }
 }
 
 /// Ranges that may stand in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python has no `a..=b`.
@@ -113,7 +125,6 @@ macro_rules! integers {
             #[inline]
             fn to_i64(self) -> i64 {
                 // No integer here reaches further down than an i64.
-                #[expect(clippy::unnecessary_fallible_conversions, reason = "one text for integers of all widths")]
                 i64::try_from(self).unwrap_or(i64::MAX)
             }
         }

@@ -44,7 +44,7 @@ impl<T: Element> TensorView<'_, T> {
     fn check_gradient(&self, expected: &Shape) -> Result<(), Error> {
         match self.shape() == expected {
             true => Ok(()),
-            false => Err(Error::GradientShape { expected: expected.clone(), found: self.shape().clone() }),
+            false => Err(Error::GradientShape { expected: expected.to_vec(), found: self.shape().to_vec() }),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::resolve::{Entries, Entry};
+use super::resolve::{Counts, Entries, Entry};
 use super::text::{self, ParseError};
 use crate::{Dims, Error, IndexEntry};
 
@@ -112,7 +112,7 @@ impl Extend<IndexEntry> for IndexSpec {
 /// Entries of Python's kind, checked to have one ellipsis at most.
 pub(super) struct Checked<'a> {
     entries: &'a [IndexEntry],
-    taken: usize,
+    counts: Counts,
 }
 
 impl<'a> Checked<'a> {
@@ -120,15 +120,19 @@ impl<'a> Checked<'a> {
     /// [`Error::MultipleEllipses`].
     #[inline]
     pub(super) fn new(entries: &'a [IndexEntry]) -> Result<Self, Error> {
-        let (mut ellipses, mut taken) = (0, 0);
+        let (mut ellipses, mut ranges, mut new, mut dropped) = (0, 0, 0, 0);
         for entry in entries {
             match entry {
                 IndexEntry::Ellipsis => ellipses += 1,
-                IndexEntry::NewAxis => {}
-                IndexEntry::Index(_) | IndexEntry::Range { .. } => taken += 1,
+                IndexEntry::NewAxis => new += 1,
+                IndexEntry::Index(_) => dropped += 1,
+                IndexEntry::Range { .. } => ranges += 1,
             }
         }
-        if ellipses > 1 { Err(Error::MultipleEllipses) } else { Ok(Self { entries, taken }) }
+        if ellipses > 1 {
+            return Err(Error::MultipleEllipses);
+        }
+        Ok(Self { entries, counts: Counts { taken: ranges + dropped, new, dropped } })
     }
 }
 
@@ -139,8 +143,8 @@ impl Entries for Checked<'_> {
     }
 
     #[inline]
-    fn taken(&self) -> usize {
-        self.taken
+    fn counts(&self) -> Counts {
+        self.counts
     }
 
     #[inline]

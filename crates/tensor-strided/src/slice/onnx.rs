@@ -1,7 +1,6 @@
 //! ONNX's way to write a slice: starts, ends, axes and steps, with its own way of cutting them to the axis.
 
 use super::resolve::{Picked, cut, pick, signed};
-use crate::layout::Picker;
 use crate::{Dims, Error, IndexInteger, Layout, Shape};
 
 /// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any number of tensors.
@@ -47,12 +46,11 @@ impl OnnxSlice {
         if [ends.len(), num_axes, num_steps] != [len; 3] {
             return Err(Error::OnnxLengths { starts: len, ends: ends.len(), axes: num_axes, steps: num_steps });
         }
-        let widened = |numbers: &[I]| numbers.iter().map(|number| number.to_i64()).collect();
         Ok(Self {
-            starts: widened(starts),
-            ends: widened(ends),
-            axes: axes.map_or_else(|| (0_i64..).take(len).collect(), widened),
-            steps: steps.map_or_else(|| Dims::filled(1, len), widened),
+            starts: Dims::widened(starts),
+            ends: Dims::widened(ends),
+            axes: axes.map_or_else(|| (0_i64..).take(len).collect(), Dims::widened),
+            steps: steps.map_or_else(|| Dims::filled(1, len), Dims::widened),
         })
     }
 
@@ -68,15 +66,18 @@ impl OnnxSlice {
         Ok(picked.iter().zip(input).map(|(picked, &n)| picked.map_or(n, |picked| picked.len)).collect())
     }
 
-    pub(super) fn layout(&self, input: &Layout) -> Result<Layout, Error> {
-        let mut picker = Picker::new(input);
-        for picked in &self.picked(input.shape())? {
-            match *picked {
-                Some(Picked { first, step, len }) => picker.range(first, step, len),
-                None => picker.keep(),
+    /// Makes `layout` the layout of what is picked from `input`.
+    pub(super) fn slice_from(&self, input: &Layout, layout: &mut Layout) -> Result<(), Error> {
+        let picked = self.picked(input.shape())?;
+        layout.pick_from(input, input.rank(), |picker| {
+            for picked in &picked {
+                match *picked {
+                    Some(Picked { first, step, len }) => picker.range(first, step, len),
+                    None => picker.keep(),
+                }
             }
-        }
-        Ok(picker.finish())
+            Ok(())
+        })
     }
 
     /// What is picked of each axis, `None` for all of it.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::resolve::{Entries, Entry, cut, index, pick, range, visit_axes};
+use super::resolve::{Counts, Entries, Entry, cut, index, pick, range, visit_axes};
 use crate::{Dims, Error, IndexEntry, IndexInteger, Shape};
 
 /// More entries have no bit in a mask of 32 (TensorFlow takes one less than there are bits).
@@ -60,7 +60,7 @@ pub struct StridedSlice {
     end: Dims<i64>,
     strides: Dims<i64>,
     masks: Masks,
-    taken: usize,
+    counts: Counts,
 }
 
 impl StridedSlice {
@@ -75,13 +75,13 @@ impl StridedSlice {
         if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > MAX_ENTRIES {
             return Err(Error::SpecLengths { begin: begin.len(), end: end.len(), strides: strides.len() });
         }
-        let widened = |numbers: &[I]| numbers.iter().map(|number| number.to_i64()).collect();
+        let counts = Counts::new(begin.len(), masks)?;
         Ok(Self {
-            begin: widened(begin),
-            end: widened(end),
-            strides: widened(strides),
+            begin: Dims::widened(begin),
+            end: Dims::widened(end),
+            strides: Dims::widened(strides),
             masks,
-            taken: taken(begin.len(), masks)?,
+            counts,
         })
     }
 
@@ -124,7 +124,7 @@ impl StridedSlice {
                 }
             }
         }
-        Ok(Self { begin, end, strides, masks, taken: taken(len, masks)? })
+        Ok(Self { begin, end, strides, masks, counts: Counts::new(len, masks)? })
     }
 
     /// Where each entry begins.
@@ -194,10 +194,14 @@ impl StridedSlice {
         let mut axes = Vec::with_capacity(self.len().max(input.len()));
         visit_axes(self, input.len(), |axis, entry| {
             let (begin, end, stride) = match entry {
-                Entry::NewAxis => return Ok(axes.push(SlicedAxis::New)),
+                Entry::NewAxis => {
+                    axes.push(SlicedAxis::New);
+                    return Ok(());
+                }
                 Entry::Index { index: given, stride } => {
                     let index = index(axis, input[axis], given, stride)?.cast_unsigned();
-                    return Ok(axes.push(SlicedAxis::Index { axis, index }));
+                    axes.push(SlicedAxis::Index { axis, index });
+                    return Ok(());
                 }
                 Entry::Ellipsis => (None, None, 1),
                 Entry::Range { stride: 0, .. } => return Err(Error::ZeroStride { axis }),
@@ -211,14 +215,23 @@ impl StridedSlice {
     }
 }
 
-/// How many axes the entries take, the ellipsis aside.
-fn taken(len: usize, masks: Masks) -> Result<usize, Error> {
-    if masks.ellipsis.count_ones() > 1 {
-        return Err(Error::MultipleEllipses);
+impl Counts {
+    /// # Errors
+    /// [`Error::MultipleEllipses`].
+    #[inline]
+    fn new(len: usize, masks: Masks) -> Result<Self, Error> {
+        if masks.ellipsis.count_ones() > 1 {
+            return Err(Error::MultipleEllipses);
+        }
+        let entries = !(-1_i64 << len);
+        let count = |mask: i32| (entries & i64::from(mask)).count_ones().try_into().unwrap_or(MAX_ENTRIES);
+        let others = !masks.ellipsis & !masks.new_axis;
+        Ok(Self {
+            taken: count(others),
+            new: count(!masks.ellipsis & masks.new_axis),
+            dropped: count(others & masks.shrink_axis),
+        })
     }
-    let entries = (1_i32 << len).wrapping_sub(1);
-    let others = entries & !(masks.ellipsis | masks.new_axis);
-    Ok(usize::try_from(others.count_ones()).unwrap_or(MAX_ENTRIES))
 }
 
 impl Entries for StridedSlice {
@@ -228,8 +241,8 @@ impl Entries for StridedSlice {
     }
 
     #[inline]
-    fn taken(&self) -> usize {
-        self.taken
+    fn counts(&self) -> Counts {
+        self.counts
     }
 
     #[inline]
