@@ -113,6 +113,12 @@ fn reduce(criterion: &mut Criterion) {
     for (name, ragged) in cases() {
         group.throughput(words(ragged.num_elements() + 2 * ragged.num_rows()));
         group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        // What k2 runs on a CPU: it tells how this machine, at this moment, compares with the one of k2's figures.
+        let splits = ragged.shape().row_splits(1);
+        let plain = |row: std::ops::Range<usize>| ragged.values()[row].iter().sum();
+        group.bench_function(format!("sum, plain loop, {name}"), |bencher| {
+            bencher.iter(|| black_box(splits).rows().map(plain).collect::<Vec<f32>>());
+        });
         group.bench_function(format!("max, {name}"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
         group.bench_function(format!("argmax, {name}"), |bencher| bencher.iter(|| black_box(&ragged).argmax(f32::MIN)));
         group.bench_function(format!("logsumexp, {name}"), |bencher| {
@@ -157,6 +163,10 @@ fn gather(criterion: &mut Criterion) {
         group.bench_function(format!("select all rows, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).select(0, &order).unwrap());
         });
+        let mut selected = ragged.select(0, &order).unwrap();
+        group.bench_function(format!("select all rows into warm memory, {name}"), |bencher| {
+            bencher.iter(|| black_box(&ragged).select_into(0, &order, black_box(&mut selected)).unwrap());
+        });
         group.throughput(words(2 * values + 2 * rows));
         group.bench_function(format!("remove_values_leq, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).remove_values_leq(0.0));
@@ -193,5 +203,61 @@ fn unique(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, copy, splits_and_ids, reduce, sort, gather, unique);
+/// Few short rows, where nothing may cost more than the plain loop that someone would write.
+fn small(criterion: &mut Criterion) {
+    let mut group = group(criterion, "small");
+    for rows in [4, 64] {
+        let ragged = floats(short_rows(rows));
+        let (splits, values) = (ragged.shape().row_splits(1).as_ref().to_vec(), ragged.values().to_vec());
+        let lists = || splits.windows(2).map(|ends| &values[ends[0] as usize..ends[1] as usize]);
+        group.bench_function(format!("sum, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        group.bench_function(format!("sum, {rows} rows, plain loop"), |bencher| {
+            bencher.iter(|| black_box(lists()).map(|row| row.iter().sum()).collect::<Vec<f32>>());
+        });
+        group.bench_function(format!("max, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
+        group.bench_function(format!("max, {rows} rows, plain loop"), |bencher| {
+            let max = |row: &[f32]| row.iter().fold(f32::MIN, |a, &x| a.max(x));
+            bencher.iter(|| black_box(lists()).map(max).collect::<Vec<f32>>());
+        });
+        let ids = ragged.shape().row_ids(1).to_vec();
+        group.bench_function(format!("ids -> splits, {rows} rows"), |bencher| {
+            bencher.iter(|| RowSplits::from_row_ids(black_box(&ids), rows).unwrap());
+        });
+        group.bench_function(format!("ids -> splits, {rows} rows, plain loop"), |bencher| {
+            bencher.iter(|| {
+                let mut splits = vec![0; rows + 1];
+                black_box(&ids).iter().for_each(|&id| splits[id as usize + 1] += 1);
+                (1..=rows).for_each(|i| splits[i] += splits[i - 1]);
+                splits
+            });
+        });
+        group.bench_function(format!("splits -> ids, {rows} rows"), |bencher| {
+            bencher.iter(|| black_box(ragged.shape().row_splits(1)).to_row_ids());
+        });
+        group.bench_function(format!("splits -> ids, {rows} rows, plain loop"), |bencher| {
+            bencher.iter(|| {
+                let rows = (0..).zip(black_box(&splits).windows(2));
+                rows.flat_map(|(row, ends)| std::iter::repeat_n(row, (ends[1] - ends[0]) as usize))
+                    .collect::<Vec<i32>>()
+            });
+        });
+        let order = permutation(rows);
+        group.bench_function(format!("select, {rows} rows"), |bencher| {
+            bencher.iter(|| black_box(&ragged).select(0, &order).unwrap());
+        });
+        group.bench_function(format!("select, {rows} rows, plain loop"), |bencher| {
+            bencher.iter(|| {
+                let (mut new_splits, mut new_values) = (vec![0], Vec::with_capacity(values.len()));
+                for &row in black_box(&order) {
+                    let row = splits[row as usize] as usize..splits[row as usize + 1] as usize;
+                    new_values.extend_from_slice(&values[row]);
+                    new_splits.push(new_values.len() as i32);
+                }
+                (new_splits, new_values)
+            });
+        });
+    }
+}
+
+criterion_group!(benches, copy, splits_and_ids, reduce, sort, gather, unique, small);
 criterion_main!(benches);

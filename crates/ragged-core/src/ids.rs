@@ -136,7 +136,7 @@ impl Kernel for Ends<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Result<(), Error> {
         /// Elements whose ids are compared with the next ones before any is used: the bits of as many words.
-        const BLOCK: usize = 16 * 64;
+        const BLOCK: usize = 4 * 64;
         let Self { ids, elements, num_rows, first_split, splits } = self;
         let nothing = s.splat_u32(0);
         let mut list = [0; BLOCK + 8];
@@ -174,17 +174,18 @@ impl Kernel for Ends<'_> {
             }
             // One wrong guess of the processor for each word would cost more than what is written too much here.
             let mut count = 0;
-            for (start, mut word) in (start..).step_by(64).zip(last_of_rows) {
+            for (start, mut word) in (0_u32..).step_by(64).zip(last_of_rows) {
                 let mut list = list[count..].chunks_exact_mut(8);
                 count += word.count_ones() as usize;
                 while let (1.., Some(list)) = (word, list.next()) {
                     for element in list {
-                        *element = start + word.trailing_zeros() as usize;
+                        *element = start + word.trailing_zeros();
                         word &= word.wrapping_sub(1);
                     }
                 }
             }
             for &element in &list[..count] {
+                let element = start + element as usize;
                 // Elsewhere only if the ids fall where another thread sees it.
                 if let Some(split) = splits.get_mut((ids[element] as usize + 1).wrapping_sub(first_split)) {
                     *split = element as i32 + 1;

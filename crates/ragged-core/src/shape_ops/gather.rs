@@ -69,24 +69,30 @@ pub(crate) fn gather_rows(
         return Ok((Vec::new(), rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }).collect()));
     }
     Error::fit("the number of lists", rows.len())?;
-    let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
     let mut splits = memory::with_capacity(rows.len() + 1);
     splits.push(0);
     let mut total = 0;
     let mut runs = memory::with_capacity(rows.len());
+    let mut top = (0, sources[0][0].splits.as_ref());
     for (source, row) in rows {
+        if source != top.0 {
+            top = (source, sources[source as usize][0].splits.as_ref());
+        }
         let (begin, end) = match usize::try_from(row) {
-            Ok(row) => (tops[source as usize][row], tops[source as usize][row + 1]),
+            Ok(row) => (top.1[row], top.1[row + 1]),
             Err(_) => (0, 0),
         };
         total = lengthened(total, end - begin)?;
         splits.push(total);
         runs.push(Run { source, begin, end });
     }
-    let below: Vec<_> = sources.iter().map(|layers| &layers[1..]).collect();
-    let (rest, runs) = gather(&below, runs)?;
     let mut made = vec![Layer::new(RowSplits::trusted(splits))];
-    made.extend(rest);
+    if sources[0].len() > 1 {
+        let below: Vec<_> = sources.iter().map(|layers| &layers[1..]).collect();
+        let rest;
+        (rest, runs) = gather(&below, runs)?;
+        made.extend(rest);
+    }
     Ok((made, runs))
 }
 

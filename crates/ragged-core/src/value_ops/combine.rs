@@ -13,7 +13,15 @@ use crate::{Error, Ragged, RaggedShape, RowSplits};
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
     /// Runs from which on a place is in the cache by the time that it is read.
     const SOON: usize = 16;
-    let sources: Vec<&[T]> = sources.iter().map(|source| source.borrow().values()).collect();
+    let mut several = Vec::new();
+    let one = [sources[0].borrow().values()];
+    let sources: &[&[T]] = match sources {
+        [_] => &one,
+        _ => {
+            several.extend(sources.iter().map(|source| source.borrow().values()));
+            &several
+        }
+    };
     collect(values, runs, Run::len, |runs, room| {
         for (i, run) in runs.iter().enumerate() {
             if let Some(soon) = runs.get(i + SOON) {

@@ -48,7 +48,8 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
             let group = repeats.len();
             for (i, list) in lists.by_ref().take((ends[1] - ends[0]) as usize) {
                 let kept = |at: usize| &values[list_splits[at] as usize..list_splits[at + 1] as usize];
-                match seen.find_or_add(&list, repeats.len(), |at| at >= group && kept(at) == list) {
+                // The same list in many groups would make one long chain, were it not for the group in its hash.
+                match seen.find_or_add(&(group, list), repeats.len(), |at| at >= group && kept(at) == list) {
                     Some(at) => repeats[at] += 1,
                     None => {
                         repeats.push(1);
@@ -147,5 +148,19 @@ impl Hasher for Folding {
     #[inline]
     fn finish(&self) -> u64 {
         self.state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_list_in_every_group_costs_no_more_than_others() {
+        let groups = 300_000;
+        let shape =
+            RaggedShape::regular(groups, 1).unwrap().compose(&RaggedShape::regular(groups, 2).unwrap()).unwrap();
+        let unique = Ragged::new(shape, vec![7; 2 * groups]).unwrap().unique();
+        assert_eq!(unique.new2old.len(), groups);
     }
 }
