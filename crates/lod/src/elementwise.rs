@@ -26,7 +26,7 @@ impl<T: Element> LodTensor<T> {
         mut f: impl FnMut(&T, &U) -> V,
     ) -> Result<LodTensor<V>, Error> {
         if self.shape() != other.shape() {
-            let (expected, found) = (self.shape().clone(), other.shape().clone());
+            let (expected, found) = (self.shape().to_vec(), other.shape().to_vec());
             return Err(tensor_strided::Error::ShapeMismatch { what: "the other tensor", expected, found }.into());
         }
         if self.lod() != other.lod() {

@@ -95,12 +95,12 @@ pub enum Error {
         found: usize,
     },
     /// Rows of another shape than those beside them: all axes after the first must be equal.
-    #[error("rows must have the shape of those of {expected}, but there are those of {found}")]
+    #[error("rows must have the shape of those of {expected:?}, but there are those of {found:?}")]
     RowShape {
         /// A shape with the right axes after the first.
-        expected: tensor_strided::Shape,
+        expected: Vec<usize>,
         /// The shape found.
-        found: tensor_strided::Shape,
+        found: Vec<usize>,
     },
     /// Numbers of things that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]

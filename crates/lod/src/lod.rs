@@ -223,3 +223,40 @@ pub(crate) fn splits_of(level: usize, offsets: Vec<i32>) -> Result<RowSplits, Er
         other => other.into(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_are_no_lod_are_refused_with_their_place() {
+        let offsets = |levels: &[Vec<i64>]| Lod::from_offsets(levels).unwrap_err();
+        assert_eq!(offsets(&[vec![0, 1], vec![1, 2]]), Error::OffsetsStart { level: 1, found: Some(1) });
+        assert_eq!(offsets(&[vec![]]), Error::OffsetsStart { level: 0, found: None });
+        assert_eq!(offsets(&[vec![0, 3, 2]]), Error::OffsetsFall { level: 0, position: 2, before: 3, found: 2 });
+        assert_eq!(offsets(&[vec![0, -1]]), Error::Number { level: 0, position: 1, found: -1 });
+        assert_eq!(offsets(&[vec![0, 1 << 31]]), Error::Number { level: 0, position: 1, found: 1 << 31 });
+        assert_eq!(offsets(&[vec![0, 2], vec![0, 1]]), Error::LevelMismatch { level: 1, expected: 2, found: 1 });
+        assert!(Lod::from_offsets(&[[0, u64::MAX]]).is_err());
+        assert_eq!(Lod::from_lengths(&[[1, -1]]), Err(Error::Number { level: 0, position: 1, found: -1 }));
+        let sum = 2 * i64::from(i32::MAX);
+        assert_eq!(Lod::from_lengths(&[[i32::MAX; 2]]), Err(Error::Number { level: 0, position: 1, found: sum }));
+        assert!(Lod::from_lengths(&[vec![2], vec![1]]).is_err());
+    }
+
+    #[test]
+    fn no_levels_and_no_sequences_are_both_possible_and_not_the_same() {
+        let (none, empty) = (Lod::none(), Lod::from_offsets(&[[0]]).unwrap());
+        assert_eq!((none.num_levels(), none.num_rows(), none.is_none()), (0, None, true));
+        assert_eq!((empty.num_levels(), empty.num_rows(), empty.num_elements(0)), (1, Some(0), 0));
+        assert!(none != empty && none == Lod::from_lengths::<i32>(&[] as &[Vec<i32>]).unwrap());
+        assert!(none.ptr_eq(&Lod::default()) && !none.ptr_eq(&empty) && empty.ptr_eq(&empty.clone()));
+        assert_eq!(Lod::from_lengths(&[vec![2, 1], vec![3, 2, 4]]).unwrap().to_string(), "[[0, 2, 3], [0, 3, 5, 9]]");
+    }
+
+    #[test]
+    #[should_panic(expected = "there is no level 1: the LoD has 1")]
+    fn a_level_that_is_not_there_panics() {
+        let _ = Lod::from_lengths(&[[1]]).unwrap().level(1);
+    }
+}

@@ -181,7 +181,7 @@ impl<T: Element> LodTensor<T> {
     pub(crate) fn check_row_shape(&self, shape: &[usize]) -> Result<(), Error> {
         match shape.get(1..) == self.shape().get(1..) {
             true => Ok(()),
-            false => Err(Error::RowShape { expected: self.shape().clone(), found: shape.into() }),
+            false => Err(Error::RowShape { expected: self.shape().to_vec(), found: shape.to_vec() }),
         }
     }
 }

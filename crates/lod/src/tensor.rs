@@ -208,3 +208,45 @@ impl<T: Element + fmt::Debug> fmt::Debug for LodTensor<T> {
         f.debug_struct("LodTensor").field("lod", &self.lod).field("tensor", &self.tensor).finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lod_divides_just_the_rows() {
+        let lod = Lod::from_lengths(&[[2, 1]]).unwrap();
+        let wrong = LodTensor::from_vec([2, 3], vec![0; 6], lod.clone()).unwrap_err();
+        assert_eq!(wrong, Error::Rows { expected: 3, found: 2 });
+        assert!(matches!(LodTensor::from_vec([3, 3], vec![0; 6], lod.clone()), Err(Error::Tensor(_))));
+        assert_eq!(LodTensor::new(Tensor::scalar(1), Lod::none()).unwrap_err(), Error::Scalar);
+        let x = LodTensor::from_vec([3, 2], vec![0; 6], lod).unwrap();
+        assert!(x.with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).is_err());
+        assert!(x.with_lod(Lod::none()).unwrap().lod().is_none());
+    }
+
+    #[test]
+    fn it_is_a_tensor_in_c_order_whose_memory_is_shared() {
+        let columns = Tensor::from_vec([2, 3], (0..6).collect::<Vec<_>>()).unwrap();
+        let x = LodTensor::new(columns.transpose().to_contiguous(), Lod::none()).unwrap();
+        assert_eq!((x.values(), x.row(1)), (&[0, 3, 1, 4, 2, 5][..], &[1, 4][..]));
+        let x = LodTensor::new(columns.clone(), Lod::none()).unwrap();
+        assert_eq!(x.values().as_ptr(), columns.as_slice().unwrap().as_ptr());
+        // What a tensor does, it does.
+        assert_eq!((x.get([1, 2]), x.view().transpose().shape().to_vec()), (Some(&5), vec![3, 2]));
+        let mut y = x.clone();
+        y.values_mut()[0] = 9;
+        y.view_mut().fill(7);
+        assert_eq!((x.values()[0], y.values()), (0, &[7; 6][..]));
+        assert_eq!(x.buffer()[..], x.values()[..]);
+        assert!(x == x.clone() && x != y);
+        let (tensor, lod) = x.into_parts();
+        assert_eq!((tensor.to_vec(), lod), ((0..6).collect(), Lod::none()));
+    }
+
+    #[test]
+    #[should_panic(expected = "sequence 0 of a tensor without LoD")]
+    fn a_tensor_without_lod_has_no_sequence() {
+        let _ = LodTensor::from_vec([1], vec![1], Lod::none()).unwrap().sequence(0);
+    }
+}

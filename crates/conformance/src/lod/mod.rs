@@ -54,7 +54,7 @@ impl From<lod::Error> for Stop {
     }
 }
 
-/// A case holds if nothing differs; where the known answer is an error, if the call is refused.
+/// A case whose answer is an error must fail, as [`judge_as`] sees it.
 fn judge(case: &Case, check: Check) -> Verdict {
     // Where Paddle is wrong, or refuses without reason, `correct` tells what is right.
     judge_as(case, !case.value["error"].is_null() && case.value["correct"].is_null(), check)
