@@ -7,9 +7,11 @@ use tensor_strided::Element;
 #[cfg(feature = "rayon")]
 const TASK: usize = 1 << 20;
 
-/// How many rows ahead the processor is told of what is read next: rows of many sequences are more streams than it follows
+/// How many bytes ahead the processor is told of what is read next: rows of many sequences are more streams than it follows
 /// by itself.
-const AHEAD: usize = 8;
+const AHEAD: usize = 4096;
+/// Bytes that come with each other.
+const LINE: usize = 64;
 
 /// The rows of `src`, of `width` values each, that `index` names. All indexes name a row.
 pub(crate) fn gather<T: Element + Default>(src: &[T], width: usize, index: &[i32]) -> Vec<T> {
@@ -42,9 +44,13 @@ fn gather_serially<T: Element>(src: &[T], width: usize, index: &[i32], out: &mut
         4 => gather_arrays::<T, 4>(src, index, out),
         8 => gather_arrays::<T, 8>(src, index, out),
         _ => {
+            let bytes = width * size_of::<T>();
+            let ahead = (AHEAD / bytes.max(1)).max(1);
+            let line = (LINE / size_of::<T>().max(1)).max(1);
             for (i, (to, &row)) in out.chunks_exact_mut(width).zip(index).enumerate() {
-                if let Some(&next) = index.get(i + AHEAD) {
-                    memory::prefetch(src, next as usize * width);
+                if let Some(&next) = index.get(i + ahead) {
+                    let next = next as usize * width;
+                    (next..next + width).step_by(line).for_each(|element| memory::prefetch(src, element));
                 }
                 to.copy_from_slice(&src[row as usize * width..][..width]);
             }
