@@ -197,9 +197,9 @@ mod tests {
             let y = linear(&x, &w, Some(&bias)).unwrap();
             let gradients = linear_backward(&x, &w, &g).unwrap();
             for i in 0..rows {
-                for j in 0..outputs {
+                for (j, bias) in bias.iter().enumerate() {
                     let sum: f64 = (0..inputs).map(|k| at(&x, i, k) * at(&w, k, j)).sum();
-                    assert_eq!(at(&y, i, j), sum + bias[j]);
+                    assert_eq!(at(&y, i, j), sum + bias);
                 }
                 for k in 0..inputs {
                     assert_eq!(at(&gradients.x, i, k), (0..outputs).map(|j| at(&g, i, j) * at(&w, k, j)).sum::<f64>());

@@ -83,7 +83,8 @@
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
 //! | `bucket_by_sequence_length` | [`Batching`] |
 //!
-//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`](ragged_core::RaggedShape).
+//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`](ragged_core::RaggedShape), and
+//! [`LodTensor::to_ragged`] and back copy nothing.
 //!
 //! # The design document, and what became of its terms
 //! | "RNN with variable-length input" | here |

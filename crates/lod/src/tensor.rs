@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 
 use kaldera_base::buffer::Buffer;
+use ragged_core::Ragged;
 use tensor_strided::{Element, Tensor, TensorViewMut};
 
 use crate::{Error, Lod};
@@ -168,6 +169,27 @@ impl<T: Element> LodTensor<T> {
         }
     }
 
+    /// The sequences as lists, of a tensor with one value to a row. Neither values nor offsets are copied.
+    ///
+    /// ```
+    /// use lod::LodTensor;
+    /// use ragged_core::Ragged;
+    ///
+    /// let x = LodTensor::from_sequences(&[vec![3, 1], vec![], vec![2]])?;
+    /// let lists: Ragged<i32> = x.to_ragged()?;
+    /// assert_eq!(lists.sum(0), [4, 0, 2]);
+    /// assert_eq!(LodTensor::from(lists), x);
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row has not just one value.
+    pub fn to_ragged(&self) -> Result<Ragged<T>, Error> {
+        let shape = self.lod.shape().ok_or(Error::NoLevel { level: 0, levels: 0 })?;
+        Error::check_size("the width of a row", 1, self.width())?;
+        Ok(Ragged::new(shape.clone(), self.buffer())?)
+    }
+
     /// The tensor and the LoD.
     pub fn into_parts(self) -> (Tensor<T>, Lod) {
         (self.tensor, self.lod)
@@ -194,6 +216,15 @@ impl<T: Element> LodTensor<T> {
         let mut shape = self.shape().clone();
         shape[0] = rows;
         LodTensor::from_vec(shape, values, lod)
+    }
+}
+
+impl<T: Element> From<Ragged<T>> for LodTensor<T> {
+    /// The lists as sequences of single values: shape `[N]`, a level for each axis after the first. Nothing is copied.
+    fn from(ragged: Ragged<T>) -> Self {
+        let (shape, values) = ragged.into_parts();
+        let tensor = Self::from_vec([values.len()], values, shape.into());
+        tensor.unwrap_or_else(|error| unreachable!("a value for each element of the shape: {error}"))
     }
 }
 

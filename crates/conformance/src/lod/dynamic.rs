@@ -158,7 +158,7 @@ impl<T: Float> Cell<'_, T> {
             let h = hs.step_tensor(step);
             let mut grad = shrink_memory_backward(&wanted, &h)?;
             add(grad.values_mut(), grad_hs.values_of(hs.rows_of_step(step)));
-            grad.values_mut().iter_mut().zip(h.values()).for_each(|(g, &h)| *g = *g * (T::ONE - h * h));
+            grad.values_mut().iter_mut().zip(h.values()).for_each(|(g, &h)| *g *= T::ONE - h * h);
             for row in grad.values().chunks_exact(states) {
                 add(grad_b.values_mut(), row);
             }
