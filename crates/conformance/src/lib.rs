@@ -37,6 +37,7 @@ mod filter;
 mod folder;
 mod k2;
 mod kaldi;
+mod lod;
 mod ndarray;
 mod strided_slice;
 mod verdict;
@@ -110,6 +111,10 @@ fn runner_of(name: &str) -> Option<Runner> {
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),
+        "lod/lod_algebra.jsonl" => Some(lod::run_algebra),
+        "lod/segment.jsonl" => Some(lod::run_segment),
+        "lod/dynamic.jsonl" => Some(lod::run_dynamic),
+        "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         _ if set == "ndarray" => Some(ndarray::run),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "openfst").then_some(not_run as Runner),
     }

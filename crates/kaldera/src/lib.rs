@@ -6,6 +6,7 @@
 //!      +--- feat     fbank, MFCC: samples -> matrix
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
+//!      +--- lod      Paddle's LoD tensors: sequences without padding, their operators, sort, segment, concat
 //!      +--- ragged   lists of lists of any depth, with all of k2's operations
 //!      +--- tensor   N-d arrays with any strides, TensorFlow's `strided_slice`, `.npy`
 //!      +--- base     SIMD, vectorised mathematics, random numbers
@@ -35,6 +36,7 @@
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
+//! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too.
 //!
 //! # Features
 //! | feature | effect |
@@ -55,6 +57,7 @@ pub use kaldera_base as base;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
+pub use lod;
 pub use ragged_core as ragged;
 pub use tensor_strided as tensor;
 

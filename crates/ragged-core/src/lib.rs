@@ -63,6 +63,7 @@
 //! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
 //! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
 //! | `PadRagged` | `pad` | [`Ragged::pad`] |
+//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with places for recurrent networks [`RaggedShape::packed`] |
 //!
 //! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares lists and not hashes, sizes that do
 //! not fit in 32 bits are errors, and every argument is checked in release builds too.
@@ -98,6 +99,7 @@ mod coordinates;
 mod error;
 mod ids;
 mod kernels;
+mod packed;
 mod ragged;
 mod row_splits;
 #[cfg(feature = "serde")]
@@ -109,6 +111,7 @@ mod value_ops;
 mod view;
 
 pub use error::Error;
+pub use packed::Packed;
 pub use ragged::Ragged;
 pub use row_splits::{RowSplits, Rows};
 pub use shape::RaggedShape;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::{Error, RowSplits};
+use crate::{Error, RowSplits, packed};
 
 /// The shape of lists of any depth: 2 or more axes, any number of rows, also none.
 ///
@@ -39,11 +39,18 @@ pub(crate) struct Layer {
     row_ids: OnceLock<Vec<i32>>,
     max_len: OnceLock<usize>,
     decreasing: OnceLock<Vec<i32>>,
+    packed: OnceLock<Box<packed::Kept>>,
 }
 
 impl Layer {
     pub(crate) fn new(splits: RowSplits) -> Arc<Self> {
-        Arc::new(Self { splits, row_ids: OnceLock::new(), max_len: OnceLock::new(), decreasing: OnceLock::new() })
+        Arc::new(Self {
+            splits,
+            row_ids: OnceLock::new(),
+            max_len: OnceLock::new(),
+            decreasing: OnceLock::new(),
+            packed: OnceLock::new(),
+        })
     }
 
     /// A layer whose row ids are known already.
@@ -64,12 +71,16 @@ impl Layer {
         *self.max_len.get_or_init(|| self.splits.max_len())
     }
 
-    fn decreasing(&self) -> &[i32] {
+    pub(crate) fn decreasing(&self) -> &[i32] {
         self.decreasing.get_or_init(|| {
             let mut order: Vec<i32> = (0..self.splits.num_rows() as i32).collect();
             order.sort_by_key(|&row| std::cmp::Reverse(self.splits.len_of(row as usize)));
             order
         })
+    }
+
+    pub(crate) fn packed(&self) -> &packed::Kept {
+        self.packed.get_or_init(|| Box::new(packed::Kept::new(&self.splits, self.decreasing())))
     }
 }
 
@@ -215,7 +226,7 @@ impl RaggedShape {
     }
 
     #[inline]
-    fn layer_of(&self, axis: usize) -> &Layer {
+    pub(crate) fn layer_of(&self, axis: usize) -> &Layer {
         match axis.checked_sub(1).and_then(|layer| self.layers.get(layer)) {
             Some(layer) => layer,
             None => panic!("axis {axis} has no row splits: from 1 to {} is possible here", self.num_axes() - 1),

@@ -1,0 +1,78 @@
+//! LoD tensors and their operators: `lod/*.jsonl`, what Paddle and PyTorch gave.
+
+mod algebra;
+mod dynamic;
+mod plain;
+mod segment;
+mod seq_ops;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use kaldera::lod;
+use serde_json::Value;
+
+use crate::{Case, Error, Settings, Verdict};
+
+/// Runs cases of `seq_ops.jsonl`.
+pub(crate) fn run_seq_ops(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, seq_ops::check)).collect())
+}
+
+/// Runs cases of `lod_algebra.jsonl`.
+pub(crate) fn run_algebra(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge_as(case, algebra::must_fail(&case.value), algebra::check)).collect())
+}
+
+/// Runs cases of `segment.jsonl`.
+pub(crate) fn run_segment(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, segment::check)).collect())
+}
+
+/// Runs cases of `dynamic.jsonl`.
+pub(crate) fn run_dynamic(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, dynamic::check)).collect())
+}
+
+/// Makes the calls of a case and says where the results differ from the known answers.
+type Check = fn(&Value) -> Result<Vec<String>, Stop>;
+
+/// Why there is nothing to compare.
+#[derive(Debug)]
+enum Stop {
+    /// There is no code for this.
+    NotRun,
+    /// The case cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(String),
+}
+
+impl From<lod::Error> for Stop {
+    fn from(error: lod::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+/// A case whose answer is an error must fail, as [`judge_as`] sees it.
+fn judge(case: &Case, check: Check) -> Verdict {
+    // Where Paddle is wrong, or refuses without reason, `correct` tells what is right.
+    judge_as(case, !case.value["error"].is_null() && case.value["correct"].is_null(), check)
+}
+
+/// A case holds if nothing differs, or, where it must fail, if the call is refused.
+fn judge_as(case: &Case, must_fail: bool, check: Check) -> Verdict {
+    match catch_unwind(AssertUnwindSafe(|| check(&case.value))) {
+        Ok(Err(Stop::NotRun)) => Verdict::NotRun,
+        Ok(Err(Stop::Damaged(why))) => Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
+        Ok(Err(Stop::Refused(_))) if must_fail => Verdict::Holds,
+        Ok(Err(Stop::Refused(error))) => Verdict::Fails(vec![format!("expected an answer, came the error: {error}")]),
+        Ok(Ok(_)) if must_fail => Verdict::Fails(vec!["expected an error, came an answer".into()]),
+        Ok(Ok(differences)) if differences.is_empty() => Verdict::Holds,
+        Ok(Ok(differences)) => Verdict::Fails(differences),
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            Verdict::Fails(vec![format!("came a panic: {}", words.unwrap_or("(silent)"))])
+        }
+    }
+}

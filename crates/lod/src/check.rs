@@ -1,0 +1,73 @@
+//! Whether numbers are a LoD, by Paddle's rules.
+
+/// Whether these offsets, coarsest level first, are a LoD for a tensor of `height` rows (`None`: of any number).
+///
+/// No levels are always one. Every level needs at least 2 offsets, of which the first is 0 and none lower than the one before;
+/// the last of each level must be how many sequences the next one has, the last of all the height. As Paddle does, a height
+/// of 0 is not compared. Paddle's rules are narrower than [`Lod`](crate::Lod)'s, which may also have no sequences at all (`[0]`).
+///
+/// ```
+/// assert!(lod::check_lod(&[vec![0, 2, 3], vec![0, 3, 5, 9]], Some(9)));
+/// assert!(!lod::check_lod(&[vec![0, 2, 3], vec![0, 3, 5, 9]], Some(8)));
+/// assert!(!lod::check_lod(&[vec![0, 4], vec![0, 3, 5, 9]], None)); // Level 0 must end with 3.
+/// ```
+#[doc(alias = "CheckLoD")]
+pub fn check_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height: Option<usize>) -> bool {
+    let levels: Option<Vec<_>> = levels.iter().map(|level| sorted_level(level.as_ref())).collect();
+    let Some(levels) = levels else { return false };
+    let fits = levels.windows(2).all(|pair| pair[0].end == pair[1].sequences);
+    let height = height.filter(|&height| height > 0);
+    fits && levels.last().is_none_or(|last| height.is_none_or(|height| last.end == height as i128))
+}
+
+/// Whether these absolute offsets, of which each level counts rows, are a LoD for a tensor of `height` rows (`None`: of any
+/// number).
+///
+/// Every level needs at least 2 offsets, of which the first is 0 and none lower than the one before; all levels must end with
+/// the same number, which is the height. Paddle up to 2.6.2 has these rules too, but forgets to look whether offsets fall, so that it
+/// takes `[0, 3, 2]` for a LoD.
+///
+/// ```
+/// assert!(lod::check_abs_lod(&[vec![0, 5, 9], vec![0, 3, 5, 9]], Some(9)));
+/// assert!(!lod::check_abs_lod(&[vec![0, 2, 3], vec![0, 3, 5, 9]], Some(9)));
+/// assert!(!lod::check_abs_lod(&[vec![0, 3, 2]], None));
+/// ```
+#[doc(alias = "CheckAbsLoD")]
+pub fn check_abs_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height: Option<usize>) -> bool {
+    let mut levels = levels.iter().map(|level| sorted_level(level.as_ref()));
+    let Some(first) = levels.next() else { return true };
+    let Some(first) = first else { return false };
+    let end = height.map_or(first.end, |height| height as i128);
+    first.end == end && levels.all(|level| level.is_some_and(|level| level.end == end))
+}
+
+/// What one level says to the others.
+struct Level {
+    /// How many sequences it has.
+    sequences: i128,
+    /// Its last offset.
+    end: i128,
+}
+
+/// A level that is good by itself.
+fn sorted_level<N: Copy + TryInto<i128>>(offsets: &[N]) -> Option<Level> {
+    let offsets: Vec<i128> = offsets.iter().map(|&offset| offset.try_into().ok()).collect::<Option<_>>()?;
+    let (first, end) = (*offsets.first()?, *offsets.last()?);
+    let good = offsets.len() >= 2 && first == 0 && offsets.is_sorted();
+    good.then_some(Level { sequences: offsets.len() as i128 - 1, end })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_no_index_has_are_judged_too() {
+        assert!(check_lod(&[[0, u64::MAX]], None));
+        assert!(!check_lod(&[[0, -1]], None));
+        assert!(check_abs_lod(&[[0, u64::MAX], [0, u64::MAX]], None));
+        assert!(check_lod::<i32>(&[] as &[Vec<i32>], Some(7)));
+        assert!(!check_lod(&[vec![0]], None) && !check_lod::<i32>(&[vec![]], None));
+        assert!(check_lod(&[[0, 2, 5]], Some(0)) && !check_abs_lod(&[[0, 2, 5]], Some(0)));
+    }
+}

@@ -1,0 +1,277 @@
+//! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+///
+/// Levels count from 0, the coarsest.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Offsets of a level that are none or start with another number than 0.
+    #[error("level {level}: offsets must start with 0, but {}", found.map_or("there are none".into(), |x| format!("they start with {x}")))]
+    OffsetsStart {
+        /// The level.
+        level: usize,
+        /// The first offset, if there is one.
+        found: Option<i64>,
+    },
+    /// Offsets of a level that fall: a sequence would end before it begins.
+    #[error("level {level}: offsets must not fall, but {found} follows {before} at position {position}")]
+    OffsetsFall {
+        /// The level.
+        level: usize,
+        /// Where the lower number stands.
+        position: usize,
+        /// The number before it.
+        before: i64,
+        /// The lower number.
+        found: i64,
+    },
+    /// An offset or a length that cannot be one: negative, or beyond what fits in 32 bits.
+    #[error("level {level}: {found} at position {position} is not in 0..={}", i32::MAX)]
+    Number {
+        /// The level.
+        level: usize,
+        /// Where it stands.
+        position: usize,
+        /// The number; those beyond 64 bits are shown as the highest.
+        found: i64,
+    },
+    /// Levels that do not fit each other: what one divides must be the sequences of the next.
+    #[error("level {level} has {found} sequences, but the level above divides {expected}")]
+    LevelMismatch {
+        /// The lower one of the two levels.
+        level: usize,
+        /// How many entries the level above divides.
+        expected: usize,
+        /// How many sequences this level has.
+        found: usize,
+    },
+    /// A LoD that divides more or fewer rows than the tensor has.
+    #[error("the LoD divides {expected} rows, but the tensor has {found}")]
+    Rows {
+        /// What the offsets of the last level end with.
+        expected: usize,
+        /// How many rows there are.
+        found: usize,
+    },
+    /// A level that is not there.
+    #[error("there is no level {level}: the LoD has {levels}")]
+    NoLevel {
+        /// The level that was asked for.
+        level: usize,
+        /// How many there are.
+        levels: usize,
+    },
+    /// More or fewer levels than the operation takes.
+    #[error("{what} must have {expected} levels, but it has {found}")]
+    NumLevels {
+        /// What has the wrong number, such as "the second LoD".
+        what: &'static str,
+        /// The right number.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// A range that is reversed or reaches beyond the end.
+    #[error("the range {begin}..{end} is not within the {size} entries of level {level}")]
+    Range {
+        /// The level that is cut; one more than the last stands for rows.
+        level: usize,
+        /// Where the range begins.
+        begin: usize,
+        /// Where it ends.
+        end: usize,
+        /// How many entries there are.
+        size: usize,
+    },
+    /// A sequence of another length than its counterpart.
+    #[error("sequence {sequence} must have {expected} entries, but it has {found}")]
+    SequenceLength {
+        /// Which sequence it is.
+        sequence: usize,
+        /// The right length.
+        expected: usize,
+        /// The length found.
+        found: usize,
+    },
+    /// Rows of another shape than those beside them: all axes after the first must be equal.
+    #[error("rows must have the shape of those of {expected:?}, but there are those of {found:?}")]
+    RowShape {
+        /// A shape with the right axes after the first.
+        expected: Vec<usize>,
+        /// The shape found.
+        found: Vec<usize>,
+    },
+    /// Numbers of things that must be equal.
+    #[error("{what} must be {expected}, but it is {found}")]
+    Size {
+        /// What has the wrong size, such as "the number of rows".
+        what: &'static str,
+        /// The right size.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// More than indexes of 32 bits can tell apart.
+    #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
+    TooLarge {
+        /// What is too large, such as "the number of rows".
+        what: &'static str,
+        /// How large it would be.
+        size: u64,
+    },
+    /// A scalar, which has no rows that a LoD could divide.
+    #[error("a tensor without axes has no rows that a LoD could divide")]
+    Scalar,
+    /// Nothing where at least one is needed.
+    #[error("at least one {what} is needed")]
+    Nothing {
+        /// What there must be one of, such as "part".
+        what: &'static str,
+    },
+    /// A part of a sequence that is not there.
+    #[error("sequence {sequence} has {size} rows, but {length} from {offset} on are wanted")]
+    Part {
+        /// The sequence.
+        sequence: usize,
+        /// The first row, counted from the begin of the sequence.
+        offset: i64,
+        /// How many rows.
+        length: i64,
+        /// How many there are.
+        size: usize,
+    },
+    /// A padded length that is shorter than a sequence.
+    #[error("a padded length of {found} is shorter than the longest sequence, which has {longest} rows")]
+    PaddedLength {
+        /// The padded length.
+        found: usize,
+        /// The length of the longest sequence.
+        longest: usize,
+    },
+    /// A sequence whose values make no whole number of rows.
+    #[error("the {values} values of sequence {sequence} make no whole number of rows of {width}")]
+    NotDivisible {
+        /// The sequence.
+        sequence: usize,
+        /// How many values it has.
+        values: usize,
+        /// How many a row would have.
+        width: usize,
+    },
+    /// An id that names nothing.
+    #[error("id {found} at position {position} is not in 0..{size}")]
+    Id {
+        /// Where it stands.
+        position: usize,
+        /// The id.
+        found: i64,
+        /// How many things there are.
+        size: usize,
+    },
+    /// Another LoD than the one that is needed.
+    #[error("the levels must be {expected}, but they are {found}")]
+    OtherLod {
+        /// The right levels.
+        expected: crate::Lod,
+        /// The levels found.
+        found: crate::Lod,
+    },
+    /// A tensor with more or fewer axes than the operation takes.
+    #[error("a tensor of {expected} axes is needed, but there are {found}")]
+    Axes {
+        /// The right number, or the least.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// Sizes of the steps of a packed batch that rise, or one that is 0.
+    #[error("step {step} cannot have {found} sequences: there must be at least one, and at most {before}")]
+    BatchSizes {
+        /// The step.
+        step: usize,
+        /// How many sequences there were before.
+        before: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// An order of sequences that names one twice, or one that is not there.
+    #[error("the order of {size} sequences is wrong at position {position}: {found} comes again or is none of them")]
+    Permutation {
+        /// Where the number stands.
+        position: usize,
+        /// The number.
+        found: i32,
+        /// How many sequences there are.
+        size: usize,
+    },
+    /// Bytes that end too early.
+    #[error("{what} should be {expected} bytes, but after {found} nothing follows")]
+    Truncated {
+        /// What ends too early, such as "the values".
+        what: &'static str,
+        /// How many bytes were announced.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A version of Paddle's format that nobody knows.
+    #[error("version {found} of {what} is unknown; only 0 is known")]
+    Version {
+        /// What has the version: the LoD or the tensor.
+        what: &'static str,
+        /// The version.
+        found: u32,
+    },
+    /// Bytes of a level that are no whole number of offsets.
+    #[error("level {level} has {found} bytes, which are no whole number of offsets of 8")]
+    LevelBytes {
+        /// The level.
+        level: usize,
+        /// How many bytes were announced.
+        found: u64,
+    },
+    /// A description of a tensor that is no protobuf message with a data type.
+    #[error("the description of the tensor is damaged at byte {position}")]
+    Description {
+        /// Where it is damaged; its length, if only the data type is missing.
+        position: usize,
+    },
+    /// Values of another type.
+    #[error("the values should be of type {expected}, but theirs has the number {found}")]
+    DataType {
+        /// The type that was asked for.
+        expected: &'static str,
+        /// Paddle's number of the type that is there.
+        found: u64,
+    },
+    /// A negative length of an axis.
+    #[error("the length {found} of axis {axis} is negative")]
+    Dim {
+        /// The axis.
+        axis: usize,
+        /// Its length.
+        found: i64,
+    },
+    /// Reading or writing failed.
+    #[error("{message}")]
+    Io {
+        /// What kind of failure it was.
+        kind: std::io::ErrorKind,
+        /// What the operating system says.
+        message: String,
+    },
+    /// What `ragged-core` refuses.
+    #[error(transparent)]
+    Ragged(#[from] ragged_core::Error),
+    /// What `tensor-strided` refuses.
+    #[error(transparent)]
+    Tensor(#[from] tensor_strided::Error),
+}
+
+impl Error {
+    /// `found` is `expected`, or the error that says what differs.
+    pub(crate) fn check_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+        if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a recurrent network remembers from step to step: put in the order of the sequences' length, and cut where they end.
+
+use tensor_strided::{Element, Shape};
+
+use crate::{Error, Lod, LodTensor, RankTable, rows};
+
+/// The first memory of a network: the rows of `boot`, one for each sequence (or its sequences, if it has a LoD), in the order of
+/// the table. O(values).
+///
+/// ```
+/// use lod::{Lod, LodTensor, init_memories, shrink_memory};
+///
+/// let table = Lod::from_lengths(&[[4, 2, 3]])?.rank_table(0)?;
+/// let boot = LodTensor::from_vec([3, 1], vec![10, 20, 30], Lod::none())?;
+/// let memory = init_memories(&boot, &table)?;
+/// assert_eq!(memory.values(), [10, 30, 20]);
+/// assert_eq!(shrink_memory(&memory, &table, 2)?.values(), [10, 30]); // Two sequences are longer than 2.
+/// # Ok::<(), lod::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Size`] if there is not one row or sequence for each sequence of the table; [`Error::TooLarge`].
+#[doc(alias = "InitMemories")]
+#[doc(alias = "boot_memories")]
+#[doc(alias = "reorder_lod_tensor_by_rank")]
+pub fn init_memories<T: Element + Default>(boot: &LodTensor<T>, table: &RankTable) -> Result<LodTensor<T>, Error> {
+    reordered(boot, table.num_sequences(), table.order())
+}
+
+/// The gradient of [`init_memories`] by `boot`: rows or sequences back in the order that they had.
+///
+/// # Errors
+/// As [`init_memories`].
+pub fn init_memories_backward<T: Element + Default>(
+    grad: &LodTensor<T>,
+    table: &RankTable,
+) -> Result<LodTensor<T>, Error> {
+    reordered(grad, table.num_sequences(), table.ranks())
+}
+
+/// A first memory that is the same for each sequence: rows of a shape, all `value`.
+///
+/// # Errors
+/// [`Error::Tensor`] if there would be more values than can be counted.
+pub fn fill_memories<T: Element>(table: &RankTable, row_shape: &[usize], value: T) -> Result<LodTensor<T>, Error> {
+    let shape: Shape = std::iter::once(table.num_sequences()).chain(row_shape.iter().copied()).collect();
+    LodTensor::new(tensor_strided::Tensor::full(shape, value)?, Lod::none())
+}
+
+/// What of a memory, or of any input that is the same at all steps, is still needed at step `step`: the rows (or sequences, if it
+/// has a LoD) of the sequences that are longer. Values are shared. O(1) without LoD.
+///
+/// # Errors
+/// [`Error::Range`] if the memory has fewer rows or sequences than that.
+#[doc(alias = "shrink_rnn_memory")]
+#[doc(alias = "static_input")]
+pub fn shrink_memory<T: Element>(memory: &LodTensor<T>, table: &RankTable, step: usize) -> Result<LodTensor<T>, Error> {
+    let (active, size) = (table.active(step), entries_of(memory));
+    if active > size {
+        return Err(Error::Range { level: 0, begin: 0, end: active, size });
+    }
+    let (lod, rows) = memory.lod().sub_lod(0, 0..active)?;
+    memory.slice_rows(rows, lod)
+}
+
+/// The gradient of [`shrink_memory`] by a memory like `memory`: that of its result, and zeros for what was cut off.
+///
+/// # Errors
+/// [`Error::RowShape`], [`Error::Range`] if `grad` is not the first rows of something like `memory`.
+pub fn shrink_memory_backward<T: Element + Default>(
+    grad: &LodTensor<T>,
+    memory: &LodTensor<T>,
+) -> Result<LodTensor<T>, Error> {
+    memory.check_row_shape(grad.shape())?;
+    if grad.rows() > memory.rows() {
+        return Err(Error::Range { level: 0, begin: 0, end: grad.rows(), size: memory.rows() });
+    }
+    let mut values = kaldera_base::memory::zeros(memory.values().len());
+    values[..grad.values().len()].copy_from_slice(grad.values());
+    memory.like(memory.rows(), values, memory.lod().clone())
+}
+
+/// How many rows it has, or sequences of the coarsest level.
+fn entries_of<T: Element>(tensor: &LodTensor<T>) -> usize {
+    if tensor.lod().is_none() { tensor.rows() } else { tensor.lod().num_elements(0) }
+}
+
+fn reordered<T: Element + Default>(
+    tensor: &LodTensor<T>,
+    sequences: usize,
+    order: &[i32],
+) -> Result<LodTensor<T>, Error> {
+    let what = if tensor.lod().is_none() { "the number of rows" } else { "the number of sequences" };
+    Error::check_size(what, sequences, entries_of(tensor))?;
+    let (lod, index) = tensor.lod().gather(0, order)?;
+    tensor.like(index.len(), rows::gather(tensor.values(), tensor.width(), &index), lod)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ragged_core::RaggedShape;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sequences_of_sequences_go_to_their_rank_and_back(seed in any::<u64>()) {
+            let lod = Lod::from(RaggedShape::random(seed, 2..=3, 0..=40).unwrap());
+            let rows = lod.num_rows().unwrap();
+            let boot = LodTensor::from_vec([rows], (0..rows as i32).collect::<Vec<_>>(), lod.clone()).unwrap();
+            let table = lod.rank_table(0).unwrap();
+            let memory = init_memories(&boot, &table).unwrap();
+            let mut expected = vec![];
+            for item in table.items() {
+                let part = boot.lod_slice(0, item.index..item.index + 1).unwrap();
+                expected.extend_from_slice(part.values());
+            }
+            prop_assert_eq!(memory.values(), expected);
+            prop_assert_eq!(init_memories_backward(&memory, &table).unwrap(), boot);
+            for step in 0..=table.max_sequence_len() {
+                let cut = shrink_memory(&memory, &table, step).unwrap();
+                prop_assert_eq!(cut.lod().num_elements(0), table.active(step));
+                let back = shrink_memory_backward(&cut, &memory).unwrap();
+                prop_assert_eq!(&back.values()[..cut.rows()], cut.values());
+                prop_assert!(back.values()[cut.rows()..].iter().all(|&x| x == 0) && back.lod() == memory.lod());
+            }
+        }
+    }
+
+    #[test]
+    fn a_memory_of_another_batch_is_refused() {
+        let table = Lod::from_lengths(&[[1, 2]]).unwrap().rank_table(0).unwrap();
+        let boot = LodTensor::from_vec([3, 1], vec![1, 2, 3], Lod::none()).unwrap();
+        assert_eq!(
+            init_memories(&boot, &table).unwrap_err(),
+            Error::Size { what: "the number of rows", expected: 2, found: 3 }
+        );
+        let memory = fill_memories(&table, &[2], 0.5).unwrap();
+        assert_eq!(memory.values(), [0.5; 4]);
+        assert_eq!(shrink_memory(&memory, &table, 1).unwrap().rows(), 1);
+        let short = shrink_memory(&memory, &table, 1).unwrap();
+        assert_eq!(shrink_memory(&short, &table, 0).unwrap_err(), Error::Range { level: 0, begin: 0, end: 2, size: 1 });
+        assert!(shrink_memory_backward(&memory, &short).is_err());
+        let narrow = fill_memories(&table, &[1], 0.5).unwrap();
+        assert!(matches!(shrink_memory_backward(&narrow, &memory), Err(Error::RowShape { .. })));
+        assert!(fill_memories(&table, &[usize::MAX], 0).is_err());
+    }
+}

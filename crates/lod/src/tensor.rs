@@ -1,0 +1,283 @@
+//! A tensor whose rows a LoD divides.
+
+use std::fmt;
+use std::ops::{Deref, Range};
+
+use kaldera_base::buffer::Buffer;
+use ragged_core::Ragged;
+use tensor_strided::{Element, Tensor, TensorViewMut};
+
+use crate::{Error, Lod};
+
+/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one behind the other, without padding.
+///
+/// ```text
+///   rows   a0 a1 a2 a3 | b0 b1 | c0 c1 c2       shape [9, ..]
+///   lod    0             4       6        9     one level
+/// ```
+///
+/// A clone copies neither values nor offsets; writing to shared values copies them first. It derefs to its [`Tensor`], so that
+/// everything a plain tensor can do it does unchanged; what is here keeps the LoD where that makes sense.
+///
+/// ```
+/// use lod::{Lod, LodTensor};
+///
+/// let x = LodTensor::from_vec([5, 2], (0..10).collect::<Vec<_>>(), Lod::from_lengths(&[vec![2, 0, 3]])?)?;
+/// assert_eq!((x.rows(), x.width()), (5, 2));
+/// assert_eq!(x.sequence(2), [4, 5, 6, 7, 8, 9]);
+/// # Ok::<(), lod::Error>(())
+/// ```
+pub struct LodTensor<T> {
+    /// In C order without gaps; at least one axis, the first is the rows.
+    tensor: Tensor<T>,
+    /// Divides just these rows, or has no levels.
+    lod: Lod,
+}
+
+impl<T> Clone for LodTensor<T> {
+    fn clone(&self) -> Self {
+        Self { tensor: self.tensor.clone(), lod: self.lod.clone() }
+    }
+}
+
+impl<T> Deref for LodTensor<T> {
+    type Target = Tensor<T>;
+
+    #[inline]
+    fn deref(&self) -> &Tensor<T> {
+        &self.tensor
+    }
+}
+
+impl<T: Element> LodTensor<T> {
+    /// A tensor and what divides its rows. Nothing is copied if the elements lie in C order.
+    ///
+    /// # Errors
+    /// [`Error::Scalar`]; [`Error::Rows`] if the LoD is for another number of rows.
+    pub fn new(tensor: Tensor<T>, lod: Lod) -> Result<Self, Error> {
+        let found = *tensor.shape().first().ok_or(Error::Scalar)?;
+        if let Some(expected) = lod.num_rows().filter(|&expected| expected != found) {
+            return Err(Error::Rows { expected, found });
+        }
+        let tensor = if tensor.layout().is_contiguous() { tensor } else { tensor.view().to_contiguous() };
+        Ok(Self { tensor, lod })
+    }
+
+    /// Values in C order, rows one behind the other.
+    ///
+    /// # Errors
+    /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element; [`Error::Rows`] if the LoD is for
+    /// another number of rows.
+    pub fn from_vec(shape: impl AsRef<[usize]>, values: impl Into<Buffer<T>>, lod: Lod) -> Result<Self, Error> {
+        Self::new(Tensor::from_vec(shape, values)?, lod)
+    }
+
+    /// One sequence after the other, of single values: shape `[N]`, one level.
+    ///
+    /// ```
+    /// let x = lod::LodTensor::from_sequences(&[vec![1, 2], vec![], vec![3]])?;
+    /// assert_eq!((x.values(), x.lod().offsets(0)), (&[1, 2, 3][..], &[0, 2, 2, 3][..]));
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Number`] if there are more values than fit in 32 bits.
+    pub fn from_sequences(sequences: &[impl AsRef<[T]>]) -> Result<Self, Error> {
+        let lengths: Vec<usize> = sequences.iter().map(|sequence| sequence.as_ref().len()).collect();
+        let lod = Lod::from_lengths(&[lengths])?;
+        let values: Vec<T> = sequences.iter().flat_map(|sequence| sequence.as_ref()).copied().collect();
+        Self::from_vec([values.len()], values, lod)
+    }
+
+    /// How many rows there are: the length of axis 0.
+    #[inline]
+    pub fn rows(&self) -> usize {
+        self.shape()[0]
+    }
+
+    /// How many values a row has: the product of the axes after the first, 1 if there are none.
+    #[inline]
+    pub fn width(&self) -> usize {
+        self.shape()[1..].iter().product()
+    }
+
+    /// What divides the rows.
+    #[inline]
+    pub fn lod(&self) -> &Lod {
+        &self.lod
+    }
+
+    /// All values in C order.
+    #[inline]
+    pub fn values(&self) -> &[T] {
+        self.tensor.as_slice().unwrap_or_else(|| unreachable!("elements in C order without gaps"))
+    }
+
+    /// All values in C order, to be written; copied first if others share them.
+    #[inline]
+    pub fn values_mut(&mut self) -> &mut [T] {
+        self.tensor.view_mut().into_slice().unwrap_or_else(|| unreachable!("elements in C order without gaps"))
+    }
+
+    /// The values as memory that can be shared.
+    pub fn buffer(&self) -> Buffer<T> {
+        let (buffer, layout) = self.tensor.clone().into_parts();
+        let begin = if layout.is_empty() { 0 } else { layout.offset() };
+        buffer.slice(begin..begin + layout.len())
+    }
+
+    /// The values as a tensor to be written; copied first if others share them.
+    #[inline]
+    pub fn view_mut(&mut self) -> TensorViewMut<'_, T> {
+        self.tensor.view_mut()
+    }
+
+    /// The tensor without its LoD.
+    #[inline]
+    pub fn tensor(&self) -> &Tensor<T> {
+        &self.tensor
+    }
+
+    /// The values of row `i`.
+    ///
+    /// # Panics
+    /// If there is no such row, as indexing a slice does.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[T] {
+        self.values_of(i..i + 1)
+    }
+
+    /// The values of these rows.
+    ///
+    /// # Panics
+    /// If there are no such rows, as slicing a slice does.
+    #[inline]
+    pub fn values_of(&self, rows: Range<usize>) -> &[T] {
+        let width = self.width();
+        &self.values()[rows.start * width..rows.end * width]
+    }
+
+    /// The values of sequence `i` of the last level.
+    ///
+    /// # Panics
+    /// If there are no levels or there is no such sequence, as indexing a slice does.
+    #[inline]
+    pub fn sequence(&self, i: usize) -> &[T] {
+        match self.lod.last() {
+            Some(last) => self.values_of(last.row(i)),
+            None => panic!("sequence {i} of a tensor without LoD"),
+        }
+    }
+
+    /// The sequences as lists, of a tensor with one value to a row. Neither values nor offsets are copied.
+    ///
+    /// ```
+    /// use lod::LodTensor;
+    /// use ragged_core::Ragged;
+    ///
+    /// let x = LodTensor::from_sequences(&[vec![3, 1], vec![], vec![2]])?;
+    /// let lists: Ragged<i32> = x.to_ragged()?;
+    /// assert_eq!(lists.sum(0), [4, 0, 2]);
+    /// assert_eq!(LodTensor::from(lists), x);
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoLevel`] without LoD; [`Error::Size`] if a row has not just one value.
+    pub fn to_ragged(&self) -> Result<Ragged<T>, Error> {
+        let shape = self.lod.shape().ok_or(Error::NoLevel { level: 0, levels: 0 })?;
+        Error::check_size("the width of a row", 1, self.width())?;
+        Ok(Ragged::new(shape.clone(), self.buffer())?)
+    }
+
+    /// The tensor and the LoD.
+    pub fn into_parts(self) -> (Tensor<T>, Lod) {
+        (self.tensor, self.lod)
+    }
+
+    /// Where the LoD is kept; who writes it makes sure that it divides the rows.
+    pub(crate) fn lod_slot(&mut self) -> &mut Lod {
+        &mut self.lod
+    }
+
+    /// The same values with another LoD. Nothing is copied.
+    ///
+    /// # Errors
+    /// [`Error::Rows`] if the LoD is for another number of rows.
+    pub fn with_lod(&self, lod: Lod) -> Result<Self, Error> {
+        Self::new(self.tensor.clone(), lod)
+    }
+
+    /// A result of the same rows, or of others: `rows` rows of the same shape of a row, and a LoD for these.
+    ///
+    /// # Errors
+    /// As [`from_vec`](Self::from_vec).
+    pub fn like<U: Element>(&self, rows: usize, values: impl Into<Buffer<U>>, lod: Lod) -> Result<LodTensor<U>, Error> {
+        let mut shape = self.shape().clone();
+        shape[0] = rows;
+        LodTensor::from_vec(shape, values, lod)
+    }
+}
+
+impl<T: Element> From<Ragged<T>> for LodTensor<T> {
+    /// The lists as sequences of single values: shape `[N]`, a level for each axis after the first. Nothing is copied.
+    fn from(ragged: Ragged<T>) -> Self {
+        let (shape, values) = ragged.into_parts();
+        let tensor = Self::from_vec([values.len()], values, shape.into());
+        tensor.unwrap_or_else(|error| unreachable!("a value for each element of the shape: {error}"))
+    }
+}
+
+impl<T: Element + PartialEq> PartialEq for LodTensor<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.shape() == other.shape() && self.lod == other.lod && self.values() == other.values()
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for LodTensor<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LodTensor").field("lod", &self.lod).field("tensor", &self.tensor).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lod_divides_just_the_rows() {
+        let lod = Lod::from_lengths(&[[2, 1]]).unwrap();
+        let wrong = LodTensor::from_vec([2, 3], vec![0; 6], lod.clone()).unwrap_err();
+        assert_eq!(wrong, Error::Rows { expected: 3, found: 2 });
+        assert!(matches!(LodTensor::from_vec([3, 3], vec![0; 6], lod.clone()), Err(Error::Tensor(_))));
+        assert_eq!(LodTensor::new(Tensor::scalar(1), Lod::none()).unwrap_err(), Error::Scalar);
+        let x = LodTensor::from_vec([3, 2], vec![0; 6], lod).unwrap();
+        assert!(x.with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).is_err());
+        assert!(x.with_lod(Lod::none()).unwrap().lod().is_none());
+    }
+
+    #[test]
+    fn it_is_a_tensor_in_c_order_whose_memory_is_shared() {
+        let columns = Tensor::from_vec([2, 3], (0..6).collect::<Vec<_>>()).unwrap();
+        let x = LodTensor::new(columns.transpose().to_contiguous(), Lod::none()).unwrap();
+        assert_eq!((x.values(), x.row(1)), (&[0, 3, 1, 4, 2, 5][..], &[1, 4][..]));
+        let x = LodTensor::new(columns.clone(), Lod::none()).unwrap();
+        assert_eq!(x.values().as_ptr(), columns.as_slice().unwrap().as_ptr());
+        // What a tensor does, it does.
+        assert_eq!((x.get([1, 2]), x.view().transpose().shape().to_vec()), (Some(&5), vec![3, 2]));
+        let mut y = x.clone();
+        y.values_mut()[0] = 9;
+        y.view_mut().fill(7);
+        assert_eq!((x.values()[0], y.values()), (0, &[7; 6][..]));
+        assert_eq!(x.buffer()[..], x.values()[..]);
+        assert!(x == x.clone() && x != y);
+        let (tensor, lod) = x.into_parts();
+        assert_eq!((tensor.to_vec(), lod), ((0..6).collect(), Lod::none()));
+    }
+
+    #[test]
+    #[should_panic(expected = "sequence 0 of a tensor without LoD")]
+    fn a_tensor_without_lod_has_no_sequence() {
+        let _ = LodTensor::from_vec([1], vec![1], Lod::none()).unwrap().sequence(0);
+    }
+}
