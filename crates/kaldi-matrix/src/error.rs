@@ -111,6 +111,40 @@ pub enum Error {
         /// What stands there.
         value: f64,
     },
+    /// A parameter outside of what the operation is defined for.
+    #[error("{operation}: {parameter} is {value}, expected {expected}")]
+    OutOfDomain {
+        /// The method called.
+        operation: &'static str,
+        /// The parameter's name, or what was computed from the operands.
+        parameter: &'static str,
+        /// What was given.
+        value: f64,
+        /// What would be right, in words.
+        expected: &'static str,
+    },
+    /// An index in a list of rows or columns that names none.
+    #[error("{operation}: index {index} at position {position} is neither -1 nor in 0..{size}")]
+    BadIndex {
+        /// The method called.
+        operation: &'static str,
+        /// Where in the list it stands.
+        position: usize,
+        /// What stands there.
+        index: i32,
+        /// How many rows or columns there are.
+        size: usize,
+    },
+    /// Columns that cannot be cut into so many groups of one size.
+    #[error("{operation}: {cols} columns cannot be cut into {groups} groups of one size")]
+    Groups {
+        /// The method called.
+        operation: &'static str,
+        /// Number of columns.
+        cols: usize,
+        /// Number of groups asked for.
+        groups: usize,
+    },
     /// The elements of an ndarray view do not lie one after the other.
     #[error(
         "the array's elements do not lie one after the other (strides {strides:?}); copy it, or take a view of the \
