@@ -102,7 +102,7 @@ fn runner_of(name: &str) -> Option<Runner> {
     let set = name.split('/').next().unwrap_or_default();
     match name {
         "kaldi/manifest.json" => Some(kaldi::run_manifest),
-        "kaldi/matrix.json" => Some(not_run),
+        "kaldi/matrix.json" => Some(kaldi::run_matrix),
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "ndarray" | "openfst" | "strided_slice")

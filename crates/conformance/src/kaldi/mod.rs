@@ -1,10 +1,12 @@
-//! Kaldi's programs: `kaldi/manifest.json`, whose cases are command lines with the files that Kaldi wrote.
+//! Kaldi's programs: `kaldi/manifest.json`, whose cases are command lines with the files that Kaldi wrote. Its matrix library is in
+//! [`matrix`].
 //!
 //! Each case runs the real command in a child process, in a folder of its own (`stage`), and what it wrote is held against what
 //! Kaldi wrote (`rules`), read by a reader of tables that shares no code with `kaldi-io` (`table`).
 
 mod case;
 mod child;
+mod matrix;
 mod rules;
 mod stage;
 mod table;
@@ -22,6 +24,7 @@ use serde::Deserialize;
 use crate::{Case, Error, Settings, Verdict};
 use case::{ManifestCase, Output, Precision};
 use child::Ending;
+pub(crate) use matrix::run_matrix;
 use rules::Rule;
 use stage::Stage;
 

@@ -1,0 +1,9 @@
+//! Bytes and texts.
+
+use kaldera::base::Real;
+
+use super::Operation;
+
+pub(super) fn operation<T: Real>(_: &str) -> Option<Operation<T>> {
+    None
+}

@@ -1,0 +1,9 @@
+//! Matrices: `Matrix.*`, and the free functions of matrices.
+
+use kaldera::base::Real;
+
+use super::Operation;
+
+pub(super) fn operation<T: Real>(_: &str) -> Option<Operation<T>> {
+    None
+}

@@ -1,0 +1,9 @@
+//! Packed matrices: `Packed.*`, `Sp.*`, and the free functions of them.
+
+use kaldera::base::Real;
+
+use super::Operation;
+
+pub(super) fn operation<T: Real>(_: &str) -> Option<Operation<T>> {
+    None
+}

@@ -1,0 +1,9 @@
+//! Sparse vectors and matrices.
+
+use kaldera::base::Real;
+
+use super::Operation;
+
+pub(super) fn operation<T: Real>(_: &str) -> Option<Operation<T>> {
+    None
+}
