@@ -240,7 +240,7 @@ impl<S: Storage> MatrixBase<S> {
 
     /// The rows, top to bottom; none if there are no columns.
     #[inline]
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> + Clone {
         let cols = self.cols;
         self.data().chunks(self.stride.max(1)).map(move |row| &row[..cols])
     }
