@@ -111,6 +111,8 @@ mod matrix;
 mod matrix_copy;
 mod matrix_maps;
 mod matrix_ops;
+mod orthogonalize;
+mod packed;
 mod matrix_reduce;
 mod matrix_vec;
 mod storage;
@@ -125,10 +127,16 @@ mod vector_reduce;
 pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
 pub use dct::compute_dct_matrix;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub use decompositions::{Svd, SymmetricEig};
+pub use decompositions::{
+    GeneralEig, LogDet, Svd, SymmetricEig, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
+};
 pub use error::{Error, Shape};
 pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
 pub use matrix_reduce::{assert_same_dim, same_dim};
+pub use packed::{
+    LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
+    trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
+};
 pub use storage::{Storage, StorageMut};
 pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};

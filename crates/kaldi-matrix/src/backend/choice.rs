@@ -117,6 +117,24 @@ pub(super) fn svd(rows: usize, cols: usize) -> Backend {
     pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
+/// The inverse of a general matrix.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn invert(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
+}
+
+/// The inverse of a symmetric matrix.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn invert_symmetric(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
+}
+
+/// Eigenvalues and eigenvectors of a general matrix.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn eig(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
+}
+
 impl Backend {
     /// This one, unless it is OpenBLAS, which counts in `i32`, and `largest` is beyond that.
     #[cfg_attr(not(feature = "openblas"), expect(unused_variables, reason = "only OpenBLAS has this limit"))]
