@@ -1,5 +1,6 @@
 //! Eight lanes in plain Rust. The compiler makes SSE2 of it on x86-64 and NEON on AArch64.
 
+use super::doubles::PortableDoubles;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -35,7 +36,12 @@ impl Simd for Portable {
     const LANES: usize = LANES;
     type F32 = Eight<f32>;
     type U32 = Eight<u32>;
+    type Doubles = PortableDoubles;
 
+    #[inline(always)]
+    fn doubles(self) -> PortableDoubles {
+        PortableDoubles
+    }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
