@@ -99,6 +99,7 @@ pub mod codec;
 mod backend;
 mod blas;
 mod compare;
+mod compressed;
 mod convert;
 mod dct;
 #[cfg(any(feature = "openblas", feature = "pure"))]
@@ -115,6 +116,10 @@ mod orthogonalize;
 mod packed;
 mod matrix_reduce;
 mod matrix_vec;
+mod mostly_zero;
+mod nnet;
+mod random;
+mod rows_cols;
 mod storage;
 mod traces;
 mod vector;
@@ -125,6 +130,7 @@ mod vector_ops;
 mod vector_reduce;
 
 pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
+pub use compressed::{CompressedMatrix, CompressionMethod};
 pub use dct::compute_dct_matrix;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub use decompositions::{
@@ -137,6 +143,7 @@ pub use packed::{
     LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
     trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
+pub use random::RandomState;
 pub use storage::{Storage, StorageMut};
 pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
