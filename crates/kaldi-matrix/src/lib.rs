@@ -139,6 +139,10 @@ pub use decompositions::{
 pub use error::{Error, Shape};
 pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
 pub use matrix_reduce::{assert_same_dim, same_dim};
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use packed::{
+    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
+};
 pub use packed::{
     LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
     trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,

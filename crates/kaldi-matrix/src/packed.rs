@@ -13,6 +13,8 @@ mod sp;
 mod sp_add;
 mod sp_cholesky;
 #[cfg(any(feature = "openblas", feature = "pure"))]
+mod quadratic;
+#[cfg(any(feature = "openblas", feature = "pure"))]
 mod sp_eig;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 mod sp_floor;
@@ -32,10 +34,15 @@ use kaldera_base::Real;
 
 use crate::error::{Error, Shape};
 use crate::kernels;
+use crate::random::RandomState;
 use crate::storage::Storage;
 use crate::vector::{ResizeType, VectorBase};
 use crate::vector_ops::check_dim;
 
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use self::quadratic::{
+    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
+};
 pub use self::sp::SpCopyType;
 pub use self::traces::{
     trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
@@ -279,6 +286,12 @@ impl<T: Real, K> PackedMatrix<T, K> {
     pub fn set_unit(&mut self) {
         self.set_zero();
         self.set_diag(T::ONE);
+    }
+
+    /// Each stored element becomes a normally distributed number with mean 0 and variance 1.
+    #[doc(alias = "SetRandn")]
+    pub fn set_randn(&mut self, random: &mut RandomState) {
+        self.data.iter_mut().for_each(|x| *x = T::from_f64(random.gauss()));
     }
 
     /// `self = alpha * self`.
