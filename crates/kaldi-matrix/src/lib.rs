@@ -107,6 +107,7 @@ mod decompositions;
 mod display;
 mod error;
 mod functions;
+mod general;
 mod kernels;
 mod matrix;
 mod matrix_copy;
@@ -120,6 +121,9 @@ mod mostly_zero;
 mod nnet;
 mod random;
 mod rows_cols;
+#[cfg(feature = "serde")]
+mod serde;
+mod sparse;
 mod storage;
 mod traces;
 mod vector;
@@ -137,6 +141,10 @@ pub use decompositions::{
     GeneralEig, LogDet, Svd, SymmetricEig, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
 };
 pub use error::{Error, Shape};
+pub use general::{
+    GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,
+    filter_compressed_matrix_rows, filter_general_matrix_rows, filter_matrix_rows, filter_sparse_matrix_rows,
+};
 pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
 pub use matrix_reduce::{assert_same_dim, same_dim};
 #[cfg(any(feature = "openblas", feature = "pure"))]
@@ -148,6 +156,7 @@ pub use packed::{
     trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
 pub use random::RandomState;
+pub use sparse::{SparseMatrix, SparseVector, trace_mat_smat, vec_svec};
 pub use storage::{Storage, StorageMut};
 pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
