@@ -76,6 +76,8 @@ pub trait Real:
     fn as_f64(x: &[Self]) -> Option<&[f64]>;
     /// The same slice if this type is `f64`, to be changed.
     fn as_f64_mut(x: &mut [Self]) -> Option<&mut [f64]>;
+    /// The same slice if U is this type.
+    fn cast_slice<U: Real>(x: &[U]) -> Option<&[Self]>;
 
     /// What an instruction set can do with vectors of this type.
     type Lanes<S: Simd>: Lanes<Self>;
@@ -94,11 +96,11 @@ pub trait Real:
 /// A vector of numbers of type T, of an instruction set.
 pub type Vector<T, S> = <<T as Real>::Lanes<S> as Lanes<T>>::Vector;
 
-/// The type, then how its slices are seen as `f32` and as `f64`, then its lanes: their type, how they are got from `s`, and
+/// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its lanes: their type, how they are got from `s`, and
 /// how what the functions of a module want is got from `l`.
 macro_rules! impl_real {
     (
-        $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr,
+        $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr, $cast:ident,
         $lanes:ty, |$s:ident| $from:expr, |$l:ident| $inner:expr, $($math:ident)::+
     ) => {
         impl Real for $t {
@@ -160,6 +162,10 @@ macro_rules! impl_real {
             fn as_f64_mut(x: &mut [Self]) -> Option<&mut [f64]> {
                 $double_mut(x)
             }
+            #[inline]
+            fn cast_slice<U: Real>(x: &[U]) -> Option<&[Self]> {
+                U::$cast(x)
+            }
 
             type Lanes<S: Simd> = $lanes;
             #[inline(always)]
@@ -186,5 +192,5 @@ macro_rules! impl_real {
     };
 }
 
-impl_real!(f32, Some, Some, |_| None, |_| None, Singles<S>, |s| Singles(s), |l| l.0, math);
-impl_real!(f64, |_| None, |_| None, Some, Some, S::Doubles, |s| s.doubles(), |l| l, math::double);
+impl_real!(f32, Some, Some, |_| None, |_| None, as_f32, Singles<S>, |s| Singles(s), |l| l.0, math);
+impl_real!(f64, |_| None, |_| None, Some, Some, as_f64, S::Doubles, |s| s.doubles(), |l| l, math::double);

@@ -18,7 +18,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "AddVecToRows")]
     pub fn add_vec_to_rows(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_rows", self.num_cols(), v.dim())?;
-        self.rows_mut().for_each(|row| kernels::add_scaled(alpha, v.data(), row));
+        kernels::add_to_rows(alpha, v.data(), self.view_mut());
         Ok(())
     }
 
@@ -29,10 +29,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "AddVecToCols")]
     pub fn add_vec_to_cols(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_cols", self.num_rows(), v.dim())?;
-        for (row, &x) in self.rows_mut().zip(v.iter()) {
-            let x = T::from_f64(alpha.to_f64() * x.to_f64());
-            kernels::map(row, |y| y + x);
-        }
+        kernels::add_to_cols(alpha, v.data(), self.view_mut());
         Ok(())
     }
 
@@ -43,7 +40,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "MulColsVec")]
     pub fn mul_cols_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_cols_vec", self.num_cols(), v.dim())?;
-        self.rows_mut().for_each(|row| kernels::multiply(row, v.data()));
+        kernels::multiply_cols(v.data(), self.view_mut());
         Ok(())
     }
 
@@ -54,10 +51,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "MulRowsVec")]
     pub fn mul_rows_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_rows_vec", self.num_rows(), v.dim())?;
-        for (row, &x) in self.rows_mut().zip(v.iter()) {
-            let x: T = kernels::convert(x);
-            kernels::map(row, |y| y * x);
-        }
+        kernels::multiply_rows(v.data(), self.view_mut());
         Ok(())
     }
 

@@ -12,7 +12,7 @@ use crate::vector::VectorBase;
 use crate::vector_ops::check_dim;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
-    /// `self = alpha * (sum of the rows of m) + beta * self`, row after row.
+    /// `self = alpha * (sum of the rows of m) + beta * self`, in a fixed order.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless a row of `m` is as long as this vector.
@@ -20,7 +20,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     pub fn add_row_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_row_sum_mat", m.num_cols(), self.dim())?;
         kernels::scale(self.data_mut(), beta);
-        m.rows().for_each(|row| kernels::axpy(alpha, row, self.data_mut()));
+        kernels::add_row_sum(alpha, m.view(), self.data_mut());
         Ok(())
     }
 
@@ -32,9 +32,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     pub fn add_col_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_col_sum_mat", m.num_rows(), self.dim())?;
         kernels::scale(self.data_mut(), beta);
-        for (y, row) in self.iter_mut().zip(m.rows()) {
-            *y += alpha * T::from_f64(kernels::sum_f64(row));
-        }
+        kernels::add_col_sum(alpha, m.view(), self.data_mut());
         Ok(())
     }
 

@@ -25,6 +25,8 @@ pub trait Doubles: Lanes<f64> {
 
     /// The first `LANES` elements of `from`, as `f64`.
     fn load_f32(self, from: &[f32]) -> Self::Vector;
+    /// The elements of `from`, `LANES` of them at most, as `f64`; then zeros. Reads no further.
+    fn load_partial_f32(self, from: &[f32]) -> Self::Vector;
 
     /// Every lane `x`.
     fn splat_u64(self, x: u64) -> Self::U64;
@@ -109,6 +111,8 @@ mod tests {
             let end = if len == n { n + 1 } else { len };
             let part: Vec<f64> = a.iter().copied().chain([9.0]).take(end).collect();
             check("load_partial", s.load_partial(&part, vb), &|i| if i < len { a[i] } else { b[i] });
+            let wide = s.load_partial_f32(&singles[..end]);
+            check("load_partial_f32", wide, &|i| if i < len { f64::from(singles[i]) } else { 0.0 });
             let mut to = vec![0.5; n + 2];
             s.store_partial(va, &mut to[..end]);
             let kept = |i| if i < len { a[i] } else { 0.5 };

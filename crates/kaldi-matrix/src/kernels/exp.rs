@@ -1,61 +1,211 @@
 //! Exponentials, logarithms, and what is made of them.
+//!
+//! The functions are [`kaldera_base::math`]'s, whose table says how exact they are. Their last bits may differ between
+//! processors with fused multiply-add and those without.
 
-use kaldera_base::Real;
+use kaldera_base::math;
+use kaldera_base::real::{Real, Vector};
+use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
+
+use super::reduce::{max_lanes, sum_f64_lanes};
 
 /// x = e^x for each element.
 pub(crate) fn apply_exp<T: Real>(x: &mut [T]) {
-    x.iter_mut().for_each(|x| *x = x.exp());
+    math::exp_in_place(x);
 }
 
 /// x = ln x for each element: minus infinity for 0, NaN below.
 pub(crate) fn apply_log<T: Real>(x: &mut [T]) {
-    x.iter_mut().for_each(|x| *x = x.ln());
+    math::ln_in_place(x);
 }
 
 /// x = tanh x for each element.
 pub(crate) fn apply_tanh<T: Real>(x: &mut [T]) {
-    x.iter_mut().for_each(|x| *x = T::from_f64(x.to_f64().tanh()));
+    math::tanh_in_place(x);
 }
 
 /// x = 1 / (1 + e^-x) for each element.
 pub(crate) fn apply_sigmoid<T: Real>(x: &mut [T]) {
-    x.iter_mut().for_each(|x| *x = T::ONE / (T::ONE + (-*x).exp()));
+    math::sigmoid_in_place(x);
+}
+
+/// Elements whose exponentials are added up at once, while they are in the first cache.
+const BLOCK: usize = 512;
+
+/// x = f(x) for each vector of elements, the last of which may be partly filled.
+#[inline(always)]
+fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: impl Fn(Vector<T, S>) -> Vector<T, S>) {
+    let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
+    for x in &mut chunks {
+        s.store(f(s.load(x)), x);
+    }
+    let rest = chunks.into_remainder();
+    if !rest.is_empty() {
+        s.store_partial(f(s.load_partial(rest, s.splat(T::ZERO))), rest);
+    }
 }
 
 /// x = e^(x - shift) for each element; gives their sum. What soft-max over several rows is made of, with their highest
 /// element as the shift.
 pub(crate) fn exp_sum<T: Real>(x: &mut [T], shift: T) -> f64 {
-    x.iter_mut().for_each(|x| *x = (*x - shift).exp());
-    super::sum_f64(x)
+    struct ExpSum<'a, T>(&'a mut [T], T);
+    impl<T: Real> Kernel for ExpSum<'_, T> {
+        type Output = f64;
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> f64 {
+            exp_sum_lanes(s, self.0, self.1)
+        }
+    }
+    dispatch(ExpSum(x, shift))
+}
+
+#[inline(always)]
+fn exp_sum_lanes<T: Real, S: Simd>(s: S, x: &mut [T], shift: T) -> f64 {
+    let l = T::lanes(s);
+    let shift = l.splat(shift);
+    let mut sum = 0.0;
+    for x in x.chunks_mut(BLOCK) {
+        map_lanes::<T, S>(l, x, |x| T::exp_lanes(l, l.sub(x, shift)));
+        sum += sum_f64_lanes(s, x);
+    }
+    sum
 }
 
 /// The sum of e^(x - shift) of those elements that are not below `lowest`.
 pub(crate) fn sum_exp<T: Real>(x: &[T], shift: T, lowest: T) -> f64 {
-    x.iter().filter(|&&x| x >= lowest).map(|&x| (x - shift).exp().to_f64()).sum()
+    struct SumExp<'a, T>(&'a [T], T, T);
+    impl<T: Real> Kernel for SumExp<'_, T> {
+        type Output = f64;
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> f64 {
+            let Self(x, shift, lowest) = self;
+            sum_exp_lanes(s, x, shift, lowest)
+        }
+    }
+    dispatch(SumExp(x, shift, lowest))
 }
 
-/// ln of the sum of e^x of those elements that are not below `lowest`; minus infinity for none.
-pub(crate) fn log_sum_exp<T: Real>(x: &[T], lowest: T) -> T {
-    let shift = shift_of(x);
-    shift + T::from_f64(sum_exp(x, shift, lowest).ln())
+#[inline(always)]
+fn sum_exp_lanes<T: Real, S: Simd>(s: S, x: &[T], shift: T, lowest: T) -> f64 {
+    let l = T::lanes(s);
+    let (zero, shift, lowest) = (l.splat(T::ZERO), l.splat(shift), l.splat(lowest));
+    let mut terms = [T::ZERO; BLOCK];
+    let mut sum = 0.0;
+    for x in x.chunks(BLOCK) {
+        let terms = &mut terms[..x.len()];
+        terms.copy_from_slice(x);
+        map_lanes::<T, S>(l, terms, |x| l.select_lt(x, lowest, zero, T::exp_lanes(l, l.sub(x, shift))));
+        sum += sum_f64_lanes(s, terms);
+    }
+    sum
 }
 
 /// x = e^x / (the sum of all e^x); gives the logarithm of that sum.
+///
+/// Not e^(x - that logarithm), which would lose as many digits as it has before its point.
 pub(crate) fn softmax_row<T: Real>(x: &mut [T]) -> T {
-    let result = log_sum_exp(x, -T::INFINITY);
-    x.iter_mut().for_each(|x| *x = (*x - result).exp());
-    result
+    struct Softmax<'a, T>(&'a mut [T]);
+    impl<T: Real> Kernel for Softmax<'_, T> {
+        type Output = T;
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> T {
+            softmax_lanes(s, self.0)
+        }
+    }
+    dispatch(Softmax(x))
+}
+
+#[inline(always)]
+fn softmax_lanes<T: Real, S: Simd>(s: S, x: &mut [T]) -> T {
+    let l = T::lanes(s);
+    let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
+    let sum = exp_sum_lanes(s, x, shift);
+    let scale = l.splat(T::from_f64(1.0 / sum));
+    map_lanes::<T, S>(l, x, |x| l.mul(x, scale));
+    T::from_f64(shift.to_f64() + sum.ln())
 }
 
 /// x = x - ln(the sum of all e^x); gives that logarithm.
 pub(crate) fn log_softmax_row<T: Real>(x: &mut [T]) -> T {
-    let result = log_sum_exp(x, -T::INFINITY);
-    x.iter_mut().for_each(|x| *x -= result);
-    result
+    struct LogSoftmax<'a, T>(&'a mut [T]);
+    impl<T: Real> Kernel for LogSoftmax<'_, T> {
+        type Output = T;
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> T {
+            let x = self.0;
+            let l = T::lanes(s);
+            let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
+            let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
+            // The highest element first: the difference to it is exact where it is small.
+            let (high, low) = (l.splat(shift), l.splat(T::from_f64(log_sum)));
+            map_lanes::<T, S>(l, x, |x| l.sub(l.sub(x, high), low));
+            T::from_f64(shift.to_f64() + log_sum)
+        }
+    }
+    dispatch(LogSoftmax(x))
 }
 
 /// What is subtracted before the exponential: the highest element, where that is a number.
-fn shift_of<T: Real>(x: &[T]) -> T {
-    let highest = super::max(x);
+#[inline(always)]
+fn shift_of<T: Real>(highest: T) -> T {
     if highest.is_finite() { highest } else { T::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(len: usize) -> Vec<f64> {
+        (0..len).map(|i| ((i * 7919 % 1009) as f64 - 500.0) / 40.0).collect()
+    }
+
+    /// The plain sums of many terms in double precision are not exact either.
+    fn near<T: Real>(a: T, b: f64) -> bool {
+        (a.to_f64() - b).abs() <= 32.0 * T::EPSILON.to_f64() * b.abs().max(1.0)
+    }
+
+    fn check<T: Real>() {
+        for len in [1, 3, 4, 7, 8, 9, 15, 16, 17, 33, 64, 100, 512, 513, 1300] {
+            let x: Vec<T> = numbers(len).into_iter().map(T::from_f64).collect();
+            let wide: Vec<f64> = x.iter().map(|x| x.to_f64()).collect();
+            let total: f64 = wide.iter().map(|x| x.exp()).sum();
+            let mut y = x.clone();
+            assert!(near(softmax_row(&mut y), total.ln()));
+            assert!(y.iter().zip(&wide).all(|(&y, x)| near(y, x.exp() / total)));
+            let mut y = x.clone();
+            assert!(near(log_softmax_row(&mut y), total.ln()));
+            assert!(y.iter().zip(&wide).all(|(&y, x)| near(y, x - total.ln())));
+            let shift = T::from_f64(12.0);
+            let few: f64 = wide.iter().filter(|&&x| x >= -3.0).map(|x| (x - 12.0).exp()).sum();
+            assert!(near(T::from_f64(sum_exp(&x, shift, T::from_f64(-3.0))), few));
+            let mut y = x.clone();
+            assert!(near(T::from_f64(exp_sum(&mut y, shift)), total * (-12.0_f64).exp()));
+            assert!(y.iter().zip(&wide).all(|(&y, x)| near(y, (x - 12.0).exp())));
+        }
+    }
+
+    #[test]
+    fn singles_and_doubles_agree_with_plain_loops() {
+        check::<f32>();
+        check::<f64>();
+    }
+
+    #[test]
+    fn infinities_and_nan_are_what_they_are_in_the_formula() {
+        let inf = f32::INFINITY;
+        for (mut row, expected) in [
+            (vec![-inf, -inf], -inf),
+            (vec![inf, 1.0], inf),
+            (vec![-inf, 3.0], 3.0),
+            (vec![], -inf),
+            (vec![200.0], 200.0),
+        ] {
+            assert_eq!(softmax_row(&mut row.clone()), expected, "{row:?}");
+            assert_eq!(log_softmax_row(&mut row), expected, "{row:?}");
+        }
+        assert!(softmax_row(&mut [f32::NAN, 1.0]).is_nan());
+        let mut row = [-inf, 3.0];
+        softmax_row(&mut row);
+        assert_eq!(row, [0.0, 1.0]);
+    }
 }

@@ -123,6 +123,13 @@ impl Doubles for Avx2Doubles {
         let from = &from[..LANES];
         intrinsics!(_mm256_cvtps_pd(_mm_loadu_ps(from.as_ptr())))
     }
+    #[inline(always)]
+    fn load_partial_f32(self, from: &[f32]) -> __m256d {
+        intrinsics!({
+            let len = _mm_set1_epi32(from.len().min(LANES) as i32);
+            _mm256_cvtps_pd(_mm_maskload_ps(from.as_ptr(), _mm_cmpgt_epi32(len, _mm_setr_epi32(0, 1, 2, 3))))
+        })
+    }
 
     #[inline(always)]
     fn splat_u64(self, x: u64) -> __m256i {

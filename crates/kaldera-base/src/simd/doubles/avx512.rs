@@ -116,6 +116,10 @@ impl Doubles for Avx512Doubles {
         let from = &from[..LANES];
         intrinsics!(_mm512_cvtps_pd(_mm256_loadu_ps(from.as_ptr())))
     }
+    #[inline(always)]
+    fn load_partial_f32(self, from: &[f32]) -> __m512d {
+        intrinsics!(_mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(from.len()), from.as_ptr())))
+    }
 
     #[inline(always)]
     fn splat_u64(self, x: u64) -> __m512i {

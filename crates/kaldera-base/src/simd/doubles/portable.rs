@@ -115,6 +115,10 @@ impl Doubles for PortableDoubles {
     fn load_f32(self, from: &[f32]) -> Four<f64> {
         Four(from.first_chunk::<LANES>().expect("a vector to load").map(f64::from))
     }
+    #[inline(always)]
+    fn load_partial_f32(self, from: &[f32]) -> Four<f64> {
+        Four(std::array::from_fn(|i| from.get(i).map_or(0.0, |&x| x.into())))
+    }
 
     #[inline(always)]
     fn splat_u64(self, x: u64) -> Four<u64> {
