@@ -38,15 +38,14 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "ApplySoftMaxPerRow")]
     pub fn apply_soft_max_per_row(&mut self) {
         for row in self.rows_mut() {
-            functions::soft_max(&mut [row]);
+            kernels::softmax_row(row);
         }
     }
 
     /// Each row `= row - ln Σ e^row`.
     pub fn apply_log_soft_max_per_row(&mut self) {
         for row in self.rows_mut() {
-            let log_sum = functions::log_sum_exp(std::iter::once(&*row), None);
-            kernels::map(row, |x| x - log_sum);
+            kernels::log_softmax_row(row);
         }
     }
 

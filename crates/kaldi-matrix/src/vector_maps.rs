@@ -185,15 +185,13 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// ```
     #[doc(alias = "ApplySoftMax")]
     pub fn apply_soft_max(&mut self) -> T {
-        functions::soft_max(&mut [self.data_mut()])
+        kernels::softmax_row(self.data_mut())
     }
 
     /// `self = self - ln Σ e^self`; what it returns is `ln Σ e^self`, of the old elements.
     #[doc(alias = "ApplyLogSoftMax")]
     pub fn apply_log_soft_max(&mut self) -> T {
-        let log_sum = self.log_sum_exp(None);
-        self.add(-log_sum);
-        log_sum
+        kernels::log_softmax_row(self.data_mut())
     }
 
     /// Elements that equal `orig` become `changed`.
