@@ -11,6 +11,7 @@
 
 mod answer;
 mod compressed;
+mod decompositions;
 mod io;
 mod matrix;
 mod optimization;
@@ -45,10 +46,11 @@ type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
 
 /// The function of an operation, wherever it stands.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
-    let topics: [fn(&str) -> Option<Operation<T>>; 8] = [
+    let topics: [fn(&str) -> Option<Operation<T>>; 9] = [
         vector::operation,
         matrix::operation,
         packed::operation,
+        decompositions::operation,
         sparse::operation,
         compressed::operation,
         transforms::operation,
