@@ -118,8 +118,10 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// [`Error::Negative`] for a negative element; the vector is as before then.
     #[doc(alias = "ApplyLog")]
     pub fn apply_log(&mut self) -> Result<(), Error> {
-        if let Some(index) = self.iter().position(|&x| x < T::ZERO) {
-            return Err(Error::Negative { operation: "apply_log", index, value: self[index].to_f64() });
+        if kernels::min(self.data()) < T::ZERO {
+            let negative = self.iter().enumerate().find(|&(_, &x)| x < T::ZERO);
+            let (index, &value) = negative.expect("the smallest is one");
+            return Err(Error::Negative { operation: "apply_log", index, value: value.to_f64() });
         }
         kernels::apply_log(self.data_mut());
         Ok(())

@@ -1,7 +1,8 @@
 //! Numbers in, as many numbers out.
 //!
 //! The loops are plain; [`dispatch`] has them compiled for each instruction set, and the compiler makes vectors of them.
-//! Nothing is fused, so that the results are the same with each.
+//! Nothing is fused, so that the results are the same with each. A closure that uses a number should `move` it: behind a
+//! reference, it has to be read again for each element.
 
 use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
@@ -62,13 +63,13 @@ pub(crate) fn scale<T: Real>(y: &mut [T], beta: T) {
     if beta == T::ZERO {
         y.fill(T::ZERO);
     } else if beta != T::ONE {
-        map(y, |y| y * beta);
+        map(y, move |y| y * beta);
     }
 }
 
 /// y += alpha x, for slices of one length and type.
 pub(crate) fn axpy<T: Real>(alpha: T, x: &[T], y: &mut [T]) {
-    zip_map(y, x, |y, x| y + alpha * x);
+    zip_map(y, x, move |y, x| y + alpha * x);
 }
 
 /// A number of the other precision, or the same.
@@ -86,15 +87,15 @@ pub(crate) fn copy<T: Real, U: Real>(x: &[U], y: &mut [T]) {
 #[inline]
 pub(crate) fn update<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, T) -> T, wide: impl Fn(f64, f64) -> f64) {
     if size_of::<U>() > size_of::<T>() {
-        zip_map(y, x, |y, x| T::from_f64(wide(y.to_f64(), x.to_f64())));
+        zip_map(y, x, move |y, x| T::from_f64(wide(y.to_f64(), x.to_f64())));
     } else {
-        zip_map(y, x, |y, x| f(y, convert(x)));
+        zip_map(y, x, move |y, x| f(y, convert(x)));
     }
 }
 
 /// y += alpha x, computed in the wider of the two types.
 pub(crate) fn add_scaled<T: Real, U: Real>(alpha: T, x: &[U], y: &mut [T]) {
-    update(y, x, |y, x| y + alpha * x, |y, x| y + alpha.to_f64() * x);
+    update(y, x, move |y, x| y + alpha * x, move |y, x| y + alpha.to_f64() * x);
 }
 
 /// y = y x, computed in the wider of the two types.
@@ -104,12 +105,12 @@ pub(crate) fn multiply<T: Real, U: Real>(y: &mut [T], x: &[U]) {
 
 /// Raises what is below `floor` to it, and says how many that were. NaN stays.
 pub(crate) fn floor<T: Real>(x: &mut [T], floor: T) -> usize {
-    limit(x, |x| x < floor, floor)
+    limit(x, move |x| x < floor, floor)
 }
 
 /// Lowers what is above `ceiling` to it, and says how many that were. NaN stays.
 pub(crate) fn ceiling<T: Real>(x: &mut [T], ceiling: T) -> usize {
-    limit(x, |x| x > ceiling, ceiling)
+    limit(x, move |x| x > ceiling, ceiling)
 }
 
 /// Puts `limit` where `beyond` says so, and counts that.

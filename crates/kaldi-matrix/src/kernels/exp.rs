@@ -31,17 +31,66 @@ pub(crate) fn apply_sigmoid<T: Real>(x: &mut [T]) {
 
 /// Elements whose exponentials are added up at once, while they are in the first cache.
 const BLOCK: usize = 512;
+/// The same where they are in memory of the function's own, which has to be cleared before.
+const OWN_BLOCK: usize = 128;
+
+/// A function of lanes. (A closure would not do: it is compiled for the instruction set only where it is so small that the
+/// compiler inlines it.)
+trait Function<T: Real, S: Simd> {
+    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
+}
+
+/// e^(x - shift)
+struct Exp<V> {
+    shift: V,
+}
+impl<T: Real, S: Simd> Function<T, S> for Exp<Vector<T, S>> {
+    #[inline(always)]
+    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        T::exp_lanes(s, s.sub(x, self.shift))
+    }
+}
+
+/// e^(x - shift), or 0 below `lowest`
+struct ExpFrom<V> {
+    shift: V,
+    lowest: V,
+}
+impl<T: Real, S: Simd> Function<T, S> for ExpFrom<Vector<T, S>> {
+    #[inline(always)]
+    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.select_lt(x, self.lowest, s.splat(T::ZERO), T::exp_lanes(s, s.sub(x, self.shift)))
+    }
+}
+
+/// a x
+struct Scale<V>(V);
+impl<T: Real, S: Simd> Function<T, S> for Scale<Vector<T, S>> {
+    #[inline(always)]
+    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.mul(x, self.0)
+    }
+}
+
+/// (x - a) - b
+struct Less<V>(V, V);
+impl<T: Real, S: Simd> Function<T, S> for Less<Vector<T, S>> {
+    #[inline(always)]
+    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.sub(s.sub(x, self.0), self.1)
+    }
+}
 
 /// x = f(x) for each vector of elements, the last of which may be partly filled.
 #[inline(always)]
-fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: impl Fn(Vector<T, S>) -> Vector<T, S>) {
+fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T, S>) {
     let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
     for x in &mut chunks {
-        s.store(f(s.load(x)), x);
+        s.store(f.of(s, s.load(x)), x);
     }
     let rest = chunks.into_remainder();
     if !rest.is_empty() {
-        s.store_partial(f(s.load_partial(rest, s.splat(T::ZERO))), rest);
+        s.store_partial(f.of(s, s.load_partial(rest, s.splat(T::ZERO))), rest);
     }
 }
 
@@ -65,7 +114,7 @@ fn exp_sum_lanes<T: Real, S: Simd>(s: S, x: &mut [T], shift: T) -> f64 {
     let shift = l.splat(shift);
     let mut sum = 0.0;
     for x in x.chunks_mut(BLOCK) {
-        map_lanes::<T, S>(l, x, |x| T::exp_lanes(l, l.sub(x, shift)));
+        map_lanes::<T, S>(l, x, &Exp { shift });
         sum += sum_f64_lanes(s, x);
     }
     sum
@@ -88,13 +137,13 @@ pub(crate) fn sum_exp<T: Real>(x: &[T], shift: T, lowest: T) -> f64 {
 #[inline(always)]
 fn sum_exp_lanes<T: Real, S: Simd>(s: S, x: &[T], shift: T, lowest: T) -> f64 {
     let l = T::lanes(s);
-    let (zero, shift, lowest) = (l.splat(T::ZERO), l.splat(shift), l.splat(lowest));
-    let mut terms = [T::ZERO; BLOCK];
+    let f = ExpFrom { shift: l.splat(shift), lowest: l.splat(lowest) };
+    let mut terms = [T::ZERO; OWN_BLOCK];
     let mut sum = 0.0;
-    for x in x.chunks(BLOCK) {
+    for x in x.chunks(OWN_BLOCK) {
         let terms = &mut terms[..x.len()];
         terms.copy_from_slice(x);
-        map_lanes::<T, S>(l, terms, |x| l.select_lt(x, lowest, zero, T::exp_lanes(l, l.sub(x, shift))));
+        map_lanes::<T, S>(l, terms, &f);
         sum += sum_f64_lanes(s, terms);
     }
     sum
@@ -120,8 +169,7 @@ fn softmax_lanes<T: Real, S: Simd>(s: S, x: &mut [T]) -> T {
     let l = T::lanes(s);
     let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
     let sum = exp_sum_lanes(s, x, shift);
-    let scale = l.splat(T::from_f64(1.0 / sum));
-    map_lanes::<T, S>(l, x, |x| l.mul(x, scale));
+    map_lanes::<T, S>(l, x, &Scale(l.splat(T::from_f64(1.0 / sum))));
     T::from_f64(shift.to_f64() + sum.ln())
 }
 
@@ -137,8 +185,7 @@ pub(crate) fn log_softmax_row<T: Real>(x: &mut [T]) -> T {
             let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
             let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
             // The highest element first: the difference to it is exact where it is small.
-            let (high, low) = (l.splat(shift), l.splat(T::from_f64(log_sum)));
-            map_lanes::<T, S>(l, x, |x| l.sub(l.sub(x, high), low));
+            map_lanes::<T, S>(l, x, &Less(l.splat(shift), l.splat(T::from_f64(log_sum))));
             T::from_f64(shift.to_f64() + log_sum)
         }
     }

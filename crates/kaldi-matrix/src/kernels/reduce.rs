@@ -1,7 +1,7 @@
 //! Many numbers in, one out.
 //!
 //! Sums have a fixed order: 256 bytes of partial sums, one for each place of a block, then a tree over these, which adds
-//! those at a distance of half their number, a quarter and so on. It depends on the length alone, not on the address, the
+//! those at a distance of half their number, a quarter and so on; up to 8 numbers are added one after the other. It depends on the length alone, not on the address, the
 //! machine or the number of threads.
 
 use kaldera_base::real::{Real, Vector};
@@ -89,18 +89,8 @@ pub(super) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
     }
 }
 
-/// Up to this many numbers, a call through [`dispatch`] takes longer than the sum.
+/// Up to this many numbers are taken one after the other: a call through [`dispatch`] takes longer.
 const FEW: usize = 8;
-
-/// The sum of f(i) for i below `len`, which is at most [`FEW`], in the same order.
-#[inline]
-fn sum_of_few<A: Real>(len: usize, f: impl Fn(usize) -> A) -> A {
-    let at = |i| if i < len { f(i) } else { A::ZERO };
-    if len <= FEW / 2 {
-        return (at(0) + at(2)) + (at(1) + at(3));
-    }
-    ((at(0) + at(4)) + (at(2) + at(6))) + ((at(1) + at(5)) + (at(3) + at(7)))
-}
 
 pub(crate) fn sum<T: Real>(x: &[T]) -> T {
     struct Sum<'a, T>(&'a [T]);
@@ -112,7 +102,7 @@ pub(crate) fn sum<T: Real>(x: &[T]) -> T {
         }
     }
     if x.len() <= FEW {
-        return sum_of_few(x.len(), |i| x[i]);
+        return x.iter().fold(T::ZERO, |sum, &x| sum + x);
     }
     dispatch(Sum(x))
 }
@@ -128,7 +118,7 @@ pub(crate) fn sum_f64<T: Real>(x: &[T]) -> f64 {
         }
     }
     if x.len() <= FEW {
-        return sum_of_few(x.len(), |i| x[i].to_f64());
+        return x.iter().fold(0.0, |sum, x| sum + x.to_f64());
     }
     dispatch(Sum(x))
 }
@@ -150,7 +140,7 @@ pub(crate) fn dot<T: Real>(x: &[T], y: &[T]) -> T {
         }
     }
     if x.len() <= FEW {
-        return sum_of_few(x.len().min(y.len()), |i| x[i] * y[i]);
+        return x.iter().zip(y).fold(T::ZERO, |sum, (&x, &y)| sum + x * y);
     }
     dispatch(Dot(x, y))
 }
@@ -274,12 +264,13 @@ fn first_of<T: Real>(x: &[T], value: T) -> Option<(usize, T)> {
             block.iter().position(|&x| x == value).map(|i| start + i)
         }
     }
-    dispatch(First(x, value)).map(|i| (i, x[i]))
+    let found = if x.len() <= 2 * FEW { x.iter().position(|&x| x == value) } else { dispatch(First(x, value)) };
+    found.map(|i| (i, x[i]))
 }
 
 #[cfg(test)]
 mod tests {
-    use kaldera_base::simd::{available, dispatch_at};
+    use kaldera_base::simd::{Level, available, dispatch_at};
     use proptest::prelude::*;
 
     use super::*;
@@ -311,8 +302,12 @@ mod tests {
                 assert_eq!(sum(&moved[shift..]), sum(x));
             }
             for level in available() {
-                assert_eq!(dispatch_at(level, Sums(x)), (sum(x), sum_f64(x)), "{len} with {level}");
-                assert_eq!(dispatch_at(level, Sums(&wide)), (sum(&wide), sum_f64(&wide)), "{len} with {level}");
+                let portable = (dispatch_at(Level::Portable, Sums(x)), dispatch_at(Level::Portable, Sums(&wide)));
+                assert_eq!(
+                    (dispatch_at(level, Sums(x)), dispatch_at(level, Sums(&wide))),
+                    portable,
+                    "{len} with {level}"
+                );
             }
         }
     }

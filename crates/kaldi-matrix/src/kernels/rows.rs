@@ -17,7 +17,7 @@ const NARROW: usize = 16;
 /// Every row of m += alpha v, computed in the wider of the two types.
 pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
-        Some(v) => with_each_row(v, m, |y, x| y + alpha * x, AddScaled(alpha)),
+        Some(v) => with_each_row(v, m, move |y, x| y + alpha * x, AddScaled(alpha)),
         None => m.rows_mut().for_each(|row| add_scaled(alpha, v, row)),
     }
 }
@@ -32,7 +32,7 @@ pub(crate) fn multiply_cols<T: Real, U: Real>(v: &[U], mut m: SubMatrixMut<'_, T
 
 /// Every column of m += alpha v.
 pub(crate) fn add_to_cols<T: Real, U: Real>(alpha: T, v: &[U], m: SubMatrixMut<'_, T>) {
-    with_each_col(v, m, |x| T::from_f64(alpha.to_f64() * x.to_f64()), |y, x| y + x, Add);
+    with_each_col(v, m, move |x| T::from_f64(alpha.to_f64() * x.to_f64()), |y, x| y + x, Add);
 }
 
 /// Row i of m *= v(i).
