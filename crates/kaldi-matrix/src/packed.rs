@@ -9,6 +9,9 @@
 //!
 //! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one what lies above the diagonal is zero.
 
+mod compare;
+#[cfg(feature = "serde")]
+mod serde;
 mod sp;
 mod sp_add;
 mod sp_cholesky;
