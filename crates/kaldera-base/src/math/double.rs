@@ -13,7 +13,7 @@
 //! The way is that of the functions for `f32`, with longer polynomials, again Chebyshev fits of ours. No instruction set but
 //! AVX-512 converts between `f64` and 64-bit integers, so integers are read off the last bits of a sum with 1.5 x 2^52.
 
-use crate::simd::{Doubles, Lanes};
+use crate::simd::Doubles;
 
 /// 1.5 x 2^52: a sum with it is an integer in its last bits, rounded to the nearest, ties to even.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
@@ -148,7 +148,7 @@ pub fn sigmoid<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Kernel, Simd, available, dispatch_at};
+    use crate::simd::{Kernel, Lanes, Simd, available, dispatch_at};
 
     /// Numbers of all exponents and both signs, infinities and NaN, and many where the functions are not trivial.
     fn doubles() -> Vec<f64> {
