@@ -31,9 +31,12 @@
 //! ```
 
 mod binary;
-mod packed;
 mod compressed;
+mod general;
+mod htk;
+mod packed;
 mod reader;
+mod sparse;
 mod text;
 
 use std::borrow::Cow;
@@ -42,6 +45,7 @@ use std::io::{self, BufRead, Write};
 use kaldera_base::Real;
 use thiserror::Error;
 
+pub use htk::{HtkHeader, read_htk, write_htk, write_sphinx};
 pub use reader::ByteReader;
 pub use text::push_number;
 

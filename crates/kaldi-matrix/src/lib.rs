@@ -106,6 +106,7 @@ mod dct;
 mod decompositions;
 mod display;
 mod error;
+mod fft;
 mod functions;
 mod general;
 mod kernels;
@@ -113,12 +114,17 @@ mod matrix;
 mod matrix_copy;
 mod matrix_maps;
 mod matrix_ops;
+mod optimization;
 mod orthogonalize;
+mod outer_product;
 mod packed;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+mod pca;
 mod matrix_reduce;
 mod matrix_vec;
 mod mostly_zero;
 mod nnet;
+mod numpy;
 mod random;
 mod rows_cols;
 #[cfg(feature = "serde")]
@@ -141,12 +147,19 @@ pub use decompositions::{
     GeneralEig, LogDet, Svd, SymmetricEig, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
 };
 pub use error::{Error, Shape};
+pub use fft::{
+    FftScratch, SplitRadixComplexFft, SplitRadixRealFft, complex_add_product, complex_fft, complex_ft, complex_im_exp,
+    complex_mul, real_fft, real_fft_inefficient,
+};
 pub use general::{
     GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,
     filter_compressed_matrix_rows, filter_general_matrix_rows, filter_matrix_rows, filter_sparse_matrix_rows,
 };
 pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
 pub use matrix_reduce::{assert_same_dim, same_dim};
+pub use numpy::NumpyArray;
+pub use optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
+pub use outer_product::add_outer_product_plus_minus;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub use packed::{
     SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
@@ -155,6 +168,8 @@ pub use packed::{
     LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
     trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use pca::compute_pca;
 pub use random::RandomState;
 pub use sparse::{SparseMatrix, SparseVector, trace_mat_smat, vec_svec};
 pub use storage::{Storage, StorageMut};
