@@ -107,7 +107,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, c) = ∂ output(r, g) / ∂ input(r, c)`, where `output` is the [`group_pnorm`](Self::group_pnorm) of `input` and
     /// c a column of group g.
     ///
-    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` is 0. For infinity it is `sign(x)` for each of the
+    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the power. For infinity it is `sign(x)` for each of the
     /// largest, if several are, and 0 for the others.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         }
         let exponent = power.to_f64() - 1.0;
         self.set_from_group_pairs("group_pnorm_deriv", input, output, |x, norm| {
-            let size = if norm == T::ZERO {
+            let size = if norm == T::ZERO || x == T::ZERO {
                 0.0
             } else if power == T::INFINITY {
                 f64::from(x.abs() == norm)
