@@ -153,6 +153,7 @@ pub fn write_header(w: &mut dyn Write, binary: bool) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`read_header`] and [`KaldiRead::read_body`]; offsets count from the header.
+#[doc(alias = "Read")]
 pub fn read<T: KaldiRead>(r: &mut dyn BufRead) -> Result<T, CodecError> {
     let binary = read_header(r)?;
     T::read_body(r, binary).map_err(|e| e.shifted(if binary { 2 } else { 0 }))
@@ -162,6 +163,7 @@ pub fn read<T: KaldiRead>(r: &mut dyn BufRead) -> Result<T, CodecError> {
 ///
 /// # Errors
 /// As [`KaldiWrite::write_body`].
+#[doc(alias = "Write")]
 pub fn write(w: &mut dyn Write, object: &impl KaldiWrite, binary: bool) -> io::Result<()> {
     write_header(w, binary)?;
     object.write_body(w, binary)
