@@ -7,25 +7,26 @@ use crate::kernels::{self, map};
 /// Above this, `ln(1 + e^x)` counts as x: Kaldi's limit, a property of its soft hinge in both precisions.
 const SOFT_HINGE_IS_LINEAR: f64 = 10.0;
 
-/// x^power; the common powers without logarithms.
+/// x^power.
 pub(crate) fn pow<T: Real>(x: &mut [T], power: T) {
-    if power == T::ONE {
-    } else if power == T::from_f64(2.0) {
-        map(x, |x| x * x);
-    } else if power == T::from_f64(0.5) {
-        map(x, T::sqrt);
-    } else {
-        map(x, |x| x.powf(power));
-    }
+    map_power(x, power, |x| x, |_, y| y);
 }
 
 /// |x|^power, with x's sign if `include_sign`.
 pub(crate) fn pow_abs<T: Real>(x: &mut [T], power: T, include_sign: bool) {
-    let signs = include_sign.then(|| x.iter().map(|&x| x < T::ZERO).collect::<Vec<_>>());
-    map(x, T::abs);
-    pow(x, power);
-    for (x, negative) in x.iter_mut().zip(signs.into_iter().flatten()) {
-        *x = if negative { -*x } else { *x };
+    map_power(x, power, T::abs, |x, y| if include_sign && x < T::ZERO { -y } else { y });
+}
+
+/// x = after(x, before(x)^power); the common powers without logarithms.
+fn map_power<T: Real>(x: &mut [T], power: T, before: impl Fn(T) -> T, after: impl Fn(T, T) -> T) {
+    if power == T::ONE {
+        map(x, |x| after(x, before(x)));
+    } else if power == T::from_f64(2.0) {
+        map(x, |x| after(x, before(x) * before(x)));
+    } else if power == T::from_f64(0.5) {
+        map(x, |x| after(x, before(x).sqrt()));
+    } else {
+        map(x, |x| after(x, before(x).powf(power)));
     }
 }
 
@@ -34,31 +35,9 @@ pub(crate) fn heaviside<T: Real>(x: &mut [T]) {
     map(x, |x| if x > T::ZERO { T::ONE } else { T::ZERO });
 }
 
-/// e^x below 0, x + 1 above.
-pub(crate) fn exp_special<T: Real>(x: &mut [T]) {
-    map(x, |x| if x < T::ZERO { x.exp() } else { x + T::ONE });
-}
-
-/// e^x of x between two limits; NaN counts as the lower one.
-pub(crate) fn exp_limited<T: Real>(x: &mut [T], lower: T, upper: T) {
-    let (least, most) = (lower.exp(), upper.exp());
-    map(x, |x| {
-        if x > upper {
-            most
-        } else if x >= lower {
-            x.exp()
-        } else {
-            least
-        }
-    });
-}
-
 /// ln(1 + e^x), or x above 10.
 pub(crate) fn soft_hinge<T: Real>(x: &mut [T]) {
-    map(x, |x| {
-        let wide = x.to_f64();
-        if wide > SOFT_HINGE_IS_LINEAR { x } else { T::from_f64(wide.exp().ln_1p()) }
-    });
+    kernels::soft_hinge(x, T::from_f64(SOFT_HINGE_IS_LINEAR));
 }
 
 /// ln Σ e^x over all rows, of the terms not below `max - prune`.
