@@ -18,8 +18,8 @@ from pathlib import Path
 TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"}
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {"k2": ["ragged_ops.json", "ragged_shape.json"]}
-# Compressed archives are not written or read yet.
-COMPRESSED = b"\0BCM"
+# Compressed archives are not written yet.
+COMPRESSED = "--compress=true"
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -55,12 +55,8 @@ def kaldi(source, target):
         foreign |= {name for names in reads.values() for name in names if name.startswith("in/")
                     and foreign & set(PATH.findall((source / name).read_text()))}
 
-    def compressed(case):
-        files = [source / name for name in reads[case["id"]] | makes[case["id"]]]
-        return any(COMPRESSED in file.read_bytes()[:256] for file in files if file.is_file())
-
     cases = [case for case in manifest["cases"]
-             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and not compressed(case)]
+             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and COMPRESSED not in case["args"]]
     files = set().union(*(reads[case["id"]] | makes[case["id"]] for case in cases))
     for name in sorted(file for file in files if (source / file).is_file()):
         (target / name).parent.mkdir(parents=True, exist_ok=True)

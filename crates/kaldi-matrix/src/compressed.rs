@@ -135,9 +135,9 @@ impl CompressedMatrix {
         let data = match method {
             CompressionMethod::Automatic if m.num_rows() > FEW_ROWS => columns(m, scale),
             CompressionMethod::SpeechFeature => columns(m, scale),
-            CompressionMethod::Automatic
-            | CompressionMethod::TwoByteAuto
-            | CompressionMethod::TwoByteSignedInteger => Data::TwoBytes(elements().map(|x| scale.two_bytes(x)).collect()),
+            CompressionMethod::Automatic | CompressionMethod::TwoByteAuto | CompressionMethod::TwoByteSignedInteger => {
+                Data::TwoBytes(elements().map(|x| scale.two_bytes(x)).collect())
+            }
             CompressionMethod::OneByteAuto
             | CompressionMethod::OneByteUnsignedInteger
             | CompressionMethod::OneByteZeroOne => Data::OneByte(elements().map(|x| scale.one_byte(x)).collect()),
@@ -240,7 +240,9 @@ impl CompressedMatrix {
         let data = match &self.data {
             Data::Columns { percentiles, bytes } => Data::Columns {
                 percentiles: percentiles[col..col + num_cols].to_vec(),
-                bytes: (col..col + num_cols).flat_map(|c| rows.iter().map(move |&r| bytes[c * self.rows + r])).collect(),
+                bytes: (col..col + num_cols)
+                    .flat_map(|c| rows.iter().map(move |&r| bytes[c * self.rows + r]))
+                    .collect(),
             },
             Data::TwoBytes(words) => Data::TwoBytes(rectangle(words, self.cols, &rows, col, num_cols)),
             Data::OneByte(bytes) => Data::OneByte(rectangle(bytes, self.cols, &rows, col, num_cols)),
@@ -385,7 +387,10 @@ mod tests {
         for bad in [f64::NAN, f64::INFINITY, -1e39] {
             let m = Matrix::from_vec(1, 3, vec![0.0, bad, 1.0]).unwrap();
             for method in (1..=7).map(|number| CompressionMethod::from_number(number).unwrap()) {
-                assert!(matches!(CompressedMatrix::new(&m, method), Err(Error::OutOfDomain { .. })), "{bad} {method:?}");
+                assert!(
+                    matches!(CompressedMatrix::new(&m, method), Err(Error::OutOfDomain { .. })),
+                    "{bad} {method:?}"
+                );
             }
         }
         let wide = Matrix::from_vec(1, 2, vec![f32::MAX, f32::MIN]).unwrap();

@@ -400,7 +400,12 @@ fn check_even(operation: &'static str, dim: usize) -> Result<(), Error> {
     if dim.is_multiple_of(2) {
         return Ok(());
     }
-    Err(Error::OutOfDomain { operation, parameter: "the number of elements", value: dim as f64, expected: "an even one" })
+    Err(Error::OutOfDomain {
+        operation,
+        parameter: "the number of elements",
+        value: dim as f64,
+        expected: "an even one",
+    })
 }
 
 fn check_power_of_two(operation: &'static str, size: usize, least: usize, expected: &'static str) -> Result<(), Error> {

@@ -341,7 +341,9 @@ pub fn extract_row_range_with_padding(m: &GeneralMatrix, row: isize, num_rows: u
             let data = rows.flat_map(|r| m.row_data(r)).copied().collect();
             GeneralMatrix::Full(Matrix::from_vec(num_rows, m.num_cols(), data)?)
         }
-        GeneralMatrix::Compressed(m) => GeneralMatrix::Compressed(m.range_with_padding(row, num_rows, 0, m.num_cols())?),
+        GeneralMatrix::Compressed(m) => {
+            GeneralMatrix::Compressed(m.range_with_padding(row, num_rows, 0, m.num_cols())?)
+        }
         GeneralMatrix::Sparse(m) => {
             let rows: Vec<SparseVector<f32>> = rows.map(|r| m.row(r).clone()).collect();
             GeneralMatrix::Sparse(SparseMatrix::from_rows(rows)?)

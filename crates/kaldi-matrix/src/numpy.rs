@@ -212,7 +212,11 @@ impl<S: Storage> From<&MatrixBase<S>> for NumpyArray<S::Elem> {
 
 /// The product of the sides, if a machine word holds it.
 fn num_elements(shape: &[usize]) -> Option<usize> {
-    if shape.contains(&0) { Some(0) } else { shape.iter().try_fold(1_usize, |product, &side| product.checked_mul(side)) }
+    if shape.contains(&0) {
+        Some(0)
+    } else {
+        shape.iter().try_fold(1_usize, |product, &side| product.checked_mul(side))
+    }
 }
 
 /// Elements of which the first index runs fastest, in the order in which the last one does.

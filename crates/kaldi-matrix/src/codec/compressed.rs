@@ -94,7 +94,8 @@ pub(super) fn write(w: &mut dyn Write, m: &CompressedMatrix) -> io::Result<()> {
     }
     match m.data() {
         Data::Columns { percentiles, bytes } => {
-            let headers: Vec<u8> = percentiles.iter().flat_map(|Percentiles(p)| p).flat_map(|p| p.to_le_bytes()).collect();
+            let headers: Vec<u8> =
+                percentiles.iter().flat_map(|Percentiles(p)| p).flat_map(|p| p.to_le_bytes()).collect();
             w.write_all(&headers)?;
             w.write_all(bytes)
         }

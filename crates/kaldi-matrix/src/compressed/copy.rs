@@ -45,12 +45,7 @@ impl CompressedMatrix {
     /// # Errors
     /// [`Error::OutOfRange`] if it sticks out.
     #[doc(alias = "CopyToMat")]
-    pub fn copy_range_to_mat(
-        &self,
-        row: usize,
-        col: usize,
-        m: &mut MatrixBase<impl StorageMut>,
-    ) -> Result<(), Error> {
+    pub fn copy_range_to_mat(&self, row: usize, col: usize, m: &mut MatrixBase<impl StorageMut>) -> Result<(), Error> {
         check_range("rows", row, m.num_rows(), self.rows)?;
         check_range("columns", col, m.num_cols(), self.cols)?;
         self.decompress(row, col, m);
@@ -137,7 +132,8 @@ mod tests {
     #[test]
     fn every_way_out_gives_the_same_numbers() {
         let m = Matrix::from_fn(11, 4, |r, c| ((r * 7 + c * 5) % 13) as f32 / 3.0 - c as f32);
-        for method in [CompressionMethod::SpeechFeature, CompressionMethod::TwoByteAuto, CompressionMethod::OneByteAuto] {
+        for method in [CompressionMethod::SpeechFeature, CompressionMethod::TwoByteAuto, CompressionMethod::OneByteAuto]
+        {
             let compressed = CompressedMatrix::new(&m, method).unwrap();
             let whole: Matrix<f64> = compressed.to_matrix();
             let mut transposed = Matrix::<f64>::zeros(4, 11);

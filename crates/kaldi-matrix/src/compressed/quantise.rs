@@ -131,9 +131,13 @@ mod tests {
     #[test]
     fn the_rank_in_the_column_decides() {
         let scale = Scale { min: 0.0, range: 65535.0 };
-        for (len, expected) in
-            [(1, [0, 1, 2, 3]), (2, [0, 100, 101, 102]), (4, [0, 100, 200, 300]), (5, [0, 100, 300, 400]), (8, [0, 200, 600, 700])]
-        {
+        for (len, expected) in [
+            (1, [0, 1, 2, 3]),
+            (2, [0, 100, 101, 102]),
+            (4, [0, 100, 200, 300]),
+            (5, [0, 100, 300, 400]),
+            (8, [0, 200, 600, 700]),
+        ] {
             let mut column: Vec<f32> = (0..len).map(|i: u8| 100.0 * f32::from((i * 3 + 1) % len)).collect();
             if len % 3 == 0 {
                 column = (0..len).map(|i| 100.0 * f32::from(i)).collect();

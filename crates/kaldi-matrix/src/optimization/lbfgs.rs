@@ -287,9 +287,8 @@ impl<T: Real> OptimizeLbfgs<T> {
 
     /// Goes to the proposed point if it is good enough, else proposes a nearer or farther one on the line to it.
     fn search_line(&mut self, value: T, gradient: &Vector<T>) -> Result<(), Error> {
-        let along = |gradient: &Vector<T>| {
-            Ok::<T, Error>(vec_vec(&self.proposed, gradient)? - vec_vec(&self.x, gradient)?)
-        };
+        let along =
+            |gradient: &Vector<T>| Ok::<T, Error>(vec_vec(&self.proposed, gradient)? - vec_vec(&self.x, gradient)?);
         // Both times the length of the step.
         let (slope_before, slope) = (along(&self.gradient)?, along(gradient)?);
         let at_most_as_bad = |a: T, b: T| if self.options.minimize { a <= b } else { a >= b };

@@ -39,7 +39,8 @@ impl<T: Real> SparseVector<T> {
     /// # Errors
     /// [`Error::OutOfRange`] for a place that is not below `dim`, or not below 2³².
     pub fn new(dim: usize, elements: impl IntoIterator<Item = (usize, T)>) -> Result<Self, Error> {
-        let mut given = elements.into_iter().map(|(place, x)| Ok((check_place(place, dim)?, x))).collect::<Result<Vec<_>, _>>()?;
+        let mut given =
+            elements.into_iter().map(|(place, x)| Ok((check_place(place, dim)?, x))).collect::<Result<Vec<_>, _>>()?;
         given.sort_by_key(|&(place, _)| place);
         given.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
@@ -102,7 +103,8 @@ impl<T: Real> SparseVector<T> {
             _ if self.dim == 0 => None,
             // The places ascend, so the first one that is not stored is where they get ahead of their number.
             _ => {
-                let zero = self.iter().enumerate().find(|&(i, (place, _))| place > i).map_or(self.num_elements(), |(i, _)| i);
+                let zero =
+                    self.iter().enumerate().find(|&(i, (place, _))| place > i).map_or(self.num_elements(), |(i, _)| i);
                 Some((zero, T::ZERO))
             }
         }
@@ -165,7 +167,9 @@ impl<T: Real> SparseVector<T> {
     #[doc(alias = "Resize")]
     pub fn resize(&mut self, dim: usize, resize_type: ResizeType) {
         match resize_type {
-            ResizeType::CopyData => self.elements.truncate(self.elements.partition_point(|&(place, _)| index(place) < dim)),
+            ResizeType::CopyData => {
+                self.elements.truncate(self.elements.partition_point(|&(place, _)| index(place) < dim))
+            }
             ResizeType::SetZero | ResizeType::Undefined => self.elements.clear(),
         }
         self.dim = dim;
