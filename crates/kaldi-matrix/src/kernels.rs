@@ -15,6 +15,9 @@ mod rows;
 pub(crate) use elementwise::{
     add_scaled, axpy, ceiling, convert, copy, floor, map, multiply, scale, update, zip_map, zip_map2,
 };
-pub(crate) use exp::{apply_exp, apply_log, apply_sigmoid, apply_tanh, exp_sum, log_softmax_row, softmax_row, sum_exp};
+pub(crate) use exp::{
+    apply_exp, apply_log, apply_sigmoid, apply_tanh, exp_limited, exp_special, exp_sum, log_softmax_row, soft_hinge,
+    softmax_row, sum_exp,
+};
 pub(crate) use reduce::{dot, max, max_index, min, min_index, sum, sum_by, sum_f64, sum_of_squares};
 pub(crate) use rows::{add_col_sum, add_row_sum, add_to_cols, add_to_rows, multiply_cols, multiply_rows};

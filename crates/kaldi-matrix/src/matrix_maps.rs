@@ -125,7 +125,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = e^self` where `self < 0`, else `self + 1`.
     #[doc(alias = "ApplyExpSpecial")]
     pub fn apply_exp_special(&mut self) {
-        self.rows_mut().for_each(functions::exp_special);
+        self.rows_mut().for_each(kernels::exp_special);
     }
 
     /// `self = e^src` where `src < 0`, else `src + 1`.
@@ -134,7 +134,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "ExpSpecial")]
     pub fn exp_special(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        self.map_from("exp_special", src, functions::exp_special)
+        self.map_from("exp_special", src, kernels::exp_special)
     }
 
     /// `self = e^min(max(self, lower), upper)`; NaN counts as `lower`.
@@ -144,7 +144,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "ApplyExpLimited")]
     pub fn apply_exp_limited(&mut self, lower: T, upper: T) -> Result<(), Error> {
         check_limits("apply_exp_limited", lower, upper)?;
-        self.rows_mut().for_each(|row| functions::exp_limited(row, lower, upper));
+        self.rows_mut().for_each(|row| kernels::exp_limited(row, lower, upper));
         Ok(())
     }
 
@@ -155,7 +155,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "ExpLimited")]
     pub fn exp_limited(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, lower: T, upper: T) -> Result<(), Error> {
         check_limits("exp_limited", lower, upper)?;
-        self.map_from("exp_limited", src, |row| functions::exp_limited(row, lower, upper))
+        self.map_from("exp_limited", src, |row| kernels::exp_limited(row, lower, upper))
     }
 
     /// `self = 1` where `self > 0`, else 0.

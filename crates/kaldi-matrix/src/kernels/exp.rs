@@ -36,61 +36,124 @@ const OWN_BLOCK: usize = 128;
 
 /// A function of lanes. (A closure would not do: it is compiled for the instruction set only where it is so small that the
 /// compiler inlines it.)
-trait Function<T: Real, S: Simd> {
-    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
+trait Function<T: Real> {
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
 }
 
 /// e^(x - shift)
-struct Exp<V> {
-    shift: V,
+struct Exp<T> {
+    shift: T,
 }
-impl<T: Real, S: Simd> Function<T, S> for Exp<Vector<T, S>> {
+impl<T: Real> Function<T> for Exp<T> {
     #[inline(always)]
-    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
-        T::exp_lanes(s, s.sub(x, self.shift))
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        T::exp_lanes(s, s.sub(x, s.splat(self.shift)))
     }
 }
 
 /// e^(x - shift), or 0 below `lowest`
-struct ExpFrom<V> {
-    shift: V,
-    lowest: V,
+struct ExpFrom<T> {
+    shift: T,
+    lowest: T,
 }
-impl<T: Real, S: Simd> Function<T, S> for ExpFrom<Vector<T, S>> {
+impl<T: Real> Function<T> for ExpFrom<T> {
     #[inline(always)]
-    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.select_lt(x, self.lowest, s.splat(T::ZERO), T::exp_lanes(s, s.sub(x, self.shift)))
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.select_lt(x, s.splat(self.lowest), s.splat(T::ZERO), T::exp_lanes(s, s.sub(x, s.splat(self.shift))))
     }
 }
 
 /// a x
-struct Scale<V>(V);
-impl<T: Real, S: Simd> Function<T, S> for Scale<Vector<T, S>> {
+struct Scale<T>(T);
+impl<T: Real> Function<T> for Scale<T> {
     #[inline(always)]
-    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.mul(x, self.0)
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.mul(x, s.splat(self.0))
     }
 }
 
 /// (x - a) - b
-struct Less<V>(V, V);
-impl<T: Real, S: Simd> Function<T, S> for Less<Vector<T, S>> {
+struct Less<T>(T, T);
+impl<T: Real> Function<T> for Less<T> {
     #[inline(always)]
-    fn of(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.sub(s.sub(x, self.0), self.1)
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.sub(s.sub(x, s.splat(self.0)), s.splat(self.1))
     }
+}
+
+/// e^x between two limits
+struct ExpLimited<T> {
+    lower: T,
+    upper: T,
+}
+impl<T: Real> Function<T> for ExpLimited<T> {
+    #[inline(always)]
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        T::exp_lanes(s, s.min(s.max(x, s.splat(self.lower)), s.splat(self.upper)))
+    }
+}
+
+/// e^x below 0, else x + 1
+struct ExpSpecial;
+impl<T: Real> Function<T> for ExpSpecial {
+    #[inline(always)]
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        s.select_lt(x, s.splat(T::ZERO), T::exp_lanes(s, x), s.add(x, s.splat(T::ONE)))
+    }
+}
+
+/// ln(1 + e^x), or x above `linear_from`
+struct SoftHinge<T> {
+    linear_from: T,
+}
+impl<T: Real> Function<T> for SoftHinge<T> {
+    #[inline(always)]
+    fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
+        let (zero, one, linear_from) = (s.splat(T::ZERO), s.splat(T::ONE), s.splat(self.linear_from));
+        let e = T::exp_lanes(s, x);
+        // What 1 + e has lost of e, ln(1 + e) / e has nearly lost, too: e ln(1 + e) / ((1 + e) - 1) is exact to some ulp.
+        let sum = s.add(one, e);
+        let kept = s.sub(sum, one);
+        let log = s.select_lt(zero, kept, s.div(s.mul(e, T::ln_lanes(s, sum)), kept), e);
+        s.select_lt(linear_from, x, x, log)
+    }
+}
+
+/// A function of each element.
+struct Each<'a, T, F>(&'a mut [T], F);
+impl<T: Real, F: Function<T>> Kernel for Each<'_, T, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        map_lanes::<T, S>(T::lanes(s), self.0, &self.1);
+    }
+}
+
+/// x = e^x of x between two limits, for each element; NaN counts as the lower one.
+pub(crate) fn exp_limited<T: Real>(x: &mut [T], lower: T, upper: T) {
+    dispatch(Each(x, ExpLimited { lower, upper }));
+}
+
+/// x = e^x below 0, else x + 1, for each element.
+pub(crate) fn exp_special<T: Real>(x: &mut [T]) {
+    dispatch(Each(x, ExpSpecial));
+}
+
+/// x = ln(1 + e^x), for each element; above `linear_from`, x stays.
+pub(crate) fn soft_hinge<T: Real>(x: &mut [T], linear_from: T) {
+    dispatch(Each(x, SoftHinge { linear_from }));
 }
 
 /// x = f(x) for each vector of elements, the last of which may be partly filled.
 #[inline(always)]
-fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T, S>) {
+fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>) {
     let mut chunks = x.chunks_exact_mut(T::Lanes::<S>::LANES);
     for x in &mut chunks {
-        s.store(f.of(s, s.load(x)), x);
+        s.store(f.of::<S>(s, s.load(x)), x);
     }
     let rest = chunks.into_remainder();
     if !rest.is_empty() {
-        s.store_partial(f.of(s, s.load_partial(rest, s.splat(T::ZERO))), rest);
+        s.store_partial(f.of::<S>(s, s.load_partial(rest, s.splat(T::ZERO))), rest);
     }
 }
 
@@ -110,11 +173,9 @@ pub(crate) fn exp_sum<T: Real>(x: &mut [T], shift: T) -> f64 {
 
 #[inline(always)]
 fn exp_sum_lanes<T: Real, S: Simd>(s: S, x: &mut [T], shift: T) -> f64 {
-    let l = T::lanes(s);
-    let shift = l.splat(shift);
     let mut sum = 0.0;
     for x in x.chunks_mut(BLOCK) {
-        map_lanes::<T, S>(l, x, &Exp { shift });
+        map_lanes::<T, S>(T::lanes(s), x, &Exp { shift });
         sum += sum_f64_lanes(s, x);
     }
     sum
@@ -136,14 +197,12 @@ pub(crate) fn sum_exp<T: Real>(x: &[T], shift: T, lowest: T) -> f64 {
 
 #[inline(always)]
 fn sum_exp_lanes<T: Real, S: Simd>(s: S, x: &[T], shift: T, lowest: T) -> f64 {
-    let l = T::lanes(s);
-    let f = ExpFrom { shift: l.splat(shift), lowest: l.splat(lowest) };
     let mut terms = [T::ZERO; OWN_BLOCK];
     let mut sum = 0.0;
     for x in x.chunks(OWN_BLOCK) {
         let terms = &mut terms[..x.len()];
         terms.copy_from_slice(x);
-        map_lanes::<T, S>(l, terms, &f);
+        map_lanes::<T, S>(T::lanes(s), terms, &ExpFrom { shift, lowest });
         sum += sum_f64_lanes(s, terms);
     }
     sum
@@ -169,7 +228,7 @@ fn softmax_lanes<T: Real, S: Simd>(s: S, x: &mut [T]) -> T {
     let l = T::lanes(s);
     let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
     let sum = exp_sum_lanes(s, x, shift);
-    map_lanes::<T, S>(l, x, &Scale(l.splat(T::from_f64(1.0 / sum))));
+    map_lanes::<T, S>(l, x, &Scale(T::from_f64(1.0 / sum)));
     T::from_f64(shift.to_f64() + sum.ln())
 }
 
@@ -185,7 +244,7 @@ pub(crate) fn log_softmax_row<T: Real>(x: &mut [T]) -> T {
             let shift = shift_of(max_lanes::<T, S>(l, x, |x| x));
             let log_sum = sum_exp_lanes(s, x, shift, -T::INFINITY).ln();
             // The highest element first: the difference to it is exact where it is small.
-            map_lanes::<T, S>(l, x, &Less(l.splat(shift), l.splat(T::from_f64(log_sum))));
+            map_lanes::<T, S>(l, x, &Less(shift, T::from_f64(log_sum)));
             T::from_f64(shift.to_f64() + log_sum)
         }
     }
@@ -229,6 +288,32 @@ mod tests {
             assert!(near(T::from_f64(exp_sum(&mut y, shift)), total * (-12.0_f64).exp()));
             assert!(y.iter().zip(&wide).all(|(&y, x)| near(y, (x - 12.0).exp())));
         }
+    }
+
+    fn check_limits<T: Real>() {
+        let x: Vec<T> =
+            numbers(333).into_iter().chain([f64::NAN, -1e300, 1e300, 1e-300, -0.0]).map(T::from_f64).collect();
+        let of = |change: &dyn Fn(&mut [T])| {
+            let mut y = x.clone();
+            change(&mut y);
+            y
+        };
+        let limited = of(&|y| exp_limited(y, T::from_f64(-2.0), T::from_f64(3.0)));
+        let special = of(&|y| exp_special(y));
+        let hinge = of(&|y| soft_hinge(y, T::from_f64(10.0)));
+        for (i, x) in x.iter().map(|x| x.to_f64()).enumerate() {
+            let near = |a: T, b: f64| a.to_f64() == b || (a.to_f64() - b).abs() <= 8.0 * T::EPSILON.to_f64() * b.abs();
+            assert!(near(limited[i], if x.is_nan() { -2.0 } else { x.clamp(-2.0, 3.0) }.exp()), "{x}");
+            assert!(x.is_nan() || near(special[i], if x < 0.0 { x.exp() } else { x + 1.0 }), "{x}");
+            assert!(x.is_nan() || near(hinge[i], if x > 10.0 { x } else { x.exp().ln_1p() }), "{x}");
+            assert_eq!((special[i].is_nan(), hinge[i].is_nan()), (x.is_nan(), x.is_nan()));
+        }
+    }
+
+    #[test]
+    fn exponentials_with_limits_agree_with_their_formulas() {
+        check_limits::<f32>();
+        check_limits::<f64>();
     }
 
     #[test]
