@@ -317,11 +317,9 @@ mod tests {
         fn lowest_and_highest_are_what_a_loop_finds(
             x in prop::collection::vec(prop_oneof![-9.0_f32..9.0, Just(f32::NAN), Just(f32::INFINITY), Just(3.0)], 0..200),
         ) {
-            let (mut least, mut most): (Option<(usize, f32)>, Option<(usize, f32)>) = (None, None);
-            for (i, &x) in x.iter().enumerate().filter(|(_, x)| !x.is_nan()) {
-                least = if least.is_none_or(|(_, least)| x < least) { Some((i, x)) } else { least };
-                most = if most.is_none_or(|(_, most)| x > most) { Some((i, x)) } else { most };
-            }
+            let numbers = || x.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());
+            let least = numbers().reduce(|least, next| if next.1 < least.1 { next } else { least });
+            let most = numbers().reduce(|most, next| if next.1 > most.1 { next } else { most });
             prop_assert_eq!(min_index(&x), least);
             prop_assert_eq!(max_index(&x), most);
             prop_assert_eq!(min(&x), least.map_or(f32::INFINITY, |(_, x)| x));

@@ -301,22 +301,26 @@ mod tests {
         let sum = |r: usize| (0..cols).map(|c| at(r, c)).sum::<T>();
         assert!((0..rows).all(|r| y[r] == of(rows)[r] + alpha * sum(r)), "add_col_sum {rows} x {cols}");
 
-        type Change<T> = fn(T, &[T], SubMatrixMut<'_, T>);
-        let changes: [(&str, Change<T>, usize, fn(T, T, T) -> T, bool); 4] = [
-            ("add_to_rows", add_to_rows::<T, T>, cols, |a, y, x| y + a * x, true),
-            ("multiply_cols", |_, v, m| multiply_cols(v, m), cols, |_, y, x| y * x, true),
-            ("add_to_cols", add_to_cols::<T, T>, rows, |a, y, x| y + a * x, false),
-            ("multiply_rows", |_, v, m| multiply_rows(v, m), rows, |_, y, x| y * x, false),
-        ];
-        for (name, change, len, expected, by_col) in changes {
-            let v = of(len);
-            let mut changed = all.clone();
-            change(alpha, &v, changed.range_mut(0, rows, 0, cols).unwrap());
-            let right = MatrixBase::from_fn(rows, cols + gap, |r, c| {
-                if c < cols { expected(alpha, all[(r, c)], v[if by_col { c } else { r }]) } else { all[(r, c)] }
-            });
-            assert!(changed.data() == right.data(), "{name} {rows} x {cols}");
-        }
+        let by_col = |f: fn(T, T) -> T| move |y: T, _: usize, c: usize| f(y, of(cols)[c]);
+        let by_row = |f: fn(T, T) -> T| move |y: T, r: usize, _: usize| f(y, of(rows)[r]);
+        let try_out =
+            |name: &str, change: &dyn Fn(SubMatrixMut<'_, T>), expected: &dyn Fn(T, usize, usize) -> T| {
+                let mut changed = all.clone();
+                change(changed.range_mut(0, rows, 0, cols).unwrap());
+                let right = MatrixBase::from_fn(rows, cols + gap, |r, c| {
+                    if c < cols { expected(all[(r, c)], r, c) } else { all[(r, c)] }
+                });
+                assert!(changed.data() == right.data(), "{name} {rows} x {cols}");
+            };
+        let add = |y, x| y + T::from_f64(3.0) * x;
+        try_out("add_to_rows", &|m| add_to_rows(alpha, &of(cols), m), &by_col(add));
+        try_out("add_to_cols", &|m| add_to_cols(alpha, &of(rows), m), &by_row(add));
+        try_out("multiply_cols", &|m| multiply_cols(&of(cols), m), &by_col(|y, x| y * x));
+        try_out("multiply_rows", &|m| multiply_rows(&of(rows), m), &by_row(|y, x| y * x));
+        // And with a vector of doubles.
+        let wide = |len| of(len).iter().map(|x| x.to_f64()).collect::<Vec<f64>>();
+        try_out("add_to_rows, doubles", &|m| add_to_rows(alpha, &wide(cols), m), &by_col(add));
+        try_out("multiply_rows, doubles", &|m| multiply_rows(&wide(rows), m), &by_row(|y, x| y * x));
     }
 
     proptest! {
