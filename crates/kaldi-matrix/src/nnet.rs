@@ -107,8 +107,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, c) = ∂ output(r, g) / ∂ input(r, c)`, where `output` is the [`group_pnorm`](Self::group_pnorm) of `input` and
     /// c a column of group g.
     ///
-    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the power. For infinity it is `sign(x)` for each of the
-    /// largest, if several are, and 0 for the others.
+    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the power. For infinity it is
+    /// `sign(x)` for each of the largest, if several are, and 0 for the others.
     ///
     /// # Errors
     /// [`Error::OutOfDomain`] if `power` is not positive; [`Error::ShapeMismatch`] and [`Error::Groups`] if the shapes do

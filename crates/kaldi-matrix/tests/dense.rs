@@ -84,8 +84,6 @@ fn trans() -> impl Strategy<Value = Trans> {
     prop_oneof![Just(Trans::No), Just(Trans::Yes)]
 }
 
-type Flags = (Trans, Trans);
-
 proptest! {
     #[test]
     fn functions_of_elements((v, w) in (0_usize..70).prop_flat_map(|dim| (vector(dim), vector(dim))), p in -3.0..3.0_f64) {
@@ -109,13 +107,11 @@ proptest! {
         for power in [0.5, 1.0, 2.0, 3.0] {
             holds!(each(&change(&|y| y.pow(&w, power).unwrap()), |i| w[i].powf(power)));
         }
-        let mut count = 0;
         let floored = change(&|y| { y.apply_floor_vec(&w).unwrap(); });
         holds!(each(&floored, |i| v[i].max(w[i])));
         let mut y = v.clone();
         prop_assert_eq!(y.apply_floor_vec(&w).unwrap(), (0..v.dim()).filter(|&i| v[i] < w[i]).count());
-        count += y.floor(&w, 1.5).unwrap();
-        prop_assert_eq!(count, w.iter().filter(|&&x| x < 1.5).count());
+        prop_assert_eq!(y.floor(&w, 1.5).unwrap(), w.iter().filter(|&&x| x < 1.5).count());
         holds!(each(&y, |i| w[i].max(1.5)));
         prop_assert_eq!(y.ceiling(&w, 1.5).unwrap(), w.iter().filter(|&&x| x > 1.5).count());
         holds!(each(&y, |i| w[i].min(1.5)));
@@ -362,8 +358,6 @@ proptest! {
         ),
         beta in number(),
     ) {
-        let flags: Flags = (ta, tb);
-        let (ta, tb) = flags;
         let mut ab = Matrix::zeros(y.view().num_rows(), if tb == Trans::No { b.num_cols() } else { b.num_rows() });
         let inner = if ta == Trans::No { a.num_cols() } else { a.num_rows() };
         let product = |r: usize, c: usize| (0..inner).map(|i| at(&a, ta, r, i) * at(&b, tb, i, c)).sum::<f64>();

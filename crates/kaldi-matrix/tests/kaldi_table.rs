@@ -94,7 +94,8 @@ const KALDI: &[(&str, &str)] = &[
     ),
     (
         "Types",
-        "MatrixTransposeType MatrixResizeType MatrixStrideType SpCopyType CompressionMethod GeneralMatrixType RandomState RandGauss RandUniform",
+        "MatrixTransposeType MatrixResizeType MatrixStrideType SpCopyType CompressionMethod GeneralMatrixType RandomState \
+         RandGauss RandUniform",
     ),
 ];
 
