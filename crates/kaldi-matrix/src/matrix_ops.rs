@@ -154,7 +154,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = a * b / c`, element by element; `a` where `c` is 0.
     ///
-    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through.
+    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to `f32` even if the elements are
+    /// `f64`; here they keep their digits.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.

@@ -161,7 +161,9 @@ fn add_mat_mat_elements<T: Real>(record: &Record<'_, T>) -> Result<T> {
     let (a, b, c) = (given.matrix("A")?, given.matrix("B")?, given.matrix("C")?);
     let (alpha, beta) = (given.number("alpha")?, given.number("beta")?);
     let product = try_changed(&this, |y| y.add_mat_mat_elements(alpha, &a, &b, beta))?;
-    let quotient = try_changed(&this, |y| y.set_mat_mat_div_mat(&a, &b, &c))?;
+    let mut quotient = try_changed(&this, |y| y.set_mat_mat_div_mat(&a, &b, &c))?;
+    // Kaldi rounds these to floats in either precision; ours keeps the digits.
+    quotient.data_mut().iter_mut().for_each(|x| *x = T::from_f64(f32::from_f64(x.to_f64()).into()));
     Ok(Answer::new().matrix("AddMatMatElements", &product).matrix("SetMatMatDivMat", &quotient))
 }
 
