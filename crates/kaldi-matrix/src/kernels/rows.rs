@@ -1,6 +1,7 @@
 //! A matrix and a vector with a number for each of its columns or rows.
 //!
-//! Small matrices and narrow ones are done by plain loops on the spot: a call through [`dispatch`] costs as much as they do.
+//! Most loops are plain; [`dispatch`] has them compiled for each instruction set. Small matrices and narrow ones are done on the
+//! spot: a call through [`dispatch`] costs as much as they do.
 
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
@@ -9,7 +10,7 @@ use super::elementwise::{add_scaled, convert, multiply};
 use super::reduce::sum_f64_lanes;
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
-/// Up to this many elements, a plain loop is the faster.
+/// Up to this many elements are done on the spot.
 const SMALL: usize = 256;
 /// Rows of fewer elements than this gain nothing from wide vectors.
 const NARROW: usize = 16;
@@ -17,7 +18,7 @@ const NARROW: usize = 16;
 /// Every row of m += alpha v, computed in the wider of the two types.
 pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
-        Some(v) => with_each_row(v, m, move |y, x| y + alpha * x, AddScaled(alpha)),
+        Some(v) => with_each_row(v, m, move |y, x| y + alpha * x),
         None => m.rows_mut().for_each(|row| add_scaled(alpha, v, row)),
     }
 }
@@ -25,132 +26,65 @@ pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixM
 /// Column j of m *= v(j), computed in the wider of the two types.
 pub(crate) fn multiply_cols<T: Real, U: Real>(v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
-        Some(v) => with_each_row(v, m, |y, x| y * x, Multiply),
+        Some(v) => with_each_row(v, m, |y, x| y * x),
         None => m.rows_mut().for_each(|row| multiply(row, v)),
     }
 }
 
 /// Every column of m += alpha v.
 pub(crate) fn add_to_cols<T: Real, U: Real>(alpha: T, v: &[U], m: SubMatrixMut<'_, T>) {
-    with_each_col(v, m, move |x| T::from_f64(alpha.to_f64() * x.to_f64()), |y, x| y + x, Add);
+    with_each_col(v, m, move |x| T::from_f64(alpha.to_f64() * x.to_f64()), |y, x| y + x);
 }
 
 /// Row i of m *= v(i).
 pub(crate) fn multiply_rows<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>) {
-    with_each_col(v, m, convert, |y, x| y * x, Multiply);
+    with_each_col(v, m, convert, |y, x| y * x);
 }
 
-/// y = f(y, x) on lanes: a closure cannot be generic over the instruction set.
-trait Binary<T: Real> {
-    fn lanes<S: Simd>(&self, s: T::Lanes<S>, y: Vector<T, S>, x: Vector<T, S>) -> Vector<T, S>;
-}
-
-struct Add;
-impl<T: Real> Binary<T> for Add {
-    #[inline(always)]
-    fn lanes<S: Simd>(&self, s: T::Lanes<S>, y: Vector<T, S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.add(y, x)
-    }
-}
-
-/// y + alpha x, not fused, so that the result is the same with each instruction set.
-struct AddScaled<T>(T);
-impl<T: Real> Binary<T> for AddScaled<T> {
-    #[inline(always)]
-    fn lanes<S: Simd>(&self, s: T::Lanes<S>, y: Vector<T, S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.add(y, s.mul(s.splat(self.0), x))
-    }
-}
-
-struct Multiply;
-impl<T: Real> Binary<T> for Multiply {
-    #[inline(always)]
-    fn lanes<S: Simd>(&self, s: T::Lanes<S>, y: Vector<T, S>, x: Vector<T, S>) -> Vector<T, S> {
-        s.mul(y, x)
-    }
-}
-
-/// Numbers of a row behind its whole vectors that are done at once. (A store through a mask would take all of them, but the
-/// load of the next row, which it may overlap, waits for it.)
-const FEW: usize = 4;
-
-/// x = f(x) for what is left of a row.
-#[inline(always)]
-fn map_rest<T: Real>(x: &mut [T], f: impl Fn(T) -> T) {
-    let (few, rest) = x.as_chunks_mut::<FEW>();
-    few.iter_mut().for_each(|x| *x = x.map(&f));
-    rest.iter_mut().for_each(|x| *x = f(*x));
-}
-
-/// y = f(y, x) for what is left of two rows.
-#[inline(always)]
-fn zip_rest<T: Real>(y: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
-    let ((few_y, y), (few_x, x)) = (y.as_chunks_mut::<FEW>(), x.as_chunks::<FEW>());
-    few_y.iter_mut().zip(few_x).for_each(|(y, x)| *y = std::array::from_fn(|i| f(y[i], x[i])));
-    y.iter_mut().zip(x).for_each(|(y, &x)| *y = f(*y, x));
-}
-
-/// y = f(y, v) for each row y: `one` for a number, `f` for lanes.
+/// y = f(y, v) for each row y.
 #[inline]
-fn with_each_row<T: Real>(v: &[T], mut m: SubMatrixMut<'_, T>, one: impl Fn(T, T) -> T, f: impl Binary<T>) {
-    struct Rows<'a, T, G, F>(&'a [T], SubMatrixMut<'a, T>, G, F);
-    impl<T: Real, G: Fn(T, T) -> T, F: Binary<T>> Kernel for Rows<'_, T, G, F> {
-        type Output = ();
+fn with_each_row<T: Real>(v: &[T], m: SubMatrixMut<'_, T>, f: impl Fn(T, T) -> T) {
+    struct Rows<'a, T, F>(&'a [T], SubMatrixMut<'a, T>, F);
+    impl<T: Real, F: Fn(T, T) -> T> Rows<'_, T, F> {
         #[inline(always)]
-        fn run<S: Simd>(self, s: S) {
-            let Self(v, mut m, one, f) = self;
-            let s = T::lanes(s);
-            let lanes = T::Lanes::<S>::LANES;
-            let (v, v_rest) = v.split_at(v.len() / lanes * lanes);
-            each_row(&mut m, |_, row| {
-                let (row, rest) = row.split_at_mut(v.len());
-                for (y, x) in row.chunks_exact_mut(lanes).zip(v.chunks_exact(lanes)) {
-                    s.store(f.lanes::<S>(s, s.load(y), s.load(x)), y);
-                }
-                zip_rest(rest, v_rest, &one);
-            });
+        fn go(self) {
+            let Self(v, mut m, f) = self;
+            each_row(&mut m, |_, row| row.iter_mut().zip(v).for_each(|(y, &x)| *y = f(*y, x)));
         }
     }
-    if v.len() >= NARROW && m.num_rows() * v.len() > SMALL {
-        return dispatch(Rows(v, m, one, f));
-    }
-    each_row(&mut m, |_, row| row.iter_mut().zip(v).for_each(|(y, &x)| *y = one(*y, x)));
-}
-
-/// y = f(y, of(v(i))) for each number y of row i: `one` for a number, `f` for lanes.
-#[inline]
-fn with_each_col<T: Real, U: Real>(
-    v: &[U],
-    mut m: SubMatrixMut<'_, T>,
-    of: impl Fn(U) -> T,
-    one: impl Fn(T, T) -> T,
-    f: impl Binary<T>,
-) {
-    struct Cols<'a, T, U, H, G, F>(&'a [U], SubMatrixMut<'a, T>, H, G, F);
-    impl<T: Real, U: Real, H: Fn(U) -> T, G: Fn(T, T) -> T, F: Binary<T>> Kernel for Cols<'_, T, U, H, G, F> {
+    impl<T: Real, F: Fn(T, T) -> T> Kernel for Rows<'_, T, F> {
         type Output = ();
         #[inline(always)]
-        fn run<S: Simd>(self, s: S) {
-            let Self(v, mut m, of, one, f) = self;
-            let s = T::lanes(s);
+        fn run<S: Simd>(self, _: S) {
+            self.go();
+        }
+    }
+    if v.len() < NARROW || m.num_rows() * v.len() <= SMALL { Rows(v, m, f).go() } else { dispatch(Rows(v, m, f)) }
+}
+
+/// y = f(y, of(v(i))) for each number y of row i.
+#[inline]
+fn with_each_col<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>, of: impl Fn(U) -> T, f: impl Fn(T, T) -> T) {
+    struct Cols<'a, T, U, G, F>(&'a [U], SubMatrixMut<'a, T>, G, F);
+    impl<T: Real, U: Real, G: Fn(U) -> T, F: Fn(T, T) -> T> Cols<'_, T, U, G, F> {
+        #[inline(always)]
+        fn go(self) {
+            let Self(v, mut m, of, f) = self;
             each_row(&mut m, |i, row| {
-                let number = of(v[i]);
-                let x = s.splat(number);
-                let mut whole = row.chunks_exact_mut(T::Lanes::<S>::LANES);
-                for y in &mut whole {
-                    s.store(f.lanes::<S>(s, s.load(y), x), y);
-                }
-                map_rest(whole.into_remainder(), |y| one(y, number));
+                let x = of(v[i]);
+                row.iter_mut().for_each(|y| *y = f(*y, x));
             });
         }
     }
-    if m.num_cols() >= NARROW && m.num_cols() * v.len() > SMALL {
-        return dispatch(Cols(v, m, of, one, f));
+    impl<T: Real, U: Real, G: Fn(U) -> T, F: Fn(T, T) -> T> Kernel for Cols<'_, T, U, G, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            self.go();
+        }
     }
-    each_row(&mut m, |i, row| {
-        let x = of(v[i]);
-        row.iter_mut().for_each(|y| *y = one(*y, x));
-    });
+    let cols = m.num_cols();
+    if cols < NARROW || cols * v.len() <= SMALL { Cols(v, m, of, f).go() } else { dispatch(Cols(v, m, of, f)) }
 }
 
 /// `f` of each row and its number. (The iterator over rows divides to know its length, which small matrices feel.)
@@ -168,11 +102,8 @@ fn row<'a, T: Real>(m: &'a SubMatrix<'_, T>, i: usize) -> &'a [T] {
     &m.data()[i * m.stride()..][..m.num_cols()]
 }
 
-/// Rows that are added up before they go to the sum of all.
-const ROWS: usize = 8;
-
-/// y += alpha times the sum of the rows of m: one by one in a small matrix; else [`ROWS`] are added up in a tree, then to y,
-/// and what is left over one by one.
+/// y += alpha times the sum of the rows of m: one by one in a small matrix; else [`ROWS`] are added up in a tree, then to y, and
+/// what is left over one by one.
 pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     struct RowSum<'a, T>(T, SubMatrix<'a, T>, &'a mut [T]);
     impl<T: Real> Kernel for RowSum<'_, T> {
@@ -182,48 +113,62 @@ pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
             let Self(alpha, m, y) = self;
             let s = T::lanes(s);
             let lanes = T::Lanes::<S>::LANES;
-            let (alpha, zero) = (s.splat(alpha), s.splat(T::ZERO));
-            let (y, y_rest) = y.split_at_mut(y.len() / lanes * lanes);
-            let rest_start = y.len();
-            let mut rest = s.load_partial(y_rest, zero);
+            let (a, zero) = (s.splat(alpha), s.splat(T::ZERO));
             let whole = m.num_rows() / ROWS * ROWS;
+            let (y_lanes, y_rest) = y.split_at_mut(y.len() / lanes * lanes);
+            // What is left of y stays in a register: to load it where it was just stored through a mask would take long.
+            let mut rest = s.load_partial(y_rest, zero);
             for first in (0..whole).step_by(ROWS) {
                 let rows: [&[T]; ROWS] = std::array::from_fn(|i| row(&m, first + i));
-                for (i, y) in y.chunks_exact_mut(lanes).enumerate() {
-                    let sum = tree::<T, S>(s, std::array::from_fn(|r| s.load(&rows[r][i * lanes..])));
-                    s.store(s.add(s.load(y), s.mul(alpha, sum)), y);
+                for (i, y) in y_lanes.chunks_exact_mut(lanes).enumerate() {
+                    let sum = sum_of_rows::<T, S>(s, rows.map(|row| &row[i * lanes..]));
+                    s.store(s.add(s.load(y), s.mul(a, sum)), y);
                 }
                 if !y_rest.is_empty() {
-                    let parts = std::array::from_fn(|r| s.load_partial(&rows[r][rest_start..], zero));
-                    rest = s.add(rest, s.mul(alpha, tree::<T, S>(s, parts)));
-                }
-            }
-            for r in whole..m.num_rows() {
-                let row = row(&m, r);
-                for (y, x) in y.chunks_exact_mut(lanes).zip(row.chunks_exact(lanes)) {
-                    s.store(s.add(s.load(y), s.mul(alpha, s.load(x))), y);
-                }
-                if !y_rest.is_empty() {
-                    rest = s.add(rest, s.mul(alpha, s.load_partial(&row[rest_start..], zero)));
+                    let sum = sum_of_rests::<T, S>(s, rows.map(|row| &row[y_lanes.len()..]));
+                    rest = s.add(rest, s.mul(a, sum));
                 }
             }
             s.store_partial(rest, y_rest);
+            add_rows_one_by_one(alpha, &m, whole, y);
         }
     }
-    if m.num_rows() * y.len() > SMALL {
-        return dispatch(RowSum(alpha, m, y));
-    }
-    for i in 0..m.num_rows() {
-        for (y, &x) in y.iter_mut().zip(row(&m, i)) {
-            *y += alpha * x;
-        }
+    if m.num_rows() * y.len() <= SMALL {
+        add_rows_one_by_one(alpha, &m, 0, y);
+    } else {
+        dispatch(RowSum(alpha, m, y));
     }
 }
 
-/// Neighbours, then neighbours of these.
+/// Rows that are added up before they go to the sum of all.
+const ROWS: usize = 8;
+
+/// The first vector of each row, in a tree.
 #[inline(always)]
-fn tree<T: Real, S: Simd>(s: T::Lanes<S>, [a, b, c, d, e, f, g, h]: [Vector<T, S>; ROWS]) -> Vector<T, S> {
+fn sum_of_rows<T: Real, S: Simd>(s: T::Lanes<S>, [a, b, c, d, e, f, g, h]: [&[T]; ROWS]) -> Vector<T, S> {
+    let ab_cd = s.add(s.add(s.load(a), s.load(b)), s.add(s.load(c), s.load(d)));
+    s.add(ab_cd, s.add(s.add(s.load(e), s.load(f)), s.add(s.load(g), s.load(h))))
+}
+
+/// What is left of each row, less than a vector, in the same tree.
+#[inline(always)]
+fn sum_of_rests<T: Real, S: Simd>(s: T::Lanes<S>, rows: [&[T]; ROWS]) -> Vector<T, S> {
+    let mut terms = [s.splat(T::ZERO); ROWS];
+    for (term, row) in terms.iter_mut().zip(rows) {
+        *term = s.load_partial(row, *term);
+    }
+    let [a, b, c, d, e, f, g, h] = terms;
     s.add(s.add(s.add(a, b), s.add(c, d)), s.add(s.add(e, f), s.add(g, h)))
+}
+
+/// y += alpha times each row from `first` on.
+#[inline(always)]
+fn add_rows_one_by_one<T: Real>(alpha: T, m: &SubMatrix<'_, T>, first: usize, y: &mut [T]) {
+    for i in first..m.num_rows() {
+        for (y, &x) in y.iter_mut().zip(row(m, i)) {
+            *y += alpha * x;
+        }
+    }
 }
 
 /// y(i) += alpha times the sum of row i of m, which is taken in double precision.
