@@ -76,7 +76,8 @@ fn orthogonalize(above: &[f64], row: &mut [f64]) -> bool {
         }
         let after = kernels::sum_of_squares(row).sqrt();
         remains *= after / before;
-        if !(remains > ROUNDING) {
+        // NaN where nothing at all is left of nothing.
+        if remains <= ROUNDING || remains.is_nan() {
             return false;
         }
         row.iter_mut().for_each(|x| *x /= after);

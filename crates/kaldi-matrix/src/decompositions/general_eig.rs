@@ -14,7 +14,7 @@ use crate::vector_ops::check_dim;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GeneralEig<T: Real> {
-    /// P: the columns of a real eigenvalue is its eigenvector, of length 1, with its entry of the largest absolute value
+    /// P: the column of a real eigenvalue is its eigenvector, of length 1, with its entry of the largest absolute value
     /// positive. The two columns a and b of a pair are the real and the imaginary part of the eigenvector of its first
     /// value, of length 1 together, scaled so that its entry of the largest absolute value is real and positive.
     pub p: Matrix<T>,
@@ -64,8 +64,7 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 
 /// Where each value stands, real parts descending; pairs stay together.
 fn order(re: &[f64], im: &[f64]) -> Vec<usize> {
-    let firsts = (0..re.len()).filter(|&i| im[i] >= 0.0);
-    let mut firsts: Vec<usize> = firsts.collect();
+    let mut firsts: Vec<usize> = (0..re.len()).filter(|&i| im[i] >= 0.0).collect();
     firsts.sort_by(|&i, &j| re[j].total_cmp(&re[i]).then(im[j].total_cmp(&im[i])));
     firsts.iter().flat_map(|&i| if im[i] > 0.0 { i..i + 2 } else { i..i + 1 }).collect()
 }
@@ -76,32 +75,23 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
         if im[c] < 0.0 {
             continue;
         }
-        // An imaginary part of zero for a real eigenvalue.
+        // The eigenvector's entries x + iy, where y is 0 for a real eigenvalue.
         let pair = im[c] > 0.0;
-        let entry = |p: &Matrix<f64>, r: usize| (p[(r, c)], if pair { p[(r, c + 1)] } else { 0.0 });
-        let largest = |p: &Matrix<f64>, of: fn(f64, f64) -> f64| {
-            (0..p.num_rows())
-                .map(|r| entry(p, r))
-                .fold((0.0, 0.0), |(a, b), (x, y)| if of(x, y) > of(a, b) { (x, y) } else { (a, b) })
-        };
-        let (a, b) = largest(p, f64::hypot);
+        let entries: Vec<(f64, f64)> = p.rows().map(|row| (row[c], if pair { row[c + 1] } else { 0.0 })).collect();
+        let longer = |a: (f64, f64), b: (f64, f64)| if b.0.hypot(b.1) > a.0.hypot(a.1) { b } else { a };
+        let (a, b) = entries.iter().copied().fold((0.0, 0.0), longer);
         let size = a.hypot(b);
         if size == 0.0 {
             continue;
         }
-        // First to 1 for the largest entry, which nothing can overflow, then to length 1.
-        let length = (0..p.num_rows())
-            .map(|r| entry(p, r))
-            .map(|(x, y)| (x / size) * (x / size) + (y / size) * (y / size))
-            .sum::<f64>()
-            .sqrt();
+        // First to 1 for the largest entry, whose squares neither overflow nor vanish, then to length 1.
+        let squares = entries.iter().map(|(x, y)| (x / size) * (x / size) + (y / size) * (y / size));
+        let scale = 1.0 / size / squares.sum::<f64>().sqrt();
         let (turn_re, turn_im) = (a / size, -b / size);
-        for r in 0..p.num_rows() {
-            let (x, y) = entry(p, r);
-            let (x, y) = (x / size / length, y / size / length);
-            p[(r, c)] = x * turn_re - y * turn_im;
+        for (row, (x, y)) in p.rows_mut().zip(entries) {
+            row[c] = scale * x * turn_re - scale * y * turn_im;
             if pair {
-                p[(r, c + 1)] = x * turn_im + y * turn_re;
+                row[c + 1] = scale * x * turn_im + scale * y * turn_re;
             }
         }
     }

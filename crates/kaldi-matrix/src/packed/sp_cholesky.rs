@@ -33,8 +33,7 @@ impl<T: Real> SpMatrix<T> {
                 start += c + 1;
             }
             let pivot = diagonal[0] - kernels::sum_of_squares(row);
-            // NaN is not positive either.
-            if !(pivot > T::ZERO) {
+            if pivot <= T::ZERO || pivot.is_nan() {
                 return Err(Error::NotPositiveDefinite { operation: "cholesky", row: r, pivot: pivot.to_f64() });
             }
             diagonal[0] = pivot.sqrt();

@@ -41,7 +41,7 @@ impl<T: Real> SpMatrix<T> {
     #[doc(alias = "ApplyFloor")]
     pub fn apply_floor_sp(&mut self, floor: &Self, alpha: T) -> Result<usize, Error> {
         check_dim("apply_floor_sp", self.dim(), floor.dim())?;
-        if !(alpha > T::ZERO) {
+        if alpha <= T::ZERO || alpha.is_nan() {
             return Err(Error::OutOfDomain {
                 operation: "apply_floor_sp",
                 parameter: "alpha",
@@ -78,7 +78,7 @@ impl<T: Real> SpMatrix<T> {
     #[doc(alias = "LimitCond")]
     pub fn limit_cond(&mut self, max_cond: T, invert: bool) -> Result<usize, Error> {
         const LEAST: f64 = 1e-40;
-        if !(max_cond > T::ONE) {
+        if max_cond <= T::ONE || max_cond.is_nan() {
             return Err(Error::OutOfDomain {
                 operation: "limit_cond",
                 parameter: "max_cond",

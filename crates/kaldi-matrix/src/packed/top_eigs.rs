@@ -77,7 +77,8 @@ fn add_to_basis<T: Real>(basis: &mut Matrix<T>, r: usize, v: &Vector<T>) -> bool
         }
     }
     let after = length(v.data());
-    if !(after > ROUNDING * T::EPSILON.to_f64() * before) {
+    // Also if both are zero.
+    if after <= ROUNDING * T::EPSILON.to_f64() * before {
         return false;
     }
     v.scale(T::from_f64(1.0 / after));

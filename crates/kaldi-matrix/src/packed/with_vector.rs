@@ -185,7 +185,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
                 for r in (0..x.len()).rev() {
                     let row = t.row_data(r);
                     let (above, rest) = x.split_at_mut(r);
-                    rest[0] = rest[0] / row[r];
+                    rest[0] /= row[r];
                     kernels::axpy(-rest[0], &row[..r], above);
                 }
             }
