@@ -125,7 +125,10 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 /// Without this, a library may loop for long or take NaN for an answer.
-pub(crate) fn check_finite<T: Real>(operation: &'static str, m: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
+pub(crate) fn check_finite<T: Real>(
+    operation: &'static str,
+    m: &MatrixBase<impl Storage<Elem = T>>,
+) -> Result<(), Error> {
     if m.rows().flatten().all(|x| x.is_finite()) {
         Ok(())
     } else {

@@ -10,13 +10,13 @@
 //! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one what lies above the diagonal is zero.
 
 mod compare;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+mod quadratic;
 #[cfg(feature = "serde")]
 mod serde;
 mod sp;
 mod sp_add;
 mod sp_cholesky;
-#[cfg(any(feature = "openblas", feature = "pure"))]
-mod quadratic;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 mod sp_eig;
 #[cfg(any(feature = "openblas", feature = "pure"))]

@@ -8,7 +8,7 @@ use faer::linalg::lu::partial_pivoting as lu;
 use faer::linalg::matmul::matmul;
 use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{Accum, Mat, MatMut, MatRef, Par};
 
 use super::block_factors;
 use super::element::Concrete;
@@ -86,13 +86,19 @@ pub(super) fn syrk<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta:
     triangular::matmul(target(&mut c), lower, accum(beta), a, all, a.transpose(), all, alpha, Par::Seq);
 }
 
+/// The eigenvectors are computed in a matrix of faer's own layout and copied: into the rows of `v` itself takes five times as
+/// long.
 pub(super) fn eigh<T: Number>(a: SubMatrix<'_, T>, s: &mut [T], mut v: SubMatrixMut<'_, T>) -> Option<()> {
-    let scratch = self_adjoint_evd_scratch::<T>(s.len(), ComputeEigenvectors::Yes, Par::Seq, Default::default());
-    let a = operand(&a, Trans::No);
-    let s = DiagMut::from_slice_mut(s);
+    let n = s.len();
+    let scratch = self_adjoint_evd_scratch::<T>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+    let mut vectors = Mat::zeros(n, n);
     let mut memory = MemBuffer::new(scratch);
     let stack = MemStack::new(&mut memory);
-    self_adjoint_evd(a, s, Some(target(&mut v)), Par::Seq, stack, Default::default()).ok()
+    let values = DiagMut::from_slice_mut(s);
+    let a = operand(&a, Trans::No);
+    self_adjoint_evd(a, values, Some(vectors.as_mut()), Par::Seq, stack, Default::default()).ok()?;
+    target(&mut v).copy_from(&vectors);
+    Some(())
 }
 
 pub(super) fn svd<T: Number>(
