@@ -126,11 +126,6 @@ impl<T: Real> SpMatrix<T> {
         full
     }
 
-    /// The symmetric matrix whose lower triangle is that of `m`, which is square.
-    pub(crate) fn from_lower(m: &MatrixBase<impl Storage<Elem = T>>) -> Self {
-        Self::from_fn(m.num_rows(), |r, c| m[(r, c)])
-    }
-
     /// `sqrt(sum_ij self(i, j)^2)`, added in double precision.
     #[doc(alias = "FrobeniusNorm")]
     pub fn frobenius_norm(&self) -> T {

@@ -2,7 +2,7 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
+use super::{SpCopyType, SpMatrix};
 use crate::backend;
 use crate::decompositions::LogDet;
 use crate::error::Error;
@@ -33,7 +33,7 @@ impl<T: Real> SpMatrix<T> {
         if det.sign == T::ZERO {
             return Err(Error::Singular { operation: "invert", shape: full.shape() });
         }
-        *self = Self::from_lower(&inverse);
+        self.copy_from_mat(&inverse, SpCopyType::Lower)?;
         Ok(det)
     }
 

@@ -2,11 +2,11 @@
 
 use kaldera::base::Real;
 use kaldera::matrix::{
-    Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans, Vector, trace_sp_mat, trace_sp_sp,
+    Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans, trace_sp_mat, trace_sp_sp,
     trace_sp_sp_lower, vec_sp_vec,
 };
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use kaldera::matrix::{SolverOptions, solve_quadratic_problem};
+use kaldera::matrix::{SolverOptions, SymmetricEig, solve_quadratic_problem};
 
 use super::answer::Answer;
 use super::record::{Fields, Record};
@@ -251,7 +251,7 @@ fn sorted<T: Real>(mut values: Vec<T>) -> Vec<T> {
 fn judge_eig<T: Real>(
     answer: Answer<T>,
     s: &SpMatrix<T>,
-    eig: &kaldera::matrix::SymmetricEig<T>,
+    eig: &SymmetricEig<T>,
     known: Vec<T>,
 ) -> Result<Answer<T>, Stop> {
     let mut products = SpMatrix::zeros(s.dim());
@@ -315,7 +315,7 @@ fn apply_floor<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn quadratic<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     let given = &record.given;
-    let (h, g, mut x): (_, _, Vector<T>) = (sp(given, "H")?, given.vector("g")?, given.vector("x0")?);
+    let (h, g, mut x) = (sp(given, "H")?, given.vector("g")?, given.vector("x0")?);
     let gain = solve_quadratic_problem(&h, &g, &SolverOptions::default(), &mut x)?;
     Ok(Answer::new().vector("x", &x).number("objf_change", gain))
 }
