@@ -62,7 +62,7 @@ fn pow_abs<T: Real>(record: &Record<'_, T>) -> Result<T> {
     let power = record.given.number("power")?;
     // For a negative power Kaldi forgets the sign, and these answers are Kaldi's; ours keeps it.
     let include_sign: bool = record.given.plain("include_sign")?;
-    x.apply_pow_abs(power, include_sign && !(power < T::ZERO));
+    x.apply_pow_abs(power, include_sign && power >= T::ZERO);
     Ok(Answer::new().vector("x", &x))
 }
 
