@@ -154,7 +154,9 @@ pub enum Error {
         shape: Shape,
     },
     /// A symmetric matrix whose quadratic form is not positive for every vector but zero.
-    #[error("{operation}: not positive definite, the pivot of row {row} is {pivot}; add to the diagonal or floor the matrix")]
+    #[error(
+        "{operation}: not positive definite, the pivot of row {row} is {pivot}; add to the diagonal or floor the matrix"
+    )]
     NotPositiveDefinite {
         /// The method called.
         operation: &'static str,

@@ -117,17 +117,17 @@ mod matrix;
 mod matrix_copy;
 mod matrix_maps;
 mod matrix_ops;
+mod matrix_reduce;
+mod matrix_vec;
+mod mostly_zero;
+mod nnet;
+mod numpy;
 mod optimization;
 mod orthogonalize;
 mod outer_product;
 mod packed;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 mod pca;
-mod matrix_reduce;
-mod matrix_vec;
-mod mostly_zero;
-mod nnet;
-mod numpy;
 mod random;
 mod rows_cols;
 #[cfg(feature = "serde")]
@@ -163,13 +163,13 @@ pub use matrix_reduce::{assert_same_dim, same_dim};
 pub use numpy::NumpyArray;
 pub use optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
 pub use outer_product::add_outer_product_plus_minus;
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub use packed::{
-    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
-};
 pub use packed::{
     LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
     trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
+};
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use packed::{
+    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
 };
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub use pca::compute_pca;

@@ -143,7 +143,7 @@ pub(crate) fn group_size(operation: &'static str, wide: Shape, narrow: Shape) ->
     if wide.cols == 0 && narrow.cols == 0 {
         return Ok(1);
     }
-    if narrow.cols == 0 || wide.cols == 0 || wide.cols % narrow.cols != 0 {
+    if wide.cols == 0 || !wide.cols.is_multiple_of(narrow.cols) {
         return Err(Error::Groups { operation, cols: wide.cols, groups: narrow.cols });
     }
     Ok(wide.cols / narrow.cols)

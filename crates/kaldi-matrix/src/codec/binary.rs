@@ -98,7 +98,11 @@ pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Resul
 }
 
 /// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
-pub(super) fn read_values<T: Real>(r: &mut ByteReader<'_>, precision: Precision, len: usize) -> Result<Vec<T>, CodecError> {
+pub(super) fn read_values<T: Real>(
+    r: &mut ByteReader<'_>,
+    precision: Precision,
+    len: usize,
+) -> Result<Vec<T>, CodecError> {
     let per_chunk = len.min(CHUNK / precision.size());
     let mut values = Vec::with_capacity(per_chunk);
     let mut other = vec![0; if precision == Precision::of::<T>() { 0 } else { per_chunk * precision.size() }];
