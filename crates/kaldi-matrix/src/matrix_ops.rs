@@ -152,7 +152,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self = a * b / c`, element by element; `a` where `c` is 0.
+    /// `self = a * (b / c)`, element by element; `a` where `c` is 0.
     ///
     /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to `f32` even if the elements are
     /// `f64`; here they keep their digits.
@@ -171,7 +171,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         }
         for ((y, a), (b, c)) in self.rows_mut().zip(a.rows()).zip(b.rows().zip(c.rows())) {
             for ((y, &a), (&b, &c)) in y.iter_mut().zip(a).zip(b.iter().zip(c)) {
-                *y = if c == T::ZERO { a } else { a * b / c };
+                *y = if c == T::ZERO { a } else { a * (b / c) };
             }
         }
         Ok(())
