@@ -20,6 +20,8 @@ TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", 
 WHOLE_FILES = {"k2": ["ragged_ops.json", "ragged_shape.json"]}
 # Compressed archives are not written yet.
 COMPRESSED = "--compress=true"
+# Operations of `matrix.json` that are internals of the feature code, and come with it.
+INTERNALS = "feat."
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -67,8 +69,11 @@ def kaldi(source, target):
     precision["cases"] = {name: entry for name, entry in precision["cases"].items() if name in kept}
     write(target / "manifest.json", manifest, "cases", cases)
     (target / "precision.json").write_text(json.dumps(precision, indent=0) + "\n")
+    matrix = json.loads((source / "matrix.json").read_text())
+    records = [record for record in matrix["records"] if not record["op"].startswith(INTERNALS)]
+    write(target / "matrix.json", matrix, "records", records)
     shutil.copyfile(source / "README.md", target / "README.md")
-    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases")
+    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases, {len(records)} of {len(matrix['records'])} records")
 
 
 def whole_files(name, source, target):

@@ -172,7 +172,7 @@ mod tests {
 
             let transpose = sparse(old.transposed().shape(), seed ^ 4);
             let trace = trace_mat_smat(&old, &transpose, trans).unwrap();
-            let mut op = Matrix::zeros(cols, rows);
+            let mut op = Matrix::<f64>::zeros(cols, rows);
             op.copy_from_smat(&transpose, trans).unwrap();
             let expected: f64 = (0..rows).flat_map(|r| (0..cols).map(move |c| (r, c))).map(|(r, c)| old[(r, c)] * op[(c, r)]).sum();
             prop_assert!((trace - expected).abs() < 1e-12);

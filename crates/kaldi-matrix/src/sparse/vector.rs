@@ -270,7 +270,8 @@ mod tests {
             prop_assert!(sum.iter().zip(&dense).all(|(&a, b)| f64::from(a) == 1.0 + alpha * b));
             prop_assert_eq!(vec_svec(&v, &sparse).unwrap(), dense.iter().map(|x| x * x).sum::<f64>());
             sparse.resize(5, ResizeType::CopyData);
-            prop_assert_eq!(sparse.to_vector().data(), &dense[..5]);
+            let shorter = sparse.to_vector();
+            prop_assert_eq!(shorter.data(), &dense[..5]);
             sparse.scale(alpha);
             let mut copy = Vector::from(vec![f32::NAN; 5]);
             sparse.copy_elements_to_vec(&mut copy).unwrap();
