@@ -117,19 +117,19 @@ pub(super) fn svd(rows: usize, cols: usize) -> Backend {
     pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
-/// The inverse of a general matrix.
+/// LAPACK, as for the other decompositions of square matrices; not measured yet.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn invert(_n: usize) -> Backend {
     pick(Fastest::OpenBlas)
 }
 
-/// The inverse of a symmetric matrix.
+/// LAPACK; not measured yet.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn invert_symmetric(_n: usize) -> Backend {
     pick(Fastest::OpenBlas)
 }
 
-/// Eigenvalues and eigenvectors of a general matrix.
+/// LAPACK; not measured yet.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn eig(_n: usize) -> Backend {
     pick(Fastest::OpenBlas)
