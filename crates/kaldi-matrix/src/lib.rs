@@ -34,6 +34,8 @@
 //!   [`row`](MatrixBase::row)) panics, as slices do.
 //! - With `beta` 0 the old values of a target do not count, not even NaN.
 //! - Sums that are not products of matrices have a fixed order: the same numbers on every machine and at every address.
+//!   Exponentials and logarithms are [`kaldera_base::math`]'s, good to a few units in the last place, where processors with
+//!   fused multiply-add may differ from those without.
 //!   Products depend, in their last bits, on the library underneath.
 //! - An operand cannot overlap the target; the compiler sees to that.
 //!
