@@ -280,10 +280,9 @@ impl Header {
             return None;
         }
         let sides = value("shape")?.strip_prefix('(')?.split_once(')')?.0.trim();
-        let sides = sides.strip_suffix(',').unwrap_or(sides);
-        let shape = match sides {
-            "" => Vec::new(),
-            _ => sides.split(',').map(|side| side.trim().parse().ok()).collect::<Option<_>>()?,
+        let shape = match sides.strip_suffix(',').unwrap_or(sides) {
+            "" if sides.is_empty() => Vec::new(),
+            sides => sides.split(',').map(|side| side.trim().parse().ok()).collect::<Option<_>>()?,
         };
         Some(Self { size, big_endian, fortran_order, shape })
     }
