@@ -24,8 +24,10 @@ WHOLE_FILES = {
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
 }
-# Compressed archives are not written or read yet.
-COMPRESSED = b"\0BCM"
+# Compressed archives are not written yet.
+COMPRESSED = "--compress=true"
+# Operations of `matrix.json` that are internals of the feature code, and come with it.
+INTERNALS = "feat."
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -61,12 +63,8 @@ def kaldi(source, target):
         foreign |= {name for names in reads.values() for name in names if name.startswith("in/")
                     and foreign & set(PATH.findall((source / name).read_text()))}
 
-    def compressed(case):
-        files = [source / name for name in reads[case["id"]] | makes[case["id"]]]
-        return any(COMPRESSED in file.read_bytes()[:256] for file in files if file.is_file())
-
     cases = [case for case in manifest["cases"]
-             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and not compressed(case)]
+             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and COMPRESSED not in case["args"]]
     files = set().union(*(reads[case["id"]] | makes[case["id"]] for case in cases))
     for name in sorted(file for file in files if (source / file).is_file()):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -77,8 +75,11 @@ def kaldi(source, target):
     precision["cases"] = {name: entry for name, entry in precision["cases"].items() if name in kept}
     write(target / "manifest.json", manifest, "cases", cases)
     (target / "precision.json").write_text(json.dumps(precision, indent=0) + "\n")
+    matrix = json.loads((source / "matrix.json").read_text())
+    records = [record for record in matrix["records"] if not record["op"].startswith(INTERNALS)]
+    write(target / "matrix.json", matrix, "records", records)
     shutil.copyfile(source / "README.md", target / "README.md")
-    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases")
+    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases, {len(records)} of {len(matrix['records'])} records")
 
 
 def whole_files(name, source, target):

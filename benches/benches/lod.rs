@@ -81,7 +81,11 @@ fn segment(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(38_000));
     group.bench_function("sort and index of a new batch", |bencher| {
         bencher.iter(|| {
-            let x = LodTensor::from_vec([lengths[0].iter().sum(), 0], Vec::<f32>::new(), Lod::from_lengths(&lengths).unwrap());
+            let x = LodTensor::from_vec(
+                [lengths[0].iter().sum(), 0],
+                Vec::<f32>::new(),
+                Lod::from_lengths(&lengths).unwrap(),
+            );
             x.unwrap().rank_table(0).unwrap().packed_to_entry().len()
         });
     });

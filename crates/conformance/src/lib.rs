@@ -105,7 +105,7 @@ fn runner_of(name: &str) -> Option<Runner> {
     let set = name.split('/').next().unwrap_or_default();
     match name {
         "kaldi/manifest.json" => Some(kaldi::run_manifest),
-        "kaldi/matrix.json" => Some(not_run),
+        "kaldi/matrix.json" => Some(kaldi::run_matrix),
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   simd     one kernel, written once, runs with SSE2 / NEON, AVX2 or AVX-512, chosen at run time
-//!    |- math      ln, exp, tanh, sigmoid of whole vectors, with error bounds
+//!    |- math      ln, exp, tanh, sigmoid of whole vectors of `f32` or `f64`, with error bounds
 //!    |- random    Philox: numbers that are a function of (key, counter)
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
@@ -13,7 +13,7 @@
 //! ```
 //! use kaldera_base::{math, simd};
 //!
-//! let mut energies = [1.0, 10.0, 100.0];
+//! let mut energies = [1.0_f32, 10.0, 100.0];
 //! math::ln_in_place(&mut energies);
 //! assert!((energies[2] - 4.605_170).abs() < 1e-6);
 //! println!("computed with {}", simd::level());

@@ -1,12 +1,10 @@
-//! The products: matrices with vectors and with matrices.
+//! The products that a BLAS computes: matrices with vectors and with matrices.
 
 use kaldera_base::Real;
 
 use crate::backend;
-use crate::error::Error;
-use crate::error::Shape;
-use crate::kernels;
-use crate::matrix::{MatrixBase, Trans};
+use crate::error::{Error, Shape};
+use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
@@ -33,38 +31,6 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         check_dim("add_mat_vec", cols, v.dim())?;
         check_dim("add_mat_vec", rows, self.dim())?;
         backend::gemv(alpha, m.view(), trans, v.data(), beta, self.data_mut());
-        Ok(())
-    }
-
-    /// `self = alpha * diag(m m') + beta * self`, or with [`Trans::Yes`] `diag(m' m)`: the squared lengths of the rows,
-    /// or of the columns.
-    ///
-    /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has an element for each of them.
-    #[doc(alias = "AddDiagMat2")]
-    pub fn add_diag_mat2(
-        &mut self,
-        alpha: T,
-        m: &MatrixBase<impl Storage<Elem = T>>,
-        trans: Trans,
-        beta: T,
-    ) -> Result<(), Error> {
-        check_dim("add_diag_mat2", m.shape().seen(trans).rows, self.dim())?;
-        kernels::scale(self.data_mut(), beta);
-        match trans {
-            Trans::No => {
-                for (y, row) in self.iter_mut().zip(m.rows()) {
-                    *y += alpha * kernels::sum_of_squares(row);
-                }
-            }
-            Trans::Yes => {
-                for row in m.rows() {
-                    for (y, &x) in self.iter_mut().zip(row) {
-                        *y += alpha * x * x;
-                    }
-                }
-            }
-        }
         Ok(())
     }
 }
@@ -106,6 +72,45 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
+    /// `self = alpha * op(a) op(b) op(c) + beta * self`, in the order of fewer multiplications.
+    ///
+    /// With `beta` 0 the old values do not count, not even NaN.
+    ///
+    /// # Errors
+    /// [`Error::ProductMismatch`] if the three cannot be multiplied, [`Error::ShapeMismatch`] if the product has another
+    /// shape than this matrix.
+    #[doc(alias = "AddMatMatMat")]
+    #[expect(clippy::too_many_arguments, reason = "three operands, each with its flag, as in Kaldi")]
+    pub fn add_mat_mat_mat(
+        &mut self,
+        alpha: T,
+        a: &MatrixBase<impl Storage<Elem = T>>,
+        trans_a: Trans,
+        b: &MatrixBase<impl Storage<Elem = T>>,
+        trans_b: Trans,
+        c: &MatrixBase<impl Storage<Elem = T>>,
+        trans_c: Trans,
+        beta: T,
+    ) -> Result<(), Error> {
+        const OPERATION: &str = "add_mat_mat_mat";
+        let [a_shape, b_shape, c_shape] = [a.shape().seen(trans_a), b.shape().seen(trans_b), c.shape().seen(trans_c)];
+        for (left, right) in [(a_shape, b_shape), (b_shape, c_shape)] {
+            if left.cols != right.rows {
+                return Err(Error::ProductMismatch { operation: OPERATION, left, right });
+            }
+        }
+        check_shape(OPERATION, Shape { rows: a_shape.rows, cols: c_shape.cols }, self.shape())?;
+        if left_first(a_shape, b_shape, c_shape) {
+            let mut ab = Matrix::zeros(a_shape.rows, b_shape.cols);
+            ab.add_mat_mat(T::ONE, a, trans_a, b, trans_b, T::ZERO)?;
+            self.add_mat_mat(alpha, &ab, Trans::No, c, trans_c, beta)
+        } else {
+            let mut bc = Matrix::zeros(b_shape.rows, c_shape.cols);
+            bc.add_mat_mat(T::ONE, b, trans_b, c, trans_c, T::ZERO)?;
+            self.add_mat_mat(alpha, a, trans_a, &bc, Trans::No, beta)
+        }
+    }
+
     /// `self += alpha * v * r'`, the outer product; BLAS's ger.
     ///
     /// # Errors
@@ -143,4 +148,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         backend::syrk(alpha, m.view(), trans, beta, self.view_mut());
         Ok(())
     }
+}
+
+/// Does `(a b) c` take no more multiplications than `a (b c)`?
+pub(crate) fn left_first(a: Shape, b: Shape, c: Shape) -> bool {
+    let cost = |left: Shape, right: Shape| left.rows as f64 * left.cols as f64 * right.cols as f64;
+    let ab = Shape { rows: a.rows, cols: b.cols };
+    let bc = Shape { rows: b.rows, cols: c.cols };
+    cost(a, b) + cost(ab, c) <= cost(b, c) + cost(a, bc)
 }

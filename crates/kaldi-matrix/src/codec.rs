@@ -5,8 +5,15 @@
 //! ```text
 //! binary matrix   \0B  FM␣  04 rows:i32  04 cols:i32  rows * cols little-endian f32      (DM: f64; no padding)
 //! binary vector   \0B  FV␣  04 dim:i32                dim little-endian f32              (DV: f64)
+//! compressed      \0B  CM␣  min:f32 range:f32 rows:i32 cols:i32, then for each column four u16, then bytes by columns
+//!                      CM2␣ the same 16 bytes, then rows * cols u16; CM3␣: rows * cols u8
+//! sparse vector   \0B  SV␣  04 dim:i32  04 count:i32  then 04 index:i32 04 element:f32 each   (08 element:f64)
+//! sparse matrix   \0B  SM␣  04 rows:i32               then a sparse vector, SV␣ and so on, each
 //! text matrix     ␣[⏎␣␣1␣2␣3␣⏎␣␣4␣5␣6␣]⏎                                               (empty: ␣[␣]⏎)
 //! text vector     ␣[␣1␣2␣3␣]⏎
+//!
+//! binary packed   \0B  FP␣  04 rows:i32                the lower triangle row by row     (DP: f64)
+//! text packed     [⏎1␣⏎2␣3␣]⏎                                                          (empty: [␣]⏎)
 //! ```
 //!
 //! Text carries seven significant digits, so it does not give every float back. A matrix without elements is written as
@@ -24,7 +31,12 @@
 //! ```
 
 mod binary;
+mod compressed;
+mod general;
+mod htk;
+mod packed;
 mod reader;
+mod sparse;
 mod text;
 
 use std::borrow::Cow;
@@ -33,9 +45,11 @@ use std::io::{self, BufRead, Write};
 use kaldera_base::Real;
 use thiserror::Error;
 
+pub use htk::{HtkHeader, read_htk, write_htk, write_sphinx};
 pub use reader::ByteReader;
 pub use text::push_number;
 
+use crate::compressed::{CompressedMatrix, CompressionMethod};
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::{Vector, VectorBase};
@@ -88,26 +102,13 @@ pub enum CodecError {
         /// What should have followed.
         expected: Cow<'static, str>,
     },
-    /// A Kaldi object of a kind that is not read yet.
-    #[error(
-        "at byte {offset}: `{token}` is a compressed matrix, which is not supported yet; decompress it with Kaldi's copy-feats"
-    )]
-    Unsupported {
-        /// Where it stands.
-        offset: u64,
-        /// The object's token.
-        token: String,
-    },
 }
 
 impl CodecError {
     /// Where in the input, in bytes.
     pub fn offset(&self) -> u64 {
         match self {
-            Self::Io { offset, .. }
-            | Self::Unexpected { offset, .. }
-            | Self::End { offset, .. }
-            | Self::Unsupported { offset, .. } => *offset,
+            Self::Io { offset, .. } | Self::Unexpected { offset, .. } | Self::End { offset, .. } => *offset,
         }
     }
 
@@ -115,10 +116,7 @@ impl CodecError {
     #[must_use]
     pub fn shifted(mut self, start: u64) -> Self {
         match &mut self {
-            Self::Io { offset, .. }
-            | Self::Unexpected { offset, .. }
-            | Self::End { offset, .. }
-            | Self::Unsupported { offset, .. } => *offset += start,
+            Self::Io { offset, .. } | Self::Unexpected { offset, .. } | Self::End { offset, .. } => *offset += start,
         }
         self
     }
@@ -155,6 +153,7 @@ pub fn write_header(w: &mut dyn Write, binary: bool) -> io::Result<()> {
 ///
 /// # Errors
 /// As [`read_header`] and [`KaldiRead::read_body`]; offsets count from the header.
+#[doc(alias = "Read")]
 pub fn read<T: KaldiRead>(r: &mut dyn BufRead) -> Result<T, CodecError> {
     let binary = read_header(r)?;
     T::read_body(r, binary).map_err(|e| e.shifted(if binary { 2 } else { 0 }))
@@ -164,12 +163,13 @@ pub fn read<T: KaldiRead>(r: &mut dyn BufRead) -> Result<T, CodecError> {
 ///
 /// # Errors
 /// As [`KaldiWrite::write_body`].
+#[doc(alias = "Write")]
 pub fn write(w: &mut dyn Write, object: &impl KaldiWrite, binary: bool) -> io::Result<()> {
     write_header(w, binary)?;
     object.write_body(w, binary)
 }
 
-/// Either precision is read, and converted if need be.
+/// Either precision is read, and converted if need be; compressed matrices are decompressed.
 impl<T: Real> KaldiRead for Matrix<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -182,6 +182,34 @@ impl<T: Real> KaldiRead for Vector<T> {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
         if binary { binary::read_vector(&mut r) } else { text::read_vector(&mut r) }
+    }
+}
+
+/// A matrix of any kind is read: one that is not compressed, and any text, is compressed by
+/// [`CompressionMethod::Automatic`].
+impl KaldiRead for CompressedMatrix {
+    fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
+        let mut r = ByteReader::new(r);
+        let full: Matrix<f32> = if binary {
+            match binary::MatrixKind::of(&r.token("a matrix")?)? {
+                binary::MatrixKind::Compressed(token) => return compressed::read(&mut r, token),
+                binary::MatrixKind::Full(precision) => binary::read_full(&mut r, precision)?,
+            }
+        } else {
+            text::read_matrix(&mut r)?
+        };
+        Self::new(&full, CompressionMethod::Automatic).map_err(|error| CodecError::Unexpected {
+            offset: r.offset(),
+            expected: "a matrix that can be compressed".into(),
+            found: error.to_string(),
+        })
+    }
+}
+
+/// As bytes, the very ones that were read; as text, what it decompresses to.
+impl KaldiWrite for CompressedMatrix {
+    fn write_body(&self, w: &mut dyn Write, binary: bool) -> io::Result<()> {
+        if binary { compressed::write(w, self) } else { text::write_matrix(w, self.to_matrix::<f32>().view()) }
     }
 }
 

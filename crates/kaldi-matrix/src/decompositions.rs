@@ -1,9 +1,15 @@
-//! Symmetric eigenvalues and the singular value decomposition; with the features `openblas` or `pure`.
+//! Decompositions and what is computed by them: eigenvalues, singular values, inverses, powers; with the features `openblas`
+//! or `pure`.
 //!
 //! Both libraries give the same decomposition up to rounding, because order and signs are fixed here: values descend
 //! (equal ones keep the order that the library gave them), and the signs are such that the entry of the largest absolute
 //! value in each eigenvector, or in each left singular vector, is positive (the first of equal ones). Vectors of values
 //! that are equal, or nearly so, span the right space but are otherwise arbitrary.
+
+mod general_eig;
+mod inverse;
+mod power;
+mod singular_values;
 
 use kaldera_base::Real;
 
@@ -12,6 +18,11 @@ use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::Vector;
+
+pub use self::general_eig::{GeneralEig, create_eigenvalue_matrix};
+pub use self::inverse::LogDet;
+pub use self::power::attempt_complex_power;
+pub use self::singular_values::sort_svd;
 
 /// A symmetric matrix A = P diag(s) P', with P orthogonal.
 #[derive(Clone, Debug)]
@@ -50,7 +61,6 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// # Errors
     /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix
     /// beyond LAPACK's 32-bit sizes in a build with OpenBLAS alone.
-    #[doc(alias = "Eig")]
     #[doc(alias = "eigh")]
     #[doc(alias = "syev")]
     pub fn symmetric_eig(&self) -> Result<SymmetricEig<T>, Error> {
@@ -73,13 +83,28 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         })
     }
 
+    /// [`symmetric_eig`](Self::symmetric_eig) of a matrix that is positive semi-definite up to rounding: eigenvalues below
+    /// zero become zero.
+    ///
+    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's default is 0.001.
+    ///
+    /// # Errors
+    /// As [`symmetric_eig`](Self::symmetric_eig), and [`Error::NotPositiveSemiDefinite`].
+    #[doc(alias = "SymPosSemiDefEig")]
+    pub fn sym_pos_semi_def_eig(&self, tolerance: T) -> Result<SymmetricEig<T>, Error> {
+        let mut eig = self.symmetric_eig()?;
+        eig.floor_at_zero("sym_pos_semi_def_eig", tolerance)?;
+        Ok(eig)
+    }
+
     /// The singular value decomposition, the thin one: U is as tall and V' as wide as this matrix.
     ///
     /// # Errors
     /// [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit
     /// sizes in a build with OpenBLAS alone.
     #[doc(alias = "Svd")]
-    #[doc(alias = "SortSvd")]
+    #[doc(alias = "LapackGesvd")]
+    #[doc(alias = "JamaSvd")]
     #[doc(alias = "gesdd")]
     pub fn svd(&self) -> Result<Svd<T>, Error> {
         check_finite("svd", self)?;
@@ -100,7 +125,10 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 /// Without this, a library may loop for long or take NaN for an answer.
-fn check_finite<T: Real>(operation: &'static str, m: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
+pub(crate) fn check_finite<T: Real>(
+    operation: &'static str,
+    m: &MatrixBase<impl Storage<Elem = T>>,
+) -> Result<(), Error> {
     if m.rows().flatten().all(|x| x.is_finite()) {
         Ok(())
     } else {
@@ -126,4 +154,10 @@ fn signs<T: Real>(m: &Matrix<T>) -> Vec<T> {
         }
     }
     largest.iter().map(|&x| if x < T::ZERO { -T::ONE } else { T::ONE }).collect()
+}
+
+/// Makes the entry of the largest absolute value in each column positive.
+pub(crate) fn fix_signs<T: Real>(m: &mut Matrix<T>) {
+    let signs = signs(m);
+    m.rows_mut().for_each(|row| row.iter_mut().zip(&signs).for_each(|(x, &sign)| *x *= sign));
 }

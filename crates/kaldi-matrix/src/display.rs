@@ -6,6 +6,7 @@ use kaldera_base::Real;
 
 use crate::codec::push_number;
 use crate::matrix::MatrixBase;
+use crate::packed::PackedMatrix;
 use crate::storage::Storage;
 use crate::vector::VectorBase;
 
@@ -30,6 +31,26 @@ impl<S: Storage> fmt::Display for MatrixBase<S> {
             write_row(f, row)?;
         }
         f.write_str("]")
+    }
+}
+
+/// `[`, one line for each row of the lower triangle, `]`: seven significant digits, or with `{:.2}` two after the point.
+impl<T: Real, K> fmt::Display for PackedMatrix<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.dim() == 0 { "[ " } else { "[" })?;
+        for row in self.rows() {
+            f.write_str("\n")?;
+            write_row(f, row)?;
+        }
+        f.write_str("]")
+    }
+}
+
+/// The size, then as `Display`.
+impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Packed({}) ", self.dim())?;
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -67,7 +88,7 @@ fn write_row<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T]) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Matrix, Vector};
+    use crate::{Matrix, SpMatrix, Vector};
 
     #[test]
     fn prints_as_kaldi_does() {
@@ -78,5 +99,8 @@ mod tests {
         let m = Matrix::from_fn(2, 2, |r, c| (r + c) as f64);
         assert_eq!(m.to_string(), "[\n  0 1 \n  1 2 ]");
         assert_eq!(format!("{:?}", Matrix::<f32>::zeros(0, 0)), "Matrix(0 x 0) [ ]");
+        let packed = SpMatrix::from_vec(2, vec![1.0_f32, 0.5, 2.0]).unwrap();
+        assert_eq!(packed.to_string(), "[\n1 \n0.5 2 ]");
+        assert_eq!(format!("{:?}", SpMatrix::<f32>::zeros(0)), "Packed(0) [ ]");
     }
 }

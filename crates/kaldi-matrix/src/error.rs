@@ -111,6 +111,98 @@ pub enum Error {
         /// What stands there.
         value: f64,
     },
+    /// A parameter outside of what the operation is defined for.
+    #[error("{operation}: {parameter} is {value}, expected {expected}")]
+    OutOfDomain {
+        /// The method called.
+        operation: &'static str,
+        /// The parameter's name, or what was computed from the operands.
+        parameter: &'static str,
+        /// What was given.
+        value: f64,
+        /// What would be right, in words.
+        expected: &'static str,
+    },
+    /// An index in a list of rows or columns that names none.
+    #[error("{operation}: index {index} at position {position} is neither -1 nor in 0..{size}")]
+    BadIndex {
+        /// The method called.
+        operation: &'static str,
+        /// Where in the list it stands.
+        position: usize,
+        /// What stands there.
+        index: i32,
+        /// How many rows or columns there are.
+        size: usize,
+    },
+    /// Columns that cannot be cut into so many groups of one size.
+    #[error("{operation}: {cols} columns cannot be cut into {groups} groups of one size")]
+    Groups {
+        /// The method called.
+        operation: &'static str,
+        /// Number of columns.
+        cols: usize,
+        /// Number of groups asked for.
+        groups: usize,
+    },
+    /// A matrix without an inverse: the elimination met a zero where it has to divide.
+    #[error("{operation}: the matrix of shape {shape} is singular")]
+    Singular {
+        /// The method called.
+        operation: &'static str,
+        /// The shape given.
+        shape: Shape,
+    },
+    /// A symmetric matrix whose quadratic form is not positive for every vector but zero.
+    #[error(
+        "{operation}: not positive definite, the pivot of row {row} is {pivot}; add to the diagonal or floor the matrix"
+    )]
+    NotPositiveDefinite {
+        /// The method called.
+        operation: &'static str,
+        /// The row at which it shows.
+        row: usize,
+        /// What is left of its diagonal element: not positive, or NaN.
+        pivot: f64,
+    },
+    /// A symmetric matrix with an eigenvalue that is negative by more than rounding.
+    #[error("{operation}: not positive semi-definite, the eigenvalues go from {least} to {largest}")]
+    NotPositiveSemiDefinite {
+        /// The method called.
+        operation: &'static str,
+        /// The smallest eigenvalue.
+        least: f64,
+        /// The largest eigenvalue.
+        largest: f64,
+    },
+    /// A matrix that was to be symmetric, and is not by more than rounding.
+    #[error("{operation}: not symmetric, its asymmetric part sums to {asymmetric}, its symmetric part to {symmetric}")]
+    NotSymmetric {
+        /// The method called.
+        operation: &'static str,
+        /// The sum of the absolute values of (A - A')/2 over the lower triangle.
+        asymmetric: f64,
+        /// The sum of the absolute values of (A + A')/2 over the lower triangle.
+        symmetric: f64,
+    },
+    /// A power of a matrix that is not real.
+    #[error("{operation}: an eigenvalue is {re}, which has no real power of {power}")]
+    NoRealPower {
+        /// The method called.
+        operation: &'static str,
+        /// The exponent asked for.
+        power: f64,
+        /// The eigenvalue, negative, or zero under a negative exponent.
+        re: f64,
+    },
+    /// The operation is not defined for a matrix without elements.
+    #[error("{operation}: needs elements, found a matrix of shape {shape}")]
+    NoElements {
+        /// The method called.
+        operation: &'static str,
+        /// The shape given.
+        shape: Shape,
+    },
     /// The elements of an ndarray view do not lie one after the other.
     #[error(
         "the array's elements do not lie one after the other (strides {strides:?}); copy it, or take a view of the \

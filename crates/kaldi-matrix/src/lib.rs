@@ -34,40 +34,42 @@
 //!   [`row`](MatrixBase::row)) panics, as slices do.
 //! - With `beta` 0 the old values of a target do not count, not even NaN.
 //! - Sums that are not products of matrices have a fixed order: the same numbers on every machine and at every address.
+//!   Exponentials and logarithms are [`kaldera_base::math`]'s, good to a few units in the last place, where processors with
+//!   fused multiply-add may differ from those without.
 //!   Products depend, in their last bits, on the library underneath.
 //! - An operand cannot overlap the target; the compiler sees to that.
 //!
+//! # What there is
+//!
+//! | type | what it holds | Kaldi's |
+//! |---|---|---|
+//! | [`Vector`], [`SubVector`], [`SubVectorMut`] | numbers in a row | `Vector`, `SubVector` |
+//! | [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] | rows of numbers | `Matrix`, `SubMatrix` |
+//! | [`SpMatrix`], [`TpMatrix`] | the lower triangle of a symmetric or triangular matrix, packed | the same |
+//! | [`SparseVector`], [`SparseMatrix`] | what is not zero, with its places | the same |
+//! | [`CompressedMatrix`] | one or two bytes for each element | the same |
+//! | [`GeneralMatrix`] | a full, compressed or sparse matrix | the same |
+//! | [`NumpyArray`] | what a `.npy` file holds | the same |
+//!
+//! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and [`MatrixBase`]), quadratic
+//! problems, [`linear_cgd`] and [`OptimizeLbfgs`], Fourier transforms in Kaldi's layouts ([`real_fft`], [`complex_fft`]), random
+//! numbers from a seed ([`RandomState`]), what neural networks apply to their rows, and Kaldi's files ([`codec`]).
+//!
 //! # Coming from Kaldi
+//! Names are Kaldi's in snake case, and searching here for Kaldi's name finds ours. [`coming_from_kaldi`] lists every method of
+//! Kaldi's and what is different. The first line of each method's documentation is its equation:
 //!
 //! | Kaldi | here |
 //! |---|---|
-//! | `Vector`, `SubVector`; `Matrix`, `SubMatrix` | [`Vector`], [`SubVector`], [`SubVectorMut`]; [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] |
-//! | `Matrix(r, c)`, `Resize(r, c, kCopyData)` | [`Matrix::zeros`], [`resize`](Matrix::resize)`(r, c, `[`ResizeType::CopyData`]`)` |
-//! | `NumRows`, `NumCols`, `Stride`, `Data`, `Dim` | `num_rows`, `num_cols`, `stride`, `data`, `dim` |
-//! | `m(r, c)`, `v(i)`, `m.Row(r)` | `m[(r, c)]`, `v[i]`, `m.row(r)`, `m.row_mut(r)` |
-//! | `Range`, `RowRange`, `ColRange` | `range`, `row_range`, `col_range`, and `..._mut` |
-//! | `kNoTrans`, `kTrans` | [`Trans::No`], [`Trans::Yes`] |
-//! | `SetZero`, `Set`, `Add`, `Scale`, `Sum` | `set_zero`, `set`, `add`, `scale`, `sum` |
-//! | `Min()`, `Max()`; `Min(&i)`, `Max(&i)` | `min`, `max`; `min_index`, `max_index` |
-//! | `ApplyFloor`, `ApplyPow`, `ApplyLog`, `ApplyExp` | `apply_floor` (counts), `apply_pow`, `apply_log`, `apply_exp` |
-//! | `CopyFromVec`, `CopyFromMat(m, trans)` | `copy_from_vec`, `copy_from_mat(m, trans)`; either precision |
-//! | `CopyColFromMat`, `CopyRowFromMat`, `CopyRowsFromMat`, `CopyColsFromMat` | the same in snake_case |
-//! | `CopyColFromVec`, `CopyRowFromVec`, `CopyRowsFromVec` | the same in snake_case |
-//! | `VecVec(a, b)`, `AddVec`, `AddVec2`, `AddVecVec`, `MulElements` | [`vec_vec`], `add_vec`, `add_vec2`, `add_vec_vec`, `mul_elements` |
-//! | `AddMatVec`, `AddRowSumMat`, `AddColSumMat`, `AddDiagMat2` | the same in snake_case |
-//! | `AddMat`, `AddMatMat`, `AddVecVec`, `SymAddMat2` | the same in snake_case |
-//! | `AddVecToRows`, `AddVecToCols`, `MulColsVec`, `MulRowsVec` | the same in snake_case |
-//! | `Transpose`, `Swap` | `transpose` (and `transposed`), `swap` |
-//! | `ComputeDctMatrix` | [`compute_dct_matrix`] |
-//! | `SpMatrix::Eig` + `SortSvd`, `Svd` + `SortSvd` | `symmetric_eig`, `svd`: sorted, signs fixed |
-//! | `Read(is, binary)`, `Write(os, binary)` | [`codec`] |
-//! | `<<` | `Display` |
+//! | `C.AddMatMat(1.0, A, kTrans, B, kNoTrans, 0.0)` | `c.add_mat_mat(1.0, &a, Trans::Yes, &b, Trans::No, 0.0)?` |
+//! | `m(r, c) += v(i)`, `m.Row(r).Scale(2.0)` | `m[(r, c)] += v[i]`, `m.row_mut(r).scale(2.0)` |
+//! | `SubMatrix<float> part(m, 0, 2, 1, 3)` | `let part = m.range(0, 2, 1, 3)?` (`range_mut` to change it) |
+//! | `m.Resize(r, c, kCopyData)` | `m.resize(r, c, ResizeType::CopyData)` |
+//! | `m.Read(is, binary)`, `os << m` | `codec::read(&mut is)?`, `write!(os, "{m}")` |
 //!
-//! Kaldi's `kUndefined` memory is never uninitialised here, rows are not padded, and views are const-safe.
-//!
-//! # ndarray and approx
+//! # ndarray, approx and serde
 //! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a view needs rows without
-//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance.
+//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the feature `serde`, vectors and matrices are written and read.
 //!
 //! # Features
 //!
@@ -83,8 +85,8 @@
 //! library (Debian: `libopenblas-dev`); `OPENBLAS_NUM_THREADS` changes its number of threads.
 //!
 //! # When not to use it
-//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Packed, sparse and compressed
-//! matrices are not there yet.
+//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing here runs on a
+//! GPU: of Kaldi's `CuMatrix` only what `Matrix` has too is there.
 //!
 //! # Unsafe code
 //! Only the calls into OpenBLAS.
@@ -96,28 +98,86 @@ extern crate openblas_src as _;
 
 pub mod codec;
 
+#[doc = include_str!("../KALDI.md")]
+pub mod coming_from_kaldi {}
+
 mod backend;
 mod blas;
 mod compare;
+mod compressed;
 mod convert;
 mod dct;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 mod decompositions;
 mod display;
 mod error;
+mod fft;
+mod functions;
+mod general;
 mod kernels;
 mod matrix;
+mod matrix_copy;
+mod matrix_maps;
 mod matrix_ops;
+mod matrix_reduce;
+mod matrix_vec;
+mod mostly_zero;
+mod nnet;
+mod numpy;
+mod optimization;
+mod orthogonalize;
+mod outer_product;
+mod packed;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+mod pca;
+mod random;
+mod rows_cols;
+#[cfg(feature = "serde")]
+mod serde;
+mod sparse;
 mod storage;
+mod traces;
 mod vector;
+mod vector_copy;
+mod vector_maps;
+mod vector_mat;
 mod vector_ops;
+mod vector_reduce;
 
 pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
+pub use compressed::{CompressedMatrix, CompressionMethod};
 pub use dct::compute_dct_matrix;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub use decompositions::{Svd, SymmetricEig};
+pub use decompositions::{
+    GeneralEig, LogDet, Svd, SymmetricEig, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
+};
 pub use error::{Error, Shape};
+pub use fft::{
+    FftScratch, SplitRadixComplexFft, SplitRadixRealFft, complex_add_product, complex_fft, complex_ft, complex_im_exp,
+    complex_mul, real_fft, real_fft_inefficient,
+};
+pub use general::{
+    GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,
+    filter_compressed_matrix_rows, filter_general_matrix_rows, filter_matrix_rows, filter_sparse_matrix_rows,
+};
 pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
+pub use matrix_reduce::{assert_same_dim, same_dim};
+pub use numpy::NumpyArray;
+pub use optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
+pub use outer_product::add_outer_product_plus_minus;
+pub use packed::{
+    LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
+    trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
+};
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use packed::{
+    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
+};
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub use pca::compute_pca;
+pub use random::RandomState;
+pub use sparse::{SparseMatrix, SparseVector, trace_mat_smat, vec_svec};
 pub use storage::{Storage, StorageMut};
+pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
-pub use vector_ops::vec_vec;
+pub use vector_reduce::{vec_mat_vec, vec_vec};

@@ -204,6 +204,12 @@ impl<S: Storage> MatrixBase<S> {
         self.stride
     }
 
+    /// The memory from the first element to the last, in bytes, with whatever lies between the rows.
+    #[doc(alias = "SizeInBytes")]
+    pub fn size_in_bytes(&self) -> usize {
+        size_of_val(self.data())
+    }
+
     /// No elements at all?
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -240,7 +246,7 @@ impl<S: Storage> MatrixBase<S> {
 
     /// The rows, top to bottom; none if there are no columns.
     #[inline]
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> + Clone {
         let cols = self.cols;
         self.data().chunks(self.stride.max(1)).map(move |row| &row[..cols])
     }

@@ -1,13 +1,11 @@
-//! What can be done with matrices element by element, row by row or column by column.
+//! Arithmetic of matrices, element by element.
 
 use kaldera_base::Real;
 
 use crate::error::{Error, Shape};
 use crate::kernels;
-use crate::matrix::{Matrix, MatrixBase, SubMatrix, Trans};
+use crate::matrix::{MatrixBase, SubMatrix, Trans};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{VectorBase, check_range};
-use crate::vector_ops::check_dim;
 
 /// Side of the squares that a matrix is transposed in, so that both sides stay in the cache.
 const TILE: usize = 16;
@@ -22,164 +20,68 @@ impl Shape {
     }
 }
 
-impl<T: Real> Matrix<T> {
-    /// Rows become columns; any shape.
-    #[doc(alias = "Transpose")]
-    pub fn transpose(&mut self) {
-        *self = self.transposed();
-    }
-
-    /// Exchanges two matrices without copying their elements.
-    #[doc(alias = "Swap")]
-    pub fn swap(&mut self, other: &mut Self) {
-        std::mem::swap(self, other);
-    }
-}
-
-impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The sum of the elements, in double precision and a fixed order.
-    #[doc(alias = "Sum")]
-    pub fn sum(&self) -> T {
-        T::from_f64(self.rows().map(kernels::sum_f64).sum())
-    }
-
-    /// The smallest element that is not NaN; infinity for none.
-    #[doc(alias = "Min")]
-    pub fn min(&self) -> T {
-        self.rows().map(kernels::min).fold(T::INFINITY, |a, b| if b < a { b } else { a })
-    }
-
-    /// The largest element that is not NaN; minus infinity for none.
-    #[doc(alias = "Max")]
-    pub fn max(&self) -> T {
-        self.rows().map(kernels::max).fold(-T::INFINITY, |a, b| if b > a { b } else { a })
-    }
-
-    /// A copy whose rows are the columns of this matrix.
-    pub fn transposed(&self) -> Matrix<T> {
-        let mut result = Matrix::zeros(self.num_cols(), self.num_rows());
-        update_transposed(&mut result, self.view(), |_, x| x);
-        result
-    }
-}
-
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// All elements become zero.
+    /// `self = 0`.
     #[doc(alias = "SetZero")]
     pub fn set_zero(&mut self) {
         self.set(T::ZERO);
     }
 
-    /// All elements become `value`.
+    /// `self = value`, in each element.
     #[doc(alias = "Set")]
     pub fn set(&mut self, value: T) {
         self.rows_mut().for_each(|row| row.fill(value));
     }
 
-    /// `self += c` for each element.
+    /// `self(i, j) = 1` where i = j, else 0; the matrix need not be square.
+    #[doc(alias = "SetUnit")]
+    pub fn set_unit(&mut self) {
+        self.set_zero();
+        self.add_to_diag(T::ONE);
+    }
+
+    /// `self += c`, in each element.
     #[doc(alias = "Add")]
     pub fn add(&mut self, c: T) {
-        self.for_each(|x| *x += c);
+        self.map(|x| x + c);
     }
 
-    /// `self *= alpha` for each element.
+    /// `self(i, i) += c`, as far as the shorter side goes.
+    #[doc(alias = "AddToDiag")]
+    pub fn add_to_diag(&mut self, c: T) {
+        for (i, row) in self.rows_mut().enumerate() {
+            if let Some(x) = row.get_mut(i) {
+                *x += c;
+            }
+        }
+    }
+
+    /// `self *= alpha`, in each element.
     #[doc(alias = "Scale")]
     pub fn scale(&mut self, alpha: T) {
-        self.for_each(|x| *x *= alpha);
+        self.map(|x| x * alpha);
     }
 
-    /// Raises elements below `floor` to it; how many that were. NaN stays.
-    #[doc(alias = "ApplyFloor")]
-    pub fn apply_floor(&mut self, floor: T) -> usize {
-        self.rows_mut().map(|row| kernels::floor(row, floor)).sum()
+    /// `self = 1 / self`, element by element; infinity for 0.
+    #[doc(alias = "InvertElements")]
+    pub fn invert_elements(&mut self) {
+        self.map(|x| T::ONE / x);
     }
 
-    /// `x^power` for each element; NaN for a negative one and a fractional power.
-    #[doc(alias = "ApplyPow")]
-    pub fn apply_pow(&mut self, power: T) {
-        self.for_each(|x| *x = x.powf(power));
+    fn map(&mut self, f: impl Fn(T) -> T) {
+        self.rows_mut().for_each(|row| kernels::map(row, &f));
     }
 
-    /// The natural logarithm of each element; minus infinity for 0.
+    /// `self += alpha * op(a)`.
     ///
-    /// # Errors
-    /// [`Error::Negative`] for a negative element (Kaldi's matrix, unlike its vector, would give NaN); the matrix is as
-    /// before then.
-    #[doc(alias = "ApplyLog")]
-    pub fn apply_log(&mut self) -> Result<(), Error> {
-        if let Some((index, &x)) = self.rows().flatten().enumerate().find(|&(_, &x)| x < T::ZERO) {
-            return Err(Error::Negative { operation: "apply_log", index, value: x.to_f64() });
-        }
-        self.for_each(|x| *x = x.ln());
-        Ok(())
-    }
-
-    /// e to the power of each element.
-    #[doc(alias = "ApplyExp")]
-    pub fn apply_exp(&mut self) {
-        self.for_each(|x| *x = x.exp());
-    }
-
-    fn for_each(&mut self, mut f: impl FnMut(&mut T)) {
-        self.rows_mut().for_each(|row| row.iter_mut().for_each(&mut f));
-    }
-
-    /// `self = m` or its transpose, in either precision.
-    ///
-    /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ.
-    #[doc(alias = "CopyFromMat")]
-    pub fn copy_from_mat(&mut self, m: &MatrixBase<impl Storage>, trans: Trans) -> Result<(), Error> {
-        check_shape("copy_from_mat", self.shape().seen(trans), m.shape())?;
-        match trans {
-            Trans::No => self.rows_mut().zip(m.rows()).for_each(|(to, from)| kernels::copy(from, to)),
-            Trans::Yes => update_transposed(self, m.view(), |_, x| kernels::convert(x)),
-        }
-        Ok(())
-    }
-
-    /// Column `col` = `v`, in either precision.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as `v`.
-    #[doc(alias = "CopyColFromVec")]
-    pub fn copy_col_from_vec(&mut self, v: &VectorBase<impl Storage>, col: usize) -> Result<(), Error> {
-        check_range("columns", col, 1, self.num_cols())?;
-        check_dim("copy_col_from_vec", self.num_rows(), v.dim())?;
-        for (row, &x) in self.rows_mut().zip(v.iter()) {
-            row[col] = kernels::convert(x);
-        }
-        Ok(())
-    }
-
-    /// Row `row` = `v`, in either precision.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as `v`.
-    #[doc(alias = "CopyRowFromVec")]
-    pub fn copy_row_from_vec(&mut self, v: &VectorBase<impl Storage>, row: usize) -> Result<(), Error> {
-        check_range("rows", row, 1, self.num_rows())?;
-        self.row_mut(row).copy_from_vec(v)
-    }
-
-    /// The matrix row by row from a vector of all its elements, or every row from a vector of one row's.
-    ///
-    /// # Errors
-    /// [`Error::DimMismatch`] if `v` is neither.
-    #[doc(alias = "CopyRowsFromVec")]
-    pub fn copy_rows_from_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
-        let Shape { rows, cols } = self.shape();
-        if v.dim() == rows * cols {
-            let from = v.data().chunks(cols.max(1));
-            self.rows_mut().zip(from).for_each(|(to, from)| kernels::copy(from, to));
-            return Ok(());
-        }
-        check_dim("copy_rows_from_vec", cols, v.dim())?;
-        self.rows_mut().for_each(|to| kernels::copy(v.data(), to));
-        Ok(())
-    }
-
-    /// `self += alpha * a`, or its transpose.
+    /// ```
+    /// # use kaldi_matrix::{Matrix, Trans};
+    /// let row = Matrix::from_vec(1, 2, vec![1.0_f32, 2.0])?;
+    /// let mut column = Matrix::from_vec(2, 1, vec![10.0, 10.0])?;
+    /// column.add_mat(-1.0, &row, Trans::Yes)?;
+    /// assert_eq!(column.data(), [9.0, 8.0]);
+    /// # Ok::<(), kaldi_matrix::Error>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -199,57 +101,92 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// [`Error::ShapeMismatch`] if the shapes differ.
     #[doc(alias = "MulElements")]
     pub fn mul_elements(&mut self, a: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
-        check_shape("mul_elements", self.shape(), a.shape())?;
-        self.rows_mut().zip(a.rows()).for_each(|(y, x)| kernels::multiply(y, x));
-        Ok(())
+        self.update("mul_elements", a, |y, x| y * x)
     }
 
-    /// Each row `+= alpha * v`, with `v` in either precision and the arithmetic in the wider one.
+    /// `self /= a`, element by element.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a row.
-    #[doc(alias = "AddVecToRows")]
-    pub fn add_vec_to_rows(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
-        check_dim("add_vec_to_rows", self.num_cols(), v.dim())?;
-        self.rows_mut().for_each(|row| kernels::add_scaled(alpha, v.data(), row));
-        Ok(())
+    /// [`Error::ShapeMismatch`] if the shapes differ.
+    #[doc(alias = "DivElements")]
+    pub fn div_elements(&mut self, a: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
+        self.update("div_elements", a, |y, x| y / x)
     }
 
-    /// Each column `+= alpha * v`, with `v` in either precision.
+    /// `self = max(self, a)`, element by element; NaN in either stays or comes through.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a column.
-    #[doc(alias = "AddVecToCols")]
-    pub fn add_vec_to_cols(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
-        check_dim("add_vec_to_cols", self.num_rows(), v.dim())?;
-        for (row, &x) in self.rows_mut().zip(v.iter()) {
-            let x = T::from_f64(alpha.to_f64() * x.to_f64());
-            row.iter_mut().for_each(|y| *y += x);
+    /// [`Error::ShapeMismatch`] if the shapes differ.
+    #[doc(alias = "Max")]
+    pub fn max_elements(&mut self, a: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
+        self.update("max_elements", a, |y, x| if x > y || x.is_nan() { x } else { y })
+    }
+
+    /// `self = min(self, a)`, element by element; NaN in either stays or comes through.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] if the shapes differ.
+    #[doc(alias = "Min")]
+    pub fn min_elements(&mut self, a: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
+        self.update("min_elements", a, |y, x| if x < y || x.is_nan() { x } else { y })
+    }
+
+    /// `self = alpha * a * b + beta * self`, element by element; with `beta` 0 the old values do not count, not even NaN.
+    ///
+    /// # Errors
+    /// [`Error::ShapeMismatch`] if the shapes differ.
+    #[doc(alias = "AddMatMatElements")]
+    pub fn add_mat_mat_elements(
+        &mut self,
+        alpha: T,
+        a: &MatrixBase<impl Storage<Elem = T>>,
+        b: &MatrixBase<impl Storage<Elem = T>>,
+        beta: T,
+    ) -> Result<(), Error> {
+        check_shape("add_mat_mat_elements", self.shape(), a.shape())?;
+        check_shape("add_mat_mat_elements", self.shape(), b.shape())?;
+        for (y, (a, b)) in self.rows_mut().zip(a.rows().zip(b.rows())) {
+            kernels::scale(y, beta);
+            kernels::zip_map2(y, a, b, |y, a, b| y + alpha * a * b);
         }
         Ok(())
     }
 
-    /// Column j `*= v[j]`, with `v` in either precision and the arithmetic in the wider one.
+    /// `self = a * (b / c)`, element by element; `a` where `c` is 0.
+    ///
+    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to `f32` even if the elements are
+    /// `f64`; here they keep their digits.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a row.
-    #[doc(alias = "MulColsVec")]
-    pub fn mul_cols_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
-        check_dim("mul_cols_vec", self.num_cols(), v.dim())?;
-        self.rows_mut().for_each(|row| kernels::multiply(row, v.data()));
+    /// [`Error::ShapeMismatch`] if the shapes differ.
+    #[doc(alias = "SetMatMatDivMat")]
+    pub fn set_mat_mat_div_mat(
+        &mut self,
+        a: &MatrixBase<impl Storage<Elem = T>>,
+        b: &MatrixBase<impl Storage<Elem = T>>,
+        c: &MatrixBase<impl Storage<Elem = T>>,
+    ) -> Result<(), Error> {
+        for shape in [a.shape(), b.shape(), c.shape()] {
+            check_shape("set_mat_mat_div_mat", self.shape(), shape)?;
+        }
+        for ((y, a), (b, c)) in self.rows_mut().zip(a.rows()).zip(b.rows().zip(c.rows())) {
+            for ((y, &a), (&b, &c)) in y.iter_mut().zip(a).zip(b.iter().zip(c)) {
+                *y = if c == T::ZERO { a } else { a * (b / c) };
+            }
+        }
         Ok(())
     }
 
-    /// Row i `*= v[i]`, with `v` in either precision.
-    ///
-    /// # Errors
-    /// [`Error::DimMismatch`] unless `v` is as long as a column.
-    #[doc(alias = "MulRowsVec")]
-    pub fn mul_rows_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
-        check_dim("mul_rows_vec", self.num_rows(), v.dim())?;
-        for (row, &x) in self.rows_mut().zip(v.iter()) {
-            let x: T = kernels::convert(x);
-            row.iter_mut().for_each(|y| *y *= x);
+    /// `self = f(self, a)`, element by element.
+    fn update(
+        &mut self,
+        operation: &'static str,
+        a: &MatrixBase<impl Storage<Elem = T>>,
+        f: impl Fn(T, T) -> T,
+    ) -> Result<(), Error> {
+        check_shape(operation, self.shape(), a.shape())?;
+        for (y, x) in self.rows_mut().zip(a.rows()) {
+            kernels::zip_map(y, x, &f);
         }
         Ok(())
     }
@@ -260,8 +197,13 @@ pub(crate) fn check_shape(operation: &'static str, expected: Shape, found: Shape
     if expected == found { Ok(()) } else { Err(Error::ShapeMismatch { operation, expected, found }) }
 }
 
+/// An error unless the matrix is square; the length of its sides.
+pub(crate) fn check_square(operation: &'static str, found: Shape) -> Result<usize, Error> {
+    if found.rows == found.cols { Ok(found.rows) } else { Err(Error::NotSquare { operation, found }) }
+}
+
 /// y(r, c) = f(y(r, c), x(c, r)), tile by tile.
-fn update_transposed<T: Real, U: Real>(
+pub(crate) fn update_transposed<T: Real, U: Real>(
     y: &mut MatrixBase<impl StorageMut<Elem = T>>,
     x: SubMatrix<'_, U>,
     f: impl Fn(T, U) -> T,

@@ -5,6 +5,7 @@ use std::ops::{Index, IndexMut};
 use kaldera_base::Real;
 
 use crate::error::Error;
+use crate::kernels;
 use crate::storage::{Storage, StorageMut};
 
 /// A vector over some [`Storage`]; use it through [`Vector`], [`SubVector`] and [`SubVectorMut`].
@@ -54,6 +55,23 @@ impl<T: Real> Vector<T> {
         self.data.resize(dim, T::ZERO);
     }
 
+    /// Exchanges two vectors without copying their elements.
+    #[doc(alias = "Swap")]
+    pub fn swap(&mut self, other: &mut Self) {
+        std::mem::swap(self, other);
+    }
+
+    /// Takes an element out; those behind move up.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] without such an element.
+    #[doc(alias = "RemoveElement")]
+    pub fn remove_element(&mut self, i: usize) -> Result<(), Error> {
+        check_range("elements", i, 1, self.dim())?;
+        self.data.remove(i);
+        Ok(())
+    }
+
     /// The elements, without copying.
     pub fn into_vec(self) -> Vec<T> {
         self.data
@@ -63,6 +81,20 @@ impl<T: Real> Vector<T> {
 impl<T: Real> From<Vec<T>> for Vector<T> {
     fn from(data: Vec<T>) -> Self {
         Self { data }
+    }
+}
+
+/// A copy in the other precision: `Vector::<f64>::from(&v)`, as Kaldi's constructors do.
+impl<S: Storage<Elem = f32>> From<&VectorBase<S>> for Vector<f64> {
+    fn from(v: &VectorBase<S>) -> Self {
+        v.iter().map(|&x| kernels::convert(x)).collect()
+    }
+}
+
+/// A copy rounded to the other precision: `Vector::<f32>::from(&v)`, as Kaldi's constructors do.
+impl<S: Storage<Elem = f64>> From<&VectorBase<S>> for Vector<f32> {
+    fn from(v: &VectorBase<S>) -> Self {
+        v.iter().map(|&x| kernels::convert(x)).collect()
     }
 }
 
@@ -104,6 +136,12 @@ impl<S: Storage> VectorBase<S> {
     #[inline]
     pub fn dim(&self) -> usize {
         self.data().len()
+    }
+
+    /// The memory that the elements take, in bytes.
+    #[doc(alias = "SizeInBytes")]
+    pub fn size_in_bytes(&self) -> usize {
+        size_of_val(self.data())
     }
 
     /// No elements at all?

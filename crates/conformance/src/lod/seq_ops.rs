@@ -194,7 +194,8 @@ impl Call<'_> {
                 with_gradient(results, "X", grad("Out")?, |g| saved.backward(g))
             }
             "im2sequence" => {
-                let (kernel, stride, padding) = (self.sizes("kernels")?, self.sizes("strides")?, self.sizes("paddings")?);
+                let (kernel, stride, padding) =
+                    (self.sizes("kernels")?, self.sizes("strides")?, self.sizes("paddings")?);
                 let (y, saved) = sequence::im2sequence(&x, Patches { kernel, stride, padding })?;
                 with_gradient(results.output("Out", &y), "X", grad("Out")?, |g| saved.backward(g))
             }

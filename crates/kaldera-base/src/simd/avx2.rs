@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::doubles::Avx2Doubles;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -45,7 +46,12 @@ impl Simd for Avx2 {
     const LANES: usize = LANES;
     type F32 = __m256;
     type U32 = __m256i;
+    type Doubles = Avx2Doubles;
 
+    #[inline(always)]
+    fn doubles(self) -> Avx2Doubles {
+        Avx2Doubles(self)
+    }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         intrinsics!(with_features(self, kernel))

@@ -3,6 +3,7 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::doubles::Avx512Doubles;
 use super::{Kernel, Simd};
 
 const LANES: usize = 16;
@@ -50,7 +51,12 @@ impl Simd for Avx512 {
     const LANES: usize = LANES;
     type F32 = __m512;
     type U32 = __m512i;
+    type Doubles = Avx512Doubles;
 
+    #[inline(always)]
+    fn doubles(self) -> Avx512Doubles {
+        Avx512Doubles(self)
+    }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         intrinsics!(with_features(self, kernel))

@@ -1,4 +1,4 @@
-//! One way to write a kernel for every instruction set: lanes of `f32`, chosen at run time.
+//! One way to write a kernel for every instruction set: lanes of `f32` or `f64`, chosen at run time.
 //!
 //! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and says what happens to [`Simd::LANES`] numbers at
 //! once. [`dispatch`] runs it with the widest instruction set that the processor has:
@@ -30,6 +30,9 @@
 //! assert!(y.iter().all(|&y| y == 7.0));
 //! ```
 //!
+//! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives those for `f64`, and [`Lanes`] is what both have, for
+//! kernels over any [`Real`](crate::Real).
+//!
 //! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods are safe. Each
 //! method, and each function between `run` and the methods, is `#[inline(always)]`, because only what ends up inside the
 //! function that [`dispatch`] compiled for the instruction set uses it.
@@ -41,7 +44,9 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod doubles;
 mod lines;
+mod numbers;
 mod portable;
 
 use std::fmt;
@@ -52,7 +57,9 @@ use std::sync::OnceLock;
 use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
+pub use doubles::Doubles;
 pub use lines::Lines;
+pub use numbers::{Lanes, Singles};
 use portable::Portable;
 
 /// The most lanes that any instruction set has.
@@ -68,6 +75,11 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     type F32: Copy + fmt::Debug + Send + Sync;
     /// A vector of `LANES` numbers of type `u32`.
     type U32: Copy + fmt::Debug + Send + Sync;
+    /// The same instruction set on numbers of type `f64`.
+    type Doubles: Doubles;
+
+    /// The way to its `f64` lanes.
+    fn doubles(self) -> Self::Doubles;
 
     /// Runs `kernel` compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
@@ -204,15 +216,49 @@ impl fmt::Display for Level {
 
 /// The instruction set that [`dispatch`] uses: the widest of this processor, or what `KALDERA_SIMD` asks for.
 pub fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
+    match chosen() {
+        Chosen::Portable => Level::Portable,
+        #[cfg(target_arch = "x86_64")]
+        Chosen::Avx2(_) => Level::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Chosen::Avx512(_) => Level::Avx512,
+    }
+}
+
+/// A level with its proof, so that [`dispatch`] need not ask the processor again.
+#[derive(Clone, Copy)]
+enum Chosen {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+#[inline]
+fn chosen() -> Chosen {
+    static CHOSEN: OnceLock<Chosen> = OnceLock::new();
+    *CHOSEN.get_or_init(|| {
         let wanted = match std::env::var("KALDERA_SIMD").as_deref() {
             Ok("portable") => Level::Portable,
             Ok("avx2") => Level::Avx2,
             _ => Level::Avx512,
         };
-        available().filter(|&level| level <= wanted).last().unwrap_or(Level::Portable)
+        proof(available().filter(|&level| level <= wanted).last().unwrap_or(Level::Portable))
     })
+}
+
+/// The proof of `level`, or the portable one if the processor lacks it.
+#[inline]
+fn proof(level: Level) -> Chosen {
+    let found = match level {
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Avx512::new().map(Chosen::Avx512),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Avx2::new().map(Chosen::Avx2),
+        _ => None,
+    };
+    found.unwrap_or(Chosen::Portable)
 }
 
 /// The instruction sets of this processor, the narrowest first.
@@ -241,28 +287,24 @@ pub fn fence() {
 /// Runs `kernel` with the instruction set of [`level`].
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {
-    dispatch_at(level(), kernel)
+    run(chosen(), kernel)
 }
 
 /// Runs `kernel` with the instruction set `level`, or the portable one if the processor lacks it.
 #[inline]
 pub fn dispatch_at<K: Kernel>(level: Level, kernel: K) -> K::Output {
-    match level {
+    run(proof(level), kernel)
+}
+
+#[inline]
+fn run<K: Kernel>(with: Chosen, kernel: K) -> K::Output {
+    match with {
+        Chosen::Portable => Portable.vectorize(kernel),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => {
-            if let Some(s) = Avx512::new() {
-                return s.vectorize(kernel);
-            }
-        }
+        Chosen::Avx2(s) => s.vectorize(kernel),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => {
-            if let Some(s) = Avx2::new() {
-                return s.vectorize(kernel);
-            }
-        }
-        _ => {}
+        Chosen::Avx512(s) => s.vectorize(kernel),
     }
-    Portable.vectorize(kernel)
 }
 
 #[cfg(test)]

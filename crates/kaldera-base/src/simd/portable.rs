@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 
+use super::doubles::PortableDoubles;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -37,7 +38,12 @@ impl Simd for Portable {
     const LANES: usize = LANES;
     type F32 = Eight<f32>;
     type U32 = Eight<u32>;
+    type Doubles = PortableDoubles;
 
+    #[inline(always)]
+    fn doubles(self) -> PortableDoubles {
+        PortableDoubles
+    }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)

@@ -100,11 +100,12 @@ pub(super) fn syrk(_n: usize, _k: usize) -> Backend {
     pick(Fastest::Pure)
 }
 
-/// LAPACK throughout. µs, LAPACK : faer, `f32` and `f64`: n = 4 1.2 : 1.7 and 1.6 : 2.4, 16 15 : 17 and 18 : 22,
-/// 64 266 : 251 and 338 : 340, 128 1523 : 1641 and 1972 : 4342, 512 87,000 : 87,000 and 125,000 : 151,000.
+/// LAPACK for what is small, else faer. µs in `f64`, LAPACK : faer: n = 4 1.6 : 2.4, 16 18 : 22, 32 74 : 62, 64 356 : 250,
+/// 128 2226 : 1252.
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn eigh(_n: usize) -> Backend {
-    pick(Fastest::OpenBlas)
+pub(super) fn eigh(n: usize) -> Backend {
+    const SMALL: usize = 16;
+    pick(if n <= SMALL { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
 /// LAPACK for what is small and nearly square, else faer. µs in `f64`, LAPACK : faer: 4 x 4 2.5 : 3.6, 16 x 16 25 : 30,
@@ -115,6 +116,24 @@ pub(super) fn svd(rows: usize, cols: usize) -> Backend {
     const SMALL: usize = 64;
     let (short, long) = (rows.min(cols), rows.max(cols));
     pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
+}
+
+/// LAPACK, as for the other decompositions of square matrices; not measured yet.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn invert(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
+}
+
+/// LAPACK; not measured yet.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn invert_symmetric(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
+}
+
+/// LAPACK; not measured yet.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(super) fn eig(_n: usize) -> Backend {
+    pick(Fastest::OpenBlas)
 }
 
 impl Backend {

@@ -21,6 +21,8 @@ use kaldera_base::Real;
 use self::choice::Backend;
 use self::element::{Element, by_type, mat, mat_mut, scalar, slice, slice_mut};
 #[cfg(any(feature = "openblas", feature = "pure"))]
+use crate::decompositions::LogDet;
+#[cfg(any(feature = "openblas", feature = "pure"))]
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
@@ -183,4 +185,141 @@ fn svd_on<T: Element>(
         #[cfg(feature = "pure")]
         Backend::Pure => faer::svd(a, u, s, vt),
     }
+}
+
+/// The singular values of a matrix, in any order. The matrix is finite and not empty.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(crate) fn singular_values<T: Real>(a: SubMatrix<'_, T>, s: &mut [T]) -> Result<(), Error> {
+    let shape = a.shape();
+    let backend = choice::svd(shape.rows, shape.cols).within_lapack(shape)?;
+    let done = by_type!(T is U, singular_values_on::<U>(backend, mat(a), slice_mut(s)));
+    done.ok_or(Error::NoConvergence { operation: "singular_values", shape })
+}
+
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn singular_values_on<T: Element>(backend: Backend, a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
+    match backend {
+        Backend::Plain => None,
+        #[cfg(feature = "openblas")]
+        Backend::OpenBlas => openblas::singular_values(a, s),
+        #[cfg(feature = "pure")]
+        Backend::Pure => faer::singular_values(a, s),
+    }
+}
+
+/// The determinant of a matrix, and its inverse if that is wanted and there is one. The matrix is square and finite.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(crate) fn invert<T: Real>(
+    operation: &'static str,
+    a: SubMatrix<'_, T>,
+    inverse: Option<SubMatrixMut<'_, T>>,
+) -> Result<LogDet<T>, Error> {
+    let shape = a.shape();
+    if shape.rows == 0 {
+        return Ok(LogDet { log: T::ZERO, sign: T::ONE });
+    }
+    let backend = choice::invert(shape.rows).within_lapack(shape)?;
+    let det = by_type!(T is U, invert_on::<U>(backend, mat(a), inverse.map(mat_mut)).map(LogDet::converted));
+    det.ok_or(Error::NoConvergence { operation, shape })
+}
+
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn invert_on<T: Element>(
+    backend: Backend,
+    a: SubMatrix<'_, T>,
+    inverse: Option<SubMatrixMut<'_, T>>,
+) -> Option<LogDet<f64>> {
+    match backend {
+        Backend::Plain => None,
+        #[cfg(feature = "openblas")]
+        Backend::OpenBlas => openblas::invert(a, inverse),
+        #[cfg(feature = "pure")]
+        Backend::Pure => Some(faer::invert(a, inverse)),
+    }
+}
+
+/// The determinant of a symmetric matrix, and the lower triangle of its inverse if that is wanted and there is one.
+///
+/// The matrix is square and finite, and both its triangles are filled. What the target has above the diagonal afterwards
+/// means nothing.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(crate) fn invert_symmetric<T: Real>(
+    operation: &'static str,
+    a: SubMatrix<'_, T>,
+    inverse: Option<SubMatrixMut<'_, T>>,
+) -> Result<LogDet<T>, Error> {
+    let shape = a.shape();
+    if shape.rows == 0 {
+        return Ok(LogDet { log: T::ZERO, sign: T::ONE });
+    }
+    let backend = choice::invert_symmetric(shape.rows).within_lapack(shape)?;
+    let det = by_type!(T is U, invert_symmetric_on::<U>(backend, mat(a), inverse.map(mat_mut)).map(LogDet::converted));
+    det.ok_or(Error::NoConvergence { operation, shape })
+}
+
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn invert_symmetric_on<T: Element>(
+    backend: Backend,
+    a: SubMatrix<'_, T>,
+    inverse: Option<SubMatrixMut<'_, T>>,
+) -> Option<LogDet<f64>> {
+    match backend {
+        Backend::Plain => None,
+        #[cfg(feature = "openblas")]
+        Backend::OpenBlas => openblas::invert_symmetric(a, inverse),
+        #[cfg(feature = "pure")]
+        Backend::Pure => Some(faer::invert_symmetric(a, inverse)),
+    }
+}
+
+/// Eigenvalues `re + i im` and eigenvectors of a matrix, which is square, finite and not empty.
+///
+/// Pairs stand next to each other, the value with the positive imaginary part first; their two columns of `p` are the real
+/// and the imaginary part of its eigenvector, of any length.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(crate) fn eig(
+    a: SubMatrix<'_, f64>,
+    re: &mut [f64],
+    im: &mut [f64],
+    p: SubMatrixMut<'_, f64>,
+) -> Result<(), Error> {
+    let shape = a.shape();
+    let backend = choice::eig(shape.rows).within_lapack(shape)?;
+    eig_on(backend, a, re, im, p).ok_or(Error::NoConvergence { operation: "eig", shape })
+}
+
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn eig_on(
+    backend: Backend,
+    a: SubMatrix<'_, f64>,
+    re: &mut [f64],
+    im: &mut [f64],
+    p: SubMatrixMut<'_, f64>,
+) -> Option<()> {
+    match backend {
+        Backend::Plain => None,
+        #[cfg(feature = "openblas")]
+        Backend::OpenBlas => openblas::eig(a, re, im, p),
+        #[cfg(feature = "pure")]
+        Backend::Pure => faer::eig(a, re, im, p),
+    }
+}
+
+/// The factors of the determinant of a block diagonal matrix with blocks of one or two rows, where `beside(k)` is the
+/// element (k + 1, k) of a block of two that begins at k.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn block_factors<'a>(
+    diagonal: &'a [f64],
+    beside: impl Fn(usize) -> Option<f64> + 'a,
+) -> impl Iterator<Item = f64> + 'a {
+    let mut second = false;
+    diagonal.iter().enumerate().flat_map(move |(k, &a)| {
+        if std::mem::take(&mut second) {
+            return [1.0, 1.0, 1.0];
+        }
+        let Some(e) = beside(k) else { return [a, 1.0, 1.0] };
+        second = true;
+        // a b - e^2 = e (a b / e - e), none of which overflows before the determinant's logarithm does.
+        [e, e, (a / e) * (diagonal[k + 1] / e) - 1.0]
+    })
 }

@@ -11,10 +11,12 @@ use cblas_sys::{
     cblas_dgemv, cblas_dger, cblas_dsyrk, cblas_sgemm, cblas_sgemv, cblas_sger, cblas_ssyrk,
 };
 use ndarray::{ArrayView1, ArrayView2};
-use ndarray_linalg::{Eigh, JobSvd, Lapack, SVDDC, UPLO};
+use ndarray_linalg::{Eig, Eigh, JobSvd, Lapack, MatrixLayout, SVDDC, UPLO};
 
+use super::block_factors;
 use super::element::Concrete;
 use super::info::OpenBlasInfo;
+use crate::decompositions::LogDet;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
 // OpenBLAS's own, besides what every BLAS has.
@@ -272,6 +274,73 @@ pub(super) fn svd<T: Number>(
     copy_matrix(found_u?.view(), u);
     copy_vector(values.view(), s);
     copy_matrix(found_vt?.view(), vt);
+    Some(())
+}
+
+pub(super) fn singular_values<T: Number>(a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
+    prepare();
+    let a = a.to_owned();
+    let (_, values, _) = array(&a.view())?.svddc(JobSvd::None).ok()?;
+    copy_vector(values.view(), s);
+    Some(())
+}
+
+/// A square matrix without gaps; LAPACK, which goes by columns, sees its transpose.
+fn square(n: usize) -> MatrixLayout {
+    MatrixLayout::C { row: int(n), lda: int(n) }
+}
+
+/// In double precision; `to_f64` alone is ambiguous for the types that ndarray-linalg knows.
+fn double<T: Number>(x: T) -> f64 {
+    kaldera_base::Real::to_f64(x)
+}
+
+pub(super) fn invert<T: Number>(a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
+    prepare();
+    let n = a.num_rows();
+    let mut data = a.to_owned().into_vec();
+    // The only thing it can complain of is a pivot of zero.
+    let Ok(pivots) = T::lu(square(n), &mut data) else { return Some(LogDet::SINGULAR) };
+    let swaps = pivots.iter().zip(1..).filter(|&(&pivot, i)| pivot != i).count();
+    let sign = if swaps.is_multiple_of(2) { 1.0 } else { -1.0 };
+    let det = LogDet::of_product(data.iter().step_by(n + 1).map(|&x| double(x)).chain([sign]));
+    if let Some(inverse) = inverse {
+        T::inv(square(n), &mut data, &pivots).ok()?;
+        copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
+    }
+    Some(det)
+}
+
+pub(super) fn invert_symmetric<T: Number>(
+    a: SubMatrix<'_, T>,
+    inverse: Option<SubMatrixMut<'_, T>>,
+) -> Option<LogDet<f64>> {
+    prepare();
+    let n = a.num_rows();
+    let mut data = a.to_owned().into_vec();
+    // The upper triangle of the transpose, which LAPACK sees, is our lower one.
+    let Ok(pivots) = T::bk(square(n), UPLO::Upper, &mut data) else { return Some(LogDet::SINGULAR) };
+    let diagonal: Vec<f64> = data.iter().step_by(n + 1).map(|&x| double(x)).collect();
+    let beside = |k: usize| (pivots[k] < 0).then(|| double(data[(k + 1) * n + k]));
+    let det = LogDet::of_product(block_factors(&diagonal, beside));
+    if let Some(inverse) = inverse {
+        T::invh(square(n), UPLO::Upper, &mut data, &pivots).ok()?;
+        copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
+    }
+    Some(det)
+}
+
+pub(super) fn eig(a: SubMatrix<'_, f64>, re: &mut [f64], im: &mut [f64], mut p: SubMatrixMut<'_, f64>) -> Option<()> {
+    prepare();
+    let a = a.to_owned();
+    let (values, vectors) = array(&a.view())?.eig().ok()?;
+    for (c, value) in values.iter().enumerate() {
+        (re[c], im[c]) = (value.re, value.im);
+        for r in 0..a.num_rows() {
+            // The second one of a pair has the conjugate vector: the opposite of the imaginary part of the first.
+            p[(r, c)] = if value.im < 0.0 { -vectors[(r, c)].im } else { vectors[(r, c)].re };
+        }
+    }
     Some(())
 }
 

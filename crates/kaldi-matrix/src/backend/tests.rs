@@ -328,4 +328,143 @@ mod decompositions {
             }
         }
     }
+
+    #[test]
+    fn singular_values_alone_are_those_of_the_decomposition() {
+        for backend in libraries() {
+            for (rows, cols) in [(1, 1), (3, 7), (7, 3), (40, 40), (70, 9)] {
+                let a = Strided::<f64>::new(5, Shape { rows, cols }, 2);
+                let k = rows.min(cols);
+                let (mut u, mut vt) = (Matrix::zeros(rows, k), Matrix::zeros(k, cols));
+                let (mut whole, mut alone) = (vec![0.0; k], vec![0.0; k]);
+                svd_on(backend, a.view(), u.view_mut(), &mut whole, vt.view_mut()).unwrap();
+                singular_values_on(backend, a.view(), &mut alone).unwrap();
+                whole.sort_by(f64::total_cmp);
+                alone.sort_by(f64::total_cmp);
+                assert!(whole.iter().zip(&alone).all(|(a, b)| (a - b).abs() < 1e-13 * rows.max(cols) as f64));
+            }
+        }
+    }
+
+    /// The determinant of a small matrix, by the definition.
+    fn determinant(m: &Matrix<f64>) -> f64 {
+        let n = m.num_rows();
+        if n == 0 {
+            return 1.0;
+        }
+        let minor = |c: usize| Matrix::from_fn(n - 1, n - 1, |r, j| m[(r + 1, if j < c { j } else { j + 1 })]);
+        (0..n).map(|c| if c % 2 == 0 { m[(0, c)] } else { -m[(0, c)] } * determinant(&minor(c))).sum()
+    }
+
+    /// Is `det` the determinant, as near as rounding allows? Cancellation in it counts with the product of the rows' sizes.
+    fn is_determinant(det: LogDet<f64>, a: &Matrix<f64>, epsilon: f64) -> bool {
+        let right = determinant(a);
+        let size: f64 = a.rows().map(|row| row.iter().map(|x| x.abs()).sum::<f64>()).product();
+        (det.sign * det.log.exp() - right).abs() <= 100.0 * epsilon * size
+    }
+
+    /// The largest entry of A X - 1 over the size of its rounding errors.
+    fn inverse_error<T: Real>(a: SubMatrix<'_, T>, x: impl Fn(usize, usize) -> T) -> f64 {
+        let n = a.num_rows();
+        let mut largest = 0.0_f64;
+        for r in 0..n {
+            for c in 0..n {
+                let terms = || (0..n).map(|k| a[(r, k)].to_f64() * x(k, c).to_f64());
+                let unit = if r == c { 1.0 } else { 0.0 };
+                let size: f64 = terms().map(f64::abs).sum();
+                largest = largest.max((terms().sum::<f64>() - unit).abs() / size.max(1.0));
+            }
+        }
+        largest
+    }
+
+    fn double<T: Real>(m: SubMatrix<'_, T>) -> Matrix<f64> {
+        Matrix::from_fn(m.num_rows(), m.num_cols(), |r, c| m[(r, c)].to_f64())
+    }
+
+    fn inverses_are_right<T: Element>(backend: Backend, n: usize, seed: u64) {
+        let epsilon = <T as kaldera_base::Real>::EPSILON.to_f64();
+        let a = Strided::<T>::new(seed, Shape { rows: n, cols: n }, n % 3);
+        let mut x = Strided::<T>::new(0, Shape { rows: n, cols: n }, 2);
+        let det = invert_on(backend, a.view(), Some(x.view_mut())).unwrap();
+        // Pivoting keeps the errors of each row small beside the condition, which random matrices have of about n.
+        let bound = 1000.0 * epsilon * (n * n) as f64;
+        let error = inverse_error(a.view(), |r, c| x.view()[(r, c)]);
+        assert!(x.gaps_are_whole() && error <= bound, "{backend:?} {n} {seed}: {error}");
+        assert!(n > 6 || is_determinant(det, &double(a.view()), epsilon), "{backend:?} {n} {seed}: {det:?}");
+        assert_eq!(invert_on(backend, a.view(), None).unwrap(), det);
+
+        // The lower triangle on both sides: symmetric, and with both signs of eigenvalues. Zeros on the diagonal make
+        // blocks of two rows.
+        let zeros = !n.is_multiple_of(3);
+        let half = a.view();
+        let element = |r: usize, c: usize| if r == c && zeros { real(0.0) } else { half[(r.max(c), r.min(c))] };
+        let s = Matrix::from_fn(n, n, element);
+        if n == 1 && zeros {
+            return;
+        }
+        let det = invert_symmetric_on(backend, s.view(), Some(x.view_mut())).unwrap();
+        let error = inverse_error(s.view(), |r, c| x.view()[(r.max(c), r.min(c))]);
+        assert!(x.gaps_are_whole() && error <= bound, "symmetric, {backend:?} {n} {seed}: {error}");
+        assert!(n > 6 || is_determinant(det, &double(s.view()), epsilon), "symmetric, {backend:?} {n} {seed}: {det:?}");
+        let general = invert_on(backend, s.view(), None).unwrap();
+        assert!((general.log - det.log).abs() < bound && general.sign == det.sign, "{general:?} {det:?}");
+    }
+
+    #[test]
+    fn inverses_times_the_matrix_are_the_unit_matrix() {
+        for backend in libraries() {
+            for n in (1..12).chain([31, 64, 65, 130]) {
+                inverses_are_right::<f32>(backend, n, n as u64);
+                inverses_are_right::<f64>(backend, n, n as u64);
+            }
+            for seed in 100..150 {
+                inverses_are_right::<f64>(backend, 5, seed);
+                inverses_are_right::<f64>(backend, 6, seed);
+            }
+        }
+    }
+
+    #[test]
+    fn singular_matrices_have_no_inverse() {
+        for backend in libraries() {
+            for (n, zero) in [(1, 0), (2, 0), (2, 1), (5, 3), (70, 40)] {
+                let half = Strided::<f64>::new(1, Shape { rows: n, cols: n }, 0);
+                let element =
+                    |r: usize, c: usize| if r == zero || c == zero { 0.0 } else { half.view()[(r.max(c), r.min(c))] };
+                let s = Matrix::from_fn(n, n, element);
+                let mut x = Matrix::zeros(n, n);
+                assert_eq!(invert_on(backend, s.view(), Some(x.view_mut())), Some(LogDet::SINGULAR), "{backend:?} {n}");
+                let det = invert_symmetric_on(backend, s.view(), Some(x.view_mut()));
+                assert_eq!(det, Some(LogDet::SINGULAR), "symmetric, {backend:?} {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn eigenvectors_of_general_matrices_are_turned_by_their_values() {
+        for backend in libraries() {
+            for n in (1..12).chain([31, 64, 100]) {
+                let a = Strided::<f64>::new(n as u64, Shape { rows: n, cols: n }, n % 3);
+                let (mut re, mut im, mut p) = (vec![0.0; n], vec![0.0; n], Matrix::zeros(n, n));
+                eig_on(backend, a.view(), &mut re, &mut im, p.view_mut()).unwrap();
+                for c in 0..n {
+                    let product = |r: usize, c: usize| (0..n).map(|k| a.view()[(r, k)] * p[(k, c)]).sum::<f64>();
+                    let near = |x: f64, y: f64| (x - y).abs() <= 1e-12 * n as f64;
+                    if im[c] > 0.0 {
+                        assert!(re[c] == re[c + 1] && im[c] == -im[c + 1], "{backend:?} {n}");
+                    }
+                    // A (x + iy) = (re + i im) (x + iy)
+                    let (x, y, sign) =
+                        if im[c] < 0.0 { (c - 1, c, -1.0) } else { (c, c + usize::from(im[c] > 0.0), 1.0) };
+                    let im = sign * im[c];
+                    for r in 0..n {
+                        let y_entry = if im == 0.0 { 0.0 } else { p[(r, y)] };
+                        assert!(near(product(r, x), re[c] * p[(r, x)] - im * y_entry), "{backend:?} {n}");
+                        assert!(near(product(r, y), re[c] * p[(r, y)] + im * p[(r, x)]), "{backend:?} {n}");
+                    }
+                }
+            }
+        }
+    }
 }

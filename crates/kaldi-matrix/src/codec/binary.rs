@@ -4,27 +4,27 @@ use std::io::{self, Write};
 
 use kaldera_base::Real;
 
-use super::CodecError;
 use super::reader::{ByteReader, Word};
+use super::{CodecError, compressed};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 
 /// Bytes moved at a time, and the most that is allocated before the data have shown that they are there.
-const CHUNK: usize = 1 << 16;
+pub(super) const CHUNK: usize = 1 << 16;
 
 /// How the numbers of a body are stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Precision {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Precision {
     Single,
     Double,
 }
 
 impl Precision {
-    fn of<T: Real>() -> Self {
+    pub(super) fn of<T: Real>() -> Self {
         if size_of::<T>() == size_of::<f32>() { Self::Single } else { Self::Double }
     }
 
-    fn size(self) -> usize {
+    pub(super) fn size(self) -> usize {
         match self {
             Self::Single => size_of::<f32>(),
             Self::Double => size_of::<f64>(),
@@ -32,14 +32,34 @@ impl Precision {
     }
 }
 
+/// What the token of a dense matrix tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MatrixKind {
+    Full(Precision),
+    Compressed(compressed::Token),
+}
+
+impl MatrixKind {
+    pub(super) fn of(token: &Word) -> Result<Self, CodecError> {
+        match &token.bytes[..] {
+            b"FM" => Ok(Self::Full(Precision::Single)),
+            b"DM" => Ok(Self::Full(Precision::Double)),
+            _ => compressed::Token::of(token)
+                .map(Self::Compressed)
+                .ok_or_else(|| token.unexpected("`FM`, `DM`, `CM`, `CM2` or `CM3`, a matrix")),
+        }
+    }
+}
+
 pub(super) fn read_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<Matrix<T>, CodecError> {
-    let token = r.token("a matrix")?;
-    let precision = match &token.bytes[..] {
-        b"FM" => Precision::Single,
-        b"DM" => Precision::Double,
-        b"CM" | b"CM2" | b"CM3" => return Err(unsupported(&token)),
-        _ => return Err(token.unexpected("`FM` or `DM`, a matrix")),
-    };
+    match MatrixKind::of(&r.token("a matrix")?)? {
+        MatrixKind::Full(precision) => read_full(r, precision),
+        MatrixKind::Compressed(token) => Ok(compressed::read(r, token)?.to_matrix()),
+    }
+}
+
+/// What follows the token of a matrix that is not compressed.
+pub(super) fn read_full<T: Real>(r: &mut ByteReader<'_>, precision: Precision) -> Result<Matrix<T>, CodecError> {
     let at = r.offset();
     let rows = read_size(r, "a number of rows")?;
     let cols = read_size(r, "a number of columns")?;
@@ -66,12 +86,8 @@ pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, 
     Ok(read_values(r, precision, dim)?.into())
 }
 
-fn unsupported(token: &Word) -> CodecError {
-    CodecError::Unsupported { offset: token.offset, token: token.bytes.escape_ascii().to_string() }
-}
-
 /// A size that is not negative.
-fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, CodecError> {
+pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, CodecError> {
     let offset = r.offset();
     let size = r.int32(expected)?;
     usize::try_from(size).map_err(|_| CodecError::Unexpected {
@@ -82,7 +98,11 @@ fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Result<usize, Co
 }
 
 /// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
-fn read_values<T: Real>(r: &mut ByteReader<'_>, precision: Precision, len: usize) -> Result<Vec<T>, CodecError> {
+pub(super) fn read_values<T: Real>(
+    r: &mut ByteReader<'_>,
+    precision: Precision,
+    len: usize,
+) -> Result<Vec<T>, CodecError> {
     let per_chunk = len.min(CHUNK / precision.size());
     let mut values = Vec::with_capacity(per_chunk);
     let mut other = vec![0; if precision == Precision::of::<T>() { 0 } else { per_chunk * precision.size() }];
@@ -154,17 +174,21 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
     write_values(w, v)
 }
 
-fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
-    let size = i32::try_from(size).map_err(|_| {
+/// A size as Kaldi's files have it.
+pub(super) fn i32_of_size(size: usize) -> io::Result<i32> {
+    i32::try_from(size).map_err(|_| {
         let message = format!("Kaldi's files hold at most {} rows, columns or elements, not {size}", i32::MAX);
         io::Error::new(io::ErrorKind::InvalidInput, message)
-    })?;
+    })
+}
+
+pub(super) fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     w.write_all(&[4])?;
-    w.write_all(&size.to_le_bytes())
+    w.write_all(&i32_of_size(size)?.to_le_bytes())
 }
 
 /// Little-endian numbers in their own precision, with one call of `write_all` where the machine has them like that.
-fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
+pub(super) fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return w.write_all(bytes(values));
     }

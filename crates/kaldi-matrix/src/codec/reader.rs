@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::io::{BufRead, ErrorKind};
 
+use kaldera_base::Real;
+
 use super::CodecError;
 
 /// Reads tokens, integers and raw bytes, and knows the offset of each for error messages.
@@ -119,6 +121,25 @@ impl<'a> ByteReader<'a> {
         let mut bytes = [0; 4];
         self.read_exact(&mut bytes, expected)?;
         Ok(i32::from_le_bytes(bytes))
+    }
+
+    /// A number of the binary form: a byte 4 and a little-endian `f32`, or a byte 8 and an `f64`; converted if need be.
+    ///
+    /// # Errors
+    /// [`CodecError::Unexpected`] for another size byte; too early an end; failures of the input.
+    pub fn real<T: Real>(&mut self, expected: &'static str) -> Result<T, CodecError> {
+        let mut bytes = [0; 8];
+        match self.peek()? {
+            Some(size @ (4 | 8)) => {
+                self.bump();
+                self.read_exact(&mut bytes[..size.into()], expected)?;
+                let [single, _] = *bytes.as_chunks().0 else { unreachable!("8 bytes are twice four") };
+                let number = if size == 4 { f32::from_le_bytes(single).into() } else { f64::from_le_bytes(bytes) };
+                Ok(T::from_f64(number))
+            }
+            None => Err(self.end(expected)),
+            other => Err(self.unexpected_byte("the size byte of a number, 4 or 8", other)),
+        }
     }
 
     /// Fills `bytes`.

@@ -92,7 +92,7 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
 }
 
 /// Numbers with a space behind each.
-fn push_row<T: Real>(line: &mut Vec<u8>, row: &[T]) {
+pub(super) fn push_row<T: Real>(line: &mut Vec<u8>, row: &[T]) {
     for x in row {
         push_number(line, x.to_f64());
         line.push(b' ');
@@ -193,13 +193,13 @@ pub(super) fn read_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<Vector<T>, 
 }
 
 #[derive(PartialEq)]
-enum Bracket {
+pub(super) enum Bracket {
     Open,
     /// `[]`, another way to write nothing.
     Both,
 }
 
-fn read_bracket(r: &mut ByteReader<'_>) -> Result<Bracket, CodecError> {
+pub(super) fn read_bracket(r: &mut ByteReader<'_>) -> Result<Bracket, CodecError> {
     let word = r.word("`[`")?;
     match &word.bytes[..] {
         b"[" => Ok(Bracket::Open),
@@ -209,7 +209,7 @@ fn read_bracket(r: &mut ByteReader<'_>) -> Result<Bracket, CodecError> {
 }
 
 /// Takes the `]` that is next and the line end after it, if there is one.
-fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
+pub(super) fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
     r.bump();
     if r.peek()? == Some(b'\r') {
         r.bump();
@@ -222,7 +222,7 @@ fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
 
 /// A number as Kaldi takes it: it begins with a digit or `-`, or is one of the words for infinity and NaN. `-inf`, which
 /// Kaldi writes but does not read, is read here.
-fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>) -> Result<T, CodecError> {
+pub(super) fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>) -> Result<T, CodecError> {
     let offset = r.offset();
     scratch.clear();
     let mut digit_seen = false;

@@ -1,0 +1,183 @@
+//! Kaldi's matrix library: `kaldi/matrix.json`, whose records are calls with their results, in either precision.
+//!
+//! ```text
+//! {"op": "Vector.AddVec2", "type": "f32", "in": {"x": [..], "v": [..], "alpha": -1.5}, "out": {"x": [..]}}
+//!          |                        |              |                                        |
+//!          table of a topic's file  T              record.given                             held against the Answer
+//! ```
+//!
+//! Each operation is a function that makes the call on what is [given](record::Record) and says what came ([`Answer`]). To add one,
+//! write it in its topic's file and name it in that file's `operation`; an operation that no table names is counted as not run.
+
+mod answer;
+mod compressed;
+mod decompositions;
+mod io;
+mod matrix;
+mod optimization;
+mod packed;
+mod record;
+mod sparse;
+mod transforms;
+mod vector;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use kaldera::base::Real;
+use kaldera::matrix as kaldi_matrix;
+
+use crate::{Case, Error, Settings, Verdict};
+use answer::{Answer, Tolerance};
+use record::Record;
+
+/// Runs records of `matrix.json`.
+pub(crate) fn run_matrix(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    let verdict = |case: &Case| match case.value["type"].as_str() {
+        Some("f32") => judge::<f32>(case, operation_of),
+        Some("f64") => judge::<f64>(case, operation_of),
+        _ => Verdict::Fails(vec!["the case itself is damaged: its type is neither f32 nor f64".into()]),
+    };
+    Ok(cases.iter().map(verdict).collect())
+}
+
+/// Makes the call of a record, and says what came.
+type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
+
+/// The function of an operation, wherever it stands.
+fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
+    let topics: [fn(&str) -> Option<Operation<T>>; 9] = [
+        vector::operation,
+        matrix::operation,
+        packed::operation,
+        decompositions::operation,
+        sparse::operation,
+        compressed::operation,
+        transforms::operation,
+        optimization::operation,
+        io::operation,
+    ];
+    topics.iter().find_map(|operation| operation(op))
+}
+
+/// Why a call gives nothing to compare.
+#[derive(Debug)]
+enum Stop {
+    /// The record cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(String),
+}
+
+impl From<kaldi_matrix::Error> for Stop {
+    fn from(error: kaldi_matrix::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<kaldi_matrix::codec::CodecError> for Stop {
+    fn from(error: kaldi_matrix::codec::CodecError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+fn judge<T: Real>(case: &Case, operation_of: fn(&str) -> Option<Operation<T>>) -> Verdict {
+    let Some(record) = Record::new(&case.value) else {
+        return Verdict::Fails(vec!["the case itself is damaged: no op, in or out".into()]);
+    };
+    let Some(operation) = operation_of(record.op) else { return Verdict::NotRun };
+    let answer = match catch_unwind(AssertUnwindSafe(|| operation(&record))) {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
+        Ok(Err(Stop::Refused(error))) => {
+            return Verdict::Fails(vec![format!("expected {}, came the error: {error}", record.out)]);
+        }
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            let words = words.unwrap_or("(silent)");
+            return Verdict::Fails(vec![format!("expected {}, came a panic: {words}", record.out)]);
+        }
+    };
+    let differences = answer.differences(&record, Tolerance::of::<T>(record.op));
+    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn verdict(operation: Operation<f64>, out: Value) -> Verdict {
+        let value = json!({"op": "x", "type": "f64", "in": {"v": [1, -2.5, "inf"], "m": [[1, 2], [3, 4]]}, "out": out});
+        let case = Case { id: "x".into(), names: vec![], value };
+        // The table is a plain function, so the operation reaches it by this thread's back door.
+        thread_local!(static OPERATION: std::cell::Cell<Option<Operation<f64>>> = const { std::cell::Cell::new(None) });
+        OPERATION.set(Some(operation));
+        judge(&case, |_| OPERATION.get())
+    }
+
+    #[track_caller]
+    fn fails(verdict: Verdict, why: &str) {
+        let Verdict::Fails(differences) = verdict else { panic!("{verdict:?}") };
+        assert!(differences.iter().any(|difference| difference.contains(why)), "{differences:?}");
+    }
+
+    #[test]
+    fn numbers_agree_within_the_tolerance_and_no_more() {
+        let copy: Operation<f64> = |record| Ok(Answer::new().vector("v", &record.given.vector("v")?));
+        assert_eq!(verdict(copy, json!({"v": [1, -2.5, "inf"]})), Verdict::Holds);
+        assert_eq!(verdict(copy, json!({"v": [1.000_000_000_002, -2.5, "inf"]})), Verdict::Holds);
+        fails(verdict(copy, json!({"v": [1.000_000_000_003, -2.5, "inf"]})), "v[0]: expected");
+        fails(verdict(copy, json!({"v": [1, -2.5, "-inf"]})), "v[2]: expected -inf, came inf");
+        fails(verdict(copy, json!({"v": [1, -2.5, "nan"]})), "v[2]: expected NaN, came inf");
+        fails(verdict(copy, json!({"v": [1, -2.5]})), "v: expected 2 numbers, came 3");
+    }
+
+    #[test]
+    fn matrices_have_a_shape() {
+        let copy: Operation<f64> = |record| Ok(Answer::new().matrix("m", &record.given.matrix("m")?));
+        assert_eq!(verdict(copy, json!({"m": [[1, 2], [3, 4]]})), Verdict::Holds);
+        fails(verdict(copy, json!({"m": [[1, 2], [3, 5]]})), "m[1][1]: expected 5");
+        fails(verdict(copy, json!({"m": [1, 2, 3, 4]})), "m[0]: expected a row");
+    }
+
+    #[test]
+    fn counts_texts_and_truths_are_exact() {
+        let exact: Operation<f64> = |_| Ok(Answer::new().exact("n", 3).exact("t", "ab").exact("b", true));
+        assert_eq!(verdict(exact, json!({"n": 3, "t": "ab", "b": true})), Verdict::Holds);
+        fails(verdict(exact, json!({"n": 4, "t": "ab", "b": true})), "n: expected 4, came 3");
+        fails(verdict(exact, json!({"n": 3, "t": "ab ", "b": true})), "t: expected \"ab \", came \"ab\"");
+        fails(verdict(exact, json!({"n": 3, "t": "ab", "b": false})), "b: expected false, came true");
+    }
+
+    #[test]
+    fn every_field_must_be_accounted_for() {
+        let free: Operation<f64> = |_| Ok(Answer::new().free("u").near("the product", &[1.0, 2.0], &[1.0, 2.0]));
+        assert_eq!(verdict(free, json!({"u": [1]})), Verdict::Holds);
+        fails(verdict(free, json!({"u": [1], "w": 2})), "w: expected 2, came nothing");
+        fails(verdict(free, json!({})), "u: not in the known answer");
+        let wrong: Operation<f64> = |_| Ok(Answer::new().near("the product", &[1.0, 2.0], &[1.0, 2.1]));
+        fails(verdict(wrong, json!({})), "the product[1]: expected 2, came 2.1");
+    }
+
+    #[test]
+    fn what_cannot_be_run_is_no_pass() {
+        let damaged: Operation<f64> = |record| record.given.vector("w").map(|_| Answer::new());
+        fails(verdict(damaged, json!({})), "the case itself is damaged: w");
+        let refused: Operation<f64> =
+            |record| Ok(record.given.matrix("m")?.range(0, 3, 0, 1).map(|_| Answer::new())?);
+        fails(verdict(refused, json!({})), "came the error: rows 0..3");
+        let panics: Operation<f64> = |_| panic!("on purpose");
+        fails(verdict(panics, json!({})), "came a panic: on purpose");
+        let unheard_of = json!({"op": "unheard-of", "type": "f32", "in": {}, "out": {}});
+        let case = Case { id: "x".into(), names: vec![], value: unheard_of };
+        assert_eq!(judge::<f32>(&case, operation_of), Verdict::NotRun);
+    }
+}

@@ -1,0 +1,155 @@
+//! Numbers in, as many numbers out.
+//!
+//! The loops are plain; [`dispatch`] has them compiled for each instruction set, and the compiler makes vectors of them.
+//! Nothing is fused, so that the results are the same with each. A closure that uses a number should `move` it: behind a
+//! reference, it has to be read again for each element.
+
+use kaldera_base::Real;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+/// x = f(x) for each element.
+#[inline]
+pub(crate) fn map<T: Real>(x: &mut [T], f: impl Fn(T) -> T) {
+    struct Map<'a, T, F>(&'a mut [T], F);
+    impl<T: Real, F: Fn(T) -> T> Kernel for Map<'_, T, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let Self(x, f) = self;
+            for x in x {
+                *x = f(*x);
+            }
+        }
+    }
+    dispatch(Map(x, f));
+}
+
+/// y = f(y, x) for each element of two slices of one length.
+#[inline]
+pub(crate) fn zip_map<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, U) -> T) {
+    struct Zip<'a, T, U, F>(&'a mut [T], &'a [U], F);
+    impl<T: Real, U: Real, F: Fn(T, U) -> T> Kernel for Zip<'_, T, U, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let Self(y, x, f) = self;
+            for (y, &x) in y.iter_mut().zip(x) {
+                *y = f(*y, x);
+            }
+        }
+    }
+    dispatch(Zip(y, x, f));
+}
+
+/// y = f(y, a, b) for each element of three slices of one length.
+#[inline]
+pub(crate) fn zip_map2<T: Real>(y: &mut [T], a: &[T], b: &[T], f: impl Fn(T, T, T) -> T) {
+    struct Zip<'a, T, F>(&'a mut [T], &'a [T], &'a [T], F);
+    impl<T: Real, F: Fn(T, T, T) -> T> Kernel for Zip<'_, T, F> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let Self(y, a, b, f) = self;
+            for ((y, &a), &b) in y.iter_mut().zip(a).zip(b) {
+                *y = f(*y, a, b);
+            }
+        }
+    }
+    dispatch(Zip(y, a, b, f));
+}
+
+/// y = beta y, where `beta` 0 means zeros, whatever was there.
+pub(crate) fn scale<T: Real>(y: &mut [T], beta: T) {
+    if beta == T::ZERO {
+        y.fill(T::ZERO);
+    } else if beta != T::ONE {
+        map(y, move |y| y * beta);
+    }
+}
+
+/// y += alpha x, for slices of one length and type.
+pub(crate) fn axpy<T: Real>(alpha: T, x: &[T], y: &mut [T]) {
+    zip_map(y, x, move |y, x| y + alpha * x);
+}
+
+/// A number of the other precision, or the same.
+#[inline]
+pub(crate) fn convert<T: Real, U: Real>(x: U) -> T {
+    T::from_f64(x.to_f64())
+}
+
+/// y = x, converted.
+pub(crate) fn copy<T: Real, U: Real>(x: &[U], y: &mut [T]) {
+    zip_map(y, x, |_, x| convert(x));
+}
+
+/// y = f(y, x), computed in the wider of the two types: `f` in T, or `wide` in `f64` if only `x` is that.
+#[inline]
+pub(crate) fn update<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, T) -> T, wide: impl Fn(f64, f64) -> f64) {
+    if size_of::<U>() > size_of::<T>() {
+        zip_map(y, x, move |y, x| T::from_f64(wide(y.to_f64(), x.to_f64())));
+    } else {
+        zip_map(y, x, move |y, x| f(y, convert(x)));
+    }
+}
+
+/// y += alpha x, computed in the wider of the two types.
+pub(crate) fn add_scaled<T: Real, U: Real>(alpha: T, x: &[U], y: &mut [T]) {
+    update(y, x, move |y, x| y + alpha * x, move |y, x| y + alpha.to_f64() * x);
+}
+
+/// y = y x, computed in the wider of the two types.
+pub(crate) fn multiply<T: Real, U: Real>(y: &mut [T], x: &[U]) {
+    update(y, x, |y, x| y * x, |y, x| y * x);
+}
+
+/// Raises what is below `floor` to it, and says how many that were. NaN stays.
+pub(crate) fn floor<T: Real>(x: &mut [T], floor: T) -> usize {
+    limit(x, move |x| x < floor, floor)
+}
+
+/// Lowers what is above `ceiling` to it, and says how many that were. NaN stays.
+pub(crate) fn ceiling<T: Real>(x: &mut [T], ceiling: T) -> usize {
+    limit(x, move |x| x > ceiling, ceiling)
+}
+
+/// Puts `limit` where `beyond` says so, and counts that.
+#[inline]
+fn limit<T: Real>(x: &mut [T], beyond: impl Fn(T) -> bool, limit: T) -> usize {
+    struct Limit<'a, T, F>(&'a mut [T], F, T);
+    impl<T: Real, F: Fn(T) -> bool> Kernel for Limit<'_, T, F> {
+        type Output = usize;
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) -> usize {
+            let Self(x, beyond, limit) = self;
+            let mut total = 0;
+            // Counts of a width that the numbers have too make the better vectors.
+            for x in x.chunks_mut(1 << 16) {
+                let mut count = 0_u32;
+                for x in x {
+                    count += u32::from(beyond(*x));
+                    *x = if beyond(*x) { limit } else { *x };
+                }
+                total += count as usize;
+            }
+            total
+        }
+    }
+    dispatch(Limit(x, beyond, limit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nan_survives_the_limits() {
+        let mut x = [f32::NAN, -1.0, 0.5, 1.0];
+        assert_eq!(floor(&mut x, 0.5), 1);
+        assert!(x[0].is_nan());
+        assert_eq!(x[1..], [0.5, 0.5, 1.0]);
+        assert_eq!(ceiling(&mut x, 0.25), 3);
+        assert!(x[0].is_nan());
+        assert_eq!(x[1..], [0.25; 3]);
+    }
+}

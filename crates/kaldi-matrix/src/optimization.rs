@@ -1,0 +1,7 @@
+//! Linear systems and minima by iteration.
+
+mod lbfgs;
+mod linear_cgd;
+
+pub use lbfgs::{LbfgsOptions, OptimizeLbfgs};
+pub use linear_cgd::{LinearCgdOptions, linear_cgd};

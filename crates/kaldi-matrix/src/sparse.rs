@@ -1,0 +1,18 @@
+//! Sparse vectors and matrices: only what is not zero is stored, with its place.
+//!
+//! ```text
+//!   0   1   2   3   4                        rows
+//! [ .   a   .   .   b ]      row 0: (1, a) (4, b)          dim 5
+//! [ .   .   .   .   . ]      row 1:                        dim 5
+//! [ c   .   .   d   . ]      row 2: (0, c) (3, d)          dim 5
+//! ```
+//!
+//! The places ascend, and none comes twice.
+
+mod matrix;
+mod products;
+mod vector;
+
+pub use matrix::SparseMatrix;
+pub use products::trace_mat_smat;
+pub use vector::{SparseVector, vec_svec};
