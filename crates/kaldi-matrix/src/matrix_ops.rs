@@ -147,7 +147,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         check_shape("add_mat_mat_elements", self.shape(), b.shape())?;
         for (y, (a, b)) in self.rows_mut().zip(a.rows().zip(b.rows())) {
             kernels::scale(y, beta);
-            kernels::zip_map2(y, a, b, |y, a, b| y + alpha * a * b);
+            kernels::zip_map2(y, a, b, move |y, a, b| y + alpha * a * b);
         }
         Ok(())
     }
