@@ -139,7 +139,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, Vector};
-    /// let mut m = Matrix::zeros(2, 2);
+    /// let mut m = Matrix::<f32>::zeros(2, 2);
     /// m.copy_rows_from_vec(&Vector::from(vec![1.0_f32, 2.0]))?;
     /// assert_eq!(m.data(), [1.0, 2.0, 1.0, 2.0]);
     /// # Ok::<(), kaldi_matrix::Error>(())

@@ -43,7 +43,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self += c`, in each element.
     #[doc(alias = "Add")]
     pub fn add(&mut self, c: T) {
-        self.map(|x| x + c);
+        self.map(move |x| x + c);
     }
 
     /// `self(i, i) += c`, as far as the shorter side goes.
@@ -59,7 +59,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self *= alpha`, in each element.
     #[doc(alias = "Scale")]
     pub fn scale(&mut self, alpha: T) {
-        self.map(|x| x * alpha);
+        self.map(move |x| x * alpha);
     }
 
     /// `self = 1 / self`, element by element; infinity for 0.
@@ -68,8 +68,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.map(|x| T::ONE / x);
     }
 
-    fn map(&mut self, f: impl Fn(T) -> T) {
-        self.rows_mut().for_each(|row| kernels::map(row, &f));
+    fn map(&mut self, f: impl Fn(T) -> T + Copy) {
+        self.rows_mut().for_each(|row| kernels::map(row, f));
     }
 
     /// `self += alpha * op(a)`.
@@ -147,7 +147,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         check_shape("add_mat_mat_elements", self.shape(), b.shape())?;
         for (y, (a, b)) in self.rows_mut().zip(a.rows().zip(b.rows())) {
             kernels::scale(y, beta);
-            kernels::zip_map2(y, a, b, |y, a, b| y + alpha * a * b);
+            kernels::zip_map2(y, a, b, move |y, a, b| y + alpha * a * b);
         }
         Ok(())
     }

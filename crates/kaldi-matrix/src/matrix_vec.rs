@@ -131,7 +131,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         };
         for (y, x) in self.rows_mut().zip(m.rows()) {
             kernels::scale(y, beta);
-            kernels::zip_map2(y, x, v.data(), |y, x, v| y + alpha * x * v);
+            kernels::zip_map2(y, x, v.data(), move |y, x, v| y + alpha * x * v);
         }
         Ok(())
     }

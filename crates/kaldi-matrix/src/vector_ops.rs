@@ -23,13 +23,13 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self += c`, in each element.
     #[doc(alias = "Add")]
     pub fn add(&mut self, c: T) {
-        kernels::map(self.data_mut(), |x| x + c);
+        kernels::map(self.data_mut(), move |x| x + c);
     }
 
     /// `self *= alpha`, in each element.
     #[doc(alias = "Scale")]
     pub fn scale(&mut self, alpha: T) {
-        kernels::map(self.data_mut(), |x| x * alpha);
+        kernels::map(self.data_mut(), move |x| x * alpha);
     }
 
     /// `self += alpha * v`, with `v` in either precision and the arithmetic in the wider one.
@@ -51,7 +51,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     pub fn add_vec2(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec2", self.dim(), v.dim())?;
         let wide = alpha.to_f64();
-        kernels::update(self.data_mut(), v.data(), |y, x| y + alpha * x * x, |y, x| y + wide * x * x);
+        kernels::update(self.data_mut(), v.data(), move |y, x| y + alpha * x * x, move |y, x| y + wide * x * x);
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         check_dim("add_vec_vec", self.dim(), v.dim())?;
         check_dim("add_vec_vec", self.dim(), r.dim())?;
         kernels::scale(self.data_mut(), beta);
-        kernels::zip_map2(self.data_mut(), v.data(), r.data(), |y, v, r| y + alpha * v * r);
+        kernels::zip_map2(self.data_mut(), v.data(), r.data(), move |y, v, r| y + alpha * v * r);
         Ok(())
     }
 
@@ -89,7 +89,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         check_dim("add_vec_div_vec", self.dim(), v.dim())?;
         check_dim("add_vec_div_vec", self.dim(), r.dim())?;
         kernels::scale(self.data_mut(), beta);
-        kernels::zip_map2(self.data_mut(), v.data(), r.data(), |y, v, r| y + alpha * v / r);
+        kernels::zip_map2(self.data_mut(), v.data(), r.data(), move |y, v, r| y + alpha * v / r);
         Ok(())
     }
 

@@ -101,7 +101,7 @@ pub fn linear_cgd<T: Real>(
         now = next;
         iteration += 1;
     }
-    if lost || !(now <= initial) && !(now <= initial + T::from_f64(1e-10) * dot(b.data(), b.data())) {
+    if lost || now.is_nan() || now > initial + T::from_f64(1e-10) * dot(b.data(), b.data()) {
         x.copy_from_vec(&original)?;
         solve_exactly(a, b, x)?;
     }

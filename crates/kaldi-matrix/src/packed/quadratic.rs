@@ -3,8 +3,8 @@
 //! Each solver starts from a given point and returns how much the function gained, never less than nothing. All compute in
 //! double precision.
 //!
-//! Formulas: D. Povey and others, *The subspace Gaussian mixture model - a structured model for speech recognition*, Computer
-//! Speech and Language 25 (2011), section on updating vectors and matrices with weak statistics.
+//! Where the formulas are from: D. Povey, *A Tutorial-style Introduction to Subspace Gaussian Mixture Models for Speech
+//! Recognition*, Microsoft Research technical report MSR-TR-2009-111.
 
 use kaldera_base::Real;
 
@@ -53,16 +53,16 @@ impl SolverOptions {
     /// [`Error::OutOfDomain`].
     #[doc(alias = "Check")]
     pub fn check(&self) -> Result<(), Error> {
-        let fields = [
-            ("k", self.k, self.k > 10.0, "a number above 10"),
-            ("eps", self.eps, self.eps >= 0.0 && self.eps < 1e-10, "a number below 1e-10, not negative"),
-        ];
-        match fields.into_iter().find(|&(.., fits, _)| !fits) {
-            Some((parameter, value, _, expected)) => {
-                Err(Error::OutOfDomain { operation: "SolverOptions::check", parameter, value, expected })
-            }
-            None => Ok(()),
+        let outside = |parameter, value, expected| {
+            Err(Error::OutOfDomain { operation: "SolverOptions::check", parameter, value, expected })
+        };
+        if self.k <= 10.0 || self.k.is_nan() {
+            return outside("k", self.k, "a number above 10");
         }
+        if !(0.0..1e-10).contains(&self.eps) {
+            return outside("eps", self.eps, "a number below 1e-10, not negative");
+        }
+        Ok(())
     }
 
     /// The matrix as these options trust it: eigenvalues that are too small are raised.
@@ -131,7 +131,11 @@ fn solve(h: &SpMatrix<f64>, g: &Vector<f64>, options: &SolverOptions, x: &mut Ve
     candidate.add_mat_vec(1.0, &eig.vectors, Trans::No, &along, 1.0)?;
     let value = |x: &Vector<f64>| Ok::<f64, Error>(kernels::dot(g.data(), x.data()) - 0.5 * vec_sp_vec(x, h, x)?);
     let gain = value(&candidate)? - value(x)?;
-    Ok(keep_if_better(gain, x, candidate))
+    if gain > 0.0 {
+        *x = candidate;
+        return Ok(gain);
+    }
+    Ok(0.0)
 }
 
 /// The same in axes in which `h` has ones on its diagonal.
@@ -156,16 +160,6 @@ fn solve_scaled(
         x.mul_elements(&inverse)?;
     }
     Ok(gain)
-}
-
-/// Takes the candidate if it gains anything; the gain, or 0.
-fn keep_if_better<X>(gain: f64, x: &mut X, candidate: X) -> f64 {
-    if gain > 0.0 {
-        *x = candidate;
-        gain
-    } else {
-        0.0
-    }
 }
 
 /// Moves `m` to where `tr(m' p y) - tr(p m q m') / 2` is largest, and returns the gain; `q` and `p` are positive

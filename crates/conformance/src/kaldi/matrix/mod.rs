@@ -12,8 +12,8 @@
 mod answer;
 mod compressed;
 mod decompositions;
+mod dense;
 mod io;
-mod matrix;
 mod optimization;
 mod packed;
 mod record;
@@ -44,11 +44,14 @@ pub(crate) fn run_matrix(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<V
 /// Makes the call of a record, and says what came.
 type Operation<T> = fn(&Record<'_, T>) -> Result<Answer<T>, Stop>;
 
+/// The functions of a topic, by the names of their operations.
+type Topic<T> = fn(&str) -> Option<Operation<T>>;
+
 /// The function of an operation, wherever it stands.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
-    let topics: [fn(&str) -> Option<Operation<T>>; 9] = [
+    let topics: [Topic<T>; 9] = [
         vector::operation,
-        matrix::operation,
+        dense::operation,
         packed::operation,
         decompositions::operation,
         sparse::operation,
