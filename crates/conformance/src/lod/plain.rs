@@ -140,7 +140,9 @@ pub(super) fn compare(name: &str, expected: &Value, came: &Came) -> Result<Vec<S
     let tolerance = TOLERANCES[usize::from(came.dtype == "f32")];
     for (i, (expected, &found)) in data.iter().zip(&came.data).enumerate() {
         let same = match found {
-            Plain::Integer(found) => i64::read(expected) == Some(found) || bool::read(expected).map(i64::from) == Some(found),
+            Plain::Integer(found) => {
+                i64::read(expected) == Some(found) || bool::read(expected).map(i64::from) == Some(found)
+            }
             Plain::Float(found) => {
                 let expected = float(expected).ok_or_else(|| damaged("no number"))?;
                 found == expected
