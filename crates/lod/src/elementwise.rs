@@ -1,6 +1,8 @@
 //! What needs no sequences: element by element, and rows times a matrix. Works on LoD tensors and on packed steps alike, without
 //! padding and without unpacking.
 
+use std::borrow::Cow;
+
 use kaldera_base::Real;
 use kaldera_base::gemm::{Operand, gemm};
 use tensor_strided::{Element, Shape, Tensor};
@@ -88,7 +90,7 @@ pub fn linear<T: Real>(x: &Tensor<T>, weights: &Tensor<T>, bias: Option<&[T]>) -
         Error::check_size("the length of the bias", outputs, bias.len())?;
         y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias));
     }
-    add_product(plain(&x.to_vec(), inputs), plain(&weights.to_vec(), outputs), inputs, outputs, &mut y);
+    add_product(plain(&elements(x), inputs), plain(&elements(weights), outputs), inputs, outputs, &mut y);
     Ok(Tensor::from_vec([rows, outputs], y)?)
 }
 
@@ -117,7 +119,7 @@ pub fn linear_backward<T: Real>(
     Error::check_size("the number of rows of the weights", inputs, weight_rows)?;
     Error::check_size("the number of rows of the gradient", rows, grad_rows)?;
     Error::check_size("the width of the gradient", outputs, grad_cols)?;
-    let (x, weights, grad) = (x.to_vec(), weights.to_vec(), grad.to_vec());
+    let (x, weights, grad) = (elements(x), elements(weights), elements(grad));
     let mut by_x = kaldera_base::memory::zeros(rows * inputs);
     add_product(plain(&grad, outputs), transposed(&weights, outputs), outputs, inputs, &mut by_x);
     let mut by_weights = kaldera_base::memory::zeros(inputs * outputs);
@@ -146,6 +148,11 @@ pub fn linear_backward<T: Real>(
 fn matrix<T: Element>(tensor: &Tensor<T>) -> Result<[usize; 2], Error> {
     let shape: &Shape = tensor.shape();
     <[usize; 2]>::try_from(&shape[..]).map_err(|_| Error::Axes { expected: 2, found: shape.len() })
+}
+
+/// All elements in C order, copied only if they lie otherwise.
+fn elements<T: Element>(tensor: &Tensor<T>) -> Cow<'_, [T]> {
+    tensor.as_slice().map_or_else(|| Cow::Owned(tensor.to_vec()), Cow::Borrowed)
 }
 
 fn plain<T>(data: &[T], cols: usize) -> Operand<'_, T> {

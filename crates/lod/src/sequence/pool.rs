@@ -123,7 +123,7 @@ impl<T: Real> Kernel for PoolRows<'_, T> {
                     }
                     if how != Pool::Sum {
                         let divisor = divisor(how, len);
-                        out.iter_mut().for_each(|out| *out = *out / divisor);
+                        out.iter_mut().for_each(|out| *out /= divisor);
                     }
                 }
             }

@@ -65,7 +65,7 @@ pub fn column_softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, Softm
         y.chunks_exact(width).for_each(|row| super::add_to(&mut sums, row));
         sums.iter_mut().filter(|sum| **sum == zero).for_each(|sum| *sum = T::from_f64(1.0));
         for row in y.chunks_exact_mut(width) {
-            row.iter_mut().zip(&sums).for_each(|(y, &sum)| *y = *y / sum);
+            row.iter_mut().zip(&sums).for_each(|(y, &sum)| *y /= sum);
         }
     }
     saved(x.like(x.rows(), y, x.lod().clone())?)

@@ -53,8 +53,8 @@ pub fn topk_avg_pool<T: Real>(
     let mut order: Vec<usize> = Vec::new();
     for i in 0..rows.num_rows() {
         let (num_rows, num_columns) = (rows.len_of(i), columns.len_of(i));
-        for channel in 0..channels {
-            for r in 0..num_rows {
+        for r in 0..num_rows {
+            for channel in 0..channels {
                 let begin = scores.row(i).start + (channel * num_rows + r) * num_columns;
                 let line = &x.values()[begin..begin + num_columns];
                 order.clear();
@@ -77,7 +77,7 @@ pub fn topk_avg_pool<T: Real>(
 }
 
 impl TopkSaved {
-    /// For each sequence, channel and row, which columns have the highest scores, the highest first, -1 where there are fewer than
+    /// For each sequence, row and channel, which columns have the highest scores, the highest first, -1 where there are fewer than
     /// the greatest k.
     #[doc(alias = "pos")]
     pub fn positions(&self) -> &[i32] {
@@ -97,8 +97,8 @@ impl TopkSaved {
         let mut places = positions.chunks_exact(max_k);
         for i in 0..rows.num_rows() {
             let (num_rows, num_columns) = (rows.len_of(i), columns.len_of(i));
-            for channel in 0..*channels {
-                for (r, places) in (0..num_rows).zip(&mut places) {
+            for r in 0..num_rows {
+                for (channel, places) in (0..*channels).zip(&mut places) {
                     let begin = scores.row(i).start + (channel * num_rows + r) * num_columns;
                     let from = (rows.row(i).start + r) * width + channel * topks.len();
                     for (&g, &k) in out_grad.values()[from..].iter().zip(topks) {
