@@ -8,7 +8,7 @@ use super::expand::moved_within;
 use super::{MovedRows, check_gradient, only_level, sequences};
 use crate::{Error, Lod, LodTensor};
 
-/// What the gradients of [`concat`] need.
+/// What the gradients of [`concat()`] need.
 #[derive(Debug, Clone)]
 pub struct ConcatSaved {
     sources: Vec<(Shape, Lod)>,
