@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use ragged_core::{RaggedShape, RowSplits};
+use ragged_core::RowSplits;
 
 use crate::lod::splits_of;
 use crate::{Error, Lod};
@@ -232,16 +232,10 @@ fn ends_of(splits: &RowSplits, rows: Range<usize>) -> Range<usize> {
     offsets[rows.start] as usize..offsets[rows.end] as usize
 }
 
-impl From<RaggedShape> for Lod {
-    /// The shape's axes as levels. Nothing is copied.
-    fn from(shape: RaggedShape) -> Self {
-        Self::of_shape(shape)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use ragged_core::RaggedShape;
 
     use super::*;
 

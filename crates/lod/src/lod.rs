@@ -94,10 +94,6 @@ impl Lod {
         Self::new(levels.collect::<Result<Vec<_>, _>>()?)
     }
 
-    pub(crate) fn of_shape(shape: RaggedShape) -> Self {
-        Self { shape: Some(shape) }
-    }
-
     /// The levels as a ragged shape, `None` without levels. Nothing is copied.
     #[inline]
     pub fn shape(&self) -> Option<&RaggedShape> {
@@ -188,6 +184,13 @@ impl Lod {
             true => Ok(self.level(level)),
             false => Err(Error::NoLevel { level, levels: self.num_levels() }),
         }
+    }
+}
+
+impl From<RaggedShape> for Lod {
+    /// The shape's axes as levels. Nothing is copied.
+    fn from(shape: RaggedShape) -> Self {
+        Self { shape: Some(shape) }
     }
 }
 
