@@ -60,7 +60,7 @@ fn segment(criterion: &mut Criterion) {
     let mut group = group(criterion, "segment");
     for width in [80, 512] {
         let x = speech(usize::MAX, 64, width);
-        let table = x.rank_table(0).unwrap();
+        let table = x.lod().rank_table(0).unwrap();
         let mut out = vec![0.0; x.values().len()];
         group.throughput(Throughput::Bytes(8 * x.values().len() as u64));
         group.bench_function(format!("copy, {width}"), |bencher| {
@@ -86,7 +86,7 @@ fn segment(criterion: &mut Criterion) {
                 Vec::<f32>::new(),
                 Lod::from_lengths(&lengths).unwrap(),
             );
-            x.unwrap().rank_table(0).unwrap().packed_to_entry().len()
+            x.unwrap().lod().rank_table(0).unwrap().packed_to_entry().len()
         });
     });
 }

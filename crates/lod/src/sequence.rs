@@ -2,7 +2,8 @@
 //!
 //! Unless an operator says otherwise, a *sequence* is one of the last level, and upper levels stay as they are. Sequences may be
 //! empty everywhere. A forward function gives its result and, if there is a gradient, what its `backward` needs, which owns or
-//! shares that; a gradient has the shape and the LoD of what it is the gradient of, and that of an output needs only its shape.
+//! shares that; a gradient has the shape of what it is the gradient of, and its LoD unless something else is said. Of the gradient of an
+//! output only the shape counts.
 //!
 //! | Paddle | here |
 //! |---|---|

@@ -5,7 +5,7 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 
 use super::{add_to, check_gradient, sequences};
-use crate::{Error, LodTensor};
+use crate::{Error, Lod, LodTensor};
 
 /// Rows whose contexts are laid out at once.
 const BLOCK: usize = 256;
@@ -240,7 +240,7 @@ impl<T: Real> RowConvSaved<T> {
         Ok(())
     }
 
-    /// The gradients of the input and of the filter.
+    /// The gradients of the input and of the filter; as Paddle's, without LoD.
     ///
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
@@ -257,6 +257,6 @@ impl<T: Real> RowConvSaved<T> {
             let filter_grad = filter_grad[k * width..][..width].iter_mut();
             filter_grad.zip(g.iter().zip(x.row(from))).for_each(|(grad, (&g, &x))| *grad += g * x);
         })?;
-        Ok((x.like(x.rows(), x_grad, x.lod().clone())?, filter.like(filter.rows(), filter_grad, filter.lod().clone())?))
+        Ok((x.like(x.rows(), x_grad, Lod::none())?, filter.like(filter.rows(), filter_grad, Lod::none())?))
     }
 }

@@ -62,14 +62,14 @@ impl ScatterSaved {
             .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
     }
 
-    /// The gradients of `x`, which is that of the output, and of the updates.
+    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as Paddle's, without LoD.
     ///
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         check_gradient(self.rows, self.width, out_grad)?;
         let updates: Vec<T> = self.places().map(|place| out_grad.values()[place]).collect();
-        let updates = LodTensor::from_vec(self.ids.shape(), updates, self.ids.lod().clone())?;
+        let updates = LodTensor::from_vec(self.ids.shape(), updates, Lod::none())?;
         Ok((out_grad.with_lod(self.x_lod.clone())?, updates))
     }
 }
