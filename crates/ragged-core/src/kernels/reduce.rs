@@ -162,18 +162,13 @@ pub(super) fn fold_lanes<S: Simd>(s: S, row: &[f32], neutral: S::F32, op: impl F
     let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
     let mut a = op(s.load_partial(second, neutral), op(s.load_partial(first, neutral), neutral));
     if !rest.is_empty() {
-        let (mut b, mut c, mut d) = (neutral, neutral, neutral);
-        let mut blocks = rest.chunks_exact(4 * S::LANES);
-        for block in &mut blocks {
-            a = op(s.load(block), a);
-            b = op(s.load(&block[S::LANES..]), b);
-            c = op(s.load(&block[2 * S::LANES..]), c);
-            d = op(s.load(&block[3 * S::LANES..]), d);
+        // One loop, whose end is guessed wrong once for each row, and a last vector without a branch of its own.
+        let mut b = neutral;
+        let mut vectors = rest.chunks_exact(S::LANES);
+        for vector in &mut vectors {
+            (a, b) = (op(s.load(vector), b), a);
         }
-        for part in blocks.remainder().chunks(S::LANES) {
-            a = op(s.load_partial(part, neutral), a);
-        }
-        a = op(op(d, c), op(b, a));
+        a = op(s.load_partial(vectors.remainder(), neutral), op(b, a));
     }
     a
 }
