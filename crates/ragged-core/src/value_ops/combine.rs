@@ -13,6 +13,8 @@ use crate::{Error, Ragged, RaggedShape, RowSplits};
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
     /// Runs from which on a place is in the cache by the time that it is read.
     const SOON: usize = 16;
+    /// Elements of a line of the cache, or fewer.
+    const LINE: usize = 16;
     let mut several = Vec::new();
     let one = [sources[0].borrow().values()];
     let sources: &[&[T]] = match sources {
@@ -27,7 +29,11 @@ fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<
             if let Some(soon) = runs.get(i + SOON) {
                 let (values, begin) = (sources[soon.source as usize], soon.begin as usize);
                 memory::prefetch(values, begin);
-                memory::prefetch(values, begin + 16);
+                memory::prefetch(values, begin + LINE);
+                // Long runs are asked for whole, as far as the processor would not see for itself.
+                for at in (2 * LINE..soon.len()).step_by(LINE).take(30) {
+                    memory::prefetch(values, begin + at);
+                }
             }
             room.append(&sources[run.source as usize][run.begin as usize..], run.len());
         }
