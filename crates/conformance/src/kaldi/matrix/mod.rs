@@ -148,7 +148,8 @@ mod tests {
         let copy: Operation<f64> = |record| Ok(Answer::new().matrix("m", &record.given.matrix("m")?));
         assert_eq!(verdict(copy, json!({"m": [[1, 2], [3, 4]]})), Verdict::Holds);
         fails(verdict(copy, json!({"m": [[1, 2], [3, 5]]})), "m[1][1]: expected 5");
-        fails(verdict(copy, json!({"m": [1, 2, 3, 4]})), "m[0]: expected a row");
+        fails(verdict(copy, json!({"m": [1, 2]})), "m[0]: expected a row");
+        fails(verdict(copy, json!({"m": [[1, 2]]})), "m: expected 1 rows, came 2");
     }
 
     #[test]
