@@ -17,6 +17,10 @@ impl Model {
     }
 
     fn coordinates(shape: &[usize]) -> Vec<Vec<usize>> {
+        // Another axis may be as long as it likes then.
+        if shape.contains(&0) {
+            return Vec::new();
+        }
         shape.iter().fold(vec![vec![]], |all, &n| {
             all.iter().flat_map(|at| (0..n).map(move |i| [&at[..], &[i]].concat())).collect()
         })
