@@ -235,7 +235,7 @@ fn add_row_sum(alpha: f32, m: &Matrix<f32>, y: &mut [f32]) {
 #[inline(never)]
 fn add_col_sum(alpha: f32, m: &Matrix<f32>, y: &mut [f32]) {
     for (y, row) in y.iter_mut().zip(m.rows()) {
-        *y += alpha * row.iter().sum::<f32>();
+        *y += alpha * row.iter().map(|&x| f64::from(x)).sum::<f64>() as f32;
     }
 }
 

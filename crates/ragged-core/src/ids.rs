@@ -74,19 +74,15 @@ fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
 pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error> {
     Error::fit("the number of rows", num_rows)?;
     Error::fit("the number of elements", ids.len())?;
+    // The rows before that of the first element end where they begin.
     let mut splits = memory::zeros(num_rows + 1);
     if let (Some(&first), Some(&last)) = (ids.first(), ids.last()) {
         if first < 0 {
             return Err(outside(ids, 0, num_rows));
         }
         write_ends(ids, 0..ids.len() - 1, num_rows, 0, &mut splits)?;
-        *splits[1..].get_mut(last as usize).ok_or_else(|| outside(ids, ids.len() - 1, num_rows))? = ids.len() as i32;
-    }
-    // Rows without elements end where the one before them does.
-    let mut end = 0;
-    for split in &mut splits {
-        end = end.max(*split);
-        *split = end;
+        let ends = splits[1..].get_mut(last as usize..).filter(|ends| !ends.is_empty());
+        ends.ok_or_else(|| outside(ids, ids.len() - 1, num_rows))?.fill(ids.len() as i32);
     }
     Ok(splits)
 }
@@ -120,7 +116,8 @@ fn write_ends(
     left.and(right)
 }
 
-/// Writes the ends of the rows whose last element is among `elements`, none of which is the last of all.
+/// Writes the ends of the rows whose last element is among `elements`, none of which is the last of all, and of the rows without
+/// elements behind them.
 struct Ends<'a> {
     ids: &'a [i32],
     elements: Range<usize>,
@@ -130,32 +127,50 @@ struct Ends<'a> {
     splits: &'a mut [i32],
 }
 
+/// Elements whose ids are compared with the next ones before any is used.
+const BLOCK: usize = 256;
+
+/// The elements of a block behind which a row ends, and room for a whole vector where fewer of its lanes count.
+struct Places([i32; BLOCK + 16]);
+
+impl Places {
+    /// Adds those among the first vector of `ids`, which begin with that of element `first`, to the `count` that are there, and tells
+    /// where the ids fall. `next_ids` are as many, one element on.
+    #[inline(always)]
+    fn add<S: Simd>(&mut self, s: S, first: usize, ids: &[i32], next_ids: &[i32], count: &mut usize) -> u32 {
+        let nothing = s.splat_u32(0);
+        let (a, b) = (s.load_partial_i32(ids, nothing), s.load_partial_i32(next_ids, nothing));
+        let ends = s.not_equal_u32(a, b);
+        let places = s.add_u32(s.lane_indexes(), s.splat_u32(first as u32));
+        s.store_partial_i32(s.compress_u32(places, ends), &mut self.0[*count..][..S::LANES]);
+        *count += ends.count_ones() as usize;
+        s.not_equal_u32(s.max_i32(a, b), b)
+    }
+}
+
 impl Kernel for Ends<'_> {
     type Output = Result<(), Error>;
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Result<(), Error> {
-        /// Elements whose ids are compared with the next ones before any is used: the bits of as many words.
-        const BLOCK: usize = 4 * 64;
         let Self { ids, elements, num_rows, first_split, splits } = self;
-        let nothing = s.splat_u32(0);
-        let mut list = [0; BLOCK + 8];
+        let (first, past_last) = (first_split as i32, (first_split + splits.len()) as i32);
+        let mut places = Places([0; _]);
         for start in elements.clone().step_by(BLOCK) {
             let block = &ids[start..elements.end.min(start + BLOCK)];
             let next = &ids[start + 1..][..block.len()];
-            let mut falls = 0;
-            let mut last_of_rows = [0_u64; BLOCK / 64];
-            for ((word, block), next) in last_of_rows.iter_mut().zip(block.chunks(64)).zip(next.chunks(64)) {
-                let mut compare = |at: usize, a: &[i32], b: &[i32]| {
-                    let (a, b) = (s.load_partial_i32(a, nothing), s.load_partial_i32(b, nothing));
-                    falls |= s.not_equal_u32(s.max_i32(a, b), b);
-                    *word |= u64::from(s.not_equal_u32(a, b)) << at;
-                };
-                match (block.first_chunk::<64>(), next.first_chunk::<64>()) {
-                    (Some(block), Some(next)) => (0..64)
-                        .step_by(S::LANES)
-                        .for_each(|at| compare(at, &block[at..at + S::LANES], &next[at..at + S::LANES])),
-                    _ => (0..block.len()).step_by(S::LANES).for_each(|at| compare(at, &block[at..], &next[at..])),
+            let (mut falls, mut count) = (0, 0);
+            match (block.first_chunk::<BLOCK>(), next.first_chunk::<BLOCK>()) {
+                (Some(block), Some(next)) => {
+                    for at in (0..BLOCK).step_by(S::LANES) {
+                        let lanes = at..at + S::LANES;
+                        falls |= places.add(s, at, &block[lanes.clone()], &next[lanes], &mut count);
+                    }
+                }
+                _ => {
+                    for at in (0..block.len()).step_by(S::LANES) {
+                        falls |= places.add(s, at, &block[at..], &next[at..], &mut count);
+                    }
                 }
             }
             if falls != 0 {
@@ -172,24 +187,18 @@ impl Kernel for Ends<'_> {
             if block[block.len() - 1] as usize >= num_rows {
                 return Err(outside(ids, first_outside(ids, start, num_rows), num_rows));
             }
-            // One wrong guess of the processor for each word would cost more than what is written too much here.
-            let mut count = 0;
-            for (start, mut word) in (0_u32..).step_by(64).zip(last_of_rows) {
-                let mut list = list[count..].chunks_exact_mut(8);
-                count += word.count_ones() as usize;
-                while let (1.., Some(list)) = (word, list.next()) {
-                    for element in list {
-                        *element = start + word.trailing_zeros();
-                        word &= word.wrapping_sub(1);
+            for &place in &places.0[..count] {
+                let (row, next_row) = (block[place as usize], next[place as usize]);
+                let end = (start + place as usize + 1) as i32;
+                // Elsewhere only if the ids fall where another thread sees it, or the next row is one that there is not.
+                let mut write = |row: i32| {
+                    if let Some(split) = splits.get_mut((row as usize).wrapping_sub(first_split)) {
+                        *split = end;
                     }
-                }
-            }
-            for &element in &list[..count] {
-                let element = start + element as usize;
-                // Elsewhere only if the ids fall where another thread sees it.
-                if let Some(split) = splits.get_mut((ids[element] as usize + 1).wrapping_sub(first_split)) {
-                    *split = element as i32 + 1;
-                }
+                };
+                write(row + 1);
+                write(next_row);
+                ((row + 2).max(first)..next_row.min(past_last)).for_each(write);
             }
         }
         Ok(())

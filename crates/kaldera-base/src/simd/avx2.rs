@@ -8,19 +8,24 @@ use super::{Kernel, Simd};
 
 const LANES: usize = 8;
 
-/// Proof that the processor has AVX2 and FMA.
+/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1 and BMI2.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
 impl Avx2 {
     #[inline]
     pub(super) fn new() -> Option<Self> {
-        (is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")).then_some(Self(()))
+        (is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("popcnt")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2"))
+        .then_some(Self(()))
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma")]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2")]
 fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
     kernel.run(s)
 }
@@ -33,6 +38,24 @@ macro_rules! intrinsics {
         unsafe { $e }
     };
 }
+
+/// For each byte, the numbers of the bits that are set, a byte each from the lowest on.
+static SET_BITS: [i64; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let (mut bit, mut count) = (0, 0);
+        while bit < 8 {
+            if byte >> bit & 1 == 1 {
+                table[byte] |= (bit as i64) << (8 * count);
+                count += 1;
+            }
+            bit += 1;
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// All ones in the first `len` lanes.
 #[inline]
@@ -239,6 +262,11 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn not_equal_u32(self, a: __m256i, b: __m256i) -> u32 {
         intrinsics!(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)))).cast_unsigned() ^ 0xFF
+    }
+    #[inline(always)]
+    fn compress_u32(self, v: __m256i, mask: u32) -> __m256i {
+        let lanes = SET_BITS[(mask & 0xFF) as usize];
+        intrinsics!(_mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(lanes))))
     }
     #[inline(always)]
     fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {

@@ -3,12 +3,13 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
+use super::avx2::Avx2;
 use super::doubles::Avx512Doubles;
 use super::{Kernel, Simd};
 
 const LANES: usize = 16;
 
-/// Proof that the processor has AVX-512 F, BW, DQ and VL, and with them AVX2 and FMA.
+/// Proof that the processor has AVX-512 F, BW, DQ and VL, and all that [`Avx2`] proves.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx512(());
 
@@ -19,14 +20,13 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512dq")
             && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma"))
+            && Avx2::new().is_some())
         .then_some(Self(()))
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2")]
 fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
     kernel.run(s)
 }
@@ -248,6 +248,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn not_equal_u32(self, a: __m512i, b: __m512i) -> u32 {
         intrinsics!(_mm512_cmpneq_epi32_mask(a, b)).into()
+    }
+    #[inline(always)]
+    fn compress_u32(self, v: __m512i, mask: u32) -> __m512i {
+        intrinsics!(_mm512_maskz_compress_epi32(mask as __mmask16, v))
     }
     #[inline(always)]
     fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {

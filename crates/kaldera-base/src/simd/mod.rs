@@ -155,6 +155,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// Bit i says that lane i of a is not that of b; the bits from `LANES` on are 0
     fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32;
+    /// The lanes i for which bit i of `mask` is set, moved together to the front in their order; what follows them may be anything
+    fn compress_u32(self, v: Self::U32, mask: u32) -> Self::U32;
     /// a + b, wrapping
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a - b, wrapping
@@ -366,6 +368,12 @@ mod tests {
             let other = s.add_u32(vu, s.and_u32(s.lane_indexes(), s.splat_u32(5)));
             let unequal = (0..n as u32).filter(|i| i & 5 != 0).fold(0, |mask, i| mask | 1 << i);
             assert_eq!((s.not_equal_u32(vu, vu), s.not_equal_u32(vu, other)), (0, unequal));
+            let mut compressed = vec![0; n];
+            for mask in (0..1_u32 << n).step_by(if n > 8 { 7 } else { 1 }) {
+                let set: Vec<i32> = (0..n).filter(|i| mask >> i & 1 == 1).map(|i| bits[i].cast_signed()).collect();
+                s.store_partial_i32(s.compress_u32(vu, mask), &mut compressed);
+                assert_eq!(compressed[..set.len()], set, "compress_u32 by {mask:b}");
+            }
             check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| {
                 f(bits[i].cast_signed().min(7).cast_unsigned())
             });

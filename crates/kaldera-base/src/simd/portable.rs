@@ -191,6 +191,17 @@ impl Simd for Portable {
         (0..LANES).fold(0, |mask, i| mask | u32::from(a.0[i] != b.0[i]) << i)
     }
     #[inline(always)]
+    fn compress_u32(self, v: Self::U32, mask: u32) -> Self::U32 {
+        let mut to = v;
+        let mut count = 0;
+        for (i, &x) in v.0.iter().enumerate() {
+            // Written in any case: the next one writes over what is not wanted. `count` is at most `i`.
+            to.0[count & (LANES - 1)] = x;
+            count += (mask >> i & 1) as usize;
+        }
+        to
+    }
+    #[inline(always)]
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
         a.zip(b, u32::wrapping_add)
     }

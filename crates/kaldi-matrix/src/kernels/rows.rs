@@ -41,6 +41,12 @@ pub(crate) fn multiply_rows<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>) {
     with_each_col(v, m, convert, |y, x| y * x);
 }
 
+/// [`dispatch`] as a function of its own, for the small case beside it to save no registers for the large one.
+#[inline(never)]
+fn dispatch_apart<K: Kernel>(kernel: K) -> K::Output {
+    dispatch(kernel)
+}
+
 /// y = f(y, v) for each row y.
 #[inline]
 fn with_each_row<T: Real>(v: &[T], m: SubMatrixMut<'_, T>, f: impl Fn(T, T) -> T) {
@@ -59,7 +65,7 @@ fn with_each_row<T: Real>(v: &[T], m: SubMatrixMut<'_, T>, f: impl Fn(T, T) -> T
             self.go();
         }
     }
-    if v.len() < NARROW || m.num_rows() * v.len() <= SMALL { Rows(v, m, f).go() } else { dispatch(Rows(v, m, f)) }
+    if v.len() < NARROW || m.num_rows() * v.len() <= SMALL { Rows(v, m, f).go() } else { dispatch_apart(Rows(v, m, f)) }
 }
 
 /// y = f(y, of(v(i))) for each number y of row i.
@@ -84,7 +90,7 @@ fn with_each_col<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>, of: impl Fn(
         }
     }
     let cols = m.num_cols();
-    if cols < NARROW || cols * v.len() <= SMALL { Cols(v, m, of, f).go() } else { dispatch(Cols(v, m, of, f)) }
+    if cols < NARROW || cols * v.len() <= SMALL { Cols(v, m, of, f).go() } else { dispatch_apart(Cols(v, m, of, f)) }
 }
 
 /// `f` of each row and its number. (The iterator over rows divides to know its length, which small matrices feel.)
