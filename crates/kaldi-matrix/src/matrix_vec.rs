@@ -16,6 +16,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` is as long as a row.
     #[doc(alias = "AddVecToRows")]
+    #[inline]
     pub fn add_vec_to_rows(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_rows", self.num_cols(), v.dim())?;
         kernels::add_to_rows(alpha, v.data(), self.view_mut());
@@ -27,6 +28,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` is as long as a column.
     #[doc(alias = "AddVecToCols")]
+    #[inline]
     pub fn add_vec_to_cols(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_cols", self.num_rows(), v.dim())?;
         kernels::add_to_cols(alpha, v.data(), self.view_mut());

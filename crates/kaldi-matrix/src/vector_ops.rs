@@ -117,6 +117,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 }
 
 /// An error unless `found` is `expected`.
+#[inline]
 pub(crate) fn check_dim(operation: &'static str, expected: usize, found: usize) -> Result<(), Error> {
     if expected == found { Ok(()) } else { Err(Error::DimMismatch { operation, expected, found }) }
 }

@@ -16,6 +16,7 @@ const SMALL: usize = 256;
 const NARROW: usize = 16;
 
 /// Every row of m += alpha v, computed in the wider of the two types.
+#[inline(never)] // the checks before it are inlined: a result that is handed back through memory costs as much as a small matrix
 pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
         Some(v) => with_each_row(v, m, move |y, x| y + alpha * x),
@@ -194,6 +195,14 @@ pub(crate) fn add_col_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     const NARROW: usize = 20;
     if m.num_cols() > NARROW {
         return dispatch(ColSum(alpha, m, y));
+    }
+    // And up to here, one sum is.
+    const NARROWEST: usize = 7;
+    if m.num_cols() <= NARROWEST {
+        for (i, y) in y.iter_mut().enumerate() {
+            *y += alpha * T::from_f64(row(&m, i).iter().map(|x| x.to_f64()).sum());
+        }
+        return;
     }
     for (i, y) in y.iter_mut().enumerate() {
         *y += alpha * T::from_f64(sum_of_narrow(row(&m, i)));
