@@ -4,7 +4,7 @@
 //! ```text
 //! cargo bench -p kaldera-benches --bench matrix_peers                 # all tables, some ten minutes
 //! cargo bench -p kaldera-benches --bench matrix_peers -- quick        # small sizes, one round
-//! cargo bench -p kaldera-benches --bench matrix_peers -- rows         # tables by name: products, decompositions, rows, calls
+//! cargo bench -p kaldera-benches --bench matrix_peers -- rows         # tables by name: products, decompositions, inverses, rows, calls
 //! ```
 //!
 //! The backend is chosen once in a process, so each column of a table is a child process of its own. They take turns, round
@@ -15,7 +15,7 @@ use std::hint::black_box;
 use std::process::Command;
 use std::time::Instant;
 
-use kaldera::matrix::{Matrix, Trans, Vector};
+use kaldera::matrix::{Matrix, SpCopyType, SpMatrix, Trans, Vector};
 
 /// Set for a child: the name of its column.
 const COLUMN: &str = "KALDERA_BENCH_COLUMN";
@@ -133,6 +133,9 @@ fn measure(column: &str, quick: bool, wanted: &dyn Fn(&str) -> bool) {
     if wanted("decompositions") {
         decompositions(column, sides);
     }
+    if wanted("inverses") {
+        inverses(column);
+    }
     // These two do not depend on the backend.
     if wanted("rows") && column == if cfg!(feature = "pure") { "pure" } else { "openblas" } {
         rows();
@@ -171,8 +174,31 @@ fn decompositions(column: &str, sides: &[usize]) {
     });
 }
 
+/// What no peer is asked for: how the two backends share it.
+#[cfg(any(feature = "openblas", feature = "pure"))]
+fn inverses(column: &str) {
+    const SIDES: [usize; 7] = [4, 16, 32, 64, 128, 256, 512];
+    let regular = |r, c| element(r, c) + if r == c { 2.0 } else { 0.0 };
+    series("inverses", "invert", column, &SIDES, |n| {
+        let a = Matrix::<f64>::from_fn(n, n, regular);
+        seconds(|| drop(black_box(black_box(&a).clone().invert())))
+    });
+    series("inverses", "sp_invert", column, &SIDES, |n| {
+        let a =
+            SpMatrix::<f64>::from_mat(&Matrix::<f64>::from_fn(n, n, regular), SpCopyType::Lower).expect("it is square");
+        seconds(|| drop(black_box(black_box(&a).clone().invert())))
+    });
+    series("inverses", "eig", column, &SIDES, |n| {
+        let a = Matrix::<f64>::from_fn(n, n, element);
+        seconds(|| drop(black_box(black_box(&a).eig())))
+    });
+}
+
 #[cfg(not(any(feature = "openblas", feature = "pure")))]
 fn decompositions(_: &str, _: &[usize]) {}
+
+#[cfg(not(any(feature = "openblas", feature = "pure")))]
+fn inverses(_: &str) {}
 
 /// Kaldi's four methods beside the loops that one would write.
 fn rows() {
@@ -420,6 +446,10 @@ fn print_tables(times: &Times, wanted: &dyn Fn(&str) -> bool) {
     if wanted("decompositions") {
         println!("\nDecompositions of n x n matrices in `f64`, ms:\n");
         print_table(times, "decompositions", &all[..4], |_, _, seconds| format!("{:.3}", seconds * 1e3));
+    }
+    if wanted("inverses") {
+        println!("\nInverses and eigenvalues of n x n matrices in `f64`, ms:\n");
+        print_table(times, "inverses", &all[..2], |_, _, seconds| format!("{:.4}", seconds * 1e3));
     }
     if wanted("rows") {
         println!("\nAn n x n matrix and a vector in `f32`, 10⁹ additions per second:\n");

@@ -72,7 +72,8 @@ fn only_library() -> Backend {
 }
 
 // The measurements: 21 November 2026, AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 (which takes this machine for a Haswell)
-// against faer 0.24.4, least of 12 runs on a loaded machine. `benches/benches/matrix.rs` repeats them, with `KALDERA_BACKEND`.
+// against faer 0.24.4, least of 12 runs on a loaded machine; decompositions and inverses, least of three rounds on a quiet one.
+// `benches/benches/matrix.rs` repeats them, with `KALDERA_BACKEND`, and `matrix_peers.rs` the square ones from 32 on.
 
 /// faer throughout. Gflop/s in `f32`, OpenBLAS : faer: 8 x 8 x 8 11 : 24, 32³ 85 : 160, 128³ 109 : 217, 512³ 114 : 233,
 /// 1000 x 80 x 257 111 : 231, 1 x 512 x 512 9 : 36, 16 x 512 x 2048 91 : 177; half of each in `f64`. OpenBLAS leads only in
@@ -100,40 +101,42 @@ pub(super) fn syrk(_n: usize, _k: usize) -> Backend {
     pick(Fastest::Pure)
 }
 
-/// LAPACK for what is small, else faer. µs in `f64`, LAPACK : faer: n = 4 1.6 : 2.4, 16 18 : 22, 32 74 : 62, 64 356 : 250,
-/// 128 2226 : 1252.
+/// LAPACK for what is small, else faer. ms in `f64`, LAPACK : faer: n = 4 0.0016 : 0.0024, 16 0.018 : 0.022, 32 0.072 : 0.061,
+/// 64 0.34 : 0.25, 128 2.1 : 1.2, 512 94 : 22, 2048 4866 : 975.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn eigh(n: usize) -> Backend {
     const SMALL: usize = 16;
     pick(if n <= SMALL { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
-/// LAPACK for what is small and nearly square, else faer. µs in `f64`, LAPACK : faer: 4 x 4 2.5 : 3.6, 16 x 16 25 : 30,
-/// 64 x 64 338 : 415, 128 x 128 1463 : 1421, 512 x 512 47,800 : 46,800, 100 x 13 43 : 32, 1000 x 40 1124 : 450,
-/// 40 x 1000 715 : 432.
+/// LAPACK for what is small and nearly square, else faer. ms in `f64`, LAPACK : faer: 4 x 4 0.0025 : 0.0036, 16 x 16 0.025 : 0.030,
+/// 32 x 32 0.096 : 0.102, 64 x 64 0.45 : 0.41, 128 x 128 1.6 : 1.5, 512 x 512 49 : 40, 1024 x 1024 299 : 295, 2048 x 2048
+/// 2622 : 2802; 100 x 13 0.043 : 0.032, 1000 x 40 1.12 : 0.45, 40 x 1000 0.72 : 0.43.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn svd(rows: usize, cols: usize) -> Backend {
-    const SMALL: usize = 64;
+    const SMALL: usize = 32;
     let (short, long) = (rows.min(cols), rows.max(cols));
     pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
-/// LAPACK, as for the other decompositions of square matrices; not measured yet.
+/// LAPACK. ms in `f64`, LAPACK : faer: n = 4 0.0005 : 0.0009, 32 0.0099 : 0.0123, 64 0.041 : 0.040, 128 0.29 : 0.32, 512 9.3 : 14.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn invert(_n: usize) -> Backend {
     pick(Fastest::OpenBlas)
 }
 
-/// LAPACK; not measured yet.
+/// LAPACK. ms in `f64`, LAPACK : faer: n = 4 0.0006 : 0.0006, 32 0.0083 : 0.0089, 128 0.16 : 0.33, 512 8.6 : 21.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 pub(super) fn invert_symmetric(_n: usize) -> Backend {
     pick(Fastest::OpenBlas)
 }
 
-/// LAPACK; not measured yet.
+/// LAPACK for what is small, else faer. ms in `f64`, LAPACK : faer: n = 4 0.0040 : 0.0037, 16 0.039 : 0.047, 32 0.18 : 0.24,
+/// 64 1.00 : 1.15, 128 5.2 : 3.5, 256 16.4 : 17.1, 512 87 : 78.
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn eig(_n: usize) -> Backend {
-    pick(Fastest::OpenBlas)
+pub(super) fn eig(n: usize) -> Backend {
+    const SMALL: usize = 64;
+    pick(if n <= SMALL { Fastest::OpenBlas } else { Fastest::Pure })
 }
 
 impl Backend {
@@ -194,7 +197,7 @@ mod tests {
     fn lapack_gets_no_work_space_beyond_its_integers() {
         let small = Shape { rows: 1_000_000, cols: 40 };
         let large = Shape { rows: 100_000, cols: 100_000 };
-        assert_eq!(svd(60, 60).within_lapack(small), Ok(svd(60, 60)));
+        assert_eq!(svd(30, 30).within_lapack(small), Ok(svd(30, 30)));
         match eigh(100_000).within_lapack(large) {
             #[cfg(feature = "pure")]
             Ok(backend) => assert_eq!(backend, Backend::Pure),

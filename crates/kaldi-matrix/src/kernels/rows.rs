@@ -16,10 +16,10 @@ const SMALL: usize = 256;
 const NARROW: usize = 16;
 
 /// Every row of m += alpha v, computed in the wider of the two types.
-#[inline(never)] // the checks before it are inlined: a result that is handed back through memory costs as much as a small matrix
+#[inline]
 pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
-        Some(v) => with_each_row(v, m, move |y, x| y + alpha * x),
+        Some(v) => with_each_row(v, m.stride(), m.data_mut(), move |y, x| y + alpha * x),
         None => m.rows_mut().for_each(|row| add_scaled(alpha, v, row)),
     }
 }
@@ -27,7 +27,7 @@ pub(crate) fn add_to_rows<T: Real, U: Real>(alpha: T, v: &[U], mut m: SubMatrixM
 /// Column j of m *= v(j), computed in the wider of the two types.
 pub(crate) fn multiply_cols<T: Real, U: Real>(v: &[U], mut m: SubMatrixMut<'_, T>) {
     match T::cast_slice(v) {
-        Some(v) => with_each_row(v, m, |y, x| y * x),
+        Some(v) => with_each_row(v, m.stride(), m.data_mut(), |y, x| y * x),
         None => m.rows_mut().for_each(|row| multiply(row, v)),
     }
 }
@@ -48,25 +48,50 @@ fn dispatch_apart<K: Kernel>(kernel: K) -> K::Output {
     dispatch(kernel)
 }
 
-/// y = f(y, v) for each row y.
+/// y = f(y, v) for each row y of `m`, whose rows are as long as v.
 #[inline]
-fn with_each_row<T: Real>(v: &[T], m: SubMatrixMut<'_, T>, f: impl Fn(T, T) -> T) {
-    struct Rows<'a, T, F>(&'a [T], SubMatrixMut<'a, T>, F);
-    impl<T: Real, F: Fn(T, T) -> T> Rows<'_, T, F> {
-        #[inline(always)]
-        fn go(self) {
-            let Self(v, mut m, f) = self;
-            each_row(&mut m, |_, row| row.iter_mut().zip(v).for_each(|(y, &x)| *y = f(*y, x)));
-        }
-    }
+fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
+    struct Rows<'a, T, F>(&'a [T], usize, &'a mut [T], F);
     impl<T: Real, F: Fn(T, T) -> T> Kernel for Rows<'_, T, F> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd>(self, _: S) {
-            self.go();
+            row_by_row(self.0, self.1, self.2, self.3);
         }
     }
-    if v.len() < NARROW || m.num_rows() * v.len() <= SMALL { Rows(v, m, f).go() } else { dispatch_apart(Rows(v, m, f)) }
+    #[inline(always)]
+    fn row_by_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
+        for row in m.chunks_mut(stride.max(1)) {
+            row[..v.len()].iter_mut().zip(v).for_each(|(y, &x)| *y = f(*y, x));
+        }
+    }
+    /// v in registers, for rows so short that to find out their length takes longer than to add them.
+    #[inline(always)]
+    fn of_length<T: Real, const N: usize>(v: &[T; N], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
+        for row in m.chunks_mut(stride) {
+            if let Some(row) = row.first_chunk_mut::<N>() {
+                *row = std::array::from_fn(|i| f(row[i], v[i]));
+            }
+        }
+    }
+    /// A function of its own: of its arguments the compiler knows that they do not overlap, which it else checks for each row.
+    #[inline(never)]
+    fn few<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
+        if let Ok(v) = v.try_into() {
+            of_length::<T, 4>(v, stride, m, f);
+        } else if let Ok(v) = v.try_into() {
+            of_length::<T, 8>(v, stride, m, f);
+        } else if let Ok(v) = v.try_into() {
+            of_length::<T, 16>(v, stride, m, f);
+        } else {
+            row_by_row(v, stride, m, f);
+        }
+    }
+    if v.len() < NARROW || m.len() <= SMALL {
+        few(v, stride, m, f);
+    } else {
+        dispatch_apart(Rows(v, stride, m, f))
+    }
 }
 
 /// y = f(y, of(v(i))) for each number y of row i.
