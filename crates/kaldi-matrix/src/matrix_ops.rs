@@ -211,11 +211,19 @@ pub(crate) fn update_transposed<T: Real, U: Real>(
     let Shape { rows, cols } = y.shape();
     for r0 in (0..rows).step_by(TILE) {
         for c0 in (0..cols).step_by(TILE) {
-            for r in r0..rows.min(r0 + TILE) {
-                let row = &mut y.row_data_mut(r)[c0..cols.min(c0 + TILE)];
-                for (i, y) in row.iter_mut().enumerate() {
-                    *y = f(*y, x[(c0 + i, r)]);
+            let (height, width) = (TILE.min(rows - r0), TILE.min(cols - c0));
+            // Read row by row, and written row by row.
+            let mut tile = [[U::ZERO; TILE]; TILE];
+            for (i, line) in tile[..width].iter_mut().enumerate() {
+                let from = &x.row_data(c0 + i)[r0..r0 + height];
+                match from.first_chunk::<TILE>() {
+                    Some(from) => *line = *from,
+                    None => line[..height].copy_from_slice(from),
                 }
+            }
+            for j in 0..height {
+                let row = &mut y.row_data_mut(r0 + j)[c0..c0 + width];
+                row.iter_mut().zip(&tile).for_each(|(y, line)| *y = f(*y, line[j]));
             }
         }
     }
