@@ -1,0 +1,23 @@
+//! Padding-free RNN, LSTM and GRU on mini-batches of sequences, forward and backward.
+
+#![forbid(unsafe_code)]
+
+mod activation;
+mod cell;
+mod error;
+mod gru;
+mod lstm;
+mod parameters;
+mod rnn;
+mod stack;
+mod state;
+
+pub use activation::Activation;
+pub use cell::{Cell, Saved};
+pub use error::Error;
+pub use gru::{Gru, GruOptions, GruWeights, Reset, Update};
+pub use kaldi_matrix::{Matrix, Vector};
+pub use lstm::{Lstm, LstmOptions, LstmWeights};
+pub use parameters::{Named, Parameters, visit_under, visit_under_mut};
+pub use rnn::{Rnn, RnnWeights};
+pub use state::{Direction, Gradients, Output, OutputGradients, State};

@@ -1,0 +1,1 @@
+//! Layers upon layers, in one direction or both.

@@ -1,0 +1,108 @@
+//! What training begins with: random numbers that are a function of a seed and the parameter's name.
+
+use kaldera_base::Real;
+use kaldera_base::random::Philox;
+use kaldi_matrix::{Matrix, RandomState};
+
+use crate::{Error, Named, Parameters};
+
+/// Fills all tensors with numbers evenly between `-bound` and `bound`.
+///
+/// PyTorch's default for recurrent layers is a bound of `1 / √hidden_size`, for linear ones of `1 / √inputs`; for weights and biases alike.
+/// What a tensor gets depends on its name and on the seed alone, not on what else the model has.
+///
+/// ```
+/// use recurrent::Parameters;
+/// use recurrent::train::{Linear, uniform};
+///
+/// let mut layer = Linear::<f32>::zeros(16, 4);
+/// uniform(&mut layer, 1.0 / 16.0_f64.sqrt(), 7);
+/// assert!(layer.named().iter().all(|tensor| tensor.values.iter().all(|x| (-0.25..0.25).contains(x))));
+/// ```
+#[doc(alias = "reset_parameters")]
+pub fn uniform<T: Real>(parameters: &mut (impl Parameters<T> + ?Sized), bound: f64, seed: u64) {
+    for mut tensor in parameters.named_mut() {
+        tensor.fill_uniform(bound, seed);
+    }
+}
+
+impl<T: Real> Named<&mut [T]> {
+    /// Numbers evenly between `-bound` and `bound`, a function of the seed and the name.
+    pub fn fill_uniform(&mut self, bound: f64, seed: u64) {
+        let mut random = self.random(seed);
+        self.values.iter_mut().for_each(|x| *x = T::from_f64(bound * (2.0 * random.uniform() - 1.0)));
+    }
+
+    /// Normally distributed numbers with mean 0, a function of the seed and the name.
+    pub fn fill_normal(&mut self, standard_deviation: f64, seed: u64) {
+        let mut random = self.random(seed);
+        self.values.iter_mut().for_each(|x| *x = T::from_f64(standard_deviation * random.gauss()));
+    }
+
+    /// Numbers evenly between -b and b, where `b = gain √(6 / (rows + columns))`, which keeps the variance from layer to layer (X. Glorot, Y.
+    /// Bengio, *Understanding the difficulty of training deep feedforward neural networks*, AISTATS 2010).
+    ///
+    /// # Errors
+    /// [`Error::NoMatrix`] for a tensor that has not two axes.
+    #[doc(alias = "xavier_uniform_")]
+    #[doc(alias = "glorot_uniform")]
+    pub fn fill_xavier_uniform(&mut self, gain: f64, seed: u64) -> Result<(), Error> {
+        let [rows, cols] = self.matrix()?;
+        self.fill_uniform(gain * (6.0 / (rows + cols).max(1) as f64).sqrt(), seed);
+        Ok(())
+    }
+
+    /// Normally distributed numbers with mean 0 and standard deviation `gain √(2 / (rows + columns))`; see
+    /// [`fill_xavier_uniform`](Self::fill_xavier_uniform).
+    ///
+    /// # Errors
+    /// [`Error::NoMatrix`] for a tensor that has not two axes.
+    #[doc(alias = "xavier_normal_")]
+    #[doc(alias = "glorot_normal")]
+    pub fn fill_xavier_normal(&mut self, gain: f64, seed: u64) -> Result<(), Error> {
+        let [rows, cols] = self.matrix()?;
+        self.fill_normal(gain * (2.0 / (rows + cols).max(1) as f64).sqrt(), seed);
+        Ok(())
+    }
+
+    /// A random matrix whose rows, or columns if they are fewer, are orthogonal and of length `gain`: what is multiplied with it over
+    /// and over neither grows nor shrinks (A. Saxe, J. McClelland, S. Ganguli, *Exact solutions to the nonlinear dynamics of learning in deep
+    /// linear neural networks*, ICLR 2014). The gates of a recurrent layer lie one below the other, so orthogonalise them each with
+    /// `blocks` of their number; 1 takes the matrix as a whole, as PyTorch does.
+    ///
+    /// # Errors
+    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Rows`] if the rows are not a multiple of `blocks`.
+    #[doc(alias = "orthogonal_")]
+    pub fn fill_orthogonal(&mut self, gain: f64, blocks: usize, seed: u64) -> Result<(), Error> {
+        let [rows, cols] = self.matrix()?;
+        let block = rows / blocks.max(1);
+        if block * blocks != rows {
+            return Err(Error::Rows { what: "the matrix in blocks", expected: block * blocks, found: rows });
+        }
+        if block == 0 || cols == 0 {
+            return Ok(());
+        }
+        let mut random = self.random(seed);
+        for values in self.values.chunks_exact_mut(block * cols) {
+            // Random directions, made orthogonal one after the other, are evenly distributed over all orthogonal matrices.
+            let mut directions = Matrix::<f64>::zeros(block.min(cols), block.max(cols));
+            directions.set_randn(&mut random);
+            directions.orthogonalize_rows();
+            for (i, x) in values.iter_mut().enumerate() {
+                let (row, col) = (i / cols, i % cols);
+                *x = T::from_f64(gain * directions[if block <= cols { (row, col) } else { (col, row) }]);
+            }
+        }
+        Ok(())
+    }
+
+    fn matrix(&self) -> Result<[usize; 2], Error> {
+        let shape = <[usize; 2]>::try_from(&self.shape[..]);
+        shape.map_err(|_| Error::NoMatrix { tensor: self.name.clone(), found: self.shape.clone() })
+    }
+
+    fn random(&self, seed: u64) -> RandomState {
+        let [a, b, ..] = Philox::for_name(seed, &self.name).block([0; 4]);
+        RandomState::new(u64::from(a) << 32 | u64::from(b))
+    }
+}

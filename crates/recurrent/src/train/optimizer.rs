@@ -1,0 +1,263 @@
+//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's formulas and defaults.
+
+use kaldera_base::Real;
+
+use crate::{Error, Named, Parameters};
+
+/// What [`Sgd`] does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SgdOptions {
+    /// The size of a step; 0.001.
+    pub learning_rate: f64,
+    /// What is left of the last direction at each step; 0.
+    pub momentum: f64,
+    /// What of a new gradient does not go into the direction; 0.
+    pub dampening: f64,
+    /// How much of the parameters is added to their gradients (L2 regularisation); 0.
+    pub weight_decay: f64,
+    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum without dampening.
+    pub nesterov: bool,
+}
+
+impl Default for SgdOptions {
+    fn default() -> Self {
+        Self { learning_rate: 1e-3, momentum: 0.0, dampening: 0.0, weight_decay: 0.0, nesterov: false }
+    }
+}
+
+/// Stochastic gradient descent with momentum, as `torch.optim.SGD`.
+///
+/// ```text
+/// g = gradient + weight_decay p
+/// d = momentum d + (1 - dampening) g      the first time: d = g
+/// p = p - learning_rate d                 with Nesterov: g + momentum d for d
+/// ```
+///
+/// ```
+/// use recurrent::Parameters;
+/// use recurrent::train::{Linear, Sgd, SgdOptions};
+///
+/// let mut layer = Linear::zeros(1, 1);
+/// let mut gradient = Linear::zeros(1, 1);
+/// gradient.named_mut()[0].values[0] = 2.0;
+/// let mut sgd = Sgd::new(SgdOptions { learning_rate: 0.5, momentum: 0.5, ..SgdOptions::default() })?;
+/// sgd.step(&mut layer, &gradient)?;
+/// sgd.step(&mut layer, &gradient)?;
+/// assert_eq!(layer.named()[0].values, [-2.5]); // 0.5 * 2 + 0.5 * (0.5 * 2 + 2)
+/// # Ok::<(), recurrent::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Sgd<T> {
+    options: SgdOptions,
+    directions: Option<Vec<Vec<T>>>,
+}
+
+impl<T: Real> Sgd<T> {
+    /// An optimiser that has not seen any gradient.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for a negative number, a momentum of 1 or more, and Nesterov's step without momentum or with dampening.
+    pub fn new(options: SgdOptions) -> Result<Self, Error> {
+        check("learning_rate", options.learning_rate)?;
+        check("momentum", options.momentum)?;
+        check("weight_decay", options.weight_decay)?;
+        check("dampening", options.dampening)?;
+        if options.nesterov {
+            check("momentum", options.momentum)?;
+            check("dampening", options.dampening)?;
+        }
+        Ok(Self { options, directions: None })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &SgdOptions {
+        &self.options
+    }
+
+    /// Other steps from now on.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is negative.
+    pub fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), Error> {
+        check("learning_rate", learning_rate)?;
+        self.options.learning_rate = learning_rate;
+        Ok(())
+    }
+
+    /// One step of all parameters.
+    ///
+    /// # Errors
+    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the parameters, or the parameters not those of
+    /// the step before; nothing has changed then.
+    pub fn step(
+        &mut self,
+        parameters: &mut (impl Parameters<T> + ?Sized),
+        gradients: &(impl Parameters<T> + ?Sized),
+    ) -> Result<(), Error> {
+        let pairs = paired(parameters, gradients)?;
+        let SgdOptions { learning_rate, momentum, dampening, weight_decay, nesterov } = self.options;
+        let [rate, kept, new, decay] = [learning_rate, momentum, 1.0 - dampening, weight_decay].map(T::from_f64);
+        if momentum == 0.0 {
+            for (parameter, gradient) in pairs {
+                parameter.values.iter_mut().zip(gradient).for_each(|(p, &g)| *p -= rate * (g + decay * *p));
+            }
+            return Ok(());
+        }
+        let first = self.directions.is_none();
+        let directions = self.directions.get_or_insert_with(|| zeros_like(&pairs));
+        check_state(directions, &pairs)?;
+        for ((parameter, gradient), direction) in pairs.into_iter().zip(directions) {
+            for ((p, &g), d) in parameter.values.iter_mut().zip(gradient).zip(direction) {
+                let g = g + decay * *p;
+                *d = if first { g } else { kept * *d + new * g };
+                *p -= rate * if nesterov { g + kept * *d } else { *d };
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What [`Adam`] does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdamOptions {
+    /// The size of a step; 0.001.
+    pub learning_rate: f64,
+    /// What is left of the mean of the gradients at each step; 0.9.
+    pub beta1: f64,
+    /// What is left of the mean of their squares; 0.999.
+    pub beta2: f64,
+    /// What is added to the square root of the latter; 1e-8.
+    pub epsilon: f64,
+    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off them; 0.
+    pub weight_decay: f64,
+    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter, *Decoupled weight decay regularization*, ICLR
+    /// 2019); no. PyTorch's AdamW has a decay of 0.01.
+    #[doc(alias = "AdamW")]
+    pub decoupled: bool,
+}
+
+impl Default for AdamOptions {
+    fn default() -> Self {
+        Self { learning_rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, weight_decay: 0.0, decoupled: false }
+    }
+}
+
+/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*,
+/// ICLR 2015).
+///
+/// ```text
+/// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p
+/// m = beta1 m + (1 - beta1) g
+/// v = beta2 v + (1 - beta2) g²
+/// p = p - learning_rate / (1 - beta1^t) · m / (√v / √(1 - beta2^t) + epsilon)          at the t-th step
+/// ```
+///
+/// ```
+/// use recurrent::Parameters;
+/// use recurrent::train::{Adam, AdamOptions, Linear};
+///
+/// let mut layer = Linear::zeros(1, 1);
+/// let mut gradient = Linear::zeros(1, 1);
+/// gradient.named_mut()[0].values[0] = 1000.0;
+/// let mut adam = Adam::new(AdamOptions { learning_rate: 0.25, ..AdamOptions::default() })?;
+/// adam.step(&mut layer, &gradient)?;
+/// assert_eq!(layer.named()[0].values, [-0.25]); // however large the first gradient
+/// # Ok::<(), recurrent::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Adam<T> {
+    options: AdamOptions,
+    /// How many steps were made.
+    steps: u32,
+    /// The means of the gradients, and of their squares.
+    moments: Option<[Vec<Vec<T>>; 2]>,
+}
+
+impl<T: Real> Adam<T> {
+    /// An optimiser that has not seen any gradient.
+    ///
+    /// # Errors
+    /// [`Error::Range`] for a negative number, and a beta of 1 or more.
+    pub fn new(options: AdamOptions) -> Result<Self, Error> {
+        check("learning_rate", options.learning_rate)?;
+        check("beta1", options.beta1)?;
+        check("beta2", options.beta2)?;
+        check("epsilon", options.epsilon)?;
+        check("weight_decay", options.weight_decay)?;
+        Ok(Self { options, steps: 0, moments: None })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &AdamOptions {
+        &self.options
+    }
+
+    /// Other steps from now on.
+    ///
+    /// # Errors
+    /// [`Error::Range`] if it is negative.
+    pub fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), Error> {
+        check("learning_rate", learning_rate)?;
+        self.options.learning_rate = learning_rate;
+        Ok(())
+    }
+
+    /// One step of all parameters.
+    ///
+    /// # Errors
+    /// As [`Sgd::step`].
+    pub fn step(
+        &mut self,
+        parameters: &mut (impl Parameters<T> + ?Sized),
+        gradients: &(impl Parameters<T> + ?Sized),
+    ) -> Result<(), Error> {
+        let pairs = paired(parameters, gradients)?;
+        let [means, squares] = self.moments.get_or_insert_with(|| [zeros_like(&pairs), zeros_like(&pairs)]);
+        check_state(means, &pairs)?;
+        let AdamOptions { learning_rate, beta1, beta2, epsilon, weight_decay, decoupled } = self.options;
+        self.steps = self.steps.saturating_add(1);
+        let steps = f64::from(self.steps);
+        let rate = T::from_f64(learning_rate / (1.0 - beta1.powf(steps)));
+        let root = T::from_f64((1.0 - beta2.powf(steps)).sqrt());
+        let [kept1, new1, kept2, new2] = [beta1, 1.0 - beta1, beta2, 1.0 - beta2].map(T::from_f64);
+        let epsilon = T::from_f64(epsilon);
+        let (decay, shrink) = match decoupled {
+            true => (T::ZERO, T::from_f64(1.0 - learning_rate * weight_decay)),
+            false => (T::from_f64(weight_decay), T::ONE),
+        };
+        for ((parameter, gradient), (mean, square)) in pairs.into_iter().zip(means.iter_mut().zip(squares)) {
+            for (((p, &g), m), v) in parameter.values.iter_mut().zip(gradient).zip(mean).zip(square) {
+                let g = g + decay * *p;
+                *m = kept1 * *m + new1 * g;
+                *v = kept2 * *v + new2 * g * g;
+                *p = shrink * *p - rate * *m / (v.sqrt() / root + epsilon);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check(setting: &'static str, found: f64, allowed: &'static str, good: impl Fn(f64) -> bool) -> Result<(), Error> {
+    match good(found) && found.is_finite() {
+        true => Ok(()),
+        false => Err(Error::Range { setting, allowed, found }),
+    }
+}
+
+type Pair<'a, T> = (Named<&'a mut [T]>, &'a [T]);
+
+fn zeros_like<T: Real>(pairs: &[Pair<'_, T>]) -> Vec<Vec<T>> {
+    pairs.iter().map(|(parameter, _)| vec![T::ZERO; parameter.values.len()]).collect()
+}
+
+/// That an optimiser's state is for these parameters.
+fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), Error> {
+    for (i, (parameter, _)) in pairs.iter().enumerate() {
+        let found = state.get(i).ok_or_else(|| Error::MissingTensor { tensor: parameter.name.clone() })?.len();
+        if found != parameter.values.len() {
+            let (tensor, expected) = (parameter.name.clone(), vec![found]);
+            return Err(Error::TensorShape { tensor, expected, found: parameter.shape.clone() });
+        }
+    }
+    Ok(())
+}
