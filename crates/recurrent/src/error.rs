@@ -127,7 +127,7 @@ pub enum Error {
     /// A file of tensors that cannot be read or written.
     #[error("{}: {problem}", path.display())]
     File {
-        /// The file; empty for bytes in memory.
+        /// The file, or what stands for one.
         path: std::path::PathBuf,
         /// What went wrong.
         problem: String,

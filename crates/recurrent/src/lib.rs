@@ -11,6 +11,8 @@ mod parameters;
 mod rnn;
 mod stack;
 mod state;
+pub mod train;
+pub mod weights;
 
 pub use activation::Activation;
 pub use cell::{Cell, Saved};

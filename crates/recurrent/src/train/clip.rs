@@ -24,12 +24,12 @@ use crate::{Error, Parameters};
 /// ```
 ///
 /// # Errors
-/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing has changed then. [`Error::Setting`] for a
+/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing has changed then. [`Error::Range`] for a
 /// `max_norm` that is negative or NaN.
 #[doc(alias = "clip_grad_norm_")]
 pub fn clip_grad_norm<T: Real>(gradients: &mut (impl Parameters<T> + ?Sized), max_norm: f64) -> Result<f64, Error> {
     if max_norm.is_nan() || max_norm < 0.0 {
-        return Err(Error::Setting { setting: "max_norm", allowed: "0 or more", found: max_norm });
+        return Err(Error::Range { what: "max_norm", low: 0.0, high: f64::INFINITY, found: max_norm });
     }
     gradients.check_finite()?;
     let norm = norm(gradients);

@@ -71,13 +71,17 @@ impl<T: Real> Named<&mut [T]> {
     /// `blocks` of their number; 1 takes the matrix as a whole, as PyTorch does.
     ///
     /// # Errors
-    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Rows`] if the rows are not a multiple of `blocks`.
+    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Count`] if the rows are not a multiple of `blocks`.
     #[doc(alias = "orthogonal_")]
     pub fn fill_orthogonal(&mut self, gain: f64, blocks: usize, seed: u64) -> Result<(), Error> {
         let [rows, cols] = self.matrix()?;
         let block = rows / blocks.max(1);
         if block * blocks != rows {
-            return Err(Error::Rows { what: "the matrix in blocks", expected: block * blocks, found: rows });
+            return Err(Error::Count {
+                what: "the number of rows of the blocks",
+                expected: rows,
+                found: block * blocks,
+            });
         }
         if block == 0 || cols == 0 {
             return Ok(());
@@ -87,7 +91,7 @@ impl<T: Real> Named<&mut [T]> {
             // Random directions, made orthogonal one after the other, are evenly distributed over all orthogonal matrices.
             let mut directions = Matrix::<f64>::zeros(block.min(cols), block.max(cols));
             directions.set_randn(&mut random);
-            directions.orthogonalize_rows();
+            directions.orthogonalize_rows()?;
             for (i, x) in values.iter_mut().enumerate() {
                 let (row, col) = (i / cols, i % cols);
                 *x = T::from_f64(gain * directions[if block <= cols { (row, col) } else { (col, row) }]);

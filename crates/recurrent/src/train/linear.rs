@@ -2,9 +2,9 @@
 
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
-use lod::{Lod, LodTensor};
+use lod::LodTensor;
 
-use crate::{Error, Named, Parameters};
+use crate::{Error, Parameters};
 
 /// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
 ///
@@ -24,7 +24,7 @@ use crate::{Error, Named, Parameters};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Linear<T> {
+pub struct Linear<T: Real> {
     weight: Matrix<T>,
     bias: Option<Vec<T>>,
 }
@@ -53,9 +53,9 @@ impl<T: Real> Linear<T> {
     /// `[rows, outputs]` of `[rows, inputs]`, with the same LoD.
     ///
     /// # Errors
-    /// [`Error::Width`] for rows of another length.
+    /// [`Error::Shape`] for rows of another length.
     pub fn forward(&self, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-        let x_rows = matrix(x, "the input of the linear layer", self.inputs())?;
+        let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let outputs = self.outputs();
         let mut y = kaldera_base::memory::zeros(x.rows() * outputs);
         if let Some(bias) = &self.bias {
@@ -71,11 +71,12 @@ impl<T: Real> Linear<T> {
     /// By x it is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
     ///
     /// # Errors
-    /// [`Error::Width`] for rows of another length; [`Error::Rows`], [`Error::OtherLod`] if `grad` has other rows than x.
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is another one than that of x.
     pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
-        let x_rows = matrix(x, "the input of the linear layer", self.inputs())?;
-        let g_rows = matrix(grad, "the gradient of the linear layer's output", self.outputs())?;
-        check_same_rows("the gradient of the linear layer's output", x, grad)?;
+        let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
+        let what = "the gradient by the linear layer's output";
+        check_gradient(what, grad, x, self.outputs())?;
+        let g_rows = matrix(what, grad, self.outputs())?;
         let mut by_x = kaldera_base::memory::zeros(x.values().len());
         let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.rows(), self.inputs(), self.inputs())?;
         by_x_rows.add_mat_mat(T::ONE, &g_rows, Trans::No, &self.weight, Trans::No, T::ZERO)?;
@@ -92,44 +93,45 @@ impl<T: Real> Linear<T> {
     }
 }
 
+/// `weight` and, where there is one, `bias`: PyTorch's names.
 impl<T: Real> Parameters<T> for Linear<T> {
-    /// `weight` and, where there is one, `bias`: PyTorch's names.
-    fn parameters(&self) -> Vec<Named<&[T]>> {
-        let weight = Named::new("weight", [self.outputs(), self.inputs()], self.weight.data());
-        let bias = self.bias.iter().map(|bias| Named::new("bias", [bias.len()], &bias[..]));
-        std::iter::once(weight).chain(bias).collect()
+    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+        f("weight", &[self.outputs(), self.inputs()], self.weight.data());
+        if let Some(bias) = &self.bias {
+            f("bias", &[bias.len()], bias);
+        }
     }
 
-    fn parameters_mut(&mut self) -> Vec<Named<&mut [T]>> {
-        let weight = Named::new("weight", [self.outputs(), self.inputs()], self.weight.data_mut());
-        let bias = self.bias.iter_mut().map(|bias| Named::new("bias", [bias.len()], &mut bias[..]));
-        std::iter::once(weight).chain(bias).collect()
+    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+        f("weight", &[self.outputs(), self.inputs()], self.weight.data_mut());
+        if let Some(bias) = &mut self.bias {
+            f("bias", &[bias.len()], bias);
+        }
     }
 }
 
 /// The rows of a tensor, each of `cols` values.
-fn matrix<'a, T: Real>(
-    tensor: &'a LodTensor<T>,
-    what: &'static str,
-    cols: usize,
-) -> Result<SubMatrix<'a, T>, Error> {
-    if tensor.width() != cols {
-        return Err(Error::Width { what, expected: cols, found: tensor.width() });
-    }
+fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
+    check_rows(what, tensor, tensor.rows(), cols)?;
     Ok(SubMatrix::new(tensor.values(), tensor.rows(), cols, cols)?)
 }
 
-/// That a tensor has as many rows as `of`, and, if it has a LoD, the same.
-pub(super) fn check_same_rows<T: Real>(
+/// That a tensor has so many rows of so many values.
+fn check_rows<T: Real>(what: &'static str, tensor: &LodTensor<T>, rows: usize, cols: usize) -> Result<(), Error> {
+    Error::check_shape(what, &[rows, cols], &[tensor.rows(), tensor.width()])
+}
+
+/// That a gradient has the shape of what it is the gradient of, and, if it has a LoD, the same.
+pub(super) fn check_gradient<T: Real>(
     what: &'static str,
+    gradient: &LodTensor<T>,
     of: &LodTensor<T>,
-    tensor: &LodTensor<T>,
+    cols: usize,
 ) -> Result<(), Error> {
-    if tensor.rows() != of.rows() {
-        return Err(Error::Rows { what, expected: of.rows(), found: tensor.rows() });
-    }
-    if !tensor.lod().is_none() && tensor.lod() != of.lod() {
-        return Err(Error::OtherLod { what, expected: of.lod().clone(), found: tensor.lod().clone() });
+    check_rows(what, gradient, of.rows(), cols)?;
+    if !gradient.lod().is_none() && gradient.lod() != of.lod() {
+        let (expected, found) = (of.lod().clone(), gradient.lod().clone());
+        return Err(Error::OtherLod { tensor: what, expected, found });
     }
     Ok(())
 }

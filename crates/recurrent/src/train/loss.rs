@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldi_matrix::SubMatrixMut;
 use lod::LodTensor;
 
-use super::linear::check_same_rows;
+use super::linear::check_gradient;
 use crate::Error;
 
 /// Log-probabilities of classes: `y = x - ln Σ e^x` of each row, with the same LoD.
@@ -32,14 +32,10 @@ pub fn log_softmax<T: Real>(x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
 /// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its result and `grad` the result's gradient.
 ///
 /// # Errors
-/// [`Error::Rows`], [`Error::OtherLod`], [`Error::Width`] if they differ.
+/// [`Error::Shape`], and [`Error::OtherLod`] if `grad` has a LoD and it is another one.
 pub fn log_softmax_backward<T: Real>(y: &LodTensor<T>, grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-    let what = "the gradient of the log-probabilities";
-    check_same_rows(what, y, grad)?;
     let width = y.width();
-    if grad.width() != width {
-        return Err(Error::Width { what, expected: width, found: grad.width() });
-    }
+    check_gradient("the gradient by the log-probabilities", grad, y, width)?;
     let mut by_x = y.values().to_vec();
     kaldera_base::math::exp_in_place(&mut by_x);
     for (by_x, grad) in by_x.chunks_exact_mut(width.max(1)).zip(grad.values().chunks_exact(width.max(1))) {
@@ -51,7 +47,7 @@ pub fn log_softmax_backward<T: Real>(y: &LodTensor<T>, grad: &LodTensor<T>) -> R
 
 /// A loss, and its gradient by what it is the loss of.
 #[derive(Debug, Clone)]
-pub struct Loss<T> {
+pub struct Loss<T: Real> {
     /// The loss, a mean over rows; 0 without rows.
     pub value: f64,
     /// The gradient by the input, with the input's LoD.
@@ -61,11 +57,11 @@ pub struct Loss<T> {
 /// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right class of each row.
 ///
 /// # Errors
-/// [`Error::Rows`] if there is not one class for each row; [`Error::Class`] for a class beyond the columns.
+/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the columns.
 #[doc(alias = "NLLLoss")]
 pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>, Error> {
-    let width = y.width();
     check_classes(y, classes)?;
+    let width = y.width();
     let rows = y.rows().max(1) as f64;
     let mut grad = kaldera_base::memory::zeros(y.values().len());
     let mut sum = 0.0;
@@ -115,7 +111,11 @@ pub fn num_correct<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Result<
 
 fn check_classes<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Result<(), Error> {
     if classes.len() != scores.rows() {
-        return Err(Error::Rows { what: "the list of right classes", expected: scores.rows(), found: classes.len() });
+        return Err(Error::Count {
+            what: "the number of right classes",
+            expected: scores.rows(),
+            found: classes.len(),
+        });
     }
     match classes.iter().position(|&class| class >= scores.width()) {
         Some(row) => Err(Error::Class { row, class: classes[row], classes: scores.width() }),

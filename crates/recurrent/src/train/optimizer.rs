@@ -56,15 +56,18 @@ impl<T: Real> Sgd<T> {
     /// An optimiser that has not seen any gradient.
     ///
     /// # Errors
-    /// [`Error::Range`] for a negative number, a momentum of 1 or more, and Nesterov's step without momentum or with dampening.
+    /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more; [`Error::Unused`] for Nesterov's step without
+    /// momentum or with dampening.
     pub fn new(options: SgdOptions) -> Result<Self, Error> {
-        check("learning_rate", options.learning_rate)?;
-        check("momentum", options.momentum)?;
-        check("weight_decay", options.weight_decay)?;
-        check("dampening", options.dampening)?;
-        if options.nesterov {
-            check("momentum", options.momentum)?;
-            check("dampening", options.dampening)?;
+        check("learning_rate", options.learning_rate, f64::INFINITY)?;
+        check("momentum", options.momentum, 1.0)?;
+        check("weight_decay", options.weight_decay, f64::INFINITY)?;
+        check("dampening", options.dampening, 1.0)?;
+        if options.nesterov && options.momentum == 0.0 {
+            return Err(Error::Unused { tensor: "nesterov", because: "there is no momentum" });
+        }
+        if options.nesterov && options.dampening != 0.0 {
+            return Err(Error::Unused { tensor: "dampening", because: "Nesterov's step has none" });
         }
         Ok(Self { options, directions: None })
     }
@@ -79,7 +82,7 @@ impl<T: Real> Sgd<T> {
     /// # Errors
     /// [`Error::Range`] if it is negative.
     pub fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), Error> {
-        check("learning_rate", learning_rate)?;
+        check("learning_rate", learning_rate, f64::INFINITY)?;
         self.options.learning_rate = learning_rate;
         Ok(())
     }
@@ -179,11 +182,11 @@ impl<T: Real> Adam<T> {
     /// # Errors
     /// [`Error::Range`] for a negative number, and a beta of 1 or more.
     pub fn new(options: AdamOptions) -> Result<Self, Error> {
-        check("learning_rate", options.learning_rate)?;
-        check("beta1", options.beta1)?;
-        check("beta2", options.beta2)?;
-        check("epsilon", options.epsilon)?;
-        check("weight_decay", options.weight_decay)?;
+        check("learning_rate", options.learning_rate, f64::INFINITY)?;
+        check("beta1", options.beta1, 1.0)?;
+        check("beta2", options.beta2, 1.0)?;
+        check("epsilon", options.epsilon, f64::INFINITY)?;
+        check("weight_decay", options.weight_decay, f64::INFINITY)?;
         Ok(Self { options, steps: 0, moments: None })
     }
 
@@ -197,7 +200,7 @@ impl<T: Real> Adam<T> {
     /// # Errors
     /// [`Error::Range`] if it is negative.
     pub fn set_learning_rate(&mut self, learning_rate: f64) -> Result<(), Error> {
-        check("learning_rate", learning_rate)?;
+        check("learning_rate", learning_rate, f64::INFINITY)?;
         self.options.learning_rate = learning_rate;
         Ok(())
     }
@@ -237,10 +240,11 @@ impl<T: Real> Adam<T> {
     }
 }
 
-fn check(setting: &'static str, found: f64, allowed: &'static str, good: impl Fn(f64) -> bool) -> Result<(), Error> {
-    match good(found) && found.is_finite() {
+/// That an option is 0 or more, and below `high`.
+fn check(what: &'static str, found: f64, high: f64) -> Result<(), Error> {
+    match (0.0..high).contains(&found) {
         true => Ok(()),
-        false => Err(Error::Range { setting, allowed, found }),
+        false => Err(Error::Range { what, low: 0.0, high, found }),
     }
 }
 
@@ -260,4 +264,30 @@ fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), E
         }
     }
     Ok(())
+}
+
+/// Each tensor of the parameters with that of the gradients, which has the same name and shape.
+fn paired<'a, T: Real>(
+    parameters: &'a mut (impl Parameters<T> + ?Sized),
+    gradients: &'a (impl Parameters<T> + ?Sized),
+) -> Result<Vec<Pair<'a, T>>, Error> {
+    let (parameters, gradients) = (parameters.named_mut(), gradients.named());
+    let alone = parameters.get(gradients.len()).map(|tensor| &tensor.name);
+    if let Some(tensor) = alone.or(gradients.get(parameters.len()).map(|tensor| &tensor.name)) {
+        return Err(Error::MissingTensor { tensor: tensor.clone() });
+    }
+    let pair = |(parameter, gradient): (Named<&'a mut [T]>, Named<&'a [T]>)| {
+        if parameter.name != gradient.name {
+            return Err(Error::MissingTensor { tensor: parameter.name });
+        }
+        if parameter.shape != gradient.shape {
+            return Err(Error::TensorShape {
+                tensor: parameter.name,
+                expected: parameter.shape,
+                found: gradient.shape,
+            });
+        }
+        Ok((parameter, gradient.values))
+    };
+    parameters.into_iter().zip(gradients).map(pair).collect()
 }
