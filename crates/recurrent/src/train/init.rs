@@ -110,3 +110,77 @@ impl<T: Real> Named<&mut [T]> {
         RandomState::new(u64::from(a) << 32 | u64::from(b))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(rows: usize, cols: usize, fill: impl FnOnce(&mut Named<&mut [f64]>)) -> Vec<f64> {
+        let mut values = vec![f64::NAN; rows * cols];
+        fill(&mut Named::new("weight", [rows, cols], &mut values[..]));
+        values
+    }
+
+    fn moments(values: &[f64]) -> (f64, f64) {
+        let n = values.len() as f64;
+        (values.iter().sum::<f64>() / n, values.iter().map(|x| x * x).sum::<f64>() / n)
+    }
+
+    /// Means and variances are those of the distributions, within five standard deviations of 60,000 numbers, and bounds hold.
+    #[test]
+    fn numbers_are_distributed_as_documented() {
+        let bound = (6.0_f64 / 500.0).sqrt();
+        let xavier = filled(200, 300, |tensor| tensor.fill_xavier_uniform(1.0, 1).unwrap());
+        let (mean, square) = moments(&xavier);
+        assert!(xavier.iter().all(|x| x.abs() <= bound) && mean.abs() < 5.0 * bound / (3.0 * 6e4_f64).sqrt());
+        assert!((square / (bound * bound / 3.0) - 1.0).abs() < 0.02);
+        let normal = filled(200, 300, |tensor| tensor.fill_xavier_normal(2.0, 1).unwrap());
+        let (mean, square) = moments(&normal);
+        assert!((square / (4.0 * 2.0 / 500.0) - 1.0).abs() < 0.03 && mean.abs() < 5.0 * (square / 6e4).sqrt());
+    }
+
+    #[test]
+    fn seeds_and_names_make_the_numbers() {
+        let numbers = |name: &str, seed| {
+            let mut values = [0.0_f32; 8];
+            Named::new(name, [8], &mut values[..]).fill_uniform(1.0, seed);
+            values
+        };
+        assert_eq!(numbers("a", 1), numbers("a", 1));
+        assert_ne!(numbers("a", 1), numbers("b", 1));
+        assert_ne!(numbers("a", 1), numbers("a", 2));
+    }
+
+    #[test]
+    fn orthogonal_is_orthogonal() {
+        for (rows, cols, blocks) in [(3, 5, 1), (5, 3, 1), (8, 2, 4), (4, 8, 2), (1, 1, 1)] {
+            let values = filled(rows, cols, |tensor| tensor.fill_orthogonal(2.0, blocks, 9).unwrap());
+            let block = rows / blocks;
+            for values in values.chunks_exact(block * cols) {
+                let at = |long: usize, i: usize| {
+                    if block <= cols { values[i * cols + long] } else { values[long * cols + i] }
+                };
+                for i in 0..block.min(cols) {
+                    for j in 0..=i {
+                        let product: f64 = (0..block.max(cols)).map(|long| at(long, i) * at(long, j)).sum();
+                        assert!((product - if i == j { 4.0 } else { 0.0 }).abs() < 1e-12, "{rows} {cols} {product}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_matrix_is_refused() {
+        let mut values = [0.0_f32; 6];
+        let mut tensor = Named::new("bias", [6], &mut values[..]);
+        let error = Error::NoMatrix { tensor: "bias".into(), found: vec![6] };
+        assert_eq!(tensor.fill_xavier_uniform(1.0, 0), Err(error.clone()));
+        assert_eq!(tensor.fill_xavier_normal(1.0, 0), Err(error.clone()));
+        assert_eq!(tensor.fill_orthogonal(1.0, 1, 0), Err(error));
+        let mut tensor = Named::new("weight", [3, 2], &mut values[..]);
+        assert!(matches!(tensor.fill_orthogonal(1.0, 2, 0), Err(Error::Count { .. })));
+        assert!(tensor.fill_orthogonal(1.0, 0, 0).is_err());
+        assert!(Named::new("weight", [0, 2], &mut [0.0_f32; 0][..]).fill_orthogonal(1.0, 1, 0).is_ok());
+    }
+}

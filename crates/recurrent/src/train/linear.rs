@@ -135,3 +135,58 @@ pub(super) fn check_gradient<T: Real>(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use lod::Lod;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::train::uniform;
+
+    fn numbers(rows: usize, cols: usize, shift: usize) -> LodTensor<f64> {
+        let values: Vec<f64> = (0..rows * cols).map(|i| ((i + shift) * 7 % 11) as f64 / 8.0 - 0.5).collect();
+        LodTensor::from_vec([rows, cols], values, Lod::from_lengths(&[[rows]]).unwrap()).unwrap()
+    }
+
+    proptest! {
+        /// All functions here are linear in each of their inputs: the difference of two values is the slope itself.
+        #[test]
+        fn gradients_are_slopes((rows, inputs, outputs) in (0_usize..4, 0_usize..4, 0_usize..4), bias: bool) {
+            let mut layer = if bias { Linear::zeros(inputs, outputs) } else { Linear::without_bias(inputs, outputs) };
+            uniform(&mut layer, 1.0, 3);
+            let (x, g) = (numbers(rows, inputs, 0), numbers(rows, outputs, 5));
+            let value = |layer: &Linear<f64>, x: &LodTensor<f64>| -> f64 {
+                layer.forward(x).unwrap().values().iter().zip(g.values()).map(|(y, g)| y * g).sum()
+            };
+            let (by_x, by_layer) = layer.backward(&x, &g).unwrap();
+            prop_assert!(by_x.lod().ptr_eq(x.lod()));
+            for i in 0..x.values().len() {
+                let mut more = x.clone();
+                more.values_mut()[i] += 1.0;
+                let slope = value(&layer, &more) - value(&layer, &x);
+                prop_assert!((slope - by_x.values()[i]).abs() < 1e-9);
+            }
+            for (i, tensor) in by_layer.named().iter().enumerate() {
+                for (j, grad) in tensor.values.iter().enumerate() {
+                    let mut more = layer.clone();
+                    more.named_mut()[i].values[j] += 1.0;
+                    let slope = value(&more, &x) - value(&layer, &x);
+                    prop_assert!((slope - grad).abs() < 1e-9, "{}", tensor.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let layer = Linear::zeros(3, 2);
+        assert!(matches!(layer.forward(&numbers(2, 2, 0)), Err(Error::Shape { .. })));
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &numbers(3, 2, 0)), Err(Error::Shape { .. })));
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &numbers(2, 3, 0)), Err(Error::Shape { .. })));
+        let other = numbers(2, 2, 0).with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).unwrap();
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &other), Err(Error::OtherLod { .. })));
+        // A gradient that has no LoD, because what made it knows rows only, is fine.
+        assert!(layer.backward(&numbers(2, 3, 0), &other.with_lod(Lod::none()).unwrap()).is_ok());
+    }
+}

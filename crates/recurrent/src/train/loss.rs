@@ -122,3 +122,80 @@ fn check_classes<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Result<()
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use lod::Lod;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn rows(rows: usize, width: usize, values: &[f64]) -> LodTensor<f64> {
+        LodTensor::from_vec([rows, width], values.to_vec(), Lod::from_lengths(&[[rows]]).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_loss_is_that_of_pytorch() {
+        let scores = rows(2, 3, &[0.5, -1.0, 2.0, 3.0, 0.25, -0.75]);
+        let loss = cross_entropy(&scores, &[2, 1]).unwrap();
+        assert!((loss.value - 1.5375713814464695).abs() < 1e-14);
+        let expected = [
+            0.08764519607001835,
+            0.019556286635343725,
+            -0.10720148270536206,
+            0.45979311218199004,
+            -0.4706064097406296,
+            0.010813297558639528,
+        ];
+        assert!(loss.grad.values().iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-14));
+        assert!(loss.grad.lod().ptr_eq(scores.lod()));
+        assert_eq!(num_correct(&scores, &[2, 1]).unwrap(), 1);
+    }
+
+    #[test]
+    fn no_rows_have_no_loss() {
+        let none = rows(0, 3, &[]);
+        assert_eq!(cross_entropy(&none, &[]).unwrap().value, 0.0);
+        assert!(log_softmax(&rows(2, 0, &[])).unwrap().values().is_empty());
+        assert_eq!(num_correct(&none, &[]).unwrap(), 0);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let scores = rows(2, 3, &[0.0; 6]);
+        let what = "the number of right classes";
+        assert_eq!(nll_loss(&scores, &[0]).unwrap_err(), Error::Count { what, expected: 2, found: 1 });
+        assert_eq!(cross_entropy(&scores, &[0, 3]).unwrap_err(), Error::Class { row: 1, class: 3, classes: 3 });
+        assert!(num_correct(&scores, &[0, 3]).is_err());
+        assert!(matches!(log_softmax_backward(&scores, &rows(2, 2, &[0.0; 4])), Err(Error::Shape { .. })));
+        let other = scores.with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).unwrap();
+        assert!(matches!(log_softmax_backward(&scores, &other), Err(Error::OtherLod { .. })));
+    }
+
+    proptest! {
+        /// The gradient of a sum of the log-probabilities with any weights is the slope.
+        #[test]
+        fn log_softmax_backward_is_the_slope(
+            x in prop::collection::vec(-4.0_f64..4.0, 6), g in prop::collection::vec(-2.0_f64..2.0, 6),
+        ) {
+            let (scores, grad) = (rows(2, 3, &x), rows(2, 3, &g));
+            let by_x = log_softmax_backward(&log_softmax(&scores).unwrap(), &grad).unwrap();
+            let value = |x: &[f64]| -> f64 {
+                log_softmax(&rows(2, 3, x)).unwrap().values().iter().zip(&g).map(|(y, g)| y * g).sum()
+            };
+            for i in 0..6 {
+                let at = |h: f64| { let mut x = x.clone(); x[i] += h; value(&x) };
+                let slope = (at(1e-4) - at(-1e-4)) / 2e-4;
+                prop_assert!((slope - by_x.values()[i]).abs() < 1e-6, "{slope} {}", by_x.values()[i]);
+            }
+        }
+
+        #[test]
+        fn probabilities_add_up_to_one(x in prop::collection::vec(-800.0_f32..800.0, 1..40)) {
+            let scores = LodTensor::from_vec([1, x.len()], x, Lod::none()).unwrap();
+            let y = log_softmax(&scores).unwrap();
+            let sum: f32 = y.values().iter().map(|y| y.exp()).sum();
+            prop_assert!((sum - 1.0).abs() < 1e-3, "{sum}");
+        }
+    }
+}

@@ -291,3 +291,125 @@ fn paired<'a, T: Real>(
     };
     parameters.into_iter().zip(gradients).map(pair).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::train::ParameterStore;
+
+    fn store(tensors: &[(&str, &[f64])]) -> ParameterStore<f64> {
+        let mut store = ParameterStore::new();
+        tensors.iter().for_each(|(name, values)| store.insert(name, &[values.len()], values.to_vec()).unwrap());
+        store
+    }
+
+    /// What becomes of three parameters in four steps, divided over two tensors.
+    fn after_four_steps(mut step: impl FnMut(&mut ParameterStore<f64>, &ParameterStore<f64>)) -> Vec<f64> {
+        let mut parameters = store(&[("a", &[0.5]), ("b", &[-1.25, 2.0])]);
+        for [a, b, c] in [[0.1, -0.2, 0.3], [-0.4, 0.25, 0.0], [1.5, -0.5, 0.125], [0.0, 0.75, -2.0]] {
+            step(&mut parameters, &store(&[("a", &[a]), ("b", &[b, c])]));
+        }
+        parameters.named().iter().flat_map(|tensor| tensor.values).copied().collect()
+    }
+
+    #[track_caller]
+    fn agree(came: &[f64], expected: [f64; 3]) {
+        let close = came.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-13);
+        assert!(came.len() == 3 && close, "expected {expected:?}, came {came:?}");
+    }
+
+    /// The answers are those of PyTorch 2.5.1 in double precision.
+    #[test]
+    fn descent_is_that_of_pytorch() {
+        let run = |options| {
+            let mut sgd = Sgd::new(options).unwrap();
+            after_four_steps(|parameters, gradients| sgd.step(parameters, gradients).unwrap())
+        };
+        let options = SgdOptions { learning_rate: 0.1, ..SgdOptions::default() };
+        agree(&run(options), [0.38, -1.28, 2.1575]);
+        agree(&run(SgdOptions { weight_decay: 0.3, ..options }), [0.325655675, -1.1383850525, 1.93108043]);
+        let with_momentum = SgdOptions { momentum: 0.9, ..options };
+        let damped = SgdOptions { dampening: 0.25, weight_decay: 0.3, ..with_momentum };
+        agree(&run(damped), [0.2246607613281249, -0.9440794229296874, 1.59330272515625]);
+        agree(&run(SgdOptions { nesterov: true, ..with_momentum }), [0.1901089999999999, -1.261073, 2.223272]);
+    }
+
+    #[test]
+    fn adam_is_that_of_pytorch() {
+        let run = |options| {
+            let mut adam = Adam::new(options).unwrap();
+            after_four_steps(|parameters, gradients| adam.step(parameters, gradients).unwrap())
+        };
+        agree(&run(AdamOptions::default()), [0.498647357904705, -1.248909205887275, 1.998084623574764]);
+        let options =
+            AdamOptions { learning_rate: 0.1, beta1: 0.8, beta2: 0.95, epsilon: 1e-3, ..AdamOptions::default() };
+        let decaying = AdamOptions { weight_decay: 0.3, ..options };
+        agree(&run(decaying), [0.2979044195456384, -0.9522591838803117, 1.712607976585992]);
+        let adam_w = AdamOptions { learning_rate: 0.1, weight_decay: 0.3, decoupled: true, ..AdamOptions::default() };
+        agree(&run(adam_w), [0.314312477380571, -1.006718416827154, 1.593912572256808]);
+    }
+
+    #[test]
+    fn the_rate_of_learning_may_change() {
+        let mut sgd = Sgd::new(SgdOptions { learning_rate: 1.0, ..SgdOptions::default() }).unwrap();
+        let (mut parameters, gradients) = (store(&[("a", &[0.0])]), store(&[("a", &[1.0])]));
+        sgd.step(&mut parameters, &gradients).unwrap();
+        sgd.set_learning_rate(0.25).unwrap();
+        sgd.step(&mut parameters, &gradients).unwrap();
+        assert_eq!(parameters.get("a").unwrap().1, [-1.25]);
+        assert!(sgd.set_learning_rate(-1.0).is_err() && sgd.options().learning_rate == 0.25);
+    }
+
+    #[test]
+    fn gradients_of_something_else_are_refused_and_change_nothing() {
+        let whole = store(&[("a", &[1.0]), ("b", &[2.0, 3.0])]);
+        let mut sgd = Sgd::new(SgdOptions { momentum: 0.5, ..SgdOptions::default() }).unwrap();
+        let mut adam = Adam::new(AdamOptions::default()).unwrap();
+        let mut refused = |gradients: &ParameterStore<f64>| {
+            let mut parameters = whole.clone();
+            let error = sgd.step(&mut parameters, gradients).unwrap_err();
+            assert_eq!(adam.step(&mut parameters, gradients).unwrap_err(), error);
+            assert_eq!(parameters, whole);
+            error
+        };
+        let missing = |tensor: &str| Error::MissingTensor { tensor: tensor.into() };
+        assert_eq!(refused(&store(&[("a", &[1.0])])), missing("b"));
+        assert_eq!(refused(&store(&[("a", &[1.0]), ("c", &[2.0, 3.0])])), missing("b"));
+        assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0, 3.0]), ("c", &[])])), missing("c"));
+        let wrong = Error::TensorShape { tensor: "b".into(), expected: vec![2], found: vec![1] };
+        assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0])])), wrong);
+        // Nor does an optimiser go on with other parameters.
+        let mut parameters = whole.clone();
+        adam.step(&mut parameters, &whole).unwrap();
+        sgd.step(&mut parameters, &whole).unwrap();
+        let mut other = store(&[("a", &[1.0]), ("b", &[2.0])]);
+        let gradients = other.clone();
+        assert!(adam.step(&mut other, &gradients).is_err() && sgd.step(&mut other, &gradients).is_err());
+        assert_eq!(other, gradients);
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused() {
+        let sgd = SgdOptions::default();
+        for options in [
+            SgdOptions { learning_rate: f64::NAN, ..sgd },
+            SgdOptions { momentum: 1.0, ..sgd },
+            SgdOptions { weight_decay: -0.1, ..sgd },
+            SgdOptions { dampening: f64::INFINITY, ..sgd },
+            SgdOptions { nesterov: true, ..sgd },
+            SgdOptions { nesterov: true, momentum: 0.5, dampening: 0.5, ..sgd },
+        ] {
+            assert!(Sgd::<f32>::new(options).is_err(), "{options:?}");
+        }
+        let adam = AdamOptions::default();
+        for options in [
+            AdamOptions { learning_rate: -1.0, ..adam },
+            AdamOptions { beta1: 1.0, ..adam },
+            AdamOptions { beta2: -0.5, ..adam },
+            AdamOptions { epsilon: f64::NAN, ..adam },
+            AdamOptions { weight_decay: f64::INFINITY, ..adam },
+        ] {
+            assert!(Adam::<f32>::new(options).is_err(), "{options:?}");
+        }
+    }
+}

@@ -161,3 +161,75 @@ fn projected<T: Real>(weight_ih: Option<&Matrix<T>>) -> Result<(), Error> {
         None => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(len: usize) -> Vec<f64> {
+        (0..len).map(|i| i as f64).collect()
+    }
+
+    #[test]
+    fn an_lstm_goes_there_and_back() {
+        for (hidden, output, bias, projected) in
+            [(3, 3, Some(12), false), (2, 2, Some(14), false), (2, 2, None, false), (3, 2, Some(21), true)]
+        {
+            let paddle = PaddleLstm {
+                weight: Matrix::from_vec(output, 4 * hidden, numbers(4 * hidden * output)).unwrap(),
+                bias: bias.map(|len| Vector::from(numbers(len))),
+                proj_weight: projected.then(|| Matrix::from_vec(hidden, output, numbers(hidden * output)).unwrap()),
+            };
+            let ours = LstmWeights::from_paddle(&paddle).unwrap();
+            // Row 0 of ours is the input gate of unit 0: column `hidden` of Paddle's, which begins with the candidate.
+            assert_eq!(ours.weight_hh[(0, 1)], paddle.weight[(1, hidden)]);
+            assert_eq!(ours.weight_hh[(2 * hidden, 0)], paddle.weight[(0, 0)]);
+            if bias == Some(7 * hidden) {
+                assert_eq!(ours.peepholes.as_ref().unwrap()[(2, 0)], (6 * hidden) as f64);
+            }
+            assert_eq!(ours.to_paddle().unwrap(), paddle);
+        }
+    }
+
+    #[test]
+    fn a_gru_goes_there_and_back() {
+        for (hidden, with_bias) in [(1, true), (3, true), (2, false)] {
+            let bias = with_bias.then(|| Vector::from(numbers(3 * hidden)));
+            let paddle = PaddleGru { weight: numbers(3 * hidden * hidden), bias };
+            let ours = GruWeights::from_paddle(hidden, &paddle).unwrap();
+            // Row 0 of ours is the reset gate of unit 0, which is column `hidden` of Paddle's first matrix.
+            assert_eq!(ours.weight_hh[(0, 0)], paddle.weight[hidden]);
+            assert_eq!(ours.weight_hh[(2 * hidden, 0)], paddle.weight[2 * hidden * hidden]);
+            assert_eq!(ours.to_paddle().unwrap(), paddle);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let lstm = |rows, cols, bias, projection: Option<(usize, usize)>| {
+            LstmWeights::from_paddle(&PaddleLstm {
+                weight: Matrix::<f64>::zeros(rows, cols),
+                bias: Some(Vector::zeros(bias)),
+                proj_weight: projection.map(|(rows, cols)| Matrix::zeros(rows, cols)),
+            })
+            .map(|_| ())
+        };
+        assert_eq!(lstm(2, 8, 14, None), Ok(()));
+        assert_eq!(lstm(0, 0, 0, None), Err(Error::Zero { what: "the hidden size" }));
+        let shape = |tensor, expected: &[usize], found: &[usize]| {
+            Err(Error::Shape { tensor, expected: expected.to_vec(), found: found.to_vec() })
+        };
+        assert_eq!(lstm(2, 7, 8, None), shape("Weight", &[2, 8], &[2, 7]));
+        assert_eq!(lstm(2, 8, 9, None), shape("Bias", &[8], &[9]));
+        assert_eq!(lstm(2, 12, 12, Some((3, 1))), shape("ProjWeight", &[3, 2], &[3, 1]));
+        let gru = |hidden, weight, bias| {
+            let paddle = PaddleGru { weight: vec![0.0_f32; weight], bias: Some(Vector::zeros(bias)) };
+            GruWeights::from_paddle(hidden, &paddle).map(|_| ())
+        };
+        assert_eq!(gru(2, 12, 6), Ok(()));
+        assert_eq!(gru(0, 0, 0), Err(Error::Zero { what: "the hidden size" }));
+        assert_eq!(gru(2, 11, 6), shape("Weight", &[12], &[11]));
+        assert_eq!(gru(2, 12, 5), shape("Bias", &[6], &[5]));
+        assert!(gru(usize::MAX, 12, 5).is_err());
+    }
+}

@@ -254,3 +254,94 @@ fn decode<T: Real>(bytes: &[u8]) -> Vec<T> {
     }
     values
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn store() -> ParameterStore<f32> {
+        let mut store = ParameterStore::new();
+        store.insert("x.b", &[2], vec![1.5, -2.5]).unwrap();
+        store.insert("x.a", &[1, 3], vec![0.25, 0.5, f32::MIN_POSITIVE]).unwrap();
+        store.insert("none", &[0, 4], vec![]).unwrap();
+        store
+    }
+
+    #[test]
+    fn a_file_gives_back_what_went_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.safetensors");
+        store().save(&path).unwrap();
+        assert_eq!(ParameterStore::load(&path).unwrap(), store());
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing else is left");
+        assert_eq!(store().names().collect::<Vec<_>>(), ["none", "x.a", "x.b"]);
+        let mut doubles = ParameterStore::<f64>::new();
+        doubles.insert("c", &[2], vec![f64::MAX, -0.0]).unwrap();
+        assert_eq!(ParameterStore::from_bytes(&doubles.to_bytes().unwrap()).unwrap(), doubles);
+    }
+
+    #[test]
+    fn tensors_of_another_type_matter_only_if_asked_for() {
+        let mut doubles = ParameterStore::<f64>::new();
+        doubles.insert("x.b", &[2], vec![1.0, 2.0]).unwrap();
+        let mut singles = ParameterStore::<f32>::from_bytes(&doubles.to_bytes().unwrap()).unwrap();
+        assert!(singles.contains("x.b") && singles.names().len() == 0);
+        let error = Error::TensorType { tensor: "x.b".into(), expected: "F32", found: "F64".into() };
+        assert_eq!(singles.get("x.b"), Err(error));
+        singles.insert("x.b", &[1], vec![3.0]).unwrap();
+        assert_eq!(singles.get("x.b"), Ok((&[1][..], &[3.0][..])));
+    }
+
+    #[test]
+    fn copying_is_all_or_nothing() {
+        let mut to = ParameterStore::new();
+        to.insert("a", &[1, 3], vec![0.0; 3]).unwrap();
+        to.insert("b", &[2], vec![0.0; 2]).unwrap();
+        let empty = to.clone();
+        let mut from = store();
+        from.copy_to("x.", &mut to).unwrap();
+        assert_eq!((to.get("a").unwrap().1[1], to.get("b").unwrap().1[1]), (0.5, -2.5));
+
+        let refused = |from: &ParameterStore<f32>, prefix: &str| {
+            let mut to = empty.clone();
+            let error = from.copy_to(prefix, &mut to).unwrap_err();
+            assert_eq!(to, empty);
+            error
+        };
+        assert_eq!(refused(&from, "y."), Error::MissingTensor { tensor: "y.a".into() });
+        from.insert("x.b", &[2], vec![1.0, f32::NAN]).unwrap();
+        let error = refused(&from, "x.");
+        assert!(matches!(error, Error::TensorNotFinite { tensor, position: 1, .. } if tensor == "x.b"));
+        from.insert("x.b", &[2, 1], vec![1.0, 2.0]).unwrap();
+        let error = Error::TensorShape { tensor: "x.b".into(), expected: vec![2], found: vec![2, 1] };
+        assert_eq!(refused(&from, "x."), error);
+        assert_eq!(from.matrix("none").unwrap().num_cols(), 4);
+        assert!(matches!(from.matrix("x.c"), Err(Error::MissingTensor { .. })));
+        from.insert("x.c", &[2], vec![1.0, 2.0]).unwrap();
+        assert!(matches!(from.matrix("x.c"), Err(Error::NoMatrix { .. })));
+        assert_eq!(from.vector("x.c", 2).unwrap().data(), [1.0, 2.0]);
+        assert!(matches!(from.vector("x.c", 3), Err(Error::TensorShape { .. })));
+    }
+
+    #[test]
+    fn what_is_damaged_is_named() {
+        let bytes = store().to_bytes().unwrap();
+        for damaged in [&bytes[..bytes.len() - 1], &bytes[..20], &bytes[..3], &[]] {
+            assert!(matches!(ParameterStore::<f32>::from_bytes(damaged), Err(Error::File { .. })));
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.safetensors");
+        std::fs::write(&path, &bytes[..30]).unwrap();
+        for missing in [path, folder.path().join("not there"), folder.path().to_owned()] {
+            match ParameterStore::<f32>::load(&missing) {
+                Err(Error::File { path, .. }) => assert_eq!(path, missing),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(store().save(folder.path().join("no/such/folder")).is_err());
+        let mut store = store();
+        let error = Error::TensorShape { tensor: "d".into(), expected: vec![2, 2], found: vec![3] };
+        assert_eq!(store.insert("d", &[2, 2], vec![0.0; 3]), Err(error));
+        assert!(store.insert("d", &[usize::MAX, 2], vec![]).is_err() && !store.contains("d"));
+    }
+}

@@ -5,8 +5,8 @@ use kaldi_matrix::{Matrix, Vector};
 
 use super::ParameterStore;
 use crate::{
-    Activation, Cell, Error, Gru, GruOptions, GruWeights, Layer, Lstm, LstmOptions, LstmWeights, Reset, Rnn, RnnWeights,
-    Stack,
+    Activation, Cell, Error, Gru, GruOptions, GruWeights, Layer, Lstm, LstmOptions, LstmWeights, Reset, Rnn,
+    RnnWeights, Stack,
 };
 
 /// The weights of one layer in one direction as `nn.RNN`, `nn.LSTM` and `nn.GRU` have them, with G gates one below the other: input, forget,
@@ -182,11 +182,14 @@ impl<C> Stack<C> {
     {
         let mut store = ParameterStore::new();
         for (i, layer) in self.layers.iter().enumerate() {
-            let cells = std::iter::once((&layer.forward, "")).chain(layer.reverse.iter().map(|cell| (cell, "_reverse")));
+            let cells =
+                std::iter::once((&layer.forward, "")).chain(layer.reverse.iter().map(|cell| (cell, "_reverse")));
             for (cell, ending) in cells {
                 let TorchWeights { weight_ih, weight_hh, biases, weight_hr } = cell.to_torch()?;
                 let name = |what: &str| format!("{prefix}{what}_l{i}{ending}");
-                for (what, matrix) in [("weight_ih", Some(weight_ih)), ("weight_hh", Some(weight_hh)), ("weight_hr", weight_hr)] {
+                for (what, matrix) in
+                    [("weight_ih", Some(weight_ih)), ("weight_hh", Some(weight_hh)), ("weight_hr", weight_hr)]
+                {
                     if let Some(matrix) = matrix {
                         store.insert(&name(what), &[matrix.num_rows(), matrix.num_cols()], matrix.into_vec())?;
                     }
@@ -247,7 +250,9 @@ impl<T: Real> Reader<'_, T> {
             let found = [found.num_rows(), found.num_cols()];
             match found == expected {
                 true => Ok(()),
-                false => Err(Error::TensorShape { tensor: self.name(what), expected: expected.into(), found: found.into() }),
+                false => {
+                    Err(Error::TensorShape { tensor: self.name(what), expected: expected.into(), found: found.into() })
+                }
             }
         };
         shape("weight_hh", [right, output], &weight_hh)?;
