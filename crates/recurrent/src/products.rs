@@ -81,6 +81,12 @@ impl<T: Real> GateGradients<'_, T> {
         Ok(out)
     }
 
+    /// These columns alone, row after row.
+    pub(crate) fn only(&self, columns: &[Range<usize>]) -> Vec<T> {
+        let rows = self.data.chunks_exact(self.width);
+        rows.flat_map(|row| columns.iter().flat_map(|columns| row[columns.clone()].iter().copied())).collect()
+    }
+
     /// The sums of these columns: the gradient by a bias.
     pub(crate) fn sums(&self, columns: &[Range<usize>]) -> Vector<T> {
         let total = sum_rows(self.width, self.data.chunks_exact(self.width), |sums, row| {
