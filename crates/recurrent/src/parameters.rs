@@ -2,7 +2,7 @@
 
 use kaldera_base::Real;
 
-use crate::Error;
+use crate::{Error, Gru, Lstm, Rnn};
 
 /// A tensor under its name; its values are `&[T]`, `&mut [T]` or `Vec<T>`, in C order.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,3 +122,19 @@ impl<T: Real> Named<&[T]> {
         }
     }
 }
+
+/// The parameters of a cell are its weights.
+macro_rules! of_weights {
+    ($($cell:ident)*) => { $(
+        impl<T: Real> Parameters<T> for $cell<T> {
+            fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+                self.weights.visit(f);
+            }
+
+            fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+                self.weights.visit_mut(f);
+            }
+        }
+    )* };
+}
+of_weights!(Rnn Lstm Gru);

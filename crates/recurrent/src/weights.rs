@@ -18,7 +18,9 @@
 mod order;
 mod paddle;
 mod store;
+mod torch;
 
 pub use order::{Gates, from_paddle_order, to_paddle_order};
 pub use paddle::{PaddleGru, PaddleLstm};
 pub use store::ParameterStore;
+pub use torch::{TorchCell, TorchWeights};
