@@ -56,13 +56,7 @@ impl<T: Real> Packed<T> {
 
     /// What z makes of the old state and of n.
     #[inline(always)]
-    fn mixed<S: Simd>(
-        &self,
-        s: T::Lanes<S>,
-        z: Vector<T, S>,
-        old: Vector<T, S>,
-        n: Vector<T, S>,
-    ) -> Vector<T, S> {
+    fn mixed<S: Simd>(&self, s: T::Lanes<S>, z: Vector<T, S>, old: Vector<T, S>, n: Vector<T, S>) -> Vector<T, S> {
         match self.options.update {
             // z h' + (1 - z) n and (1 - z) h' + z n, each with one product.
             Update::Old => s.mul_add(z, s.sub(old, n), n),

@@ -28,14 +28,7 @@ impl<T: Real> PackedForward<T> {
         Self {
             activation: rnn.activation,
             hidden,
-            inputs: Projection::new(
-                matrix.map(|w| w.data()),
-                bias.map(|b| b.data()),
-                inputs,
-                hidden,
-                vec![0],
-                hidden,
-            ),
+            inputs: Projection::new(matrix.map(|w| w.data()), bias.map(|b| b.data()), inputs, hidden, vec![0], hidden),
             recurrent: Panels::transposed(weights.weight_hh.data(), hidden, 1),
         }
     }
