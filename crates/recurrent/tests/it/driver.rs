@@ -8,7 +8,6 @@ use recurrent::{
 
 use crate::common::Numbers;
 
-
 type Tensor = LodTensor<f64>;
 
 fn plain(m: &Matrix<f64>) -> Tensor {
