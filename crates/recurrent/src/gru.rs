@@ -4,6 +4,7 @@ mod backward;
 mod forward;
 
 use std::ops::Range;
+use std::slice::from_ref;
 
 use kaldera_base::Real;
 use kaldera_base::memory;
@@ -17,7 +18,10 @@ use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend
 use crate::pass::{Batch, check_bias, check_weights};
 use crate::products::GateGradients;
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State};
+use crate::{
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
+    VisitorMut,
+};
 
 /// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,14 +107,14 @@ impl<T: Real> GruWeights<T> {
 }
 
 impl<T: Real> Parameters<T> for GruWeights<T> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
         visit_matrix("weight_hh", Some(&self.weight_hh), f);
         visit_vector("bias", self.bias.as_ref(), f);
         visit_vector("bias_hn", self.bias_hn.as_ref(), f);
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
         visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
         visit_vector_mut("bias", self.bias.as_mut(), f);
@@ -312,7 +316,7 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
         for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
 
         let gates = GateGradients { data: &gates, width: layout.width() };
-        let of_inputs = layout.of_inputs();
+        let (of_inputs, third) = (layout.of_inputs(), 2 * hidden..3 * hidden);
         let before = batch.before(y.values(), &initial.h);
         let by_x = match (&weights.weight_ih, reset_first) {
             (Some(weight_ih), _) => gates.by_operand(&of_inputs, weight_ih)?,
@@ -325,14 +329,14 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
                 None => None,
             },
             weight_hh: if reset_first {
-                let mut of_gates = gates.by_weights(&[0..2 * hidden], &before, hidden)?.into_vec();
-                of_gates.extend(gates.by_weights(&[2 * hidden..3 * hidden], &reset, hidden)?.into_vec());
+                let mut of_gates = gates.by_weights(from_ref(&(0..2 * hidden)), &before, hidden)?.into_vec();
+                of_gates.extend(gates.by_weights(from_ref(&third), &reset, hidden)?.into_vec());
                 Matrix::from_vec(3 * hidden, hidden, of_gates)?
             } else {
-                gates.by_weights(&[0..3 * hidden], &before, hidden)?
+                gates.by_weights(from_ref(&(0..3 * hidden)), &before, hidden)?
             },
             bias: weights.bias.as_ref().map(|_| gates.sums(&of_inputs)),
-            bias_hn: weights.bias_hn.as_ref().map(|_| gates.sums(&[2 * hidden..3 * hidden])),
+            bias_hn: weights.bias_hn.as_ref().map(|_| gates.sums(from_ref(&third))),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

@@ -110,7 +110,7 @@ pub use error::Error;
 pub use gru::{Gru, GruOptions, GruSaved, GruWeights, Reset, Update};
 pub use kaldi_matrix::{Matrix, Vector};
 pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
-pub use parameters::{Named, Parameters, visit_under, visit_under_mut};
+pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
 pub use rnn::{Rnn, RnnSaved, RnnWeights};
 pub use stack::{Layer, Stack, StackGradients, StackOutput, StackSaved};
 pub use state::{Direction, Gradients, Output, OutputGradients, State};

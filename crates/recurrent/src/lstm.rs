@@ -3,6 +3,8 @@
 mod backward;
 mod forward;
 
+use std::slice::from_ref;
+
 use kaldera_base::Real;
 use kaldera_base::memory;
 use kaldera_base::simd::dispatch;
@@ -15,7 +17,10 @@ use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend
 use crate::pass::{Batch, check_bias, check_clip, check_weights};
 use crate::products::{GateGradients, sum_rows};
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State};
+use crate::{
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
+    VisitorMut,
+};
 
 /// What kind of LSTM it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,7 +112,7 @@ impl<T: Real> LstmWeights<T> {
 }
 
 impl<T: Real> Parameters<T> for LstmWeights<T> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
         visit_matrix("weight_ih", weight_ih.as_ref(), f);
         visit_matrix("weight_hh", Some(weight_hh), f);
@@ -116,7 +121,7 @@ impl<T: Real> Parameters<T> for LstmWeights<T> {
         visit_matrix("weight_hr", weight_hr.as_ref(), f);
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
         visit_matrix_mut("weight_ih", weight_ih.as_mut(), f);
         visit_matrix_mut("weight_hh", Some(weight_hh), f);
@@ -321,25 +326,28 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
         for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
 
         let gates = GateGradients { data: &gates, width: 4 * hidden };
-        let all = [0..4 * hidden];
+        let whole = 0..4 * hidden;
+        let all = from_ref(&whole);
         let hidden_before = batch.before(y.values(), &initial.h);
         let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(&all, weight_ih)?,
+            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
             None => gates.data.to_vec(),
         };
         let by_weights = LstmWeights {
             weight_ih: match &weights.weight_ih {
-                Some(_) => Some(gates.by_weights(&all, x.values(), batch.inputs)?),
+                Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(&all, &hidden_before, outputs)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(&all)),
+            weight_hh: gates.by_weights(all, &hidden_before, outputs)?,
+            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
             peepholes: match &weights.peepholes {
                 Some(_) => Some(by_peepholes(gates, &c, &batch.before(&c, &initial.c), hidden)?),
                 None => None,
             },
             weight_hr: match projected {
-                true => Some(GateGradients { data: &dr, width: outputs }.by_weights(&[0..outputs], &m, hidden)?),
+                true => {
+                    Some(GateGradients { data: &dr, width: outputs }.by_weights(from_ref(&(0..outputs)), &m, hidden)?)
+                }
                 false => None,
             },
         };

@@ -22,6 +22,12 @@ impl<V> Named<V> {
     }
 }
 
+/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a tensor.
+pub type Visitor<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a [T]) + 'f);
+
+/// As [`Visitor`], with elements to be changed.
+pub type VisitorMut<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a mut [T]) + 'f);
+
 /// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same type as what they are the gradients of,
 /// so that one trait serves optimisers, clipping, initialisers and files.
 ///
@@ -56,10 +62,10 @@ impl<V> Named<V> {
 #[doc(alias = "named_parameters")]
 pub trait Parameters<T: Real> {
     /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there, always in the same order.
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T]));
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>);
 
     /// As [`visit`](Self::visit), in the same order, with elements to be changed.
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T]));
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>);
 
     /// All tensors, in the order of [`visit`](Self::visit).
     fn named(&self) -> Vec<Named<&[T]>> {
@@ -90,11 +96,7 @@ pub trait Parameters<T: Real> {
 }
 
 /// Visits a part of something larger: with `prefix` before each name.
-pub fn visit_under<'a, T: Real>(
-    prefix: &str,
-    part: &'a (impl Parameters<T> + ?Sized),
-    f: &mut dyn FnMut(&str, &[usize], &'a [T]),
-) {
+pub fn visit_under<'a, T: Real>(prefix: &str, part: &'a (impl Parameters<T> + ?Sized), f: Visitor<'_, 'a, T>) {
     part.visit(&mut |name, shape, values| f(&format!("{prefix}{name}"), shape, values));
 }
 
@@ -102,7 +104,7 @@ pub fn visit_under<'a, T: Real>(
 pub fn visit_under_mut<'a, T: Real>(
     prefix: &str,
     part: &'a mut (impl Parameters<T> + ?Sized),
-    f: &mut dyn FnMut(&str, &[usize], &'a mut [T]),
+    f: VisitorMut<'_, 'a, T>,
 ) {
     part.visit_mut(&mut |name, shape, values| f(&format!("{prefix}{name}"), shape, values));
 }

@@ -156,10 +156,10 @@ pub(crate) fn check_bias<T: Real>(
 
 /// That all numbers are finite.
 pub(crate) fn check_finite<T: Real>(tensor: &'static str, values: &[T]) -> Result<(), Error> {
-    /// As many as are looked at before asking whether one of them was not finite: x - x is 0 or NaN.
+    /// As many as are looked at before asking whether one of them was not finite: 0 x is 0 or NaN.
     const BLOCK: usize = 64;
     for (block, part) in values.chunks(BLOCK).enumerate() {
-        let sum: T = part.iter().map(|&x| x - x).sum();
+        let sum: T = part.iter().map(|&x| x * T::ZERO).sum();
         if sum != T::ZERO {
             let within = part.iter().position(|x| !x.is_finite()).unwrap_or_default();
             let found = part[within].to_f64();

@@ -2,6 +2,8 @@
 
 mod steps;
 
+use std::slice::from_ref;
+
 use kaldera_base::Real;
 use kaldera_base::memory;
 use kaldera_base::simd::dispatch;
@@ -13,7 +15,10 @@ use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend
 use crate::pass::{Batch, check_bias, check_weights};
 use crate::products::GateGradients;
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State};
+use crate::{
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
+    VisitorMut,
+};
 
 /// Weights of an [`Rnn`], or gradients by them.
 #[derive(Clone, Debug)]
@@ -48,13 +53,13 @@ impl<T: Real> RnnWeights<T> {
 }
 
 impl<T: Real> Parameters<T> for RnnWeights<T> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
         visit_matrix("weight_hh", Some(&self.weight_hh), f);
         visit_vector("bias", self.bias.as_ref(), f);
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
         visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
         visit_vector_mut("bias", self.bias.as_mut(), f);
@@ -186,18 +191,19 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
         for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
 
         let gates = GateGradients { data: &gates, width: hidden };
-        let all = [0..hidden];
+        let whole = 0..hidden;
+        let all = from_ref(&whole);
         let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(&all, weight_ih)?,
+            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
             None => gates.data.to_vec(),
         };
         let by_weights = RnnWeights {
             weight_ih: match &weights.weight_ih {
-                Some(_) => Some(gates.by_weights(&all, x.values(), batch.inputs)?),
+                Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(&all, &batch.before(y.values(), &initial.h), hidden)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(&all)),
+            weight_hh: gates.by_weights(all, &batch.before(y.values(), &initial.h), hidden)?,
+            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

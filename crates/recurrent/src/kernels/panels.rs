@@ -113,13 +113,13 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
         let size = self.depth * VECTORS * self.lanes;
         let panel = &self.data.as_slice()[panel * size..][..size];
         let s = T::lanes(s);
-        match rows {
-            &[a] => multiply::<T, S, VECTORS, 1>(s, panel, [a, a, a, a, a, a], sums),
-            &[a, b] => multiply::<T, S, VECTORS, 2>(s, panel, [a, b, a, a, a, a], sums),
-            &[a, b, c] => multiply::<T, S, VECTORS, 3>(s, panel, [a, b, c, a, a, a], sums),
-            &[a, b, c, d] if S::LANES == 16 => multiply::<T, S, VECTORS, 4>(s, panel, [a, b, c, d, a, a], sums),
-            &[a, b, c, d, e] if S::LANES == 16 => multiply::<T, S, VECTORS, 5>(s, panel, [a, b, c, d, e, a], sums),
-            &[a, b, c, d, e, f] if S::LANES == 16 => multiply::<T, S, VECTORS, 6>(s, panel, [a, b, c, d, e, f], sums),
+        match *rows {
+            [a] => multiply::<T, S, VECTORS, 1>(s, panel, [a, a, a, a, a, a], sums),
+            [a, b] => multiply::<T, S, VECTORS, 2>(s, panel, [a, b, a, a, a, a], sums),
+            [a, b, c] => multiply::<T, S, VECTORS, 3>(s, panel, [a, b, c, a, a, a], sums),
+            [a, b, c, d] if S::LANES == 16 => multiply::<T, S, VECTORS, 4>(s, panel, [a, b, c, d, a, a], sums),
+            [a, b, c, d, e] if S::LANES == 16 => multiply::<T, S, VECTORS, 5>(s, panel, [a, b, c, d, e, a], sums),
+            [a, b, c, d, e, f] if S::LANES == 16 => multiply::<T, S, VECTORS, 6>(s, panel, [a, b, c, d, e, f], sums),
             _ => unreachable!("{} rows at once", rows.len()),
         }
     }

@@ -113,7 +113,10 @@ impl<T: Real> Packed<T> {
         let dm: &[T] = if self.projection.is_some() { track.dm } else { track.dh };
         for begin in (0..hidden).step_by(lanes) {
             let units = begin..(begin + lanes).min(hidden);
-            let [i, f, g, o] = [0, 1, 2, 3].map(|gate| load::<T, S>(s, &gates[gate * hidden..][units.clone()]));
+            let i = load::<T, S>(s, &gates[units.clone()]);
+            let f = load::<T, S>(s, &gates[hidden..][units.clone()]);
+            let g = load::<T, S>(s, &gates[2 * hidden..][units.clone()]);
+            let o = load::<T, S>(s, &gates[3 * hidden..][units.clone()]);
             let (c, old) = (load::<T, S>(s, &c[units.clone()]), load::<T, S>(s, &old[units.clone()]));
             let dm = load::<T, S>(s, &dm[units.clone()]);
             let squashed = activate::<T, S>(s, options.cell_activation, c);

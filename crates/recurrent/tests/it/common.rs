@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 use lod::{Lod, LodTensor};
-use recurrent::{Matrix, Parameters, State, Vector};
+use recurrent::{Matrix, Parameters, State};
 
 /// Numbers from a seed, in -1..1.
 pub(crate) struct Numbers(Philox, u32);
@@ -24,10 +24,6 @@ impl Numbers {
 
     pub(crate) fn matrix<T: Real>(&mut self, rows: usize, cols: usize) -> Matrix<T> {
         Matrix::from_vec(rows, cols, self.vec(rows * cols)).unwrap()
-    }
-
-    pub(crate) fn vector<T: Real>(&mut self, len: usize) -> Vector<T> {
-        Vector::from(self.vec(len))
     }
 
     pub(crate) fn tensor<T: Real>(&mut self, lengths: &[usize], width: usize) -> LodTensor<T> {

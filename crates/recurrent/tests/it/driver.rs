@@ -1,5 +1,7 @@
 //! A step of the user's own: what a cell of the crate does, with `lod::linear`, is the same network.
 
+use std::slice::from_ref;
+
 use lod::{Lod, LodTensor, linear, linear_backward};
 use recurrent::{
     Cell, Direction, Error, Matrix, OutputGradients, Parameters, Recurrent, Rnn, Saved, State, Step, StepInputs,
@@ -93,7 +95,7 @@ fn a_network_of_steps_is_the_cell_with_the_same_equations() {
         };
         let zeros = plain(&Matrix::zeros(lengths.len(), 4));
         let network = Recurrent::new(direction);
-        let (own, saved) = network.forward(&step, &[x.clone()], &[zeros], &[plain(&initial.h)]).unwrap();
+        let (own, saved) = network.forward(&step, from_ref(&x), &[zeros], &[plain(&initial.h)]).unwrap();
         near("y", own.outputs[0].values(), out.y.values());
         near("last", own.last[0].values(), out.last.h.data());
         assert_eq!(own.outputs[0].lod(), x.lod());
@@ -126,8 +128,8 @@ fn a_batch_without_steps_and_one_that_does_not_fit() {
 
     let x = Numbers::new(1).tensor(&[1, 2], 2);
     assert!(network.forward(&step, &[], &[states(2)], &[states(2)]).is_err());
-    assert!(network.forward(&step, &[x.clone()], &[states(2)], &[states(3)]).is_err());
-    assert!(network.forward(&step, &[x.clone()], &[states(3)], &[states(2)]).is_err());
+    assert!(network.forward(&step, from_ref(&x), &[states(2)], &[states(3)]).is_err());
+    assert!(network.forward(&step, from_ref(&x), &[states(3)], &[states(2)]).is_err());
     let other = Numbers::new(1).tensor(&[2, 1], 2);
     assert!(network.forward(&step, &[x.clone(), other], &[states(2)], &[states(2)]).is_err());
     let (_, saved) = network.forward(&step, &[x], &[states(2)], &[states(2)]).unwrap();
