@@ -19,7 +19,7 @@ TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", 
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
     "k2": ["ragged_ops.json", "ragged_shape.json"],
-    "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic"]],
+    "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],

@@ -1,3 +1,4 @@
 //! Benchmarks: see the benches folder. Here is what several of them share.
 
+pub mod recurrent;
 pub mod tensor;

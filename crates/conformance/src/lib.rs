@@ -115,6 +115,8 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/segment.jsonl" => Some(lod::run_segment),
         "lod/dynamic.jsonl" => Some(lod::run_dynamic),
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
+        "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
+        "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
         _ if set == "ndarray" => Some(ndarray::run),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "openfst").then_some(not_run as Runner),
     }

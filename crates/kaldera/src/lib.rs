@@ -6,6 +6,7 @@
 //!      +--- feat     fbank, MFCC: samples -> matrix
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
+//!      +--- recurrent  RNN, LSTM, GRU on sequences without padding, forward and backward, and what learning needs
 //!      +--- lod      Paddle's LoD tensors: sequences without padding, their operators, sort, segment, concat
 //!      +--- ragged   lists of lists of any depth, with all of k2's operations
 //!      +--- tensor   N-d arrays with any strides, TensorFlow's `strided_slice`, `.npy`
@@ -36,7 +37,8 @@
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
-//! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too.
+//! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in [`recurrent`].
+//! Coming from PyTorch: `nn.LSTM` and its like over packed sequences are [`recurrent::Stack`].
 //!
 //! # Features
 //! | feature | effect |
@@ -59,6 +61,7 @@ pub use kaldi_io as io;
 pub use kaldi_matrix as matrix;
 pub use lod;
 pub use ragged_core as ragged;
+pub use recurrent;
 pub use tensor_strided as tensor;
 
 pub use error::Error;

@@ -23,7 +23,7 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
 }
 
 /// A type of values that the operators take.
-trait Float: Number + kaldera::base::Real {}
+pub(super) trait Float: Number + kaldera::base::Real {}
 impl Float for f32 {}
 impl Float for f64 {}
 

@@ -2,14 +2,16 @@
 
 mod algebra;
 mod dynamic;
+mod fused_rnn;
 mod plain;
 mod segment;
 mod seq_ops;
+mod torch_rnn;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use kaldera::lod;
+use kaldera::{lod, recurrent};
 use serde_json::Value;
 
 use crate::{Case, Error, Settings, Verdict};
@@ -34,6 +36,16 @@ pub(crate) fn run_dynamic(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<
     Ok(cases.iter().map(|case| judge(case, dynamic::check)).collect())
 }
 
+/// Runs cases of `fused_rnn.jsonl`.
+pub(crate) fn run_fused_rnn(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, fused_rnn::check)).collect())
+}
+
+/// Runs cases of `torch_rnn.jsonl`.
+pub(crate) fn run_torch_rnn(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(|case| judge(case, torch_rnn::check)).collect())
+}
+
 /// Makes the calls of a case and says where the results differ from the known answers.
 type Check = fn(&Value) -> Result<Vec<String>, Stop>;
 
@@ -50,6 +62,12 @@ enum Stop {
 
 impl From<lod::Error> for Stop {
     fn from(error: lod::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<recurrent::Error> for Stop {
+    fn from(error: recurrent::Error) -> Self {
         Self::Refused(error.to_string())
     }
 }

@@ -97,13 +97,15 @@ pub(super) fn numbers<T: Number>(value: &Value) -> Result<Vec<T>, Stop> {
     list.iter().map(|x| T::read(x).ok_or_else(|| damaged("a number of another type"))).collect()
 }
 
+/// A list of lengths.
+pub(super) fn sizes(value: &Value) -> Result<Vec<usize>, Stop> {
+    let sizes = numbers::<i64>(value)?.into_iter().map(usize::try_from);
+    sizes.collect::<Result<_, _>>().map_err(|_| damaged("a negative length"))
+}
+
 /// A tensor with its LoD.
 pub(super) fn tensor<T: Number>(value: &Value) -> Result<LodTensor<T>, Stop> {
-    let shape: Vec<usize> = numbers::<i64>(&value["shape"])?
-        .into_iter()
-        .map(|n| usize::try_from(n).map_err(|_| damaged("a negative length of an axis")))
-        .collect::<Result<_, _>>()?;
-    Ok(LodTensor::from_vec(shape, numbers(&value["data"])?, lod_of(value)?)?)
+    Ok(LodTensor::from_vec(sizes(&value["shape"])?, numbers(&value["data"])?, lod_of(value)?)?)
 }
 
 /// A result, to be compared.
@@ -136,9 +138,23 @@ pub(super) fn compare(name: &str, expected: &Value, came: &Came) -> Result<Vec<S
     check("shape", format!("{:?}", numbers::<i64>(&expected["shape"])?), format!("{:?}", came.shape));
     check("lod", format!("{:?}", levels_of(&expected["lod"])?), format!("{:?}", came.lod));
     let data = expected["data"].as_array().ok_or_else(|| damaged("no data"))?;
-    check("data.len", data.len().to_string(), came.data.len().to_string());
     let tolerance = TOLERANCES[usize::from(came.dtype == "f32")];
-    for (i, (expected, &found)) in data.iter().zip(&came.data).enumerate() {
+    differences.extend(compare_data(name, data, &came.data, tolerance)?);
+    Ok(differences)
+}
+
+/// What differs between the numbers of `name` as they should be and as they came.
+pub(super) fn compare_data(
+    name: &str,
+    expected: &[Value],
+    came: &[Plain],
+    tolerance: f64,
+) -> Result<Vec<String>, Stop> {
+    let mut differences = Vec::new();
+    if expected.len() != came.len() {
+        differences.push(format!("{name}.data.len: expected {}, came {}", expected.len(), came.len()));
+    }
+    for (i, (expected, &found)) in expected.iter().zip(came).enumerate() {
         let same = match found {
             Plain::Integer(found) => {
                 i64::read(expected) == Some(found) || bool::read(expected).map(i64::from) == Some(found)

@@ -1,0 +1,103 @@
+//! Units that are left out at random.
+
+use kaldera_base::Real;
+use kaldera_base::random::Philox;
+
+use crate::Error;
+
+/// Leaves out units between the layers of a [`Stack`](crate::Stack) while it learns, and makes up for them by what is left (N. Srivastava et al.,
+/// *Dropout: a simple way to prevent neural networks from overfitting*, JMLR 2014).
+///
+/// What is left out is a function of seed, layer, row and column, and of nothing else: neither of the machine nor of the number of threads. The same
+/// seed leaves out the same units, so take another one for each pass.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dropout {
+    /// How likely a unit is left out: 0 or more, and below 1.
+    pub probability: f64,
+    /// Which ones.
+    pub seed: u64,
+}
+
+impl Dropout {
+    /// That the probability is one.
+    pub(crate) fn check(self) -> Result<(), Error> {
+        match (0.0..1.0).contains(&self.probability) {
+            true => Ok(()),
+            false => {
+                Err(Error::Range { what: "the probability of dropout", low: 0.0, high: 1.0, found: self.probability })
+            }
+        }
+    }
+
+    /// Multiplies values, those of all rows one after the other, with 0 or with 1 / (1 - probability).
+    pub(crate) fn apply<T: Real>(self, layer: usize, values: &mut [T]) {
+        /// Values that are worth a task of their own; a multiple of the four that a block of random words serves.
+        const PART: usize = 1 << 14;
+        let stream = Philox::for_name(self.seed, &format!("dropout before layer {layer}"));
+        let part = |(part, values): (usize, &mut [T])| {
+            for (block, values) in values.chunks_mut(4).enumerate() {
+                self.apply_block(&stream, (part * PART / 4 + block) as u64, values);
+            }
+        };
+        #[cfg(feature = "rayon")]
+        {
+            use rayon::prelude::*;
+            values.par_chunks_mut(PART).enumerate().for_each(part);
+        }
+        #[cfg(not(feature = "rayon"))]
+        values.chunks_mut(PART).enumerate().for_each(part);
+    }
+
+    fn apply_block<T: Real>(self, stream: &Philox, block: u64, values: &mut [T]) {
+        let scale = T::from_f64(1.0 / (1.0 - self.probability));
+        let words = stream.block([low_word(block), low_word(block >> 32), 0, 0]);
+        for (value, word) in values.iter_mut().zip(words) {
+            let kept = f64::from(word) >= self.probability * 4_294_967_296.0;
+            *value = if kept { scale * *value } else { T::ZERO };
+        }
+    }
+}
+
+/// The lower 32 bits.
+fn low_word(x: u64) -> u32 {
+    u32::try_from(x & u64::from(u32::MAX)).unwrap_or_else(|_| unreachable!("32 bits"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_are_left_out_as_asked_for() {
+        let dropout = Dropout { probability: 0.3, seed: 5 };
+        let mut values = vec![1.0_f64; 100_003];
+        dropout.apply(1, &mut values);
+        let left_out = values.iter().filter(|&&x| x == 0.0).count() as f64 / values.len() as f64;
+        // Five standard deviations.
+        assert!((left_out - 0.3).abs() < 5.0 * (0.21_f64 / 1e5).sqrt(), "{left_out}");
+        assert!(values.iter().all(|&x| x == 0.0 || x == 1.0 / 0.7));
+
+        let mut again = vec![1.0; 100_003];
+        dropout.apply(1, &mut again);
+        assert_eq!(values, again);
+        // The beginning does not depend on how much follows; other layers and seeds have other masks.
+        let mut start = vec![1.0; 40_001];
+        dropout.apply(1, &mut start);
+        assert_eq!(start, values[..40_001]);
+        for (dropout, layer) in [(dropout, 2), (Dropout { seed: 6, ..dropout }, 1)] {
+            let mut other = vec![1.0; 40_001];
+            dropout.apply(layer, &mut other);
+            assert_ne!(other, start);
+        }
+    }
+
+    #[test]
+    fn none_leaves_all() {
+        let mut values = [1.5_f32, f32::MAX, -2.0];
+        Dropout { probability: 0.0, seed: 1 }.apply(1, &mut values);
+        assert_eq!(values, [1.5, f32::MAX, -2.0]);
+        for probability in [1.0, -0.1, f64::NAN] {
+            assert!(Dropout { probability, seed: 1 }.check().is_err());
+        }
+    }
+}

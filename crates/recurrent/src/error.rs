@@ -1,0 +1,151 @@
+//! What can be wrong with a network or with what is given to it.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A tensor of another shape than the others ask for.
+    #[error("{tensor} must have the shape {expected:?}, but it has {found:?}")]
+    Shape {
+        /// The name of the tensor, such as `weight_hh`.
+        tensor: &'static str,
+        /// The right shape.
+        expected: Vec<usize>,
+        /// The shape found.
+        found: Vec<usize>,
+    },
+    /// A size that must not be 0, such as the number of hidden units.
+    #[error("{what} must not be 0")]
+    Zero {
+        /// What is 0.
+        what: &'static str,
+    },
+    /// A weight, an option or an initial state that is no finite number.
+    #[error("{tensor} holds {found} at position {position}, which is not finite")]
+    NotFinite {
+        /// The name of the tensor.
+        tensor: &'static str,
+        /// Where in it, counted row by row.
+        position: usize,
+        /// The number found.
+        found: f64,
+    },
+    /// A number that is outside of what makes sense.
+    #[error("{what} must be in {low}..{high}, but it is {found}")]
+    Range {
+        /// The name of the option.
+        what: &'static str,
+        /// The lowest that is allowed.
+        low: f64,
+        /// What it must be below.
+        high: f64,
+        /// The number found.
+        found: f64,
+    },
+    /// A tensor that this kind of cell has no use for.
+    #[error("{tensor} is of no use here: {because}")]
+    Unused {
+        /// The name of the tensor.
+        tensor: &'static str,
+        /// Why it is not used.
+        because: &'static str,
+    },
+    /// More or fewer things than belong together, such as states for the layers of a stack.
+    #[error("{what} must be {expected}, but it is {found}")]
+    Count {
+        /// What was counted.
+        what: &'static str,
+        /// The right number.
+        expected: usize,
+        /// The number found.
+        found: usize,
+    },
+    /// A tensor of another mini-batch: its sequences are not those of the input.
+    #[error("{tensor} must have the LoD of the input, {expected}, but it has {found}")]
+    OtherLod {
+        /// The name of the tensor.
+        tensor: &'static str,
+        /// The LoD of the input.
+        expected: lod::Lod,
+        /// The LoD found.
+        found: lod::Lod,
+    },
+    /// A tensor that a file, a store or a set of gradients should have.
+    #[error("there is no tensor named {tensor}")]
+    MissingTensor {
+        /// Its name.
+        tensor: String,
+    },
+    /// A named tensor of another shape than its place asks for.
+    #[error("{tensor} must have the shape {expected:?}, but it has {found:?}")]
+    TensorShape {
+        /// Its name.
+        tensor: String,
+        /// The right shape.
+        expected: Vec<usize>,
+        /// The shape found.
+        found: Vec<usize>,
+    },
+    /// A named tensor that has not two axes.
+    #[error("{tensor} must be a matrix, but it has the shape {found:?}")]
+    NoMatrix {
+        /// Its name.
+        tensor: String,
+        /// The shape found.
+        found: Vec<usize>,
+    },
+    /// A tensor of a file whose numbers are of another type.
+    #[error("{tensor} must be of type {expected}, but it is of type {found}")]
+    TensorType {
+        /// Its name.
+        tensor: String,
+        /// The right type, such as `F32`.
+        expected: &'static str,
+        /// The type found.
+        found: String,
+    },
+    /// A number of a named tensor that is infinite or NaN.
+    #[error("{tensor} holds {found} at position {position}, which is not finite")]
+    TensorNotFinite {
+        /// Its name.
+        tensor: String,
+        /// Where in it, counted in C order.
+        position: usize,
+        /// The number found.
+        found: f64,
+    },
+    /// A right class that there is no score for.
+    #[error("row {row} has the class {class}, but there are scores for {classes} classes")]
+    Class {
+        /// The row.
+        row: usize,
+        /// Its class.
+        class: usize,
+        /// How many classes have scores.
+        classes: usize,
+    },
+    /// A file of tensors that cannot be read or written.
+    #[error("{}: {problem}", path.display())]
+    File {
+        /// The file, or what stands for one.
+        path: std::path::PathBuf,
+        /// What went wrong.
+        problem: String,
+    },
+    /// Sequences that `lod` refuses.
+    #[error(transparent)]
+    Lod(#[from] lod::Error),
+    /// Matrices that `kaldi-matrix` refuses.
+    #[error(transparent)]
+    Matrix(#[from] kaldi_matrix::Error),
+}
+
+impl Error {
+    /// That a tensor has the shape that the others ask for.
+    pub(crate) fn check_shape(tensor: &'static str, expected: &[usize], found: &[usize]) -> Result<(), Self> {
+        if expected == found {
+            return Ok(());
+        }
+        Err(Self::Shape { tensor, expected: expected.to_vec(), found: found.to_vec() })
+    }
+}

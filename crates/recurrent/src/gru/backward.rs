@@ -1,0 +1,151 @@
+//! The way back through a GRU: the gradients by the gates of all steps, and by the states that it began with.
+
+use kaldera_base::Real;
+use kaldera_base::real::Vector;
+use kaldera_base::simd::{Kernel, Lanes, Simd};
+
+use super::{Gru, GruOptions, Layout, Reset, Update};
+use crate::kernels::lanes::{load, slope, store};
+use crate::kernels::panels::Panels;
+use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::track::{Track, rows_of_step};
+
+/// The weights, packed once for a pass.
+#[derive(Debug)]
+pub(super) struct Packed<T> {
+    options: GruOptions,
+    layout: Layout,
+    /// Those that are multiplied with h'.
+    recurrent: ToHidden<T>,
+    /// Those that are multiplied with r h', if the reset gate is before the product.
+    candidate: Option<Panels<T, 4>>,
+}
+
+impl<T: Real> Packed<T> {
+    pub(super) fn new(gru: &Gru<T>) -> Self {
+        let (layout, weights) = (gru.layout(), gru.weights.weight_hh.data());
+        let depth = match layout.reset {
+            Reset::Before => 2 * layout.hidden,
+            Reset::After => 3 * layout.hidden,
+        };
+        let (direct, candidate) = weights.split_at(depth * layout.hidden);
+        let recurrent = ToHidden { panels: Panels::plain(direct, depth), width: layout.width(), depth, add: true };
+        let candidate = (!candidate.is_empty()).then(|| Panels::plain(candidate, layout.hidden));
+        Self { options: gru.options, layout, recurrent, candidate }
+    }
+}
+
+/// All steps of some sequences, the last first.
+pub(super) struct Backward<'p, 't, 'a, T> {
+    pub(super) packed: &'p Packed<T>,
+    pub(super) tracks: &'t mut [Track<'a, T>],
+}
+
+impl<T: Real> Kernel for Backward<'_, '_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { packed, tracks } = self;
+        let steps = tracks.first().map_or(0, |track| track.len);
+        let mut rows = Vec::new();
+        for step in (0..steps).rev() {
+            rows_of_step(tracks, step, &mut rows);
+            for &(track, _) in &rows {
+                packed.gates(s, &mut tracks[track], step);
+            }
+            if let Some(panels) = &packed.candidate {
+                multiply(s, &ResetHidden { packed, panels }, tracks, &rows);
+            }
+            multiply(s, &packed.recurrent, tracks, &rows);
+        }
+    }
+}
+
+impl<T: Real> Packed<T> {
+    /// From the gradient by the output to those by z, n and, with the reset gate after the product, r; dh becomes what goes directly
+    /// to the hidden state before.
+    #[inline(always)]
+    fn gates<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+        let Self { options, layout, .. } = self;
+        let hidden = layout.hidden;
+        let s = T::lanes(s);
+        let lanes = T::Lanes::<S>::LANES;
+        let row = track.row(step);
+        let old = hidden_before(track, step, hidden);
+        let gates = &mut track.gates[row * layout.width()..][..layout.width()];
+        let candidate = layout.candidate();
+        for begin in (0..hidden).step_by(lanes) {
+            let units = begin..(begin + lanes).min(hidden);
+            let mut dh = load::<T, S>(s, &track.dh[units.clone()]);
+            if !track.grad_y.is_empty() {
+                dh = s.add(dh, load::<T, S>(s, &track.grad_y[row * hidden..][units.clone()]));
+            }
+            let r = load::<T, S>(s, &gates[units.clone()]);
+            let z = load::<T, S>(s, &gates[hidden..][units.clone()]);
+            let n = load::<T, S>(s, &gates[candidate..][units.clone()]);
+            let old = load::<T, S>(s, &old[units.clone()]);
+            let by_z = s.mul(dh, z);
+            let (dz, dn, dh) = match options.update {
+                Update::Old => (s.mul(dh, s.sub(old, n)), s.sub(dh, by_z), by_z),
+                Update::New => (s.mul(dh, s.sub(n, old)), by_z, s.sub(dh, by_z)),
+            };
+            let dz = slope::<T, S>(s, options.gate_activation, z, dz);
+            let dn = slope::<T, S>(s, options.candidate_activation, n, dn);
+            if layout.reset == Reset::After {
+                let product = load::<T, S>(s, &gates[2 * hidden..][units.clone()]);
+                let dr = slope::<T, S>(s, options.gate_activation, r, s.mul(dn, product));
+                store::<T, S>(s, dr, &mut gates[units.clone()]);
+                store::<T, S>(s, s.mul(dn, r), &mut gates[2 * hidden..][units.clone()]);
+            }
+            store::<T, S>(s, dz, &mut gates[hidden..][units.clone()]);
+            store::<T, S>(s, dn, &mut gates[candidate..][units.clone()]);
+            store::<T, S>(s, dh, &mut track.dh[units]);
+        }
+    }
+}
+
+/// The hidden state before step `step`, of the outputs of the way forward.
+#[inline(always)]
+fn hidden_before<'a, T>(track: &Track<'a, T>, step: usize, width: usize) -> &'a [T] {
+    match step.checked_sub(1) {
+        Some(before) => &track.out[track.row(before) * width..][..width],
+        None => track.h0,
+    }
+}
+
+/// dn U_n: the gradient by r h', and from it those by r and by h'.
+struct ResetHidden<'a, T> {
+    packed: &'a Packed<T>,
+    panels: &'a Panels<T, 4>,
+}
+
+impl<T: Real> Product<T, 4> for ResetHidden<'_, T> {
+    #[inline(always)]
+    fn panels(&self) -> &Panels<T, 4> {
+        self.panels
+    }
+
+    #[inline(always)]
+    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+        let Layout { hidden, .. } = self.packed.layout;
+        &track.gates[track.row(step) * 3 * hidden + 2 * hidden..][..hidden]
+    }
+
+    #[inline(always)]
+    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+        let Packed { options, layout: Layout { hidden, .. }, .. } = self.packed;
+        let s = T::lanes(s);
+        let row = track.row(step) * hidden;
+        let old = hidden_before(track, step, *hidden);
+        for (v, &sum) in sums.iter().enumerate() {
+            let units = self.panels.units_of(panel, v);
+            let gate = &mut track.gates[3 * row..][units.clone()];
+            let (r, old) = (load::<T, S>(s, gate), load::<T, S>(s, &old[units.clone()]));
+            store::<T, S>(s, slope::<T, S>(s, options.gate_activation, r, s.mul(sum, old)), gate);
+            store::<T, S>(s, s.mul(r, old), &mut track.dr[row..][units.clone()]);
+            let dh = &mut track.dh[units];
+            store::<T, S>(s, s.mul_add(sum, r, load::<T, S>(s, dh)), dh);
+        }
+    }
+}

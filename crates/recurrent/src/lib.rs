@@ -1,0 +1,118 @@
+//! Recurrent networks on mini-batches of sequences without padding: RNN, LSTM and GRU, forward and backward, and what is needed to train
+//! them.
+//!
+//! Utterances differ in length, so that of a mini-batch padded to the longest more than half is padding, which is multiplied like the rest. Here
+//! the sequences of a [`LodTensor`](lod::LodTensor) go through time together, longest first, and at each step only those take part that are not
+//! over yet:
+//!
+//! ```text
+//!   rows      a0 a1 a2 a3 | b0 b1 | c0 c1 c2          step 0       step 1       step 2    step 3
+//!                                                     a0 c0 b0     a1 c1 b1     a2 c2     a3
+//!   W x + b   of the rows of some steps at once          |            |           |         |
+//!   U h       of a step's rows; as soon as the sums   h,c of 3 ->  h,c of 3 -> h,c of 2 -> h,c of 1
+//!             of some units are there, their gates       |            |           |         |
+//!   outputs   a0 a1 a2 a3 | b0 b1 | c0 c1 c2          written where the inputs are; nothing is moved or sorted
+//! ```
+//!
+//! ```
+//! use lod::{Lod, LodTensor};
+//! use recurrent::train::uniform;
+//! use recurrent::{Cell, Direction, Lstm, OutputGradients, Saved};
+//!
+//! let mut lstm = Lstm::<f32>::zeros(3, 4); // rows of 3 values in, of 4 out
+//! uniform(&mut lstm, 0.5, 1);
+//!
+//! // Sequences of 4, 0 and 2 rows.
+//! let x = LodTensor::from_vec([6, 3], vec![0.5; 18], Lod::from_lengths(&[[4, 0, 2]])?)?;
+//! let (out, saved) = lstm.forward(&x, Direction::Forward, None)?;
+//! assert_eq!((out.y.shape().to_vec(), out.y.lod()), (vec![6, 4], x.lod()));
+//! assert_eq!(out.last.h.row_data(2), out.y.row(5)); // the state after the last step of the last sequence
+//!
+//! let grads = saved.backward(OutputGradients { y: Some(&out.y), ..OutputGradients::default() })?;
+//! assert_eq!((grads.x.shape(), grads.weights.weight_hh.num_rows()), (x.shape(), 16));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What there is
+//! | for | see |
+//! |---|---|
+//! | one layer in one direction | [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both kinds); what they share: [`Cell`] |
+//! | layers upon layers, both directions, dropout | [`Stack`] |
+//! | steps of one's own | [`Recurrent`], [`Step`] |
+//! | streams, gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
+//! | an input that is the same at all steps | [`with_static_input`] |
+//! | learning | [`train`] |
+//! | weights of PyTorch and Paddle, files | [`weights`] |
+//!
+//! # Coming from PyTorch
+//! | there | here |
+//! |---|---|
+//! | `nn.RNN`, `nn.LSTM`, `nn.GRU` with `num_layers`, `bidirectional`, `dropout` | [`Stack`] of [`Rnn`], [`Lstm`], [`Gru`] |
+//! | a `PackedSequence` in and out | a [`LodTensor`](lod::LodTensor) in and out; lengths may be 0, and nothing has to be sorted |
+//! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
+//! | `proj_size` | [`LstmWeights::weight_hr`] |
+//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart |
+//! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
+//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
+//!
+//! # Coming from Paddle
+//! | there | here |
+//! |---|---|
+//! | `dynamic_lstm`, `dynamic_lstmp` | [`Lstm`] with [`LstmWeights::from_paddle`]; without `weight_ih` the input is projected already, as Paddle has it |
+//! | `dynamic_gru`, `origin_mode` | [`Gru`] with [`GruWeights::from_paddle`], [`Reset::Before`], [`Update`] |
+//! | `is_reverse` | [`Direction::Reverse`] |
+//! | `DynamicRNN`, `recurrent` | [`Recurrent`] |
+//! | `static_input`, `memory` | [`with_static_input`] or [`StepInputs::statics`]; [`State`] or [`StepInputs::memories`] |
+//!
+//! Paddle drops the gradient of the cell states; here it counts ([`OutputGradients::cells`]).
+//!
+//! # What always holds
+//! - A mini-batch gives what its sequences give one at a time, and pieces of time, with the state carried on, what the whole gives: the
+//!   outputs to the last bit, and likewise the gradients by initial states.
+//! - Results do not depend on the number of threads.
+//! - Sequences may be empty, and so may the mini-batch: the last state of an empty sequence is its initial one.
+//! - Weights and states that are infinite or NaN are refused by name. No input makes this crate panic.
+//!
+//! # Features
+//! `rayon` (on): sequences and directions are divided over threads, with the same results. `openblas`, `pure` (on): what multiplies the large
+//! matrices of the way back; without either it is the small product of `kaldera-base`.
+//!
+//! # When not to use it
+//! For networks that are not recurrent, or on graphics processors: there is no autograd and no device here.
+
+#![forbid(unsafe_code)]
+
+mod activation;
+mod cell;
+mod driver;
+mod dropout;
+mod error;
+mod gru;
+mod kernels;
+mod lstm;
+mod parameters;
+mod pass;
+mod products;
+mod rnn;
+mod stack;
+mod state;
+mod static_input;
+pub mod train;
+mod visit;
+pub mod weights;
+mod window;
+
+pub use activation::Activation;
+pub use cell::{Cell, Saved};
+pub use driver::{Recurrent, RecurrentGradients, RecurrentOutput, RecurrentSaved, Step, StepInputs, StepOutputs};
+pub use dropout::Dropout;
+pub use error::Error;
+pub use gru::{Gru, GruOptions, GruSaved, GruWeights, Reset, Update};
+pub use kaldi_matrix::{Matrix, Vector};
+pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
+pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
+pub use rnn::{Rnn, RnnSaved, RnnWeights};
+pub use stack::{Layer, Stack, StackGradients, StackOutput, StackSaved};
+pub use state::{Direction, Gradients, Output, OutputGradients, State};
+pub use static_input::{with_static_input, with_static_input_backward};
+pub use window::time_window;

@@ -1,0 +1,369 @@
+//! Long short-term memory.
+
+mod backward;
+mod forward;
+
+use std::slice::from_ref;
+
+use kaldera_base::Real;
+use kaldera_base::memory;
+use kaldera_base::simd::dispatch;
+use kaldi_matrix::{Matrix, Vector};
+use lod::LodTensor;
+
+use self::backward::Backward;
+use self::forward::Forward;
+use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend_gates, parts, rows_mut};
+use crate::pass::{Batch, check_bias, check_clip, check_weights};
+use crate::products::{GateGradients, sum_rows};
+use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
+use crate::{
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
+    VisitorMut,
+};
+
+/// What kind of LSTM it is. The default is PyTorch's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LstmOptions {
+    /// Of the input, forget and output gates.
+    pub gate_activation: Activation,
+    /// Of the candidate g.
+    pub candidate_activation: Activation,
+    /// Of the cell state on its way to the output.
+    pub cell_activation: Activation,
+    /// Of the projection; without a projection it is not used.
+    #[doc(alias = "proj_activation")]
+    pub projection_activation: Activation,
+    /// The cell state is limited to -clip..=clip; the gradient is 0 where it was cut.
+    pub cell_clip: Option<f64>,
+    /// The projection is limited likewise.
+    #[doc(alias = "proj_clip")]
+    pub projection_clip: Option<f64>,
+}
+
+impl Default for LstmOptions {
+    fn default() -> Self {
+        Self {
+            gate_activation: Activation::Sigmoid,
+            candidate_activation: Activation::Tanh,
+            cell_activation: Activation::Tanh,
+            projection_activation: Activation::Identity,
+            cell_clip: None,
+            projection_clip: None,
+        }
+    }
+}
+
+/// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f, candidate g, output o.
+#[derive(Clone, Debug)]
+pub struct LstmWeights<T: Real> {
+    /// `[4 hidden, input]`. Without it, the input has been projected already and is `[rows, 4 hidden]`.
+    pub weight_ih: Option<Matrix<T>>,
+    /// `[4 hidden, output]`, where output is hidden, or the rows of `weight_hr`.
+    pub weight_hh: Matrix<T>,
+    /// `[4 hidden]`; PyTorch's two added.
+    pub bias: Option<Vector<T>>,
+    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o the new one.
+    pub peepholes: Option<Matrix<T>>,
+    /// `[output, hidden]`: the projection of the output.
+    pub weight_hr: Option<Matrix<T>>,
+}
+
+/// A long short-term memory.
+///
+/// With f, a, s the activations of gates, candidate and cell, h' and c' the states of the step before, p the peepholes:
+///
+/// ```text
+///   i = f(W_i x + U_i h' + p_i c' + b_i)        c = F c' + i g        (limited, if there is a clip)
+///   F = f(W_f x + U_f h' + p_f c' + b_f)        m = o s(c)
+///   g = a(W_g x + U_g h'          + b_g)        h = m, or the activation of (W_hr m), limited
+///   o = f(W_o x + U_o h' + p_o c  + b_o)
+/// ```
+#[derive(Clone, Debug)]
+#[doc(alias = "dynamic_lstm")]
+#[doc(alias = "dynamic_lstmp")]
+pub struct Lstm<T: Real> {
+    /// What kind it is.
+    pub options: LstmOptions,
+    /// W, U, b, p and W_hr.
+    pub weights: LstmWeights<T>,
+}
+
+impl<T: Real> LstmWeights<T> {
+    /// Zeros for a cell with biases, without peepholes and projection.
+    pub fn zeros(inputs: usize, hidden: usize) -> Self {
+        Self {
+            weight_ih: Some(Matrix::zeros(4 * hidden, inputs)),
+            weight_hh: Matrix::zeros(4 * hidden, hidden),
+            bias: Some(Vector::zeros(4 * hidden)),
+            peepholes: None,
+            weight_hr: None,
+        }
+    }
+
+    /// Zeros for a cell with biases and a projection of its outputs.
+    pub fn zeros_projected(inputs: usize, hidden: usize, outputs: usize) -> Self {
+        Self {
+            weight_hh: Matrix::zeros(4 * hidden, outputs),
+            weight_hr: Some(Matrix::zeros(outputs, hidden)),
+            ..Self::zeros(inputs, hidden)
+        }
+    }
+}
+
+impl<T: Real> Parameters<T> for LstmWeights<T> {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
+        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
+        visit_matrix("weight_ih", weight_ih.as_ref(), f);
+        visit_matrix("weight_hh", Some(weight_hh), f);
+        visit_vector("bias", bias.as_ref(), f);
+        visit_matrix("peepholes", peepholes.as_ref(), f);
+        visit_matrix("weight_hr", weight_hr.as_ref(), f);
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
+        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
+        visit_matrix_mut("weight_ih", weight_ih.as_mut(), f);
+        visit_matrix_mut("weight_hh", Some(weight_hh), f);
+        visit_vector_mut("bias", bias.as_mut(), f);
+        visit_matrix_mut("peepholes", peepholes.as_mut(), f);
+        visit_matrix_mut("weight_hr", weight_hr.as_mut(), f);
+    }
+}
+
+impl<T: Real> Lstm<T> {
+    /// PyTorch's LSTM, all weights zero.
+    pub fn zeros(inputs: usize, hidden: usize) -> Self {
+        Self { options: LstmOptions::default(), weights: LstmWeights::zeros(inputs, hidden) }
+    }
+
+    /// The number of hidden units.
+    pub fn hidden_size(&self) -> usize {
+        self.weights.weight_hh.num_rows() / 4
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let Self { options, weights } = self;
+        let (hidden, outputs, inputs) = (self.hidden_size(), self.output_size(), self.input_size());
+        if hidden == 0 || outputs == 0 {
+            return Err(Error::Zero { what: "the number of hidden units and of outputs" });
+        }
+        check_clip("cell_clip", options.cell_clip)?;
+        check_clip("projection_clip", options.projection_clip)?;
+        check_weights("weight_hh", [4 * hidden, outputs], &weights.weight_hh)?;
+        if let Some(weight_ih) = &weights.weight_ih {
+            check_weights("weight_ih", [4 * hidden, inputs], weight_ih)?;
+        }
+        check_bias("bias", 4 * hidden, weights.bias.as_ref())?;
+        if let Some(peepholes) = &weights.peepholes {
+            check_weights("peepholes", [3, hidden], peepholes)?;
+        }
+        match &weights.weight_hr {
+            Some(weight_hr) => check_weights("weight_hr", [outputs, hidden], weight_hr),
+            None => Error::check_shape("weight_hh", &[4 * hidden, hidden], &[4 * hidden, outputs]),
+        }
+    }
+
+    /// A pass; with `keep`, the gates and cell states of all steps are there afterwards.
+    fn pass(
+        &self,
+        x: &LodTensor<T>,
+        direction: Direction,
+        initial: Option<&State<T>>,
+        keep: bool,
+    ) -> Result<(Output<T>, LstmSaved<'_, T>), Error> {
+        self.check()?;
+        let (hidden, outputs) = (self.hidden_size(), self.output_size());
+        let batch = Batch::new(x, direction, [self.input_size(), outputs, hidden])?;
+        let initial = batch.initial(initial)?;
+        let (rows, sequences, table) = (batch.rows(), batch.sequences(), &batch.table);
+        // Without the way back, each sequence has one row that all its steps use in turn.
+        let states = if keep { rows } else { sequences };
+        let mut y = memory::zeros(rows * outputs);
+        let mut gates = memory::zeros(if keep { rows * 4 * hidden } else { 0 });
+        let mut c = memory::zeros(states * hidden);
+        let mut m = memory::zeros(if self.weights.weight_hr.is_some() { states * hidden } else { 0 });
+
+        let mut tracks = batch.tracks();
+        give(&mut tracks, cut(x.values(), table, batch.inputs), |track| &mut track.x);
+        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
+        give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
+        give(&mut tracks, cut_mut(&mut y, table, outputs), |track| &mut track.y);
+        if keep {
+            give(&mut tracks, cut_mut(&mut gates, table, 4 * hidden), |track| &mut track.gates);
+            give(&mut tracks, cut_mut(&mut c, table, hidden), |track| &mut track.c);
+        } else {
+            give(&mut tracks, rows_mut(&mut c, sequences, hidden), |track| &mut track.c);
+        }
+        if !m.is_empty() {
+            let pieces = if keep { cut_mut(&mut m, table, hidden) } else { rows_mut(&mut m, sequences, hidden) };
+            give(&mut tracks, pieces, |track| &mut track.m);
+        }
+
+        let packed = forward::Packed::new(self);
+        let parts = deal(tracks, table, parts(table, 4 * hidden * (outputs + batch.inputs)));
+        for_each_part(parts, |tracks| {
+            let mut scratch = Vec::new();
+            let mut tracks: Vec<Track<'_, T>> = tracks;
+            if !keep {
+                lend_gates(&mut tracks, &mut scratch, 4 * hidden);
+            }
+            dispatch(Forward { packed: &packed, tracks: &mut tracks });
+        });
+
+        let mut last = initial.clone();
+        batch.keep_last(&y, &mut last.h);
+        if keep {
+            batch.keep_last(&c, &mut last.c);
+        } else {
+            for (sequence, row) in c.chunks_exact(hidden).enumerate() {
+                if table.splits().len_of(sequence) > 0 {
+                    last.c.row_data_mut(sequence).copy_from_slice(row);
+                }
+            }
+        }
+        let y = LodTensor::from_vec([rows, outputs], y, x.lod().clone())?;
+        let saved = LstmSaved { lstm: self, batch, x: x.clone(), initial, y: y.clone(), gates, c, m };
+        Ok((Output { y, last }, saved))
+    }
+}
+
+impl<T: Real> Cell<T> for Lstm<T> {
+    type Weights = LstmWeights<T>;
+    type Saved<'a> = LstmSaved<'a, T>;
+
+    fn input_size(&self) -> usize {
+        self.weights.weight_ih.as_ref().map_or(self.weights.weight_hh.num_rows(), Matrix::num_cols)
+    }
+
+    fn output_size(&self) -> usize {
+        self.weights.weight_hh.num_cols()
+    }
+
+    fn cell_size(&self) -> usize {
+        self.hidden_size()
+    }
+
+    fn weights(&self) -> &LstmWeights<T> {
+        &self.weights
+    }
+
+    fn weights_mut(&mut self) -> &mut LstmWeights<T> {
+        &mut self.weights
+    }
+
+    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
+        Ok(self.pass(x, direction, initial, false)?.0)
+    }
+
+    fn forward<'a>(
+        &'a self,
+        x: &LodTensor<T>,
+        direction: Direction,
+        initial: Option<&State<T>>,
+    ) -> Result<(Output<T>, LstmSaved<'a, T>), Error> {
+        self.pass(x, direction, initial, true)
+    }
+}
+
+/// A pass of an [`Lstm`] on its way back.
+#[derive(Clone, Debug)]
+pub struct LstmSaved<'a, T: Real> {
+    lstm: &'a Lstm<T>,
+    batch: Batch,
+    x: LodTensor<T>,
+    initial: State<T>,
+    y: LodTensor<T>,
+    /// `[rows, 4 hidden]`: i, f, g, o.
+    gates: Vec<T>,
+    c: Vec<T>,
+    /// What is projected; empty without a projection.
+    m: Vec<T>,
+}
+
+impl<T: Real> LstmSaved<'_, T> {
+    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output `Cell`.
+    ///
+    /// # Errors
+    /// None that can be met: the rows are those of the input.
+    pub fn cells(&self) -> Result<LodTensor<T>, Error> {
+        let shape = [self.batch.rows(), self.batch.cells];
+        Ok(LodTensor::from_vec(shape, self.c.clone(), self.x.lod().clone())?)
+    }
+}
+
+impl<T: Real> Saved<T> for LstmSaved<'_, T> {
+    type Weights = LstmWeights<T>;
+
+    fn backward(self, grads: OutputGradients<'_, T>) -> Result<Gradients<T, LstmWeights<T>>, Error> {
+        let Self { lstm, batch, x, initial, y, mut gates, mut c, m } = self;
+        let weights = &lstm.weights;
+        let (hidden, outputs, table) = (batch.cells, batch.outputs, &batch.table);
+        let mut states = batch.check_gradients(&x, &grads)?;
+        let projected = weights.weight_hr.is_some();
+        let mut dm = vec![T::ZERO; if projected { batch.sequences() * hidden } else { 0 }];
+        let mut dr = memory::zeros(if projected { batch.rows() * outputs } else { 0 });
+
+        let mut tracks = batch.tracks();
+        give(&mut tracks, cut(y.values(), table, outputs), |track| &mut track.out);
+        give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
+        give(&mut tracks, cut_mut(&mut gates, table, 4 * hidden), |track| &mut track.gates);
+        give(&mut tracks, cut_mut(&mut c, table, hidden), |track| &mut track.c);
+        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
+        give(&mut tracks, states.c.rows_mut(), |track| &mut track.dc);
+        if let Some(grad) = grads.y {
+            give(&mut tracks, cut(grad.values(), table, outputs), |track| &mut track.grad_y);
+        }
+        if let Some(grad) = grads.cells {
+            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_cells);
+        }
+        if projected {
+            give(&mut tracks, rows_mut(&mut dm, batch.sequences(), hidden), |track| &mut track.dm);
+            give(&mut tracks, cut_mut(&mut dr, table, outputs), |track| &mut track.dr);
+        }
+        let packed = backward::Packed::new(lstm);
+        let parts = deal(tracks, table, parts(table, 4 * hidden * outputs));
+        for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
+
+        let gates = GateGradients { data: &gates, width: 4 * hidden };
+        let whole = 0..4 * hidden;
+        let all = from_ref(&whole);
+        let hidden_before = batch.before(y.values(), &initial.h);
+        let by_x = match &weights.weight_ih {
+            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
+            None => gates.data.to_vec(),
+        };
+        let by_weights = LstmWeights {
+            weight_ih: match &weights.weight_ih {
+                Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
+                None => None,
+            },
+            weight_hh: gates.by_weights(all, &hidden_before, outputs)?,
+            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
+            peepholes: match &weights.peepholes {
+                Some(_) => Some(by_peepholes(gates, &c, &batch.before(&c, &initial.c), hidden)?),
+                None => None,
+            },
+            weight_hr: match projected {
+                true => {
+                    Some(GateGradients { data: &dr, width: outputs }.by_weights(from_ref(&(0..outputs)), &m, hidden)?)
+                }
+                false => None,
+            },
+        };
+        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        Ok(Gradients { x, initial: states, weights: by_weights })
+    }
+}
+
+/// The gradient by the peepholes: i and f have seen the old cell state, o the new one.
+fn by_peepholes<T: Real>(gates: GateGradients<'_, T>, c: &[T], old: &[T], hidden: usize) -> Result<Matrix<T>, Error> {
+    let rows = gates.data.chunks_exact(gates.width).zip(c.chunks_exact(hidden).zip(old.chunks_exact(hidden)));
+    let sums = sum_rows(3 * hidden, rows, |sums, (gates, (c, old))| {
+        for (sums, (gate, seen)) in sums.chunks_exact_mut(hidden).zip([(0, old), (1, old), (3, c)]) {
+            let gate = &gates[gate * hidden..][..hidden];
+            sums.iter_mut().zip(gate.iter().zip(seen)).for_each(|(sum, (&gate, &seen))| *sum += gate * seen);
+        }
+    });
+    Ok(Matrix::from_vec(3, hidden, sums)?)
+}

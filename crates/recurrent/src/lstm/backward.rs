@@ -1,0 +1,174 @@
+//! The way back through an LSTM: the gradients by the gates of all steps, and by the states that it began with.
+
+use kaldera_base::Real;
+use kaldera_base::real::Vector;
+use kaldera_base::simd::{Kernel, Lanes, Simd};
+
+use super::{Lstm, LstmOptions};
+use crate::kernels::lanes::{activate, load, slope, store, uncut};
+use crate::kernels::panels::Panels;
+use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::track::{Track, rows_of_step};
+
+/// The weights, packed once for a pass.
+#[derive(Debug)]
+pub(super) struct Packed<T> {
+    options: LstmOptions,
+    hidden: usize,
+    outputs: usize,
+    recurrent: ToHidden<T>,
+    peepholes: Vec<T>,
+    projection: Option<Panels<T, 4>>,
+    cell_clip: Option<T>,
+    projection_clip: Option<T>,
+}
+
+impl<T: Real> Packed<T> {
+    pub(super) fn new(lstm: &Lstm<T>) -> Self {
+        let Lstm { options, weights } = lstm;
+        let (hidden, outputs) = (lstm.hidden_size(), weights.weight_hh.num_cols());
+        let panels = Panels::plain(weights.weight_hh.data(), 4 * hidden);
+        Self {
+            options: *options,
+            hidden,
+            outputs,
+            recurrent: ToHidden { panels, width: 4 * hidden, depth: 4 * hidden, add: false },
+            peepholes: weights.peepholes.as_ref().map_or(Vec::new(), |p| p.data().to_vec()),
+            projection: weights.weight_hr.as_ref().map(|w| Panels::plain(w.data(), outputs)),
+            cell_clip: options.cell_clip.map(T::from_f64),
+            projection_clip: options.projection_clip.map(T::from_f64),
+        }
+    }
+}
+
+/// All steps of some sequences, the last first.
+pub(super) struct Backward<'p, 't, 'a, T> {
+    pub(super) packed: &'p Packed<T>,
+    pub(super) tracks: &'t mut [Track<'a, T>],
+}
+
+impl<T: Real> Kernel for Backward<'_, '_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { packed, tracks } = self;
+        let steps = tracks.first().map_or(0, |track| track.len);
+        let mut rows = Vec::new();
+        for step in (0..steps).rev() {
+            rows_of_step(tracks, step, &mut rows);
+            for &(track, _) in &rows {
+                packed.outputs(s, &mut tracks[track], step);
+            }
+            if let Some(panels) = &packed.projection {
+                multiply(s, &Projected { packed, panels }, tracks, &rows);
+            }
+            for &(track, _) in &rows {
+                packed.gates(s, &mut tracks[track], step);
+            }
+            multiply(s, &packed.recurrent, tracks, &rows);
+        }
+    }
+}
+
+impl<T: Real> Packed<T> {
+    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its activation to dr.
+    #[inline(always)]
+    fn outputs<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+        let s = T::lanes(s);
+        let lanes = T::Lanes::<S>::LANES;
+        let row = track.row(step) * self.outputs;
+        if !track.grad_y.is_empty() {
+            let from = track.grad_y[row..][..self.outputs].chunks(lanes);
+            for (to, from) in track.dh.chunks_mut(lanes).zip(from) {
+                store::<T, S>(s, s.add(load::<T, S>(s, to), load::<T, S>(s, from)), to);
+            }
+        }
+        if self.projection.is_some() {
+            let y = track.out[row..][..self.outputs].chunks(lanes);
+            let to = track.dr[row..][..self.outputs].chunks_mut(lanes);
+            for ((to, y), dh) in to.zip(y).zip(track.dh.chunks(lanes)) {
+                let y = load::<T, S>(s, y);
+                let grad = uncut::<T, S>(s, self.projection_clip, y, load::<T, S>(s, dh));
+                store::<T, S>(s, slope::<T, S>(s, self.options.projection_activation, y, grad), to);
+            }
+        }
+    }
+
+    /// From gradients by the output and the cell state to those by the gates, which take the place of the gates, and by the cell state
+    /// before.
+    #[inline(always)]
+    fn gates<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+        let Self { options, hidden, peepholes, cell_clip, .. } = self;
+        let hidden = *hidden;
+        let s = T::lanes(s);
+        let lanes = T::Lanes::<S>::LANES;
+        let row = track.row(step);
+        let c = &track.c[row * hidden..][..hidden];
+        let old = match step.checked_sub(1) {
+            Some(before) => &track.c[track.row(before) * hidden..][..hidden],
+            None => track.c0,
+        };
+        let gates = &mut track.gates[row * 4 * hidden..][..4 * hidden];
+        let dm: &[T] = if self.projection.is_some() { track.dm } else { track.dh };
+        for begin in (0..hidden).step_by(lanes) {
+            let units = begin..(begin + lanes).min(hidden);
+            let i = load::<T, S>(s, &gates[units.clone()]);
+            let f = load::<T, S>(s, &gates[hidden..][units.clone()]);
+            let g = load::<T, S>(s, &gates[2 * hidden..][units.clone()]);
+            let o = load::<T, S>(s, &gates[3 * hidden..][units.clone()]);
+            let (c, old) = (load::<T, S>(s, &c[units.clone()]), load::<T, S>(s, &old[units.clone()]));
+            let dm = load::<T, S>(s, &dm[units.clone()]);
+            let squashed = activate::<T, S>(s, options.cell_activation, c);
+            let d_o = slope::<T, S>(s, options.gate_activation, o, s.mul(dm, squashed));
+            let mut dc = load::<T, S>(s, &track.dc[units.clone()]);
+            dc = s.add(dc, slope::<T, S>(s, options.cell_activation, squashed, s.mul(dm, o)));
+            if !track.grad_cells.is_empty() {
+                dc = s.add(dc, load::<T, S>(s, &track.grad_cells[row * hidden..][units.clone()]));
+            }
+            let peephole = |gate: usize| load::<T, S>(s, &peepholes[gate * hidden..][units.clone()]);
+            if !peepholes.is_empty() {
+                dc = s.mul_add(d_o, peephole(2), dc);
+            }
+            let dc = uncut::<T, S>(s, *cell_clip, c, dc);
+            let di = slope::<T, S>(s, options.gate_activation, i, s.mul(dc, g));
+            let df = slope::<T, S>(s, options.gate_activation, f, s.mul(dc, old));
+            let dg = slope::<T, S>(s, options.candidate_activation, g, s.mul(dc, i));
+            let mut dc = s.mul(dc, f);
+            if !peepholes.is_empty() {
+                dc = s.mul_add(di, peephole(0), s.mul_add(df, peephole(1), dc));
+            }
+            for (gate, v) in [di, df, dg, d_o].into_iter().enumerate() {
+                store::<T, S>(s, v, &mut gates[gate * hidden..][units.clone()]);
+            }
+            store::<T, S>(s, dc, &mut track.dc[units]);
+        }
+    }
+}
+
+/// dr W_hr: the gradient by what is projected.
+struct Projected<'a, T> {
+    packed: &'a Packed<T>,
+    panels: &'a Panels<T, 4>,
+}
+
+impl<T: Real> Product<T, 4> for Projected<'_, T> {
+    #[inline(always)]
+    fn panels(&self) -> &Panels<T, 4> {
+        self.panels
+    }
+
+    #[inline(always)]
+    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+        let outputs = self.packed.outputs;
+        &track.dr[track.row(step) * outputs..][..outputs]
+    }
+
+    #[inline(always)]
+    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, _: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+        let s = T::lanes(s);
+        for (v, &sum) in sums.iter().enumerate() {
+            store::<T, S>(s, sum, &mut track.dm[self.panels.units_of(panel, v)]);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a pass of any cell begins and ends with: checks, initial and final states.
+
+use kaldera_base::Real;
+use kaldi_matrix::Matrix;
+use lod::{LodTensor, RankTable};
+
+use crate::kernels::track::Track;
+use crate::{Direction, Error, OutputGradients, State};
+
+/// The sequences of a mini-batch, and what a cell makes of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Batch {
+    pub(crate) table: RankTable,
+    pub(crate) reverse: bool,
+    /// The widths of inputs, outputs and cell states.
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    pub(crate) cells: usize,
+}
+
+impl Batch {
+    /// For an input of width `inputs`, of which the sequences of the last level are gone through.
+    pub(crate) fn new<T: Real>(
+        x: &LodTensor<T>,
+        direction: Direction,
+        [inputs, outputs, cells]: [usize; 3],
+    ) -> Result<Self, Error> {
+        Error::check_shape("the input", &[x.rows(), inputs], x.shape())?;
+        let level = x.lod().num_levels().checked_sub(1).ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
+        let table = x.lod().rank_table(level)?;
+        Ok(Self { table, reverse: direction == Direction::Reverse, inputs, outputs, cells })
+    }
+
+    pub(crate) fn rows(&self) -> usize {
+        self.table.num_entries()
+    }
+
+    pub(crate) fn sequences(&self) -> usize {
+        self.table.num_sequences()
+    }
+
+    /// The initial states: those given, if they fit, or zeros.
+    pub(crate) fn initial<T: Real>(&self, given: Option<&State<T>>) -> Result<State<T>, Error> {
+        let Some(given) = given else { return Ok(State::zeros(self.sequences(), self.outputs, self.cells)) };
+        self.check_state(["the hidden state", "the cell state"], given)?;
+        check_finite("the hidden state", given.h.data())?;
+        check_finite("the cell state", given.c.data())?;
+        Ok(given.clone())
+    }
+
+    fn check_state<T: Real>(&self, [h, c]: [&'static str; 2], state: &State<T>) -> Result<(), Error> {
+        check_matrix(h, [self.sequences(), self.outputs], &state.h)?;
+        check_matrix(c, [self.sequences(), self.cells], &state.c)
+    }
+
+    /// That gradients are of the shape of the outputs; those by the last states, or zeros.
+    pub(crate) fn check_gradients<T: Real>(
+        &self,
+        x: &LodTensor<T>,
+        grads: &OutputGradients<'_, T>,
+    ) -> Result<State<T>, Error> {
+        let what = [
+            ("the gradient of the output", grads.y, self.outputs),
+            ("the gradient of the cells", grads.cells, self.cells),
+        ];
+        for (tensor, grad, width) in what {
+            let Some(grad) = grad else { continue };
+            Error::check_shape(tensor, &[self.rows(), width], grad.shape())?;
+            if grad.lod() != x.lod() {
+                return Err(Error::OtherLod { tensor, expected: x.lod().clone(), found: grad.lod().clone() });
+            }
+        }
+        match grads.last {
+            None => Ok(State::zeros(self.sequences(), self.outputs, self.cells)),
+            Some(last) => {
+                self.check_state(
+                    ["the gradient of the last hidden state", "the gradient of the last cell state"],
+                    last,
+                )?;
+                Ok(last.clone())
+            }
+        }
+    }
+
+    /// A track for each sequence, without buffers.
+    pub(crate) fn tracks<'a, T>(&self) -> Vec<Track<'a, T>> {
+        self.table.splits().rows().map(|rows| Track::new(rows.len(), self.reverse)).collect()
+    }
+
+    /// The row of each sequence's last step; `None` for sequences of length 0.
+    fn last_rows(&self) -> impl Iterator<Item = Option<usize>> {
+        self.table.splits().rows().map(|rows| match (rows.is_empty(), self.reverse) {
+            (true, _) => None,
+            (false, true) => Some(rows.start),
+            (false, false) => Some(rows.end - 1),
+        })
+    }
+
+    /// Overwrites the state of each sequence, the initial one, with the row of its last step in `values`.
+    pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut Matrix<T>) {
+        let width = states.num_cols();
+        for (sequence, row) in self.last_rows().enumerate() {
+            if let Some(row) = row {
+                states.row_data_mut(sequence).copy_from_slice(&values[row * width..][..width]);
+            }
+        }
+    }
+
+    /// For each row the state before it: the row of the step before, or the initial one.
+    pub(crate) fn before<T: Real>(&self, values: &[T], initial: &Matrix<T>) -> Vec<T> {
+        let width = initial.num_cols();
+        let mut before = kaldera_base::memory::with_capacity(values.len());
+        for (sequence, rows) in self.table.splits().rows().enumerate().filter(|(_, rows)| !rows.is_empty()) {
+            let (first, last) = (rows.start * width, (rows.end - 1) * width);
+            if self.reverse {
+                before.extend_from_slice(&values[first + width..last + width]);
+                before.extend_from_slice(initial.row_data(sequence));
+            } else {
+                before.extend_from_slice(initial.row_data(sequence));
+                before.extend_from_slice(&values[first..last]);
+            }
+        }
+        before
+    }
+}
+
+/// That a matrix has this shape.
+pub(crate) fn check_matrix<T: Real>(
+    tensor: &'static str,
+    expected: [usize; 2],
+    found: &Matrix<T>,
+) -> Result<(), Error> {
+    Error::check_shape(tensor, &expected, &[found.num_rows(), found.num_cols()])
+}
+
+/// That weights have this shape and are finite.
+pub(crate) fn check_weights<T: Real>(
+    tensor: &'static str,
+    expected: [usize; 2],
+    found: &Matrix<T>,
+) -> Result<(), Error> {
+    check_matrix(tensor, expected, found)?;
+    check_finite(tensor, found.data())
+}
+
+/// That a bias has this length and is finite.
+pub(crate) fn check_bias<T: Real>(
+    tensor: &'static str,
+    expected: usize,
+    found: Option<&kaldi_matrix::Vector<T>>,
+) -> Result<(), Error> {
+    let Some(found) = found else { return Ok(()) };
+    Error::check_shape(tensor, &[expected], &[found.dim()])?;
+    check_finite(tensor, found.data())
+}
+
+/// That all numbers are finite.
+pub(crate) fn check_finite<T: Real>(tensor: &'static str, values: &[T]) -> Result<(), Error> {
+    /// As many as are looked at before asking whether one of them was not finite: 0 x is 0 or NaN.
+    const BLOCK: usize = 64;
+    for (block, part) in values.chunks(BLOCK).enumerate() {
+        let sum: T = part.iter().map(|&x| x * T::ZERO).sum();
+        if sum != T::ZERO {
+            let within = part.iter().position(|x| !x.is_finite()).unwrap_or_default();
+            let found = part[within].to_f64();
+            return Err(Error::NotFinite { tensor, position: block * BLOCK + within, found });
+        }
+    }
+    Ok(())
+}
+
+/// That a limit is a positive number.
+pub(crate) fn check_clip(what: &'static str, clip: Option<f64>) -> Result<(), Error> {
+    match clip {
+        Some(found) if !(found > 0.0 && found < f64::INFINITY) => {
+            Err(Error::Range { what, low: f64::MIN_POSITIVE, high: f64::INFINITY, found })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,119 @@
+//! The large products of the way back, over all rows at once: gradients by weights and by inputs.
+//!
+//! They are cut into blocks of fixed size, whatever the number of threads, so that the results do not depend on it.
+
+use std::ops::Range;
+
+use kaldera_base::Real;
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
+
+use crate::Error;
+
+/// Columns of gates whose weights' gradients are one product.
+const COLUMNS: usize = 512;
+/// Rows whose inputs' gradients are one product.
+const ROWS: usize = 1024;
+/// Rows that are summed up before their sum is added to the whole, so that sums of many stay exact.
+const SUMMED: usize = 256;
+
+/// Gradients by gates, row after row: `width` numbers each.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GateGradients<'a, T> {
+    pub(crate) data: &'a [T],
+    pub(crate) width: usize,
+}
+
+impl<T: Real> GateGradients<'_, T> {
+    fn rows(&self) -> usize {
+        self.data.len() / self.width
+    }
+
+    /// The columns of some gates.
+    fn columns(&self, columns: Range<usize>) -> Result<SubMatrix<'_, T>, Error> {
+        let (rows, first) = (self.rows(), columns.start.min(self.data.len()));
+        Ok(SubMatrix::new(&self.data[first..], rows, columns.len(), self.width)?)
+    }
+
+    /// The gradient by weights that were multiplied with `operand`, `[rows, width]`: for each of these columns a row.
+    pub(crate) fn by_weights(&self, columns: &[Range<usize>], operand: &[T], width: usize) -> Result<Matrix<T>, Error> {
+        let total: usize = columns.iter().map(ExactSizeIterator::len).sum();
+        let mut out = Matrix::zeros(total, width);
+        if width == 0 || self.rows() == 0 {
+            return Ok(out);
+        }
+        let operand = SubMatrix::new(operand, self.rows(), width, width)?;
+        let mut blocks = Vec::new();
+        let mut rest = out.data_mut();
+        for columns in columns {
+            for begin in columns.clone().step_by(COLUMNS) {
+                let block = begin..(begin + COLUMNS).min(columns.end);
+                let place;
+                (place, rest) = std::mem::take(&mut rest).split_at_mut(block.len() * width);
+                blocks.push((block, place));
+            }
+        }
+        each(blocks, |(block, place)| {
+            let gates = self.columns(block.clone())?;
+            let mut place = SubMatrixMut::new(place, block.len(), width, width)?;
+            Ok(place.add_mat_mat(T::ONE, &gates, Trans::Yes, &operand, Trans::No, T::ZERO)?)
+        })?;
+        Ok(out)
+    }
+
+    /// The gradient by what was multiplied with `weights`, which have a row for each of these columns: `[rows, width of the weights]`.
+    pub(crate) fn by_operand(&self, columns: &[Range<usize>], weights: &Matrix<T>) -> Result<Vec<T>, Error> {
+        let width = weights.num_cols();
+        let mut out = kaldera_base::memory::zeros(self.rows() * width);
+        let blocks = out.chunks_mut((ROWS * width).max(1)).enumerate().collect();
+        each(blocks, |(block, place): (usize, &mut [T])| {
+            let rows = place.len() / width;
+            let part = GateGradients { data: &self.data[block * ROWS * self.width..][..rows * self.width], ..*self };
+            let mut place = SubMatrixMut::new(place, rows, width, width)?;
+            let mut first = 0;
+            for columns in columns {
+                let weights = weights.row_range(first, columns.len())?;
+                let beta = if first == 0 { T::ZERO } else { T::ONE };
+                place.add_mat_mat(T::ONE, &part.columns(columns.clone())?, Trans::No, &weights, Trans::No, beta)?;
+                first += columns.len();
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    /// These columns alone, row after row.
+    pub(crate) fn only(&self, columns: &[Range<usize>]) -> Vec<T> {
+        let rows = self.data.chunks_exact(self.width);
+        rows.flat_map(|row| columns.iter().flat_map(|columns| row[columns.clone()].iter().copied())).collect()
+    }
+
+    /// The sums of these columns: the gradient by a bias.
+    pub(crate) fn sums(&self, columns: &[Range<usize>]) -> Vector<T> {
+        let total = sum_rows(self.width, self.data.chunks_exact(self.width), |sums, row| {
+            sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
+        });
+        Vector::from(columns.iter().flat_map(|columns| total[columns.clone()].iter().copied()).collect::<Vec<_>>())
+    }
+}
+
+/// What `add` adds up of all rows, `width` numbers; some rows at a time.
+pub(crate) fn sum_rows<T: Real, R>(width: usize, rows: impl Iterator<Item = R>, add: impl Fn(&mut [T], R)) -> Vec<T> {
+    let (mut total, mut part) = (vec![T::ZERO; width], vec![T::ZERO; width]);
+    let mut rows = rows.peekable();
+    while rows.peek().is_some() {
+        part.fill(T::ZERO);
+        rows.by_ref().take(SUMMED).for_each(|row| add(&mut part, row));
+        total.iter_mut().zip(&part).for_each(|(total, &part)| *total += part);
+    }
+    total
+}
+
+/// Does something with each block, on as many threads as there are.
+fn each<B: Send>(blocks: Vec<B>, run: impl Fn(B) -> Result<(), Error> + Sync + Send) -> Result<(), Error> {
+    #[cfg(feature = "rayon")]
+    if blocks.len() > 1 {
+        use rayon::prelude::*;
+        return blocks.into_par_iter().try_for_each(run);
+    }
+    blocks.into_iter().try_for_each(run)
+}

@@ -1,0 +1,345 @@
+//! Layers upon layers, in one direction or both.
+
+use kaldera_base::Real;
+use lod::LodTensor;
+
+use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State};
+
+/// A cell that goes through the sequences from their beginning, and perhaps one that goes from their end; or what belongs to such cells.
+///
+/// With both, a row of the output is that of the one beside that of the other: `[forward | reverse]`.
+#[derive(Debug, Clone)]
+pub struct Layer<C> {
+    /// From the first row to the last.
+    pub forward: C,
+    /// From the last row to the first.
+    pub reverse: Option<C>,
+}
+
+/// Layers, each of which takes the output of the one before: PyTorch's `nn.RNN`, `nn.LSTM` and `nn.GRU`.
+///
+/// ```text
+///   x [rows, input] -> layer 0 -> (dropout) -> layer 1 -> ... -> y [rows, output]
+/// ```
+///
+/// States are lists, one for each layer and direction: those of layer 0, forward and reverse, then those of layer 1 and so on, which is the
+/// order of PyTorch's. The gradient by a `Stack<C>` is a `Stack` of the cells' weights.
+///
+/// ```
+/// use lod::{Lod, LodTensor};
+/// use recurrent::train::uniform;
+/// use recurrent::{Gru, Stack};
+///
+/// // Two layers in both directions: 3 values a row, 4 hidden units.
+/// let mut network = Stack::<Gru<f32>>::new(2, true, 3, |inputs| Gru::zeros(inputs, 4));
+/// uniform(&mut network, 0.5, 7);
+///
+/// // Two sentences, of 5 and 2 words; no padding.
+/// let x = LodTensor::from_vec([7, 3], vec![0.1; 21], Lod::from_lengths(&[[5, 2]])?)?;
+/// let (out, saved) = network.forward(&x, &[], None)?;
+/// assert_eq!((out.y.shape().to_vec(), out.last.len()), (vec![7, 8], 4));
+///
+/// let grads = saved.backward(Some(&out.y), &[])?; // as if the loss were half of the sum of squares
+/// assert_eq!((grads.x.shape(), grads.weights.layers.len()), (x.shape(), 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Stack<C> {
+    /// From the one that takes the input to the one that gives the output.
+    pub layers: Vec<Layer<C>>,
+}
+
+/// What comes out of a [`Stack`].
+#[derive(Debug, Clone)]
+pub struct StackOutput<T: Real> {
+    /// The output of the last layer, with the LoD of the input.
+    pub y: LodTensor<T>,
+    /// The last state of each layer and direction.
+    #[doc(alias = "h_n")]
+    #[doc(alias = "c_n")]
+    pub last: Vec<State<T>>,
+}
+
+/// The gradients by what goes into a [`Stack`] of cells with weights `W`.
+#[derive(Debug, Clone)]
+pub struct StackGradients<T: Real, W> {
+    /// By the input.
+    pub x: LodTensor<T>,
+    /// By the initial state of each layer and direction, also if none were given.
+    pub initial: Vec<State<T>>,
+    /// By the weights.
+    pub weights: Stack<W>,
+}
+
+/// A forward pass of a [`Stack`] on its way back.
+#[derive(Debug)]
+pub struct StackSaved<S> {
+    layers: Vec<Layer<SavedCell<S>>>,
+    rows: usize,
+    dropout: Option<Dropout>,
+}
+
+#[derive(Debug)]
+struct SavedCell<S> {
+    saved: S,
+    output_size: usize,
+}
+
+impl<C> Layer<C> {
+    /// How many cells there are: one or two.
+    fn len(&self) -> usize {
+        1 + usize::from(self.reverse.is_some())
+    }
+
+    /// The cells with what PyTorch puts behind the names of their weights.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = (&C, &'static str)> {
+        std::iter::once((&self.forward, "")).chain(self.reverse.iter().map(|cell| (cell, "_reverse")))
+    }
+
+    fn cells_mut(&mut self) -> impl Iterator<Item = (&mut C, &'static str)> {
+        std::iter::once((&mut self.forward, "")).chain(self.reverse.iter_mut().map(|cell| (cell, "_reverse")))
+    }
+}
+
+impl<C> Stack<C> {
+    /// So many layers in one direction or both, of which the first takes rows of `inputs` values. `cell` makes each cell for the width of
+    /// what it takes.
+    pub fn new<T: Real>(layers: usize, both_directions: bool, inputs: usize, cell: impl Fn(usize) -> C) -> Self
+    where
+        C: Cell<T>,
+    {
+        let mut stack = Self { layers: Vec::with_capacity(layers) };
+        let mut width = inputs;
+        for _ in 0..layers {
+            let layer = Layer { forward: cell(width), reverse: both_directions.then(|| cell(width)) };
+            width = layer.cells().map(|(cell, _)| cell.output_size()).sum();
+            stack.layers.push(layer);
+        }
+        stack
+    }
+
+    /// How many states there are: one for each layer and direction.
+    pub fn num_states(&self) -> usize {
+        self.layers.iter().map(Layer::len).sum()
+    }
+
+    /// One pass without a way back: for recognition, not for training. `initial` has a state for each layer and direction, or nothing for zeros.
+    ///
+    /// # Errors
+    /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; what [`Cell::run`] refuses.
+    pub fn run<T: Real>(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error>
+    where
+        C: Cell<T>,
+    {
+        let mut initial = self.states("the number of initial states", initial)?;
+        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
+        for layer in &self.layers {
+            let [forward, reverse] = initial.of(layer);
+            let (a, b) = both(
+                || layer.forward.run(&out.y, Direction::Forward, forward),
+                || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
+            );
+            let (a, b) = (a?, b.transpose()?);
+            out.last.push(a.last);
+            out.y = match b {
+                Some(b) => {
+                    out.last.push(b.last);
+                    side_by_side(&a.y, &b.y)?
+                }
+                None => a.y,
+            };
+        }
+        Ok(out)
+    }
+
+    /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there is `dropout`; take another seed for each pass.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run); [`Error::Range`] for the probability of the dropout.
+    pub fn forward<'a, T: Real>(
+        &'a self,
+        x: &LodTensor<T>,
+        initial: &[State<T>],
+        dropout: Option<Dropout>,
+    ) -> Result<(StackOutput<T>, StackSaved<C::Saved<'a>>), Error>
+    where
+        C: Cell<T>,
+    {
+        dropout.map_or(Ok(()), |dropout| dropout.check())?;
+        let mut initial = self.states("the number of initial states", initial)?;
+        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
+        let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.rows(), dropout };
+        for (i, layer) in self.layers.iter().enumerate() {
+            if let Some(dropout) = dropout.filter(|_| i > 0) {
+                dropout.apply(i, out.y.values_mut());
+            }
+            let [forward, reverse] = initial.of(layer);
+            let (a, b) = both(
+                || layer.forward.forward(&out.y, Direction::Forward, forward),
+                || layer.reverse.as_ref().map(|cell| cell.forward(&out.y, Direction::Reverse, reverse)),
+            );
+            let ((a, saved_a), b) = (a?, b.transpose()?);
+            let forward = SavedCell { saved: saved_a, output_size: a.y.width() };
+            out.last.push(a.last);
+            let reverse = match b {
+                Some((b, saved_b)) => {
+                    out.last.push(b.last);
+                    out.y = side_by_side(&a.y, &b.y)?;
+                    Some(SavedCell { saved: saved_b, output_size: b.y.width() })
+                }
+                None => {
+                    out.y = a.y;
+                    None
+                }
+            };
+            saved.layers.push(Layer { forward, reverse });
+        }
+        Ok((out, saved))
+    }
+
+    fn states<'s, T: Real>(&self, what: &'static str, states: &'s [State<T>]) -> Result<States<'s, T>, Error> {
+        if self.layers.is_empty() {
+            return Err(Error::Zero { what: "the number of layers" });
+        }
+        States::new(what, states, self.num_states())
+    }
+}
+
+impl<S> StackSaved<S> {
+    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and by [`StackOutput::last`], where an empty list
+    /// stands for zeros.
+    ///
+    /// # Errors
+    /// [`Error::Count`] for another number of states; what [`Saved::backward`] refuses.
+    pub fn backward<T: Real>(
+        self,
+        y: Option<&LodTensor<T>>,
+        last: &[State<T>],
+    ) -> Result<StackGradients<T, S::Weights>, Error>
+    where
+        S: Saved<T> + Send,
+        S::Weights: Send,
+    {
+        let num_states = self.layers.iter().map(Layer::len).sum();
+        let mut last = States::new("the number of gradients of last states", last, num_states)?;
+        let mut grad_y = y.cloned();
+        let (mut initial, mut layers) = (Vec::with_capacity(num_states), Vec::with_capacity(self.layers.len()));
+        for (i, layer) in self.layers.into_iter().enumerate().rev() {
+            let [last_a, last_b] = last.of_last(&layer);
+            let Layer { forward, reverse } = layer;
+            let (y_a, y_b) = match (&grad_y, &reverse) {
+                (Some(y), Some(reverse)) => {
+                    let (a, b) = apart(y, self.rows, [forward.output_size, reverse.output_size])?;
+                    (Some(a), Some(b))
+                }
+                (y, _) => (y.clone(), None),
+            };
+            let (a, b) = both(
+                || forward.saved.backward(OutputGradients { y: y_a.as_ref(), last: last_a, cells: None }),
+                || {
+                    reverse
+                        .map(|cell| cell.saved.backward(OutputGradients { y: y_b.as_ref(), last: last_b, cells: None }))
+                },
+            );
+            let (a, b) = (a?, b.transpose()?);
+            let mut x = a.x;
+            let reverse = b.map(|b| {
+                x.values_mut().iter_mut().zip(b.x.values()).for_each(|(x, &more)| *x += more);
+                initial.push(b.initial);
+                b.weights
+            });
+            // From the end, to be turned round.
+            initial.push(a.initial);
+            layers.push(Layer { forward: a.weights, reverse });
+            if let Some(dropout) = self.dropout.filter(|_| i > 0) {
+                dropout.apply(i, x.values_mut());
+            }
+            grad_y = Some(x);
+        }
+        initial.reverse();
+        layers.reverse();
+        let x = grad_y.ok_or(Error::Zero { what: "the number of layers" })?;
+        Ok(StackGradients { x, initial, weights: Stack { layers } })
+    }
+}
+
+/// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names and what PyTorch puts behind.
+impl<T: Real, P: Parameters<T>> Parameters<T> for Stack<P> {
+    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+        for (i, layer) in self.layers.iter().enumerate() {
+            for (cell, ending) in layer.cells() {
+                cell.visit(&mut |name, shape, values| f(&format!("{name}_l{i}{ending}"), shape, values));
+            }
+        }
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+        for (i, layer) in self.layers.iter_mut().enumerate() {
+            for (cell, ending) in layer.cells_mut() {
+                cell.visit_mut(&mut |name, shape, values| f(&format!("{name}_l{i}{ending}"), shape, values));
+            }
+        }
+    }
+}
+
+/// A state for each cell of a stack, or none at all; taken layer by layer.
+struct States<'s, T: Real> {
+    left: &'s [State<T>],
+}
+
+impl<'s, T: Real> States<'s, T> {
+    fn new(what: &'static str, states: &'s [State<T>], expected: usize) -> Result<Self, Error> {
+        match states.len() {
+            0 => Ok(Self { left: states }),
+            found if found == expected => Ok(Self { left: states }),
+            found => Err(Error::Count { what, expected, found }),
+        }
+    }
+
+    /// Those of the next layer.
+    fn of<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
+        let (states, left) = self.left.split_at(layer.len().min(self.left.len()));
+        self.left = left;
+        [states.first(), states.get(1)]
+    }
+
+    /// Those of the last layer that is left.
+    fn of_last<C>(&mut self, layer: &Layer<C>) -> [Option<&'s State<T>>; 2] {
+        let (left, states) = self.left.split_at(self.left.len().saturating_sub(layer.len()));
+        self.left = left;
+        [states.first(), states.get(1)]
+    }
+}
+
+/// Both calls, on two threads if there are two.
+fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    return rayon::join(a, b);
+    #[cfg(not(feature = "rayon"))]
+    return (a(), b());
+}
+
+/// Rows of the one with those of the other behind.
+fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
+    let mut values = kaldera_base::memory::with_capacity(a.values().len() + b.values().len());
+    for row in 0..a.rows() {
+        values.extend_from_slice(a.row(row));
+        values.extend_from_slice(b.row(row));
+    }
+    Ok(LodTensor::from_vec([a.rows(), a.width() + b.width()], values, a.lod().clone())?)
+}
+
+/// The inverse of [`side_by_side`].
+fn apart<T: Real>(
+    y: &LodTensor<T>,
+    rows: usize,
+    [left, right]: [usize; 2],
+) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
+    Error::check_shape("the gradient of the output", &[rows, left + right], y.shape())?;
+    let part = |columns: std::ops::Range<usize>| {
+        let mut values = kaldera_base::memory::with_capacity(rows * columns.len());
+        (0..rows).for_each(|row| values.extend_from_slice(&y.row(row)[columns.clone()]));
+        LodTensor::from_vec([rows, columns.len()], values, y.lod().clone())
+    };
+    Ok((part(0..left)?, part(left..left + right)?))
+}

@@ -1,0 +1,66 @@
+//! What goes into and comes out of a pass besides weights.
+
+use kaldera_base::Real;
+use kaldi_matrix::Matrix;
+use lod::LodTensor;
+
+/// Which end of each sequence a cell begins with. Outputs stay at the rows of their inputs either way.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[doc(alias = "is_reverse")]
+pub enum Direction {
+    /// From the first row to the last.
+    #[default]
+    Forward,
+    /// From the last row to the first.
+    Reverse,
+}
+
+/// What a cell remembers of each sequence, in the order of the sequences in the mini-batch (not by length).
+#[derive(Clone, Debug)]
+#[doc(alias = "h0")]
+#[doc(alias = "boot_memories")]
+pub struct State<T: Real> {
+    /// `[sequences, output_size]`: the hidden state, which is also the output of the last step.
+    pub h: Matrix<T>,
+    /// `[sequences, cell_size]`: the cell state of an LSTM; without columns for other cells.
+    pub c: Matrix<T>,
+}
+
+/// The result of a forward pass.
+#[derive(Clone, Debug)]
+pub struct Output<T: Real> {
+    /// `[rows, output_size]`, with the LoD of the input: the hidden state after each step.
+    pub y: LodTensor<T>,
+    /// The state after the last step of each sequence; the initial one for sequences of length 0.
+    #[doc(alias = "h_n")]
+    pub last: State<T>,
+}
+
+/// The gradients of the loss by what a forward pass gave; what is `None` has no part in the loss.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OutputGradients<'a, T: Real> {
+    /// By [`Output::y`].
+    pub y: Option<&'a LodTensor<T>>,
+    /// By [`Output::last`].
+    pub last: Option<&'a State<T>>,
+    /// By the cell state after each step ([`LstmSaved::cells`](crate::LstmSaved::cells)); LSTM only.
+    pub cells: Option<&'a LodTensor<T>>,
+}
+
+/// The gradients of the loss by what went into a forward pass of a cell with weights `W`.
+#[derive(Clone, Debug)]
+pub struct Gradients<T: Real, W> {
+    /// By the input.
+    pub x: LodTensor<T>,
+    /// By the initial state, also if none was given.
+    pub initial: State<T>,
+    /// By the weights: a tensor for each that the cell has.
+    pub weights: W,
+}
+
+impl<T: Real> State<T> {
+    /// All zeros.
+    pub fn zeros(sequences: usize, output_size: usize, cell_size: usize) -> Self {
+        Self { h: Matrix::zeros(sequences, output_size), c: Matrix::zeros(sequences, cell_size) }
+    }
+}

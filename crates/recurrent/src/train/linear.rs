@@ -1,0 +1,192 @@
+//! Rows times a matrix: what turns a network's states into scores.
+
+use kaldera_base::Real;
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
+use lod::LodTensor;
+
+use crate::{Error, Parameters};
+
+/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
+///
+/// Rows are all it sees: sequences keep their LoD. Its gradient is another `Linear`.
+///
+/// ```
+/// use lod::{Lod, LodTensor};
+/// use recurrent::Parameters;
+/// use recurrent::train::Linear;
+///
+/// let mut layer = Linear::zeros(2, 1);
+/// layer.named_mut()[0].values.copy_from_slice(&[1.0, 10.0]); // W
+/// layer.named_mut()[1].values[0] = 0.5; // b
+/// let x = LodTensor::from_vec([3, 2], vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0], Lod::from_lengths(&[[2, 1]])?)?;
+/// let y = layer.forward(&x)?;
+/// assert_eq!((y.sequence(0), y.sequence(1)), (&[21.5, 43.5][..], &[65.5][..]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Linear<T: Real> {
+    weight: Matrix<T>,
+    bias: Option<Vec<T>>,
+}
+
+impl<T: Real> Linear<T> {
+    /// A layer of zeros. (Outputs differ only where weights do: initialise it.)
+    pub fn zeros(inputs: usize, outputs: usize) -> Self {
+        Self { bias: Some(vec![T::ZERO; outputs]), ..Self::without_bias(inputs, outputs) }
+    }
+
+    /// A layer of zeros that has no b.
+    pub fn without_bias(inputs: usize, outputs: usize) -> Self {
+        Self { weight: Matrix::zeros(outputs, inputs), bias: None }
+    }
+
+    /// How many values a row has that goes in.
+    pub fn inputs(&self) -> usize {
+        self.weight.num_cols()
+    }
+
+    /// How many values a row has that comes out.
+    pub fn outputs(&self) -> usize {
+        self.weight.num_rows()
+    }
+
+    /// `[rows, outputs]` of `[rows, inputs]`, with the same LoD.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for rows of another length.
+    pub fn forward(&self, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
+        let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
+        let outputs = self.outputs();
+        let mut y = kaldera_base::memory::zeros(x.rows() * outputs);
+        if let Some(bias) = &self.bias {
+            y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias));
+        }
+        let mut y_rows = SubMatrixMut::new(&mut y, x.rows(), outputs, outputs)?;
+        y_rows.add_mat_mat(T::ONE, &x_rows, Trans::No, &self.weight, Trans::Yes, T::ONE)?;
+        Ok(LodTensor::from_vec([x.rows(), outputs], y, x.lod().clone())?)
+    }
+
+    /// The gradients by x and by the layer, of which `grad` has that of the result of [`forward`](Self::forward).
+    ///
+    /// By x it is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is another one than that of x.
+    pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
+        let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
+        let what = "the gradient by the linear layer's output";
+        check_gradient(what, grad, x, self.outputs())?;
+        let g_rows = matrix(what, grad, self.outputs())?;
+        let mut by_x = kaldera_base::memory::zeros(x.values().len());
+        let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.rows(), self.inputs(), self.inputs())?;
+        by_x_rows.add_mat_mat(T::ONE, &g_rows, Trans::No, &self.weight, Trans::No, T::ZERO)?;
+        let mut weight = Matrix::zeros(self.outputs(), self.inputs());
+        weight.add_mat_mat(T::ONE, &g_rows, Trans::Yes, &x_rows, Trans::No, T::ZERO)?;
+        let bias = self.bias.as_ref().map(|bias| {
+            let mut sums = vec![T::ZERO; bias.len()];
+            for row in grad.values().chunks_exact(bias.len().max(1)) {
+                sums.iter_mut().zip(row).for_each(|(sum, &g)| *sum += g);
+            }
+            sums
+        });
+        Ok((x.like(x.rows(), by_x, x.lod().clone())?, Self { weight, bias }))
+    }
+}
+
+/// `weight` and, where there is one, `bias`: PyTorch's names.
+impl<T: Real> Parameters<T> for Linear<T> {
+    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+        f("weight", &[self.outputs(), self.inputs()], self.weight.data());
+        if let Some(bias) = &self.bias {
+            f("bias", &[bias.len()], bias);
+        }
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+        f("weight", &[self.outputs(), self.inputs()], self.weight.data_mut());
+        if let Some(bias) = &mut self.bias {
+            f("bias", &[bias.len()], bias);
+        }
+    }
+}
+
+/// The rows of a tensor, each of `cols` values.
+fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
+    check_rows(what, tensor, tensor.rows(), cols)?;
+    Ok(SubMatrix::new(tensor.values(), tensor.rows(), cols, cols)?)
+}
+
+/// That a tensor has so many rows of so many values.
+fn check_rows<T: Real>(what: &'static str, tensor: &LodTensor<T>, rows: usize, cols: usize) -> Result<(), Error> {
+    Error::check_shape(what, &[rows, cols], &[tensor.rows(), tensor.width()])
+}
+
+/// That a gradient has the shape of what it is the gradient of, and, if it has a LoD, the same.
+pub(super) fn check_gradient<T: Real>(
+    what: &'static str,
+    gradient: &LodTensor<T>,
+    of: &LodTensor<T>,
+    cols: usize,
+) -> Result<(), Error> {
+    check_rows(what, gradient, of.rows(), cols)?;
+    if !gradient.lod().is_none() && gradient.lod() != of.lod() {
+        let (expected, found) = (of.lod().clone(), gradient.lod().clone());
+        return Err(Error::OtherLod { tensor: what, expected, found });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use lod::Lod;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::train::uniform;
+
+    fn numbers(rows: usize, cols: usize, shift: usize) -> LodTensor<f64> {
+        let values: Vec<f64> = (0..rows * cols).map(|i| ((i + shift) * 7 % 11) as f64 / 8.0 - 0.5).collect();
+        LodTensor::from_vec([rows, cols], values, Lod::from_lengths(&[[rows]]).unwrap()).unwrap()
+    }
+
+    proptest! {
+        /// All functions here are linear in each of their inputs: the difference of two values is the slope itself.
+        #[test]
+        fn gradients_are_slopes((rows, inputs, outputs) in (0_usize..4, 0_usize..4, 0_usize..4), bias: bool) {
+            let mut layer = if bias { Linear::zeros(inputs, outputs) } else { Linear::without_bias(inputs, outputs) };
+            uniform(&mut layer, 1.0, 3);
+            let (x, g) = (numbers(rows, inputs, 0), numbers(rows, outputs, 5));
+            let value = |layer: &Linear<f64>, x: &LodTensor<f64>| -> f64 {
+                layer.forward(x).unwrap().values().iter().zip(g.values()).map(|(y, g)| y * g).sum()
+            };
+            let (by_x, by_layer) = layer.backward(&x, &g).unwrap();
+            prop_assert!(by_x.lod().ptr_eq(x.lod()));
+            for i in 0..x.values().len() {
+                let mut more = x.clone();
+                more.values_mut()[i] += 1.0;
+                let slope = value(&layer, &more) - value(&layer, &x);
+                prop_assert!((slope - by_x.values()[i]).abs() < 1e-9);
+            }
+            for (i, tensor) in by_layer.named().iter().enumerate() {
+                for (j, grad) in tensor.values.iter().enumerate() {
+                    let mut more = layer.clone();
+                    more.named_mut()[i].values[j] += 1.0;
+                    let slope = value(&more, &x) - value(&layer, &x);
+                    prop_assert!((slope - grad).abs() < 1e-9, "{}", tensor.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let layer = Linear::zeros(3, 2);
+        assert!(matches!(layer.forward(&numbers(2, 2, 0)), Err(Error::Shape { .. })));
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &numbers(3, 2, 0)), Err(Error::Shape { .. })));
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &numbers(2, 3, 0)), Err(Error::Shape { .. })));
+        let other = numbers(2, 2, 0).with_lod(Lod::from_lengths(&[[1, 1]]).unwrap()).unwrap();
+        assert!(matches!(layer.backward(&numbers(2, 3, 0), &other), Err(Error::OtherLod { .. })));
+        // A gradient that has no LoD, because what made it knows rows only, is fine.
+        assert!(layer.backward(&numbers(2, 3, 0), &other.with_lod(Lod::none()).unwrap()).is_ok());
+    }
+}

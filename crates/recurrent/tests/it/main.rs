@@ -1,0 +1,6 @@
+//! Tests of the crate from outside.
+
+mod common;
+mod driver;
+mod gradients;
+mod passes;
