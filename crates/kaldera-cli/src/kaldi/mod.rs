@@ -6,11 +6,13 @@
 
 mod compute_feats;
 mod copy_feats;
+mod driver;
 mod failure;
 mod wav_copy;
 mod wav_to_duration;
 
 use std::ffi::{OsStr, OsString};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -45,8 +47,23 @@ fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
     args: &[OsString],
-    mut options: O,
+    options: O,
     body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
+) -> ExitCode {
+    run_any(tool, usage, args, options, N..=N, |options, plain| match <[String; N]>::try_from(plain) {
+        Ok(plain) => body(options, plain),
+        Err(plain) => unreachable!("{} arguments were counted as {N}", plain.len()),
+    })
+}
+
+/// As [`run`], for programs that take as many plain arguments as lie in `accepted`.
+fn run_any<O: OptionSet>(
+    tool: &'static str,
+    usage: &'static str,
+    args: &[OsString],
+    mut options: O,
+    accepted: RangeInclusive<usize>,
+    body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
 ) -> ExitCode {
     let mut parser = ParseOptions::new(Syntax::Kaldi, usage);
     options.register(&mut parser);
@@ -67,10 +84,10 @@ fn run<O: OptionSet, const N: usize>(
         let words = [OsStr::new("kaldera"), OsStr::new(tool)];
         log::say(shell_line(words.into_iter().chain(args.iter().map(OsString::as_os_str))));
     }
-    let Ok(plain) = <[OsString; N]>::try_from(plain) else {
+    if !accepted.contains(&plain.len()) {
         log::say(parser.help());
         return ExitCode::from(1);
-    };
+    }
     match utf8(plain).and_then(|plain| body(options, plain)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -105,10 +122,7 @@ fn throw(failure: &Failure) -> ExitCode {
 }
 
 /// Specifiers are text.
-fn utf8<const N: usize>(args: [OsString; N]) -> Result<[String; N], Failure> {
-    let mut texts = [const { String::new() }; N];
-    for (text, argument) in texts.iter_mut().zip(args) {
-        *text = argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument })?;
-    }
-    Ok(texts)
+fn utf8(args: Vec<OsString>) -> Result<Vec<String>, Failure> {
+    let text = |argument: OsString| argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument });
+    Ok(args.into_iter().map(text).collect::<Result<_, _>>()?)
 }
