@@ -36,7 +36,8 @@
 //! | `--num-mel-bins=80` | `options.mel.num_bins = 80`; [`options`] connects a structure to the names |
 //! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
 //! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
-//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set |
+//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
+//! | `LinearResample`, `ArbitraryResample` | the same names; what `LinearResample` remembers between chunks is a [`ResampleStream`] |
 //! | `MelBanks` | [`MelBanks`] |
 //!
 //! ## Where it differs from Kaldi
@@ -57,6 +58,8 @@
 #![forbid(unsafe_code)]
 
 mod batch;
+mod cmvn;
+mod deltas;
 mod error;
 mod extractor;
 mod fbank;
@@ -66,13 +69,33 @@ mod mel;
 mod mfcc;
 pub mod options;
 mod resample;
+mod row_ops;
+mod row_queue;
+mod row_stream;
+mod row_window;
+mod sliding_cmvn;
+mod splice;
+mod state;
+mod vad;
 mod window;
 
 pub use batch::FeatureBatch;
+pub use cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
+pub use deltas::{
+    DeltaFeatures, DeltaFeaturesOptions, ShiftedDeltaFeatures, ShiftedDeltaFeaturesOptions, compute_deltas,
+    compute_shifted_deltas,
+};
 pub use error::Error;
 pub use extractor::{Audio, Extractor, Kind, Workspace};
 pub use fbank::{Fbank, FbankKind, FbankOptions};
 pub use frames::Samples;
 pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
+pub use resample::{ArbitraryResample, LinearResample, ResampleStream};
+pub use row_ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};
+pub use row_stream::{RowChain, RowStream};
+pub use row_window::{RowWindow, WindowStream};
+pub use sliding_cmvn::{SlidingWindowCmn, SlidingWindowCmnOptions, SlidingWindowCmnStream, sliding_window_cmn};
+pub use splice::{Splice, splice_frames};
+pub use vad::{VadEnergyOptions, compute_vad_energy};
 pub use window::{FrameExtractionOptions, WindowType};
