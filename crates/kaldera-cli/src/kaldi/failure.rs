@@ -22,6 +22,14 @@ pub(crate) enum Failure {
     TooManyFrames(#[from] TryFromIntError),
     #[error("option --{name}={value}: expected {expected}")]
     Option { name: &'static str, value: String, expected: &'static str },
+    #[error("'{value}' is not {expected}")]
+    Argument { value: String, expected: &'static str },
+    #[error("{file} has no frames")]
+    Empty { file: String },
+    #[error("'{key}' has {found} columns, and {wanted} are wanted")]
+    TooFewColumns { key: String, found: usize, wanted: usize },
+    #[error("nothing was written; {left_out} utterances were left out")]
+    NothingDone { left_out: u64 },
     #[error("option --{name} is not supported yet: {instead}")]
     NotYet { name: &'static str, instead: &'static str },
     #[error("option --{name} has no meaning without --{needs}: give both or none")]

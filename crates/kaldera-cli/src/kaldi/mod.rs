@@ -50,9 +50,9 @@ fn run<O: OptionSet, const N: usize>(
     options: O,
     body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
 ) -> ExitCode {
-    run_any(tool, usage, args, options, N..=N, |options, plain| match <[String; N]>::try_from(plain) {
-        Ok(plain) => body(options, plain),
-        Err(plain) => unreachable!("{} arguments were counted as {N}", plain.len()),
+    run_any(tool, usage, args, options, N..=N, |options, plain| {
+        // Their number is right: `run_any` has counted them.
+        plain.try_into().map_or(Ok(false), |plain| body(options, plain))
     })
 }
 
@@ -113,6 +113,11 @@ fn close_if_given<T: Holder>(writer: Option<TableWriter<T>>) -> Result<(), Failu
         Some(writer) => Ok(writer.close()?),
         None => Ok(()),
     }
+}
+
+/// Numbers with colons between them, as in `13:14`; an empty text is none. `None` where it is anything else.
+fn colon_list(text: &str) -> Option<Vec<i32>> {
+    if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(|number| number.trim().parse().ok()).collect() }
 }
 
 /// What Kaldi's programs do with an exception.
