@@ -3,17 +3,21 @@
 use std::io::{BufRead, Write};
 
 use kaldi_matrix::codec::{self, ByteReader, CodecError, push_number};
-use kaldi_matrix::{Matrix, Vector};
 
 use crate::error::{Error, excerpt};
-use crate::range;
-use crate::wave::{WaveData, WaveError, WaveInfo};
+use crate::rxfilename::Skip;
 
 mod basic;
-mod htk;
+mod foreign;
+mod lists;
+mod matrices;
+mod recordings;
+mod words;
 
 pub use basic::Basic;
-pub use htk::HtkMatrix;
+pub use foreign::{HtkMatrix, SphinxMatrix};
+pub use lists::IntegerVector;
+pub use words::is_token;
 
 /// An object that can stand in a table, with Kaldi's bytes and text for it.
 pub trait Holder: Sized + Send + 'static {
@@ -30,8 +34,16 @@ pub trait Holder: Sized + Send + 'static {
     ///
     /// # Errors
     /// As [`read`](Holder::read).
-    fn read_in_archive(reader: &mut dyn BufRead) -> Result<Self, Error> {
+    fn read_in_archive(reader: &mut dyn Skip) -> Result<Self, Error> {
         Self::read(reader)
+    }
+
+    /// Goes behind one object of many, with as little reading as its kind allows.
+    ///
+    /// # Errors
+    /// As [`read`](Holder::read), as far as they can be seen on the way.
+    fn skip_in_archive(reader: &mut dyn Skip) -> Result<(), Error> {
+        Self::read_in_archive(reader).map(drop)
     }
 
     /// Writes one object, header included.
@@ -47,155 +59,6 @@ pub trait Holder: Sized + Send + 'static {
     fn extract_range(&self, range: &str) -> Result<Self, Error> {
         Err(Error::RangeUnsupported { range: range.to_owned(), what: Self::WHAT })
     }
-}
-
-macro_rules! matrix_holder {
-    ($real:ty) => {
-        impl Holder for Matrix<$real> {
-            const WHAT: &'static str = "matrices";
-
-            fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-                Ok(codec::read(reader)?)
-            }
-
-            fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-                Ok(codec::write(writer, self, binary)?)
-            }
-
-            fn extract_range(&self, range: &str) -> Result<Self, Error> {
-                let (rows, cols) = (self.num_rows(), self.num_cols());
-                range::of_matrix(range, rows, cols)
-                    .and_then(|((row, rows), (col, cols))| self.range(row, rows, col, cols).ok())
-                    .map(|part| part.to_owned())
-                    .ok_or_else(|| Error::Range {
-                        range: range.to_owned(),
-                        object: format!("a matrix of {rows} x {cols}"),
-                    })
-            }
-        }
-
-        impl Holder for Vector<$real> {
-            const WHAT: &'static str = "vectors";
-
-            fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-                Ok(codec::read(reader)?)
-            }
-
-            fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-                Ok(codec::write(writer, self, binary)?)
-            }
-
-            fn extract_range(&self, range: &str) -> Result<Self, Error> {
-                range::of_vector(range, self.dim())
-                    .and_then(|(start, len)| self.range(start, len).ok())
-                    .map(|part| part.to_owned())
-                    .ok_or_else(|| Error::Range {
-                        range: range.to_owned(),
-                        object: format!("a vector of {}", self.dim()),
-                    })
-            }
-        }
-    };
-}
-matrix_holder!(f32);
-matrix_holder!(f64);
-
-/// A RIFF file as it is, without `\0B`.
-impl Holder for WaveData {
-    const WHAT: &'static str = "recordings";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        Ok(WaveData::read(reader)?)
-    }
-
-    fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-        if !binary {
-            return Err(Error::Unwritable { what: Self::WHAT, how: "as text: leave the option 't' out" });
-        }
-        WaveData::write(self, writer).map_err(|error| match error {
-            WaveError::Write(source) => Error::Stream { source },
-            other => Error::Wave(other),
-        })
-    }
-}
-
-/// Only the header; in an archive the samples are read over.
-impl Holder for WaveInfo {
-    const WHAT: &'static str = "headers of recordings";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        Ok(WaveInfo::read(reader)?)
-    }
-
-    fn read_in_archive(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let info = WaveInfo::read(reader)?;
-        info.skip_data(reader)?;
-        Ok(info)
-    }
-
-    fn write(&self, _writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        Err(Error::Unwritable { what: Self::WHAT, how: "without their samples" })
-    }
-}
-
-/// One word, to the end of the line; there is no binary form.
-impl Holder for String {
-    const WHAT: &'static str = "words";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let mut reader = ByteReader::new(reader);
-        let word = reader.word("a word")?;
-        expect_line_end(&mut reader)?;
-        utf8(word.bytes)
-    }
-
-    fn write(&self, writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        check_token(self)?;
-        Ok(writer.write_all(format!("{self}\n").as_bytes())?)
-    }
-}
-
-/// The words of the rest of the line; there is no binary form.
-impl Holder for Vec<String> {
-    const WHAT: &'static str = "lists of words";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let line = utf8(read_line(&mut ByteReader::new(reader))?)?;
-        Ok(line.split_ascii_whitespace().map(str::to_owned).collect())
-    }
-
-    fn write(&self, writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        let mut line = String::new();
-        for word in self {
-            check_token(word)?;
-            line.push_str(word);
-            line.push(' ');
-        }
-        line.push('\n');
-        Ok(writer.write_all(line.as_bytes())?)
-    }
-}
-
-/// True for what can be a key or a word: not empty, no white space, no control characters.
-#[doc(alias = "IsToken")]
-pub fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| !byte.is_ascii() || byte.is_ascii_graphic())
-}
-
-fn check_token(word: &str) -> Result<(), Error> {
-    if is_token(word) {
-        Ok(())
-    } else {
-        Err(Error::Unexpected {
-            expected: "a word without spaces to write",
-            found: format!("'{}'", word.escape_debug()),
-        })
-    }
-}
-
-fn utf8(bytes: Vec<u8>) -> Result<String, Error> {
-    String::from_utf8(bytes)
-        .map_err(|error| Error::Unexpected { expected: "text in UTF-8", found: excerpt(error.as_bytes()) })
 }
 
 /// Takes the rest of the line and its end; a last line may lack the end, but not everything.

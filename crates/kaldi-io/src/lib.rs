@@ -76,18 +76,19 @@
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts of large matrices or other
 //! people's tools take a format with an index, such as `.npz` or safetensors. WAV is read as Kaldi reads it, 16-bit PCM and
 //! nothing else; the `hound` and `symphonia` crates know more.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod error;
 mod holders;
 mod object;
 mod range;
 pub mod rxfilename;
+pub mod segments;
 pub mod specifier;
 pub mod table;
 pub mod wave;
 pub mod wxfilename;
 
 pub use error::Error;
-pub use holders::{Basic, Holder, HtkMatrix, is_token};
+pub use holders::{Basic, Holder, HtkMatrix, IntegerVector, SphinxMatrix, is_token};
 pub use object::{read_object, write_object};
