@@ -67,7 +67,7 @@ pub use error::Error;
 pub mod prelude {
     pub use crate::feat::{Audio, Fbank, FbankOptions, Mfcc, MfccOptions, Samples};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
-    pub use crate::pipeline::{FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
+    pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
 }
 
 /// The code in the README, compiled and run as a test.
