@@ -49,6 +49,19 @@ pub enum Error {
         expected: &'static str,
     },
 
+    /// The audio has another sample rate than the options, where nothing can be resampled.
+    #[error("sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use --sample-frequency={found})")]
+    WrongSampleRate {
+        /// The sample rate of the audio in Hz.
+        found: f32,
+        /// The option `sample-frequency` in Hz.
+        expected: f32,
+    },
+
+    /// Samples come after the end of their stream was told.
+    #[error("the input of this stream was finished before these samples came: begin a new one")]
+    AfterEnd,
+
     /// A sample of the audio is infinite or not a number.
     #[error("sample {index} is {value}: no features can be made of that")]
     BadSample {

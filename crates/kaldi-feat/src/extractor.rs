@@ -11,7 +11,7 @@ use kaldi_matrix::Matrix;
 use crate::error::Error;
 use crate::fft::{FrameScratch, PowerSpectrum};
 use crate::frames::{EnergyOf, Framing, Samples};
-use crate::resample::{LinearResample, resampled_len};
+use crate::resample::LinearResample;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
 /// One channel of audio to extract features from.
@@ -169,7 +169,7 @@ impl<K: Kind> Extractor<K> {
     /// When its sample rate is not the one of the options and resampling is not allowed.
     pub fn num_frames(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         let resampler = self.resampler(audio.samp_freq)?;
-        let num_samples = resampler.map_or(audio.samples.len(), |r| resampled_len(&r, audio.samples.len()));
+        let num_samples = resampler.map_or(audio.samples.len(), |r| r.num_output_samples(audio.samples.len(), true));
         Ok(self.framing.options.num_frames(num_samples))
     }
 
@@ -250,7 +250,7 @@ impl<K: Kind> Extractor<K> {
         if !allowed {
             return Err(Error::SampleRateMismatch { found, expected, direction });
         }
-        cached(&self.resamplers, found, || Ok(LinearResample::for_waveform(found, expected))).map(Some)
+        cached(&self.resamplers, found, || LinearResample::for_waveform(found, expected)).map(Some)
     }
 }
 
