@@ -135,6 +135,36 @@ impl CmvnStats {
         }
     }
 
+    /// As [`add_row`](Self::add_row) with products in double precision: a row that is taken back leaves next to nothing.
+    pub(crate) fn add_row_exactly(&mut self, row: &[f32], sign: f64) {
+        let dim = self.dim();
+        let (sums, squares) = self.stats.data_mut().split_at_mut(dim + 1);
+        for ((sum, square), &x) in sums.iter_mut().zip(squares).zip(row) {
+            let x = f64::from(x);
+            *sum += sign * x;
+            *square += sign * x * x;
+        }
+        sums[dim] += sign;
+    }
+
+    /// Adds statistics of the same shape, times `factor`.
+    pub(crate) fn add_scaled(&mut self, other: &Self, factor: f64) {
+        for (to, from) in self.stats.data_mut().iter_mut().zip(other.stats.data()) {
+            *to += factor * from;
+        }
+    }
+
+    /// Two rows of `dim` + 1 numbers from the state of a stream; two numbers alone stand for none.
+    pub(crate) fn from_slice(dim: usize, numbers: &[f64]) -> Result<Option<Self>, Error> {
+        if numbers.len() == 2 && dim > 0 {
+            return Ok(None);
+        }
+        match Matrix::from_vec(2, dim + 1, numbers.to_vec()) {
+            Ok(stats) => Ok(Some(Self { stats })),
+            Err(_) => Err(Error::BadState { reason: "its statistics are of another size" }),
+        }
+    }
+
     /// Adds the frames of `other`.
     ///
     /// # Errors
@@ -193,8 +223,26 @@ impl CmvnStats {
         Ok(out)
     }
 
-    /// For each dimension, what to multiply it with and then to add to it. Without variances the factors are 1.
-    pub(crate) fn scales_and_offsets(&self, norm_vars: bool, reverse: bool) -> Result<Vec<(f32, f32)>, Error> {
+    /// What to multiply dimension `d` with and then to add to it. Without variances the factor is 1.
+    pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
+        let count = self.count();
+        if !norm_vars {
+            // Kaldi multiplies by the inverse of the count.
+            let offset = (-1.0 / count * self.stats[(0, d)]) as f32;
+            return (1.0, if reverse { -offset } else { offset });
+        }
+        let mean = self.stats[(0, d)] / count;
+        let variance = self.stats[(1, d)] / count - mean * mean;
+        let deviation = if variance < VARIANCE_FLOOR { VARIANCE_FLOOR } else { variance }.sqrt();
+        if reverse {
+            return (deviation as f32, mean as f32);
+        }
+        let scale = 1.0 / deviation;
+        (scale as f32, -(mean * scale) as f32)
+    }
+
+    /// [`scale_and_offset`](Self::scale_and_offset) for each dimension, if they are numbers.
+    fn scales_and_offsets(&self, norm_vars: bool, reverse: bool) -> Result<Vec<(f32, f32)>, Error> {
         let count = self.count();
         if count.is_nan() || count < 1.0 {
             return Err(Error::TooFewFrames { count });
@@ -203,19 +251,12 @@ impl CmvnStats {
             return Err(Error::NoVarianceStats);
         }
         let pair = |dim| {
-            let mean = self.stats[(0, dim)] / count;
-            if !norm_vars {
-                // Kaldi multiplies by the inverse of the count.
-                let offset = (-1.0 / count * self.stats[(0, dim)]) as f32;
-                return Ok((1.0, if reverse { -offset } else { offset }));
-            }
-            let variance = self.stats[(1, dim)] / count - mean * mean;
-            let deviation = if variance < VARIANCE_FLOOR { VARIANCE_FLOOR } else { variance }.sqrt();
-            let scale = 1.0 / deviation;
+            let (scale, offset) = self.scale_and_offset(dim, norm_vars, reverse);
             if !scale.is_finite() || scale == 0.0 {
+                let variance = self.stats[(1, dim)] / count - (self.stats[(0, dim)] / count).powi(2);
                 return Err(Error::BadVariance { dim, variance });
             }
-            Ok(if reverse { (deviation as f32, mean as f32) } else { (scale as f32, -(mean * scale) as f32) })
+            Ok((scale, offset))
         };
         (0..self.dim()).map(pair).collect()
     }

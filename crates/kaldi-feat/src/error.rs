@@ -50,7 +50,9 @@ pub enum Error {
     },
 
     /// The audio has another sample rate than the options, where nothing can be resampled.
-    #[error("sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use --sample-frequency={found})")]
+    #[error(
+        "sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use --sample-frequency={found})"
+    )]
     WrongSampleRate {
         /// The sample rate of the audio in Hz.
         found: f32,

@@ -8,7 +8,7 @@ use kaldera_base::simd::Simd;
 use crate::error::Error;
 use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
-use crate::frames::EnergyOf;
+use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
@@ -85,8 +85,8 @@ impl Kind for MfccKind {
     type Options = MfccOptions;
     type Warped = MelBanks;
 
-    fn frame_options(options: &MfccOptions) -> &FrameExtractionOptions {
-        &options.frame
+    fn framing(options: &MfccOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
     }
 
     fn new(options: &MfccOptions, unwarped: &MelBanks) -> Result<Self, Error> {
@@ -126,8 +126,8 @@ impl Kind for MfccKind {
 
     #[inline(always)]
     fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        let Spectra { power, log_energy, scratch: filters } = spectra;
-        banks.compute(s, power, filters);
+        let Spectra { spectrum, energy: frame_energy, scratch: filters } = spectra;
+        banks.compute(s, spectrum, filters);
         for x in &mut *filters {
             *x = floored_ln(s, *x);
         }
@@ -135,7 +135,7 @@ impl Kind for MfccKind {
             *cepstrum = weighted_sum(s, weights, filters);
         }
         if let Some(energy) = self.energy {
-            features[0] = energy.floor(s, log_energy);
+            features[0] = energy.ln(s, frame_energy, f32::EPSILON);
         }
         if self.htk_compat {
             if self.energy.is_none() {

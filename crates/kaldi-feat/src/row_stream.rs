@@ -33,7 +33,7 @@ pub trait RowStream: Debug + Send {
     /// Takes a row, and appends to `out` the rows that are ready now, one after the other.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] for a row of another length.
+    /// [`Error::DimMismatch`] for a row of another length; there is no other error.
     fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error>;
 
     /// Says that no row comes any more: appends all that are left to `out`. The stream is then as new, for the next utterance.

@@ -4,6 +4,9 @@ use kaldi_matrix::{MatrixBase, Storage};
 
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
+use crate::row_queue::RowQueue;
+use crate::row_stream::{RowStream, check_row};
+use crate::state::{StateReader, StateWriter};
 
 /// Options of the decision between voiced and unvoiced frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +55,7 @@ impl OptionSet for VadEnergyOptions {
 
 impl VadEnergyOptions {
     /// Checks the values, and gives the context.
-    pub(crate) fn check(&self) -> Result<usize, Error> {
+    fn check(&self) -> Result<usize, Error> {
         for (option, value) in
             [("vad-energy-threshold", self.vad_energy_threshold), ("vad-energy-mean-scale", self.vad_energy_mean_scale)]
         {
@@ -70,7 +73,7 @@ impl VadEnergyOptions {
     }
 
     /// The threshold for an utterance of these log energies.
-    pub(crate) fn threshold(&self, sum: f64, frames: usize) -> f32 {
+    fn threshold(&self, sum: f64, frames: usize) -> f32 {
         let mut threshold = self.vad_energy_threshold;
         if self.vad_energy_mean_scale != 0.0 {
             threshold += self.vad_energy_mean_scale * sum as f32 / frames as f32;
@@ -79,7 +82,7 @@ impl VadEnergyOptions {
     }
 
     /// Are as many as `loud` of `all` frames enough?
-    pub(crate) fn decide(&self, loud: usize, all: usize) -> f32 {
+    fn decide(&self, loud: usize, all: usize) -> f32 {
         if loud as f32 >= all as f32 * self.vad_proportion_threshold { 1.0 } else { 0.0 }
     }
 }
@@ -114,7 +117,7 @@ pub fn compute_vad_energy(
 }
 
 /// The decisions for a whole utterance.
-pub(crate) fn decisions(options: &VadEnergyOptions, context: usize, energies: &[f32]) -> Vec<f32> {
+fn decisions(options: &VadEnergyOptions, context: usize, energies: &[f32]) -> Vec<f32> {
     let frames = energies.len();
     let threshold = options.threshold(energies.iter().map(|&x| f64::from(x)).sum(), frames);
     // loud_before[t] = loud frames before frame t.
@@ -129,6 +132,111 @@ pub(crate) fn decisions(options: &VadEnergyOptions, context: usize, energies: &[
             options.decide(loud_before[end] - loud_before[begin], end - begin)
         })
         .collect()
+}
+
+/// [`compute_vad_energy`] over rows that come one by one: a row of one number for each of them.
+///
+/// The threshold depends on the mean of the whole utterance unless `vad_energy_mean_scale` is 0. Only with 0 can decisions come
+/// before the end, as soon as a frame's neighbours are there, and memory is bounded; else they all come with
+/// [`finish`](RowStream::finish), and until then a number for each frame is kept.
+#[derive(Debug, Clone)]
+pub struct VadStream {
+    options: VadEnergyOptions,
+    context: usize,
+    dim: usize,
+    /// Log energies, from the first one that a decision to come depends on.
+    energies: RowQueue,
+    emitted: u64,
+    /// How many of the frames are loud that a decision about the next frame has been told of: those in `counted`.
+    loud: u64,
+    counted: [u64; 2],
+}
+
+impl VadStream {
+    /// For rows of `dim` columns, of which the first is the log energy.
+    ///
+    /// # Errors
+    /// Names the first option that can't be; [`Error::DimMismatch`] for rows without a column.
+    pub fn new(options: VadEnergyOptions, dim: usize) -> Result<Self, Error> {
+        let context = options.check()?;
+        if dim == 0 {
+            return Err(Error::DimMismatch { what: "a row", expected: 1, found: 0 });
+        }
+        let energies = RowQueue::new(1);
+        Ok(Self { options, context, dim, energies, emitted: 0, loud: 0, counted: [0, 0] })
+    }
+
+    /// Decides about the next frame, by the frames that are there.
+    fn emit(&mut self, out: &mut Vec<f32>) {
+        let context = self.context as u64;
+        let begin = self.emitted.saturating_sub(context);
+        let end = self.energies.end().min(self.emitted.saturating_add(context).saturating_add(1));
+        let threshold = self.options.vad_energy_threshold;
+        let loud = |i| self.energies.get(i).is_some_and(|energy| energy[0] > threshold);
+        let came = (self.counted[1]..end).filter(|&i| loud(i)).count() as u64;
+        let went = (self.counted[0]..begin).filter(|&i| loud(i)).count() as u64;
+        self.loud = self.loud + came - went;
+        self.counted = [begin, end];
+        out.push(self.options.decide(self.loud as usize, (end - begin) as usize));
+        self.emitted += 1;
+        self.energies.discard(begin);
+    }
+}
+
+impl RowStream for VadStream {
+    fn input_dim(&self) -> usize {
+        self.dim
+    }
+
+    fn output_dim(&self) -> usize {
+        1
+    }
+
+    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+        check_row(row, self.dim)?;
+        self.energies.push(&row[..1]);
+        if self.options.vad_energy_mean_scale == 0.0
+            && self.energies.end() > self.emitted.saturating_add(self.context as u64)
+        {
+            self.emit(out);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<f32>) {
+        if self.options.vad_energy_mean_scale == 0.0 {
+            while self.emitted < self.energies.end() {
+                self.emit(out);
+            }
+        } else {
+            out.extend(decisions(&self.options, self.context, self.energies.values()));
+        }
+        (self.energies, self.emitted, self.loud, self.counted) = (RowQueue::new(1), 0, 0, [0, 0]);
+    }
+
+    fn save_state(&self) -> Vec<u8> {
+        let mut state = StateWriter::new(*b"vad     ", &format!("{:?} {}", self.options, self.dim));
+        self.energies.save(&mut state);
+        for number in [self.emitted, self.loud, self.counted[0], self.counted[1]] {
+            state.u64(number);
+        }
+        state.finish()
+    }
+
+    fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
+        let mut state = StateReader::new(state, *b"vad     ", &format!("{:?} {}", self.options, self.dim))?;
+        let energies = RowQueue::restore(1, &mut state)?;
+        let (emitted, loud, counted) = (state.u64()?, state.u64()?, [state.u64()?, state.u64()?]);
+        state.finish()?;
+        let [begin, end] = counted;
+        let in_order = [energies.first(), begin, end, energies.end()].is_sorted() && emitted <= energies.end();
+        let count = (begin..end).filter(|&i| energies.get(i).is_some_and(|x| x[0] > self.options.vad_energy_threshold));
+        if !in_order || begin > emitted || loud != count.count() as u64 {
+            return Err(Error::BadState { reason: "its numbers contradict each other" });
+        }
+        (self.energies, self.emitted, self.loud, self.counted) = (energies, emitted, loud, counted);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
