@@ -157,6 +157,14 @@ impl Output {
         Error::write(&self.name, source)
     }
 
+    /// Writes all of `bytes`, as [`write_all`](Write::write_all) does.
+    ///
+    /// # Errors
+    /// [`Error::Write`] or [`Error::BrokenPipe`], which name this output.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.write_all(bytes).map_err(|error| self.write_error(error))
+    }
+
     /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not 0, as Kaldi does.
     ///
     /// # Errors

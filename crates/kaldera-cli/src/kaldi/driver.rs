@@ -33,10 +33,19 @@ impl Counts {
 pub(super) fn map_table<I: Holder, O: Holder>(
     rspecifier: &str,
     wspecifier: &str,
+    convert: impl FnMut(&str, I) -> Result<Option<O>, Failure>,
+) -> Result<Counts, Failure> {
+    let reader = SequentialReader::open(rspecifier)?;
+    map_between(reader, TableWriter::open(wspecifier)?, convert)
+}
+
+/// As [`map_table`], for tables that are open: programs differ in which they open first, and so in whether there is an output if
+/// the input cannot be opened.
+pub(super) fn map_between<I: Holder, O: Holder>(
+    reader: SequentialReader<I>,
+    mut writer: TableWriter<O>,
     mut convert: impl FnMut(&str, I) -> Result<Option<O>, Failure>,
 ) -> Result<Counts, Failure> {
-    let reader = SequentialReader::<I>::open(rspecifier)?;
-    let mut writer = TableWriter::<O>::open(wspecifier)?;
     let mut counts = Counts::default();
     for entry in reader {
         let (key, object) = entry?;

@@ -187,9 +187,9 @@ fn write_entry<T: Holder>(
     binary: bool,
     flush: bool,
 ) -> Result<(), Error> {
-    put(archive, format!("{key} ").as_bytes())?;
+    archive.put(format!("{key} ").as_bytes())?;
     if let Some(script) = script {
-        put(script, format!("{key} {}:{}\n", archive.name(), archive.position()).as_bytes())?;
+        script.put(format!("{key} {}:{}\n", archive.name(), archive.position()).as_bytes())?;
         if flush {
             script.flush().map_err(|error| script.write_error(error))?;
         }
@@ -203,10 +203,6 @@ fn write_file<T: Holder>(line: &ScriptLine, object: &T, binary: bool) -> Result<
     let mut output = Output::create(&line.rxfilename)?;
     put_object(&mut output, &line.key, object, binary)?;
     output.close()
-}
-
-fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
-    output.write_all(bytes).map_err(|error| output.write_error(error))
 }
 
 fn put_object<T: Holder>(output: &mut Output, key: &str, object: &T, binary: bool) -> Result<(), Error> {
