@@ -101,7 +101,10 @@ pub use log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
 pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
 pub use online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
-pub use pitch::{OnlinePitch, PitchExtractionOptions, PitchExtractor, ProcessPitchOptions, compute_kaldi_pitch};
+pub use pitch::{
+    OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, ProcessPitchOptions,
+    ProcessPitchStream, compute_kaldi_pitch, process_pitch,
+};
 pub use plp::{Plp, PlpKind, PlpOptions};
 pub use resample::{ArbitraryResample, LinearResample, ResampleStream};
 pub use row_ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};

@@ -111,30 +111,35 @@ impl PitchExtractor {
     /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options, [`Error::BadSample`] when a sample is not finite.
     #[doc(alias = "ComputeKaldiPitch")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
-        let options = &self.plan.options;
-        if audio.samp_freq != options.samp_freq {
-            return Err(Error::WrongSampleRate { found: audio.samp_freq, expected: options.samp_freq });
-        }
         let mut stream = self.stream();
         let mut values = Vec::new();
-        let chunk = options.samples_per_chunk();
-        let len = audio.samples.len();
-        let mut begin = 0;
-        while begin < len {
-            let end = begin.saturating_add(chunk).min(len);
-            match audio.samples {
-                Samples::I16(samples) => stream.accept_waveform(&samples[begin..end]),
-                Samples::F32(samples) => stream.accept_waveform(&samples[begin..end]),
-            }?;
-            if options.simulate_first_pass_online {
+        for chunk in self.chunks(audio)? {
+            stream.accept_waveform(chunk)?;
+            if self.plan.options.simulate_first_pass_online {
                 take_frames(&mut stream, &mut values);
             }
-            begin = end;
         }
         stream.input_finished();
         take_frames(&mut stream, &mut values);
         let rows = values.len() / 2;
         Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
+    }
+
+    /// A signal in the chunks that the options ask for.
+    pub(super) fn chunks<'a>(&self, audio: &Audio<'a>) -> Result<impl Iterator<Item = Samples<'a>> + use<'a>, Error> {
+        let options = &self.plan.options;
+        if audio.samp_freq != options.samp_freq {
+            return Err(Error::WrongSampleRate { found: audio.samp_freq, expected: options.samp_freq });
+        }
+        let (samples, len, chunk) = (audio.samples, audio.samples.len(), options.samples_per_chunk());
+        let part = move |begin: usize| {
+            let range = begin..begin.saturating_add(chunk).min(len);
+            match samples {
+                Samples::I16(samples) => Samples::I16(&samples[range]),
+                Samples::F32(samples) => Samples::F32(&samples[range]),
+            }
+        };
+        Ok((0..len).step_by(chunk).map(part))
     }
 }
 

@@ -9,12 +9,16 @@ mod extractor;
 mod grid;
 mod history;
 mod nccf;
+mod online_process;
 mod options;
+mod process;
 mod search;
 mod signal;
 mod stream;
 mod viterbi;
 
 pub use extractor::{PitchExtractor, compute_kaldi_pitch};
+pub use online_process::OnlineProcessPitch;
 pub use options::{PitchExtractionOptions, ProcessPitchOptions};
+pub use process::{PitchProcessor, ProcessPitchStream, process_pitch};
 pub use stream::OnlinePitch;
