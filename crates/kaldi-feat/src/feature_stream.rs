@@ -23,8 +23,8 @@ use crate::state::{StateReader, StateWriter};
 /// ```
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
-/// processor has lanes, or when somebody asks for it: whoever takes rows in batches, of 16 say, pays no more than for whole signals;
-/// whoever asks for each row at once pays for a whole vector each time (see `benches/README.md`).
+/// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays what a
+/// whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays for a whole vector each time.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -201,6 +201,12 @@ impl<K: Kind> FeatureStream<K> {
     /// Appends all rows that are ready and not let go to `out`, lets them go, and says how many they were.
     pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
         self.compute_all_ready();
+        self.take_computed_rows(out)
+    }
+
+    /// As [`take_rows`](Self::take_rows), without those that are ready but wait for others to be computed with: up to 15 rows come
+    /// later, and all cost as little as in a whole signal.
+    pub fn take_computed_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let values = self.rows.values();
         out.extend_from_slice(values);
         let rows = values.len() / self.dim();

@@ -181,13 +181,13 @@ impl LaneFft {
         let rows = rows.as_chunks_mut::<2>().0;
         for step in &self.steps {
             match step.radix {
-                2 => small_step(s, step, rows, |[a, b]| [[s.add(a[0], b[0]), s.add(a[1], b[1])], sub(s, a, b)]),
-                3 => small_step(s, step, rows, |x: [_; 3]| odd_transform(s, &step.roots, x)),
+                2 => small_step::<S, 2>(s, step, rows),
+                3 => small_step::<S, 3>(s, step, rows),
                 4 => step_of_4(s, step, rows),
-                5 => small_step(s, step, rows, |x: [_; 5]| odd_transform(s, &step.roots, x)),
-                7 => small_step(s, step, rows, |x: [_; 7]| odd_transform(s, &step.roots, x)),
-                11 => small_step(s, step, rows, |x: [_; 11]| odd_transform(s, &step.roots, x)),
-                _ => small_step(s, step, rows, |x: [_; 13]| odd_transform(s, &step.roots, x)),
+                5 => small_step::<S, 5>(s, step, rows),
+                7 => small_step::<S, 7>(s, step, rows),
+                11 => small_step::<S, 11>(s, step, rows),
+                _ => small_step::<S, 13>(s, step, rows),
             }
         }
     }
@@ -259,12 +259,7 @@ fn times<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
 #[inline(always)]
-fn small_step<S: Simd, const R: usize>(
-    s: S,
-    step: &Step,
-    rows: &mut [[S::F32; 2]],
-    transform: impl Fn([[S::F32; 2]; R]) -> [[S::F32; 2]; R],
-) {
+fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
     let part = step.part;
     for block in rows.chunks_exact_mut(R * part) {
         for (j, twiddles) in step.twiddles.chunks_exact(R - 1).enumerate() {
@@ -272,7 +267,13 @@ fn small_step<S: Simd, const R: usize>(
             for (i, x) in x.iter_mut().enumerate() {
                 *x = block[i * part + j];
             }
-            let y = transform(x);
+            let y = if R == 2 {
+                let mut y = x;
+                (y[0], y[1]) = (add(s, x[0], x[1]), sub(s, x[0], x[1]));
+                y
+            } else {
+                odd_transform(s, &step.roots, x)
+            };
             block[j] = y[0];
             for i in 1..R {
                 // j = 0 is not turned.
