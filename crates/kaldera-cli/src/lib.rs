@@ -10,11 +10,13 @@
 //! | 0 | any utterance succeeded | all succeeded |
 //! | 1 | none did, or the number of arguments is wrong | some or all failed |
 //! | 2 | | the command line makes no sense |
+//! | 130 | | stopped by Ctrl-C or SIGTERM |
 //! | 141 | nobody reads the output any more | |
 //! | 255 | Kaldi would throw: an unknown option, a file that cannot be read or written, a damaged table | |
 
 #![forbid(unsafe_code)]
 
+mod interrupt;
 mod kaldi;
 mod log;
 mod parse_options;
@@ -40,6 +42,7 @@ const PEOPLE: &[Tool] = &[
         run: people::features::run,
     },
     Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
+    Tool { name: "merge", about: "Make one file of the features that several jobs have written", run: people::merge::run },
     Tool { name: "plot", about: "Draw a feature matrix as an image", run: people::plot::run },
 ];
 

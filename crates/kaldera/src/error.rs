@@ -143,14 +143,6 @@ pub enum Error {
         /// How many frames it has.
         frames: usize,
     },
-    /// Features and pitch that do not have about as many frames.
-    #[error("{features} frames of features and {pitch} of pitch: they must not differ by more than 2")]
-    PitchLength {
-        /// Frames of features.
-        features: usize,
-        /// Frames of pitch.
-        pitch: usize,
-    },
     /// The run was asked to stop.
     #[error("stopped before the end, as asked")]
     Stopped,

@@ -18,6 +18,7 @@ mod extract;
 mod inputs;
 mod merge;
 mod ordered;
+mod pitch;
 mod post;
 mod recording;
 mod sink;
@@ -33,9 +34,10 @@ pub use self::batches::{Batch, Batches};
 pub use self::extract::FeatureExtractor;
 pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
+pub use self::pitch::{NccfAndPitch, PitchFeatures};
 pub use self::post::Cmvn;
 pub use self::recording::Recording;
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink};
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
 use self::post::{GroupStats, Post};
 use self::recording::Reader;
 use crate::Error;
@@ -64,6 +66,7 @@ pub struct Pipeline<'a, E> {
     min_seconds: f32,
     vtln_warp: f32,
     subtract_mean: bool,
+    pitch: Option<&'a PitchFeatures>,
     post: Post,
     stop: Option<&'a AtomicBool>,
 }
@@ -79,6 +82,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             min_seconds: 0.0,
             vtln_warp: 1.0,
             subtract_mean: false,
+            pitch: None,
             post: Post::default(),
             stop: None,
         }
@@ -114,6 +118,13 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     #[must_use]
     pub fn subtract_mean(self, subtract_mean: bool) -> Self {
         Self { subtract_mean, ..self }
+    }
+
+    /// Puts pitch beside the features.
+    #[must_use]
+    #[doc(alias = "paste-feats")]
+    pub fn with_pitch(self, pitch: &'a PitchFeatures) -> Self {
+        Self { pitch: Some(pitch), ..self }
     }
 
     /// Normalises means, and variances.
@@ -257,7 +268,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     }
 
     fn raw_dim(&self) -> usize {
-        self.extractor.dim()
+        self.extractor.dim() + self.pitch.map_or(0, PitchFeatures::dim)
     }
 
     /// Replaces `features` by those of `utterance`, as they are computed.
@@ -278,9 +289,12 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         let channel = self.choose_channel(utterance, recording.num_channels())?;
         let channel = recording.channel(channel, range);
         let audio = Audio { samples: channel.samples(), samp_freq, key: &utterance.key };
-        let frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
+        let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
+        }
+        if let Some(pitch) = self.pitch {
+            frames = pitch.paste(&audio, frames, features)?;
         }
         if self.subtract_mean {
             let dim = self.raw_dim();

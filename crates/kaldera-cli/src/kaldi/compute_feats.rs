@@ -12,7 +12,7 @@ use kaldera::feat::{
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
 use kaldera::io::wave::WaveData;
-use kaldera::matrix::{Matrix, Vector};
+use kaldera::matrix::Matrix;
 use tracing::{info, trace, warn};
 
 use super::Failure;
@@ -257,7 +257,7 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
         let cols = if rows == 0 { 0 } else { extractor.dim() };
         let mut features = Matrix::from_vec(rows, cols, mem::take(&mut values))?;
         if options.subtract_mean {
-            subtract_mean(&mut features)?;
+            kaldera::pipeline::subtract_mean(&mut features)?;
         }
         values = writer.write(&key, features)?.into_vec();
         if let Some(writer) = &mut utt2dur {
@@ -281,13 +281,6 @@ fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<
     for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
         info!("mel filter {i} around {hz} Hz: weights {:?} from frequency {} on", bin.weights, bin.first);
     }
-    Ok(())
-}
-
-fn subtract_mean(features: &mut Matrix<f32>) -> Result<(), Failure> {
-    let mut mean = Vector::zeros(features.num_cols());
-    mean.add_row_sum_mat(1.0 / features.num_rows() as f32, features, 0.0)?;
-    features.add_vec_to_rows(-1.0, &mean)?;
     Ok(())
 }
 

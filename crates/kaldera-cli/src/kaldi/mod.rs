@@ -4,10 +4,29 @@
 //! where Kaldi would throw; what has been written by then stays. A program whose reader has gone ends without a word
 //! with 141, which is what a shell says of Kaldi's, killed by the signal of a broken pipe.
 
+mod add_deltas;
+mod apply_cmvn;
+mod apply_cmvn_sliding;
+mod compute_cmvn_stats;
 mod compute_feats;
+mod compute_vad;
 mod copy_feats;
+mod copy_feats_to;
+mod copy_objects;
 mod driver;
+mod extract_segments;
 mod failure;
+mod matrix_sum_rows;
+mod pitch_feats;
+mod modify_cmvn_stats;
+mod paste_feats;
+mod select_feats;
+mod select_voiced_frames;
+mod shift_feats;
+mod sizes;
+mod splice_feats;
+mod subsample_feats;
+mod subset_feats;
 mod wav_copy;
 mod wav_to_duration;
 
@@ -24,8 +43,43 @@ use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax, shell_li
 use crate::{Tool, log};
 
 /// The programs, in the order of `kaldera --help`.
-pub(crate) const TOOLS: &[Tool] =
-    &[compute_feats::FBANK, compute_feats::MFCC, copy_feats::TOOL, wav_copy::TOOL, wav_to_duration::TOOL];
+pub(crate) const TOOLS: &[Tool] = &[
+    add_deltas::DELTAS,
+    add_deltas::SHIFTED,
+    apply_cmvn::TOOL,
+    apply_cmvn_sliding::TOOL,
+    pitch_feats::COMPUTE_AND_PROCESS,
+    compute_cmvn_stats::TOOL,
+    compute_feats::FBANK,
+    pitch_feats::COMPUTE,
+    compute_feats::MFCC,
+    compute_feats::PLP,
+    compute_feats::SPECTROGRAM,
+    compute_vad::TOOL,
+    copy_feats::TOOL,
+    copy_feats_to::HTK,
+    copy_feats_to::SPHINX,
+    copy_objects::INT_VECTOR,
+    copy_objects::MATRIX,
+    copy_objects::VECTOR,
+    extract_segments::FEATURES,
+    extract_segments::TOOL,
+    sizes::FEAT_TO_DIM,
+    sizes::FEAT_TO_LEN,
+    sizes::MATRIX_DIM,
+    matrix_sum_rows::TOOL,
+    modify_cmvn_stats::TOOL,
+    paste_feats::TOOL,
+    pitch_feats::PROCESS,
+    select_feats::TOOL,
+    select_voiced_frames::TOOL,
+    shift_feats::TOOL,
+    splice_feats::TOOL,
+    subsample_feats::TOOL,
+    subset_feats::TOOL,
+    wav_copy::TOOL,
+    wav_to_duration::TOOL,
+];
 
 /// The names in [`TOOLS`].
 pub(crate) const NAMES: [&str; TOOLS.len()] = {

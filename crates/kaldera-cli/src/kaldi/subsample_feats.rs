@@ -33,11 +33,14 @@ impl OptionSet for Options {
 impl Options {
     fn check(&self) -> Result<(), Failure> {
         let wrong = |name, value: i32, expected| Err(Failure::Option { name, value: value.to_string(), expected });
-        match (self.n, self.offset) {
-            (0, _) => wrong("n", self.n, "a number other than 0"),
-            (_, ..0) => wrong("offset", self.offset, "0 or more"),
-            (..0, 1..) => wrong("offset", self.offset, "0, as --n is below 0"),
-            _ => Ok(()),
+        if self.n == 0 {
+            wrong("n", self.n, "a number other than 0")
+        } else if self.offset < 0 {
+            wrong("offset", self.offset, "0 or more")
+        } else if self.n < 0 && self.offset > 0 {
+            wrong("offset", self.offset, "0, as --n is below 0")
+        } else {
+            Ok(())
         }
     }
 }

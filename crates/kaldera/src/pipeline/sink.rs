@@ -5,6 +5,7 @@ mod npz;
 mod partial;
 mod safetensors;
 
+pub use self::partial::PartialFile;
 pub(super) use self::partial::folder_of;
 
 use std::path::{Path, PathBuf};

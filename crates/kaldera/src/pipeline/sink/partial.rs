@@ -21,13 +21,49 @@ pub(super) struct Partial {
 
 #[derive(Debug)]
 enum Temporary {
-    Removed(TempPath),
+    Removed(PartialFile),
     Kept(PathBuf),
+}
+
+/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another name in the same folder,
+/// with the same ending; dropped before, it is gone.
+#[derive(Debug)]
+pub struct PartialFile {
+    temporary: TempPath,
+    path: PathBuf,
+}
+
+impl PartialFile {
+    /// Makes an empty file that will be `path`, and opens it.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn create(path: impl AsRef<Path>) -> Result<(File, Self), Error> {
+        let path = path.as_ref();
+        let (file, temporary) = create_beside(path).map_err(|source| write_error(path, source))?.into_parts();
+        Ok((file, Self { temporary, path: path.to_owned() }))
+    }
+
+    /// The name that it has until it is finished.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives the file its name, and returns that.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn finish(self) -> Result<PathBuf, Error> {
+        let Self { temporary, path } = self;
+        temporary.persist(&path).map_err(|error| write_error(&path, error.error))?;
+        Ok(path)
+    }
 }
 
 impl Partial {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        let (file, temporary) = create_beside(path).map_err(|source| write_error(path, source))?.into_parts();
+        let (file, temporary) = PartialFile::create(path)?;
         let temporary = Temporary::Removed(temporary);
         Ok(Self { writer: BufWriter::with_capacity(BUFFER_BYTES, file), temporary, path: path.to_owned() })
     }
@@ -65,12 +101,10 @@ impl Partial {
     pub(super) fn finish(mut self) -> Result<PathBuf, Error> {
         self.flush().map_err(|source| self.error(source))?;
         let Self { temporary, path, .. } = self;
-        let renamed = match temporary {
-            Temporary::Removed(temporary) => temporary.persist(&path).map_err(|error| error.error),
-            Temporary::Kept(part) => fs::rename(part, &path),
-        };
-        renamed.map_err(|source| write_error(&path, source))?;
-        Ok(path)
+        match temporary {
+            Temporary::Removed(temporary) => temporary.finish(),
+            Temporary::Kept(part) => fs::rename(part, &path).map(|()| path.clone()).map_err(|source| write_error(&path, source)),
+        }
     }
 }
 
@@ -104,7 +138,8 @@ fn create_beside(path: &Path) -> io::Result<NamedTempFile> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".kaldera-");
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    builder.prefix(".kaldera-").suffix(&ending);
     if let Some(permissions) = new_file_permissions() {
         builder.permissions(permissions);
     }
