@@ -3,7 +3,7 @@
 //! ```text
 //!   kaldera     pipeline: recordings -> features        (this crate)
 //!      |
-//!      +--- feat     fbank, MFCC: samples -> matrix
+//!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
 //!      +--- lod      Paddle's LoD tensors: sequences without padding, their operators, sort, segment, concat
@@ -29,7 +29,8 @@
 //! # Coming from Kaldi
 //! | there | here |
 //! |---|---|
-//! | `compute-fbank-feats`, `compute-mfcc-feats` over a data folder | [`pipeline::Pipeline`] |
+//! | `compute-fbank-feats`, `paste-feats`, `apply-cmvn`, `add-deltas`, ... over a data folder | [`pipeline::Pipeline`] |
+//! | `split_data_dir.sh`, `cat feats.*.scp` | [`pipeline::Inputs::shard`], [`pipeline::merge`] |
 //! | `Fbank`, `Mfcc`, `OfflineFeatureTpl` | [`feat::Fbank`], [`feat::Mfcc`], [`feat::Extractor`] |
 //! | `SequentialTableReader`, `RandomAccessTableReader`, `TableWriter` | [`io::table`] |
 //! | `WaveData` | [`io::wave::WaveData`] |
@@ -45,6 +46,7 @@
 //! | `pure` | faer, only Rust, under `matrix` |
 //! | `rayon` | several threads; without it everything runs serially with the same results |
 //! | `serde` | serialisation of [`ragged`] |
+//! | `symphonia` | FLAC, MP3, Ogg Vorbis, and WAV of other widths than 16 bits, in [`pipeline`] (under the MPL-2.0) |
 //!
 //! The first three are on by default.
 
