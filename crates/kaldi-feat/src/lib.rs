@@ -126,7 +126,9 @@ pub use pitch::{
     OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, ProcessPitchOptions,
     ProcessPitchStream, compute_kaldi_pitch, process_pitch,
 };
-pub use plp::{Plp, PlpKind, PlpOptions};
+pub use plp::{
+    Plp, PlpKind, PlpOptions, compute_lpc, equal_loudness, idft_bases, lifter_coefficients, lpc_to_cepstrum,
+};
 pub use presets::Preset;
 pub use resample::{ArbitraryResample, LinearResample, ResampleStream};
 pub use row_ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};

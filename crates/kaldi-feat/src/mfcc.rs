@@ -11,6 +11,7 @@ use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
 use crate::options::{OptionSet, Registry};
+use crate::plp::lifter;
 use crate::window::FrameExtractionOptions;
 
 /// Options of MFCC features. Names and defaults are Kaldi's.
@@ -147,11 +148,11 @@ impl Kind for MfccKind {
 }
 
 /// The first rows of the orthonormal DCT-II matrix, each times its lifter coefficient.
-fn liftered_dct(num_ceps: usize, num_bins: usize, lifter: f64) -> Vec<Vec<f32>> {
+fn liftered_dct(num_ceps: usize, num_bins: usize, q: f64) -> Vec<Vec<f32>> {
     let n = num_bins as f64;
     (0..num_ceps)
         .map(|k| {
-            let lift = if lifter == 0.0 { 1.0 } else { 1.0 + 0.5 * lifter * (PI * k as f64 / lifter).sin() };
+            let lift = lifter(q, k);
             let norm = if k == 0 { (1.0 / n).sqrt() } else { (2.0 / n).sqrt() };
             let value = |i: usize| lift * norm * (PI / n * (i as f64 + 0.5) * k as f64).cos();
             (0..num_bins).map(|i| value(i) as f32).collect()

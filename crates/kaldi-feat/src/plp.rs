@@ -3,7 +3,8 @@
 use std::f64::consts::PI;
 
 use kaldera_base::math::{exp, ln};
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldi_matrix::Matrix;
 
 use crate::error::Error;
 use crate::extractor::{Extractor, Kind, Sealed, Spectra};
@@ -114,28 +115,100 @@ const MAX_ORDER: i32 = 1000;
 
 /// How loud a tone of `hz` is heard: Hermansky's curve of equal loudness at 40 dB, without its drop above 5 kHz.
 #[doc(alias = "GetEqualLoudnessVector")]
-fn equal_loudness(hz: f32) -> f32 {
+pub fn equal_loudness(hz: f32) -> f32 {
     let square = hz * hz;
     let rise = square / (square + 1.6e5);
     rise * rise * ((square + 1.44e6) / (square + 9.61e6))
 }
 
-/// The inverse Fourier transform of a symmetric spectrum at `num_bins` + 2 points, whose first and last are copies of their
-/// neighbours: the weights of the points at each lag, those of the copies added to their originals'.
+/// The inverse Fourier transform of symmetric spectra that are given at `points` frequencies from 0 to half the sample rate:
+/// row k has the weight of each of them in the autocorrelation at lag k. At least 2 points.
 #[doc(alias = "InitIdftBases")]
+pub fn idft_bases(num_lags: usize, points: usize) -> Matrix<f32> {
+    Matrix::from_fn(num_lags, points, |lag, point| idft_weight(lag, point, points) as f32)
+}
+
+fn idft_weight(lag: usize, point: usize, points: usize) -> f64 {
+    let last = points.saturating_sub(1).max(1);
+    let ends = if point == 0 || point == last { 0.5 } else { 1.0 };
+    ends / last as f64 * (PI * (lag * point) as f64 / last as f64).cos()
+}
+
+/// [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of their neighbours: the weights of the copies
+/// are added to their originals'.
 fn cosines(num_lags: usize, num_bins: usize) -> Vec<Vec<f32>> {
-    let last = num_bins + 1;
-    let at = |lag: usize, point: usize| {
-        let ends = if point == 0 || point == last { 0.5 } else { 1.0 };
-        ends / last as f64 * (PI * (lag * point) as f64 / last as f64).cos()
-    };
+    let weight = |lag, point| idft_weight(lag, point, num_bins + 2);
     let row = |lag| {
-        let mut row: Vec<f64> = (1..=num_bins).map(|point| at(lag, point)).collect();
-        row[0] += at(lag, 0);
-        row[num_bins - 1] += at(lag, last);
+        let mut row: Vec<f64> = (1..=num_bins).map(|point| weight(lag, point)).collect();
+        row[0] += weight(lag, 0);
+        row[num_bins - 1] += weight(lag, num_bins + 1);
         row.iter().map(|&x| x as f32).collect()
     };
     (0..num_lags).map(row).collect()
+}
+
+/// The factors of cepstra that make the higher ones as large as the lower ones: 1 + Q/2 sin(π k/Q) for k from 0, or 1 for a Q
+/// of 0.
+#[doc(alias = "ComputeLifterCoeffs")]
+pub fn lifter_coefficients(q: f32, num_ceps: usize) -> Vec<f32> {
+    (0..num_ceps).map(|k| lifter(f64::from(q), k) as f32).collect()
+}
+
+pub(crate) fn lifter(q: f64, k: usize) -> f64 {
+    if q == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (PI * k as f64 / q).sin() }
+}
+
+/// The linear predictor that belongs to an autocorrelation at the lags from 0 on: the logarithm of the energy that it leaves, and
+/// a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that energy. An autocorrelation of nothing gives 0 and no
+/// coefficients.
+///
+/// ```
+/// let (log_energy, a) = kaldi_feat::compute_lpc(&[1.0, 0.5]);
+/// assert_eq!(a, [-0.5]);
+/// assert!((log_energy - 0.75_f32.ln()).abs() < 1e-6);
+/// ```
+#[doc(alias("ComputeLpc", "Durbin"))]
+pub fn compute_lpc(autocorrelation: &[f32]) -> (f32, Vec<f32>) {
+    dispatch(Predict { autocorrelation })
+}
+
+struct Predict<'a> {
+    autocorrelation: &'a [f32],
+}
+
+impl Kernel for Predict<'_> {
+    type Output = (f32, Vec<f32>);
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Self::Output {
+        let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
+        let autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
+        let mut a = vec![s.splat(0.0); order];
+        let error = linear_predictor(s, &autocorrelation, &mut a);
+        (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
+    }
+}
+
+/// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as there are in `a`.
+#[doc(alias = "Lpc2Cepstrum")]
+pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
+    dispatch(Cepstrum { a })
+}
+
+struct Cepstrum<'a> {
+    a: &'a [f32],
+}
+
+impl Kernel for Cepstrum<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Vec<f32> {
+        let a: Vec<_> = self.a.iter().map(|&x| s.splat(x)).collect();
+        let mut c = a.clone();
+        predictor_cepstrum(s, &a, &mut c);
+        c.into_iter().map(|x| s.max_lane(x)).collect()
+    }
 }
 
 impl Sealed for PlpKind {}
@@ -165,11 +238,8 @@ impl Kind for PlpKind {
             }
         }
         let order = options.lpc_order as usize;
-        let (lifter, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
-        let scales = (0..options.num_ceps).map(|k| {
-            let lift = if lifter == 0.0 { 1.0 } else { 1.0 + 0.5 * lifter * (PI * f64::from(k) / lifter).sin() };
-            (lift * scale) as f32
-        });
+        let (q, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
+        let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale) as f32);
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         Ok(Self {
             num_bins,
@@ -281,58 +351,38 @@ fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
 
 #[cfg(test)]
 mod tests {
-    use kaldera_base::simd::{Kernel, available, dispatch_at};
-
     use super::*;
-
-    struct Predict<'a>(&'a [f32]);
-
-    impl Kernel for Predict<'_> {
-        type Output = (f32, Vec<f32>, Vec<f32>);
-
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> Self::Output {
-            let autocorrelation: Vec<_> = self.0.iter().map(|&x| s.splat(x)).collect();
-            let order = self.0.len() - 1;
-            let (mut a, mut c) = (vec![s.splat(0.0); order], vec![s.splat(0.0); order]);
-            let error = linear_predictor(s, &autocorrelation, &mut a);
-            predictor_cepstrum(s, &a, &mut c);
-            let lane = |x| s.max_lane(x);
-            (lane(error), a.into_iter().map(lane).collect(), c.into_iter().map(lane).collect())
-        }
-    }
-
-    /// Kaldi's answers, from the known answers.
-    #[test]
-    fn the_predictor_and_its_cepstrum_are_kaldis() {
-        for level in available() {
-            let (error, a, c) = dispatch_at(level, Predict(&[10.0, 6.0, 3.0, 1.0, -1.0, -2.0]));
-            assert!((error.ln() - 1.807_762_5).abs() < 1e-5, "{error} at {level}");
-            let expected = [-0.627_610_86, 0.057_564_97, -0.046_357_61, 0.134_488_02, 0.064_696_915];
-            for (a, expected) in a.iter().zip(expected) {
-                assert!((a - expected).abs() < 1e-5, "{a} for {expected} at {level}");
-            }
-            assert!((c[0] - 0.627_610_86).abs() < 1e-5);
-        }
-    }
 
     /// The predictor solves the normal equations.
     #[test]
     fn what_is_left_is_orthogonal_to_the_past() {
         let r = [5.0, 3.0, -1.0, 0.5];
-        let (_, a, _) = dispatch_at(available().next().unwrap(), Predict(&r));
+        let (_, a) = compute_lpc(&r);
         for lag in 1..4_usize {
             let sum: f32 = r[lag] + (1..4).map(|k: usize| a[k - 1] * r[lag.abs_diff(k)]).sum::<f32>();
             assert!(sum.abs() < 1e-5, "{sum} at {lag}");
         }
+        assert_eq!(compute_lpc(&[]), (0.0, vec![]));
+        assert!(compute_lpc(&[0.0, 0.0]).1[0].is_nan());
+    }
+
+    /// One pole at p has the cepstrum p^n / n.
+    #[test]
+    fn the_cepstrum_of_a_pole_is_known() {
+        for (n, c) in (1..).zip(lpc_to_cepstrum(&[-0.5, 0.0, 0.0, 0.0])) {
+            assert!((c - 0.5_f32.powi(n) / n as f32).abs() < 1e-6, "{c} at {n}");
+        }
+        assert!(lpc_to_cepstrum(&[]).is_empty());
     }
 
     #[test]
-    fn kaldis_inverse_transform_has_its_copies_folded_in() {
-        // InitIdftBases for 4 bases over 7 points begins 1/12 1/6 1/6 ...: the first two together are 1/4.
-        let rows = cosines(4, 5);
-        let close = |x: f32, y: f32| (x - y).abs() < 1e-6;
-        assert!(close(rows[0][0], 0.25) && close(rows[0][1], 1.0 / 6.0) && close(rows[0][4], 0.25));
-        assert!(close(rows[1][0], 1.0 / 12.0 + (PI / 6.0).cos() as f32 / 6.0));
+    fn copies_at_the_ends_are_folded_in() {
+        let (whole, folded) = (idft_bases(4, 7), cosines(4, 5));
+        for (row, folded) in whole.rows().zip(folded) {
+            let expected = [row[0] + row[1], row[2], row[3], row[4], row[5] + row[6]];
+            for (x, y) in folded.iter().zip(expected) {
+                assert!((x - y).abs() < 1e-6, "{x} for {y}");
+            }
+        }
     }
 }

@@ -185,6 +185,14 @@ impl FrameExtractionOptions {
         }
     }
 
+    /// How many frames are there of a signal that has `num_samples` samples so far, and goes on.
+    pub fn num_frames_ready(&self, num_samples: usize) -> usize {
+        // The first frame may begin before the signal.
+        let needed = self.first_sample_of_frame(0) + self.window_size().cast_signed();
+        let beyond = num_samples.checked_sub(needed.max(0).cast_unsigned());
+        beyond.map_or(0, |beyond| (beyond / self.window_shift() + 1).min(self.num_frames(num_samples)))
+    }
+
     /// Where a frame begins, in samples: before 0 for the first ones when `snip_edges` is false.
     #[doc(alias = "FirstSampleOfFrame")]
     pub fn first_sample_of_frame(&self, frame: usize) -> isize {
