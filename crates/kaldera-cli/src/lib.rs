@@ -42,7 +42,11 @@ const PEOPLE: &[Tool] = &[
         run: people::features::run,
     },
     Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
-    Tool { name: "merge", about: "Make one file of the features that several jobs have written", run: people::merge::run },
+    Tool {
+        name: "merge",
+        about: "Make one file of the features that several jobs have written",
+        run: people::merge::run,
+    },
     Tool { name: "plot", about: "Draw a feature matrix as an image", run: people::plot::run },
 ];
 
@@ -103,7 +107,10 @@ fn help(about: &[OsString]) -> ExitCode {
         [name] => match tool_named(name) {
             Some(tool) => (tool.run)(vec!["--help".into()]),
             None => {
-                log::say(format_args!("kaldera help: there is no '{}'; 'kaldera help' lists what there is", name.display()));
+                log::say(format_args!(
+                    "kaldera help: there is no '{}'; 'kaldera help' lists what there is",
+                    name.display()
+                ));
                 ExitCode::from(USAGE)
             }
         },
@@ -130,6 +137,7 @@ fn command() -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true);
     let help = Command::new(HELP).about("Tell of this command, or of one of those above").disable_help_flag(true);
-    kaldera.subcommands(tools().map(|tool| Command::new(tool.name).about(tool.about).disable_help_flag(true)))
+    kaldera
+        .subcommands(tools().map(|tool| Command::new(tool.name).about(tool.about).disable_help_flag(true)))
         .subcommand(help)
 }

@@ -23,7 +23,8 @@ impl Ended {
     /// What it warned of.
     #[track_caller]
     fn warns(self, words: &[&str]) -> Self {
-        let warned = self.stderr.lines().any(|line| line.starts_with("WARNING") && words.iter().all(|word| line.contains(word)));
+        let warned =
+            self.stderr.lines().any(|line| line.starts_with("WARNING") && words.iter().all(|word| line.contains(word)));
         assert!(warned, "no warning with {words:?} in\n{}", self.stderr);
         self
     }
@@ -47,7 +48,8 @@ impl Bench {
 
     /// Runs a command line whose words have single blanks between them.
     fn run(&self, line: &str) -> Ended {
-        let output = Command::new(env!("CARGO_BIN_EXE_kaldera")).args(line.split(' ')).current_dir(&self.0).output().unwrap();
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_kaldera")).args(line.split(' ')).current_dir(&self.0).output().unwrap();
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         Ended { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
@@ -133,7 +135,8 @@ fn statistics_are_summed_up_changed_and_applied() {
     let ended = bench.run("compute-cmvn-stats --spk2utt=ark:spk2utt ark:feats ark,t:-").with(0).warns(&["ben"]);
     assert_eq!(ended.stdout, "anna  [\n  13 130 4 \n  63 6300 0 ]\n");
     bench.file("weights", "a  [ 0 0.5 0 ]\n");
-    let ended = bench.run("compute-cmvn-stats --weights=ark:weights ark:feats ark,t:-").with(0).warns(&["b", "weights"]);
+    let ended =
+        bench.run("compute-cmvn-stats --weights=ark:weights ark:feats ark,t:-").with(0).warns(&["b", "weights"]);
     assert_eq!(ended.stdout, "a  [\n  1 10 0.5 \n  2 200 0 ]\n");
     bench.run("compute-cmvn-stats --binary=false ark:feats global").with(0);
     assert_eq!(bench.run("copy-feats --binary=false global -").with(0).stdout, " [\n  13 130 4 \n  63 6300 0 ]\n");

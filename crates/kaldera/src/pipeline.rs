@@ -36,10 +36,10 @@ pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};
 pub use self::post::Cmvn;
-pub use self::recording::Recording;
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
 use self::post::{GroupStats, Post};
 use self::recording::Reader;
+pub use self::recording::Recording;
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
 use crate::Error;
 
 /// Extracts the features of many recordings.

@@ -29,7 +29,8 @@ trait Deltas: OptionSet + Default {
 
 impl Deltas for DeltaFeaturesOptions {
     const NAME: &'static str = "add-deltas";
-    const USAGE: &'static str = "Adds to each frame its deltas: how the features change around it, how that changes, and so on.
+    const USAGE: &'static str =
+        "Adds to each frame its deltas: how the features change around it, how that changes, and so on.
 Usage: add-deltas [options] <feats-rspecifier> <feats-wspecifier>
 For example: add-deltas --delta-order=2 scp:mfcc.scp ark:mfcc39.ark";
 

@@ -34,8 +34,16 @@ impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("utt2spk", &mut self.utt2spk, "Speaker of each utterance, for statistics by speaker (rspecifier)");
         registry.add("norm-vars", &mut self.norm_vars, "Give each dimension variance 1");
-        registry.add("norm-means", &mut self.norm_means, "Give each dimension mean 0; if false, features pass as they are");
-        registry.add("skip-dims", &mut self.skip_dims, "Dimensions to leave as they are, with colons between, as 13:14");
+        registry.add(
+            "norm-means",
+            &mut self.norm_means,
+            "Give each dimension mean 0; if false, features pass as they are",
+        );
+        registry.add(
+            "skip-dims",
+            &mut self.skip_dims,
+            "Dimensions to leave as they are, with colons between, as 13:14",
+        );
         registry.add("reverse", &mut self.reverse, "Undo the normalisation");
     }
 }

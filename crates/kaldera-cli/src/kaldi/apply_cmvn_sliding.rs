@@ -13,7 +13,8 @@ use crate::Tool;
 pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn-sliding", about: "Normalise means (and variances) over a sliding window", run };
 
-const USAGE: &str = "Subtracts from each frame the mean over a window before it or around it, and can normalise the variance as well.
+const USAGE: &str =
+    "Subtracts from each frame the mean over a window before it or around it, and can normalise the variance as well.
 Usage: apply-cmvn-sliding [options] <feats-rspecifier> <feats-wspecifier>
 For example: apply-cmvn-sliding --center=true --cmn-window=300 scp:feats.scp ark:normalised.ark";
 

@@ -18,7 +18,8 @@ use crate::Tool;
 pub(super) const TOOL: Tool =
     Tool { name: "compute-cmvn-stats", about: "Sums and squares of features, by utterance, by speaker or of all", run };
 
-const USAGE: &str = "Sums up features and their squares for apply-cmvn: by utterance; by speaker with --spk2utt; of all, if a file is
+const USAGE: &str =
+    "Sums up features and their squares for apply-cmvn: by utterance; by speaker with --spk2utt; of all, if a file is
 to be written and not a table.
 Usage: compute-cmvn-stats [options] <feats-rspecifier> (<stats-wspecifier>|<stats-wxfilename>)
 For example: compute-cmvn-stats --spk2utt=ark:spk2utt scp:feats.scp ark,scp:cmvn.ark,cmvn.scp";

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
-    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, Samples, SpectrogramKind, Workspace,
+    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, Samples, SpectrogramKind,
+    Workspace,
 };
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};

@@ -12,9 +12,11 @@ use tracing::{info, warn};
 use super::Failure;
 use crate::Tool;
 
-pub(super) const TOOL: Tool = Tool { name: "compute-vad", about: "Tell voiced frames from others by their energy", run };
+pub(super) const TOOL: Tool =
+    Tool { name: "compute-vad", about: "Tell voiced frames from others by their energy", run };
 
-const USAGE: &str = "Writes for each frame 1 if it is voiced and 0 if not. It goes by column 0 of the features, a log energy.
+const USAGE: &str =
+    "Writes for each frame 1 if it is voiced and 0 if not. It goes by column 0 of the features, a log energy.
 Usage: compute-vad [options] <feats-rspecifier> <vad-wspecifier>
 For example: compute-vad scp:mfcc.scp ark:vad.ark";
 
@@ -32,7 +34,9 @@ impl OptionSet for Options {
 }
 
 fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| decide(&options, &input, &output))
+    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| {
+        decide(&options, &input, &output)
+    })
 }
 
 fn decide(options: &Options, rspecifier: &str, wspecifier: &str) -> Result<bool, Failure> {

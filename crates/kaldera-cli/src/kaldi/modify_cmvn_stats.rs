@@ -11,8 +11,11 @@ use super::driver::map_table;
 use super::{Failure, colon_list};
 use crate::Tool;
 
-pub(super) const TOOL: Tool =
-    Tool { name: "modify-cmvn-stats", about: "Exempt dimensions from CMVN, or turn its statistics into mean and variance", run };
+pub(super) const TOOL: Tool = Tool {
+    name: "modify-cmvn-stats",
+    about: "Exempt dimensions from CMVN, or turn its statistics into mean and variance",
+    run,
+};
 
 const USAGE: &str = "Gives some dimensions mean 0 and variance 1, so that CMVN leaves them as they are.
 Usage: modify-cmvn-stats [options] [<dim>:<dim>...] <stats-rspecifier> <stats-wspecifier>
@@ -42,7 +45,10 @@ fn run(args: Vec<OsString>) -> ExitCode {
             _ => return Ok(false),
         };
         let Some(dims) = dims else {
-            return Err(Failure::Argument { value: plain[0].clone(), expected: "dimensions with colons between, as 13:14" });
+            return Err(Failure::Argument {
+                value: plain[0].clone(),
+                expected: "dimensions with colons between, as 13:14",
+            });
         };
         let counts = map_table(input, output, |_, stats: Matrix<f64>| {
             let mut stats = CmvnStats::from_matrix(stats)?;

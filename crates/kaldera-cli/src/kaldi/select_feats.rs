@@ -12,7 +12,8 @@ use crate::Tool;
 
 pub(super) const TOOL: Tool = Tool { name: "select-feats", about: "Select columns of features", run };
 
-const USAGE: &str = "Selects columns of features: numbers from 0 and ranges, with commas between; a range may run backwards.
+const USAGE: &str =
+    "Selects columns of features: numbers from 0 and ranges, with commas between; a range may run backwards.
 Usage: select-feats [options] <selection> <feats-rspecifier> <feats-wspecifier>
 For example: select-feats 0,24-22,3-12 scp:feats.scp ark:selected.ark";
 

@@ -15,7 +15,8 @@ use crate::Tool;
 pub(super) const TOOL: Tool =
     Tool { name: "select-voiced-frames", about: "Keep the frames that compute-vad found voiced", run };
 
-const USAGE: &str = "Keeps the frames of features that are voiced: those whose element in a vector per utterance is not 0.
+const USAGE: &str =
+    "Keeps the frames of features that are voiced: those whose element in a vector per utterance is not 0.
 Usage: select-voiced-frames [options] <feats-rspecifier> <vad-rspecifier> <feats-wspecifier>
 For example: select-voiced-frames scp:feats.scp scp:vad.scp ark:voiced.ark";
 

@@ -89,9 +89,10 @@ fn last_value(args: &[OsString], name: &str) -> Option<String> {
 
 /// Whether a bool that decides what other options there are is given.
 fn is_given(args: &[OsString], name: &str) -> bool {
-    args.iter().take_while(|&arg| arg != "--").filter_map(|arg| arg.to_str()?.strip_prefix("--")).any(|option| {
-        option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
-    })
+    args.iter()
+        .take_while(|&arg| arg != "--")
+        .filter_map(|arg| arg.to_str()?.strip_prefix("--"))
+        .any(|option| option.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('=')))
 }
 
 /// What the pipeline needs to know of the options of a kind of features.
@@ -258,7 +259,9 @@ impl Options {
             "all" => Cmvn::All { norm_vars },
             "sliding" => Cmvn::Sliding(self.sliding.clone()),
             other => {
-                return Err(Trouble::Usage(format!("option --cmvn: '{other}' is not utterance, speaker, all or sliding")));
+                return Err(Trouble::Usage(format!(
+                    "option --cmvn: '{other}' is not utterance, speaker, all or sliding"
+                )));
             }
         }))
     }
@@ -271,7 +274,9 @@ impl Options {
             ))),
             (text, _) => match Shard::parse(text) {
                 Some(shard) => Ok(Some(shard)),
-                None => Err(Trouble::Usage(format!("option --shard: '{text}' is not a part such as 1/8, 2/8, ... 8/8"))),
+                None => {
+                    Err(Trouble::Usage(format!("option --shard: '{text}' is not a part such as 1/8, 2/8, ... 8/8")))
+                }
             },
         }
     }
@@ -301,7 +306,9 @@ fn with_options<O: KindOptions, E: FeatureExtractor>(
     log::init(TOOL, parser.verbose());
     let settings = parser.settings(&NOT_OF_FEATURES);
     if options.select_voiced && !of_kind.begins_with_energy() {
-        return Err(Trouble::Usage("--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned()));
+        return Err(Trouble::Usage(
+            "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
+        ));
     }
     of_kind.align(&mut pitch.extraction);
     let wrong = |error| Trouble::Usage(log::one_line(&error));
@@ -368,7 +375,8 @@ fn extract<E: FeatureExtractor>(
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let file = if options.resume { FeatureFile::resume(&output, fingerprint(settings)) } else { FeatureFile::create(&output) };
+    let file =
+        if options.resume { FeatureFile::resume(&output, fingerprint(settings)) } else { FeatureFile::create(&output) };
     let mut file = file.map_err(trouble)?;
     let mut progress = Progress::new(inputs.utterances().len(), options.quiet);
     let summary = match pipeline.run_with(&inputs, &mut file, |so_far| progress.tell(so_far)) {
@@ -381,8 +389,7 @@ fn extract<E: FeatureExtractor>(
         summary => summary.map_err(trouble)?,
     };
     progress.end();
-    let written =
-        if summary.utterances + summary.earlier > 0 { file.finish().map_err(trouble)? } else { Vec::new() };
+    let written = if summary.utterances + summary.earlier > 0 { file.finish().map_err(trouble)? } else { Vec::new() };
 
     if !options.quiet {
         print(&totals(&summary, &written, begin.elapsed()))?;

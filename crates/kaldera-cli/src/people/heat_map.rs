@@ -124,7 +124,8 @@ impl PitchTrack<'_> {
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let scale = Scale { low: 0.0, high: 1.0, downwards: true };
         let (unit, x_label) = time_axis(self.frame_shift);
-        let highest = self.pitch.rows().map(|row| f64::from(row[1])).filter(|pitch| pitch.is_finite()).fold(1.0, f64::max);
+        let highest =
+            self.pitch.rows().map(|row| f64::from(row[1])).filter(|pitch| pitch.is_finite()).fold(1.0, f64::max);
         area.fill(&WHITE)?;
         let (track, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
         let mut chart = ChartBuilder::on(&track)
@@ -156,7 +157,8 @@ impl PitchTrack<'_> {
 /// speech recognition" (ICASSP 2014), section 3.
 fn probability_of_voicing(nccf: f32) -> f64 {
     let n = f64::from(nccf).abs().min(1.0);
-    let odds = -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
+    let odds =
+        -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
     1.0 / (1.0 + (-odds).exp())
 }
 

@@ -48,8 +48,7 @@ fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
     };
     let mut file = FeatureFile::create(&output).map_err(trouble)?;
     let summary = merge(&parts, &mut file).map_err(trouble)?;
-    let written: Vec<_> =
-        file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
+    let written: Vec<_> = file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
     print(&format!(
         "{} files, {} matrices, {} frames\nwritten to {}\n",
         parts.len(),

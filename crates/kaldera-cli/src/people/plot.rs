@@ -8,13 +8,16 @@ use std::sync::atomic::Ordering;
 use kaldera::Error;
 use kaldera::feat::options::Registry as _;
 use kaldera::feat::{
-    Error as FeatError, Fbank, FbankOptions, PitchExtractionOptions, ProcessPitchOptions, Spectrogram, SpectrogramOptions,
+    Error as FeatError, Fbank, FbankOptions, PitchExtractionOptions, ProcessPitchOptions, Spectrogram,
+    SpectrogramOptions,
 };
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures};
 use plotters::coord::Shift;
-use plotters::prelude::{BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend};
+use plotters::prelude::{
+    BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
+};
 
 use super::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use super::lettering::Lettered;
@@ -118,7 +121,9 @@ impl Picture {
         match (is_pitch, features.num_cols()) {
             (true, 2) => picture.pitch = Some(features),
             (true, dims) => {
-                return Err(Trouble::Failed(format!("'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2")));
+                return Err(Trouble::Failed(format!(
+                    "'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2"
+                )));
             }
             (false, _) => picture.maps.push(Map { title: key.to_owned(), features, upwards: DIMENSIONS }),
         }

@@ -16,7 +16,8 @@ fn data(bench: &Bench) -> [&'static str; 4] {
     }
     fs::create_dir(bench.path("data")).unwrap();
     fs::write(bench.path("data/wav.scp"), scp).unwrap();
-    fs::write(bench.path("data/utt2spk"), keys.map(|key| format!("{key} {}\n", &key[..key.len() - 2])).concat()).unwrap();
+    fs::write(bench.path("data/utt2spk"), keys.map(|key| format!("{key} {}\n", &key[..key.len() - 2])).concat())
+        .unwrap();
     keys
 }
 
@@ -30,9 +31,15 @@ fn sum_of<'m>(matrices: impl Iterator<Item = &'m Matrix<f32>>, column: usize) ->
 fn there_are_all_kinds() {
     let bench = Bench::new();
     bench.wav("a.wav", 16_000, 16_000.0);
-    for (kind, dim) in
-        [("fbank", 23), ("mfcc", 13), ("plp", 13), ("spectrogram", 257), ("pitch", 3), ("whisper", 80), ("librosa", 128)]
-    {
+    for (kind, dim) in [
+        ("fbank", 23),
+        ("mfcc", 13),
+        ("plp", 13),
+        ("spectrogram", 257),
+        ("pitch", 3),
+        ("whisper", 80),
+        ("librosa", 128),
+    ] {
         bench.run(&["features", "-q", "--kind", kind, "-o", "x.ark", "a.wav"]).with(0);
         assert_eq!(features(&bench.path("x.ark"))[0].1.num_cols(), dim, "{kind}");
         bench.run(&["features", "-q", "--kind", kind, "--with-pitch", "-o", "x.ark", "a.wav"]).with(0);
@@ -58,7 +65,8 @@ fn the_steps_are_those_of_kaldis_programs() {
         \"$K\" compute-vad --vad-energy-mean-scale=1 --vad-energy-threshold=0 ark:both.ark ark:vad.ark
         \"$K\" select-voiced-frames ark:deltas.ark ark:vad.ark ark:expected.ark";
     bench.shell(kaldi).with(0);
-    let args = "features -q --kind mfcc --with-pitch --cmvn utterance --norm-vars --deltas --vad --vad-energy-mean-scale=1";
+    let args =
+        "features -q --kind mfcc --with-pitch --cmvn utterance --norm-vars --deltas --vad --vad-energy-mean-scale=1";
     let args: Vec<_> = args.split(' ').chain(["--vad-energy-threshold=0", "-o", "x.ark", "data"]).collect();
     bench.run(&args).with(0);
     assert!(features(&bench.path("x.ark")) == features(&bench.path("expected.ark")));
@@ -97,13 +105,17 @@ fn means_are_taken_over_utterances_speakers_or_all() {
 fn parts_of_recordings_are_cut_out() {
     let bench = Bench::new();
     data(&bench);
-    fs::write(bench.path("data/segments"), "s1 anna-1 0.1 0.3\ns2 ben-2 0.2 -1\ns3 ben-9 0 1\ns4 anna-1 3 4\n").unwrap();
+    fs::write(bench.path("data/segments"), "s1 anna-1 0.1 0.3\ns2 ben-2 0.2 -1\ns3 ben-9 0 1\ns4 anna-1 3 4\n")
+        .unwrap();
     fs::remove_file(bench.path("data/utt2spk")).unwrap();
-    bench
-        .run(&["features", "--kind=fbank", "-o", "x.ark", "data"])
-        .with(1)
-        .tells(&["s3", "'ben-9'", "s4", "3 s to 4 s"]);
-    let found: Vec<_> = features(&bench.path("x.ark")).iter().map(|(key, matrix)| (key.clone(), matrix.num_rows())).collect();
+    bench.run(&["features", "--kind=fbank", "-o", "x.ark", "data"]).with(1).tells(&[
+        "s3",
+        "'ben-9'",
+        "s4",
+        "3 s to 4 s",
+    ]);
+    let found: Vec<_> =
+        features(&bench.path("x.ark")).iter().map(|(key, matrix)| (key.clone(), matrix.num_rows())).collect();
     assert_eq!(found, [("s1".to_owned(), 18), ("s2".to_owned(), 86)]);
 
     bench.shell("\"$K\" extract-segments scp:data/wav.scp data/segments ark:cut.ark").with(0);
@@ -234,4 +246,52 @@ fn recordings_of_other_widths_are_the_same() {
     assert!(both[0].1 == both[1].1);
     fs::write(bench.path("bad.flac"), "fLaC, it says").unwrap();
     bench.run(&["features", "-q", "--kind=fbank", "-o", "y.ark", "bad.flac"]).with(1).tells(&["bad.flac", "decode"]);
+}
+
+/// A checksum over whole bytes, the highest bit first, as FLAC has it.
+#[cfg(feature = "symphonia")]
+fn checksum(bytes: &[u8], polynomial: u32, bits: u32) -> u32 {
+    bytes.iter().fold(0, |sum, &byte| {
+        (0..8).fold(sum ^ (u32::from(byte) << (bits - 8)), |sum, _| {
+            let shifted = sum << 1;
+            (if shifted >> bits & 1 == 1 { shifted ^ polynomial } else { shifted }) & ((1 << bits) - 1)
+        })
+    })
+}
+
+/// Samples of one channel at 16 kHz as a FLAC file of one frame, as they are.
+#[cfg(feature = "symphonia")]
+fn flac(samples: &[i16]) -> Vec<u8> {
+    let size = u16::try_from(samples.len()).unwrap();
+    let mut file = b"fLaC\x80\0\0\x22".to_vec();
+    file.extend([size.to_be_bytes(), size.to_be_bytes()].concat());
+    file.extend([0; 6]);
+    // 20 bits of rate, 3 of channels less one, 5 of bits less one, 36 of samples.
+    let about = (16_000_u64 << 44) | (15 << 36) | u64::from(size);
+    file.extend(about.to_be_bytes());
+    file.extend([0; 16]);
+
+    let mut frame = vec![0xFF, 0xF8, 0x75, 0x08, 0];
+    frame.extend((size - 1).to_be_bytes());
+    frame.push(u8::try_from(checksum(&frame, 0x07, 8)).unwrap());
+    frame.push(2);
+    frame.extend(samples.iter().flat_map(|sample| sample.to_be_bytes()));
+    frame.extend(u16::try_from(checksum(&frame, 0x8005, 16)).unwrap().to_be_bytes());
+    file.extend(frame);
+    file
+}
+
+#[test]
+#[cfg(feature = "symphonia")]
+fn flac_is_found_in_folders_and_read() {
+    let bench = Bench::new();
+    let wav = bench.wav("in/a.wav", 16_000, 16_000.0);
+    let samples: Vec<_> = wav[44..].chunks(2).map(|sample| i16::from_le_bytes([sample[0], sample[1]])).collect();
+    let whole = flac(&samples);
+    fs::write(bench.path("in/b.flac"), &whole).unwrap();
+    fs::write(bench.path("in/c.flac"), &whole[..20_000]).unwrap();
+    bench.run(&["features", "-q", "--kind=fbank", "-o", "x.ark", "in"]).with(1).tells(&["c.flac"]);
+    let both = features(&bench.path("x.ark"));
+    assert_eq!(bench.keys("x.ark"), ["a", "b"]);
+    assert!(both[0].1 == both[1].1);
 }

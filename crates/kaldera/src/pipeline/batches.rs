@@ -4,7 +4,7 @@ use std::mem;
 
 use lod::{Lod, LodTensor};
 
-use super::{Extracted, Extent, Failure, FeatureExtractor, Pipeline, Utterance, Worker, ordered};
+use super::{Extent, Extracted, Failure, FeatureExtractor, Pipeline, Utterance, Worker, ordered};
 use crate::Error;
 
 /// The features of some utterances, one below the other, without padding.

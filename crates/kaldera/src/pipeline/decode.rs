@@ -36,7 +36,8 @@ pub(super) fn decode(reader: &mut impl Read) -> Result<Recording, Error> {
     let track = format.default_track(TrackType::Audio);
     let parameters = track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?)));
     let (id, parameters) = parameters.ok_or(SymphoniaError::Unsupported("no audio track"))?;
-    let mut decoder = symphonia::default::get_codecs().make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
+    let mut decoder =
+        symphonia::default::get_codecs().make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
 
     let (mut samples, mut packet_samples) = (Vec::new(), Vec::<f32>::new());
     let mut layout = None;

@@ -217,7 +217,8 @@ fn add_folder(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Erro
         for entry in fs::read_dir(&visited).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let path = entry.path();
-            let is_audio = path.extension().is_some_and(|is| AUDIO.iter().any(|ending| is.eq_ignore_ascii_case(ending)));
+            let is_audio =
+                path.extension().is_some_and(|is| AUDIO.iter().any(|ending| is.eq_ignore_ascii_case(ending)));
             if entry.file_type().map_err(unreadable)?.is_dir() {
                 to_visit.push(path);
             } else if is_audio && !path.is_dir() {

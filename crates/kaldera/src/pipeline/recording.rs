@@ -10,9 +10,9 @@ use kaldi_feat::Samples;
 use kaldi_io::rxfilename::Input;
 use kaldi_io::wave::WaveData;
 
-use super::inputs::{Source, Span};
 #[cfg(feature = "symphonia")]
 use super::decode;
+use super::inputs::{Source, Span};
 use crate::Error;
 
 /// Samples of all channels, frame by frame with the channels of a frame side by side.

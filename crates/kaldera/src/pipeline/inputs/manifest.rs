@@ -31,7 +31,8 @@ pub(super) fn add(path: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Er
         if line.trim().is_empty() {
             continue;
         }
-        let wrong = |reason: &str| Error::ManifestLine { path: path.to_owned(), line: index + 1, reason: reason.to_owned() };
+        let wrong =
+            |reason: &str| Error::ManifestLine { path: path.to_owned(), line: index + 1, reason: reason.to_owned() };
         let entry: Value = serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
         utterances.push(utterance(&entry).map_err(wrong)?);
     }

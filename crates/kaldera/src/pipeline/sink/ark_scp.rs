@@ -24,7 +24,12 @@ pub(super) struct ArkScp {
 
 impl ArkScp {
     pub(super) fn create(ark: &Path) -> Result<Self, Error> {
-        Ok(Self { ark: Partial::create(ark)?, scp: Partial::create(&ark.with_extension("scp"))?, ark_bytes: 0, earlier: HashSet::new() })
+        Ok(Self {
+            ark: Partial::create(ark)?,
+            scp: Partial::create(&ark.with_extension("scp"))?,
+            ark_bytes: 0,
+            earlier: HashSet::new(),
+        })
     }
 
     /// Goes on where an earlier run, of the same kind by `run`, was cut off.

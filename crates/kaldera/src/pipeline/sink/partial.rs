@@ -103,7 +103,9 @@ impl Partial {
         let Self { temporary, path, .. } = self;
         match temporary {
             Temporary::Removed(temporary) => temporary.finish(),
-            Temporary::Kept(part) => fs::rename(part, &path).map(|()| path.clone()).map_err(|source| write_error(&path, source)),
+            Temporary::Kept(part) => {
+                fs::rename(part, &path).map(|()| path.clone()).map_err(|source| write_error(&path, source))
+            }
         }
     }
 }
