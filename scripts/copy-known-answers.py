@@ -4,8 +4,7 @@
     scripts/copy-known-answers.py [SOURCE]        SOURCE: the collection; default ../shared/known-answers beside the project
 
 Copied are the cases whose code exists, with the files that they need. Left out is whatever comes from a recording of the
-Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a program gains its code, add it to TOOLS; when a
-whole file does, add it to WHOLE_FILES.
+Free Spoken Digit Dataset (`fsdd_*`, CC BY-SA), at first or second hand. When a whole file gains its code, add it to WHOLE_FILES.
 """
 
 import json
@@ -14,8 +13,6 @@ import shutil
 import sys
 from pathlib import Path
 
-# Kaldi's programs that the command `kaldera` stands in for.
-TOOLS = {"compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"}
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
     "k2": ["ragged_ops.json", "ragged_shape.json"],
@@ -24,8 +21,6 @@ WHOLE_FILES = {
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
 }
-# Compressed archives are not written yet.
-COMPRESSED = "--compress=true"
 # Operations of `matrix.json` that are internals of the feature code, and come with it.
 INTERNALS = "feat."
 FOREIGN = "fsdd_"
@@ -64,7 +59,7 @@ def kaldi(source, target):
                     and foreign & set(PATH.findall((source / name).read_text()))}
 
     cases = [case for case in manifest["cases"]
-             if case["tool"] in TOOLS and not (reads[case["id"]] | makes[case["id"]]) & foreign and COMPRESSED not in case["args"]]
+             if not (reads[case["id"]] | makes[case["id"]]) & foreign]
     files = set().union(*(reads[case["id"]] | makes[case["id"]] for case in cases))
     for name in sorted(file for file in files if (source / file).is_file()):
         (target / name).parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,14 @@
 //! Feature extraction on one thread, from samples in memory to rows of features: ten seconds of speech-like noise.
 
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use kaldera::base::random::Philox;
-use kaldera::feat::{Audio, Extractor, Fbank, FbankOptions, Kind, Mfcc, MfccOptions, Workspace};
+use kaldera::feat::{
+    Audio, Extractor, Fbank, FbankOptions, FeatureStream, Kind, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
+    PlpOptions, Spectrogram, SpectrogramOptions, Workspace,
+};
 
 const SAMP_FREQ: f32 = 16000.0;
 const SECONDS: usize = 10;
@@ -37,14 +41,74 @@ fn fbank(edit: impl FnOnce(&mut FbankOptions)) -> Fbank {
     Fbank::new(options).expect("good options")
 }
 
+/// The same audio in chunks of 10 ms. With `at_once` each row is asked for as soon as it is ready; else those are taken that have
+/// been computed.
+fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_once: bool) {
+    let (samples, extractor) = (recording(), Arc::new(extractor));
+    let mut rows = Vec::new();
+    let mut group = c.benchmark_group("streams");
+    group.throughput(Throughput::Elements(samples.len() as u64));
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            rows.clear();
+            let mut stream = FeatureStream::new(Arc::clone(&extractor), SAMP_FREQ, "bench", 1.0).expect("good options");
+            for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
+                stream.accept_waveform(chunk).expect("not at its end");
+                if at_once {
+                    stream.take_rows(&mut rows)
+                } else {
+                    stream.take_computed_rows(&mut rows)
+                };
+            }
+            stream.input_finished();
+            stream.take_rows(&mut rows)
+        });
+    });
+    group.finish();
+}
+
+fn mfcc() -> Mfcc {
+    let mut options = MfccOptions::default();
+    options.frame.dither = 0.0;
+    Mfcc::new(options).expect("good options")
+}
+
+fn plp() -> Plp {
+    let mut options = PlpOptions::default();
+    options.frame.dither = 0.0;
+    Plp::new(options).expect("good options")
+}
+
+fn spectrogram() -> Spectrogram {
+    let mut options = SpectrogramOptions::default();
+    options.frame.dither = 0.0;
+    Spectrogram::new(options).expect("good options")
+}
+
+fn whisper(num_bins: i32) -> LogMel {
+    LogMel::new(LogMelOptions::whisper(num_bins)).expect("good options")
+}
+
 fn features(c: &mut Criterion) {
     extract(c, "fbank-80", &fbank(|_| {}));
     extract(c, "fbank-80, dither", &fbank(|options| options.frame.dither = 1.0));
     extract(c, "fbank-80, FFT of 400", &fbank(|options| options.frame.round_to_power_of_two = false));
-    let mut options = MfccOptions::default();
-    options.frame.dither = 0.0;
-    extract(c, "MFCC-13", &Mfcc::new(options).expect("good options"));
+    extract(c, "MFCC-13", &mfcc());
+    extract(c, "PLP-13", &plp());
+    extract(c, "spectrogram", &spectrogram());
+    extract(c, "Whisper-80", &whisper(80));
+    extract(c, "Whisper-128", &whisper(128));
+    extract(c, "librosa-128", &LogMel::new(LogMelOptions::librosa(SAMP_FREQ)).expect("good options"));
 }
 
-criterion_group!(benches, features);
+fn streams(c: &mut Criterion) {
+    stream(c, "fbank-80, chunks of 10 ms", fbank(|_| {}), false);
+    stream(c, "MFCC-13, chunks of 10 ms", mfcc(), false);
+    stream(c, "PLP-13, chunks of 10 ms", plp(), false);
+    stream(c, "spectrogram, chunks of 10 ms", spectrogram(), false);
+    stream(c, "Whisper-80, chunks of 10 ms", whisper(80), false);
+    stream(c, "fbank-80, chunks of 10 ms, each row at once", fbank(|_| {}), true);
+}
+
+criterion_group!(benches, features, streams);
 criterion_main!(benches);

@@ -14,7 +14,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::{fs, io, mem};
 
-use kaldera::feat::options::{OptionError, OptionValue, Registry};
+use kaldera::feat::options::{OptionError, OptionSet, OptionValue, Registry};
 use thiserror::Error;
 
 /// How forgiving the command line is.
@@ -88,6 +88,17 @@ impl<'a> Registry<'a> for ParseOptions<'a> {
     }
 }
 
+/// Takes options, but none a second time.
+struct Untaken<'p, 'a>(&'p mut ParseOptions<'a>);
+
+impl<'a> Registry<'a> for Untaken<'_, 'a> {
+    fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str) {
+        if self.0.options.iter().all(|entry| entry.name != name) {
+            self.0.add(name, value, doc);
+        }
+    }
+}
+
 impl<'a> ParseOptions<'a> {
     /// A parser that knows only the standard options; `usage` goes above the list of them.
     pub(crate) fn new(syntax: Syntax, usage: &'static str) -> Self {
@@ -102,6 +113,18 @@ impl<'a> ParseOptions<'a> {
                 entry.letter = Some(letter);
             }
         }
+    }
+
+    /// Adds the options of `set` but for those whose names are taken.
+    pub(crate) fn add_others(&mut self, set: &'a mut impl OptionSet) {
+        set.register(&mut Untaken(self));
+    }
+
+    /// All options with their values, but for those with the names `without`: what decides the result of a run.
+    pub(crate) fn settings(&self, without: &[&str]) -> String {
+        let mut lines: Vec<_> = self.options.iter().filter(|entry| !without.contains(&entry.name)).collect();
+        lines.sort_by_key(|entry| entry.name);
+        lines.iter().map(|entry| format!("--{}={}\n", entry.name, entry.value.show())).collect()
     }
 
     /// Sets the options that `args` (without the program's name) and their configuration files give.

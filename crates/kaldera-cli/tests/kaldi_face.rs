@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-const TOOLS: [&str; 5] = ["compute-fbank-feats", "compute-mfcc-feats", "copy-feats", "wav-copy", "wav-to-duration"];
+/// Programs that read a table of recordings and write a table.
+const OF_RECORDINGS: [&str; 4] = ["compute-fbank-feats", "compute-mfcc-feats", "wav-copy", "wav-to-duration"];
 /// What shells tell of a program that writes to a reader that has gone.
 const BROKEN_PIPE: i32 = 141;
 
@@ -101,28 +102,55 @@ fn size(dir: &TempDir, name: impl AsRef<Path>) -> u64 {
 
 #[test]
 fn kaldis_programs_are_subcommands() {
-    assert_eq!(kaldera_cli::kaldi_tools(), TOOLS);
+    let tools = kaldera_cli::kaldi_tools();
+    assert!(tools.is_sorted() && tools.len() >= 36, "{tools:?}");
     let dir = folder(&[]);
-    let help = run(&dir, &["--help"]).code(0);
-    for tool in TOOLS {
-        assert!(help.stdout.contains(tool), "{tool}");
+    let list = run(&dir, &["--help"]).code(0);
+    assert_eq!(run(&dir, &["help"]).code(0).stdout, list.stdout);
+    for tool in tools {
+        assert!(list.stdout.contains(tool), "{tool}");
         let help = run(&dir, &[tool, "--help"]).code(0);
+        assert_eq!(run(&dir, &["help", tool]).code(0).stderr, help.stderr);
         assert!(help.stderr.contains(&format!("{tool} [options")), "{}", help.stderr);
         assert!(help.stderr.contains("Standard options:\n  --config"), "{}", help.stderr);
         assert_eq!(help.stdout, "");
     }
     run(&dir, &["no-such-program"]).code(2);
+    assert!(run(&dir, &["help", "no-such-program"]).code(2).stderr.contains("'no-such-program'"));
+    run(&dir, &["help", "two", "words"]).code(2);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_with_the_name_of_a_program_is_that_program() {
+    let dir = folder(&[]);
+    for tool in ["compute-mfcc-feats", "copy-feats", "features"] {
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_kaldera"), dir.path().join(tool)).unwrap();
+    }
+    let linked = |tool: &str, args: &[&str]| {
+        Ended::from(Command::new(dir.path().join(tool)).args(args).current_dir(&dir).output().unwrap())
+    };
+    linked("compute-mfcc-feats", &["--dither=0", "scp:good.scp", "ark:linked.ark"]).code(0);
+    run(&dir, &["compute-mfcc-feats", "--dither=0", "scp:good.scp", "ark:named.ark"]).code(0);
+    assert!(fs::read(dir.path().join("linked.ark")).unwrap() == fs::read(dir.path().join("named.ark")).unwrap());
+    assert!(linked("copy-feats", &["--help"]).code(0).stderr.contains("Usage: copy-feats"));
+    linked("copy-feats", &[]).code(1);
+    linked("features", &["--kind=fbank"]).code(2);
 }
 
 #[test]
 fn usage_errors_end_as_kaldis_do() {
     let dir = folder(&[]);
-    for tool in TOOLS {
-        for args in [&[][..], &["one"], &["one", "two", "three"], &["one", "two", "--verbose=1"], &["--", "--help"]] {
+    for &tool in kaldera_cli::kaldi_tools() {
+        let ended = run(&dir, &[tool]).code(1);
+        assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
+        run(&dir, &[tool, "--no-such=1", "a", "b"]).code(255).tells("ERROR", &["'--no-such=1'", "--help"]);
+    }
+    for tool in OF_RECORDINGS {
+        for args in [&["one"][..], &["one", "two", "three"], &["one", "two", "--verbose=1"], &["--", "--help"]] {
             let ended = run(&dir, &[&[tool], args].concat()).code(1);
             assert!(ended.stderr.contains("Usage:"), "{}", ended.stderr);
         }
-        run(&dir, &[tool, "--no-such=1", "a", "b"]).code(255).tells("ERROR", &["'--no-such=1'", "--help"]);
         run(&dir, &[tool, "--verbose=much", "a", "b"]).code(255).tells("ERROR", &["--verbose", "'much'"]);
         run(&dir, &[tool, "--config=nowhere", "a", "b"]).code(255).tells("ERROR", &["'nowhere'"]);
         run(&dir, &[tool, "good.wav", "ark:x"]).code(255).tells("ERROR", &["good.wav"]);
@@ -265,9 +293,9 @@ fn output_that_cannot_be_written_is_named() {
     let dir = folder(&[]);
     let matrix = run(&dir, &["compute-mfcc-feats", "scp:good.scp", "ark:good.ark"]).code(0);
     drop(matrix);
-    for (tool, input) in
-        TOOLS.iter().zip(["scp:good.scp", "scp:good.scp", "ark:good.ark", "scp:good.scp", "scp:good.scp"])
-    {
+    let of_recordings = OF_RECORDINGS.map(|tool| (tool, "scp:good.scp"));
+    let of_features = ["copy-feats", "add-deltas", "splice-feats", "compute-vad"].map(|tool| (tool, "ark:good.ark"));
+    for (tool, input) in of_recordings.into_iter().chain(of_features) {
         run(&dir, &[tool, input, "ark:no/such/folder"]).code(255).tells("ERROR", &["no/such/folder"]);
         let full = run(&dir, &[tool, input, "ark:/dev/full"]).code(255).tells("ERROR", &["/dev/full"]);
         assert_eq!(full.stderr.matches("/dev/full'").count(), 1, "{}", full.stderr);
@@ -318,7 +346,6 @@ fn copies_come_back_whole() {
     run(&dir, &["copy-feats", "--write-num-frames=ark:x", "one.mat", "two.mat"])
         .code(255)
         .tells("ERROR", &["write-num-frames"]);
-    run(&dir, &["copy-feats", "--compress", "ark:a.ark", "ark:c.ark"]).code(255).tells("ERROR", &["--compress"]);
 
     ok(&["wav-copy", "scp:good.scp", "ark,scp:w.ark,w.scp"]);
     ok(&["wav-copy", "w.ark:5", "copy.wav"]);

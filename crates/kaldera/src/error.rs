@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use crate::pipeline::Shard;
+
 /// An error of the pipeline: each says in one line which file is concerned and what helps.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,13 +13,13 @@ pub enum Error {
     #[error("no recordings: name audio files, folders or a wav.scp")]
     NoInputs,
     /// A folder without recordings, or a script without lines.
-    #[error("{}: no recordings in it (a folder needs *.wav files, a script lines 'KEY FILE')", path.display())]
+    #[error("{}: no recordings in it (a folder needs audio files or a wav.scp, a script lines 'KEY FILE')", path.display())]
     EmptyInput {
         /// The folder or script.
         path: PathBuf,
     },
     /// A line of a script that is not a key and a file.
-    #[error("{}:{line}: '{text}' is not 'KEY FILE' or 'KEY COMMAND |'", path.display())]
+    #[error("{}:{line}: '{text}' is not a line of that kind, such as 'KEY FILE', 'KEY COMMAND |' or 'KEY RECORDING START END'", path.display())]
     ScriptLine {
         /// The script.
         path: PathBuf,
@@ -25,6 +27,42 @@ pub enum Error {
         line: usize,
         /// What stands there.
         text: String,
+    },
+    /// A line of a manifest that cannot be used.
+    #[error("{}:{line}: {reason}", path.display())]
+    ManifestLine {
+        /// The manifest.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// More shards than recordings.
+    #[error("shard {shard}: there are only {recordings} recordings, and none is left for it")]
+    EmptyShard {
+        /// The shard.
+        shard: Shard,
+        /// How many recordings there are.
+        recordings: usize,
+    },
+    /// There is nothing to merge.
+    #[error("{}: there are no shards of it, such as {}", path.display(), Shard::new(1, 8).map_or_else(PathBuf::new, |shard| shard.path(path)).display())]
+    NoShards {
+        /// The file that should be made of them.
+        path: PathBuf,
+    },
+    /// A job has not ended, or has written nothing.
+    #[error("{}: this shard is missing; name the files to merge to go without it", part.display())]
+    MissingShard {
+        /// Its file.
+        part: PathBuf,
+    },
+    /// Only archives can be gone on with.
+    #[error("{}: only an .ark can be resumed", path.display())]
+    CannotResume {
+        /// The output.
+        path: PathBuf,
     },
     /// Two recordings would have the same name in the output.
     #[error("'{key}' is the key of both {first} and {second}: rename one, or give keys of your own in a wav.scp")]
@@ -72,6 +110,42 @@ pub enum Error {
         /// Length of the header.
         bytes: usize,
     },
+    /// A part of a recording that is not there, or too short.
+    #[error("there is no segment from {start} s to {} in its {seconds} s, of 0.1 s or more", end.map_or_else(|| "its end".to_owned(), |end| format!("{end} s")))]
+    Segment {
+        /// Where it should begin, in seconds.
+        start: f64,
+        /// Where it should end, in seconds; without, with the recording.
+        end: Option<f64>,
+        /// How long the recording is.
+        seconds: f32,
+    },
+    /// A segment of a recording that `wav.scp` does not have.
+    #[error("wav.scp has no recording '{recording}', of which it should be a segment")]
+    NoRecording {
+        /// Its key.
+        recording: String,
+    },
+    /// Normalisation by speaker without knowing the speaker.
+    #[error("nothing tells who speaks: utt2spk or the manifest must, or normalise over each utterance")]
+    NoSpeaker,
+    /// Normalisation over all, or over speakers, where only some utterances are known.
+    #[error("normalisation over {over} needs all recordings: {instead}")]
+    NeedsAll {
+        /// Over what.
+        over: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// An utterance without a voiced frame.
+    #[error("none of its {frames} frames is voiced: see --vad-energy-threshold")]
+    NotVoiced {
+        /// How many frames it has.
+        frames: usize,
+    },
+    /// The run was asked to stop.
+    #[error("stopped before the end, as asked")]
+    Stopped,
     /// A channel that a recording does not have.
     #[error("there is no channel {channel} among its {channels} (counted from 0): see --channel")]
     NoSuchChannel {
@@ -102,6 +176,13 @@ pub enum Error {
     /// A line of a script whose recording cannot be opened.
     #[error(transparent)]
     Io(#[from] kaldi_io::Error),
+    /// A file that is not WAV, and that symphonia cannot decode.
+    #[cfg(feature = "symphonia")]
+    #[error("cannot decode it: {0}")]
+    Decode(#[from] symphonia::core::errors::Error),
+    /// A batch that a LoD tensor cannot hold.
+    #[error(transparent)]
+    Lod(#[from] lod::Error),
     /// A recording that features cannot be computed from.
     #[error(transparent)]
     Feat(#[from] kaldi_feat::Error),

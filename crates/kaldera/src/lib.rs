@@ -3,7 +3,7 @@
 //! ```text
 //!   kaldera     pipeline: recordings -> features        (this crate)
 //!      |
-//!      +--- feat     fbank, MFCC: samples -> matrix
+//!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
 //!      +--- recurrent  RNN, LSTM, GRU on sequences without padding, forward and backward, and what learning needs
@@ -30,7 +30,8 @@
 //! # Coming from Kaldi
 //! | there | here |
 //! |---|---|
-//! | `compute-fbank-feats`, `compute-mfcc-feats` over a data folder | [`pipeline::Pipeline`] |
+//! | `compute-fbank-feats`, `paste-feats`, `apply-cmvn`, `add-deltas`, ... over a data folder | [`pipeline::Pipeline`] |
+//! | `split_data_dir.sh`, `cat feats.*.scp` | [`pipeline::Inputs::shard`], [`pipeline::merge`] |
 //! | `Fbank`, `Mfcc`, `OfflineFeatureTpl` | [`feat::Fbank`], [`feat::Mfcc`], [`feat::Extractor`] |
 //! | `SequentialTableReader`, `RandomAccessTableReader`, `TableWriter` | [`io::table`] |
 //! | `WaveData` | [`io::wave::WaveData`] |
@@ -47,6 +48,7 @@
 //! | `pure` | faer, only Rust, under `matrix` |
 //! | `rayon` | several threads; without it everything runs serially with the same results |
 //! | `serde` | serialisation of [`ragged`] |
+//! | `symphonia` | FLAC, MP3, Ogg Vorbis, and WAV of other widths than 16 bits, in [`pipeline`] (under the MPL-2.0) |
 //!
 //! The first three are on by default.
 
@@ -70,7 +72,7 @@ pub use error::Error;
 pub mod prelude {
     pub use crate::feat::{Audio, Fbank, FbankOptions, Mfcc, MfccOptions, Samples};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
-    pub use crate::pipeline::{FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
+    pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
 }
 
 /// The code in the README, compiled and run as a test.

@@ -1,59 +1,91 @@
 //! From recordings to features: several threads, one order, little memory.
 //!
 //! ```text
-//!   Inputs ---> thread: read WAV, extract ---+
-//!     keys ---> thread: read WAV, extract ---+--- in the order of Inputs ---> FeatureSink
-//!               ...                          +--- failures by key ----------> Summary
+//!   Inputs ---> thread: read, extract, normalise ---+
+//!     keys ---> thread: read, extract, normalise ---+--- in the order of Inputs ---> FeatureSink, or Batches
+//!               ...                                 +--- failures by key ----------> Summary
 //! ```
 //!
 //! - The output does not depend on the number of threads, to the byte.
 //! - A recording that fails is left out, and the [`Summary`] tells which and why.
 //! - Memory depends on the longest recordings and the number of threads; of the corpus only names are kept.
+//! - What is done to the features: pitch beside them, normalisation, deltas, the choice of voiced frames, in that order.
 
+mod batches;
+#[cfg(feature = "symphonia")]
+mod decode;
+mod extract;
 mod inputs;
+mod merge;
 mod ordered;
+mod pitch;
+mod post;
+mod recording;
 mod sink;
 
-use std::fs::File;
-use std::io::BufReader;
+use std::mem;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldi_feat::{Audio, Extractor, Kind, Samples, Workspace};
-use kaldi_io::rxfilename::Input;
-use kaldi_io::wave::WaveData;
-use kaldi_matrix::SubMatrix;
+use kaldi_feat::{Audio, DeltaFeaturesOptions, VadEnergyOptions};
+use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vector};
 
-pub use self::inputs::{Inputs, Source, Utterance};
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink};
+pub use self::batches::{Batch, Batches};
+pub use self::extract::FeatureExtractor;
+pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
+pub use self::merge::{merge, shards_of};
+pub use self::pitch::{NccfAndPitch, PitchFeatures};
+pub use self::post::Cmvn;
+use self::post::{GroupStats, Post};
+use self::recording::Reader;
+pub use self::recording::Recording;
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
 use crate::Error;
 
 /// Extracts the features of many recordings.
 ///
 /// ```no_run
-/// use kaldera::feat::{Fbank, FbankOptions};
-/// use kaldera::pipeline::{Inputs, Pipeline};
+/// use kaldera::feat::{DeltaFeaturesOptions, Fbank, FbankOptions};
+/// use kaldera::pipeline::{Cmvn, Inputs, Pipeline};
 ///
 /// let fbank = Fbank::new(FbankOptions::default())?;
-/// let inputs = Inputs::from_paths(["recordings/"])?;
-/// let summary = Pipeline::new(&fbank).jobs(2).run_to_file(&inputs, "fbank.ark")?;
+/// let inputs = Inputs::from_paths(["data/train"])?;
+/// let pipeline = Pipeline::new(&fbank)
+///     .jobs(2)
+///     .cmvn(Cmvn::Speaker { norm_vars: true })
+///     .deltas(DeltaFeaturesOptions::default());
+/// let summary = pipeline.run_to_file(&inputs, "fbank.ark")?;
 /// println!("{} frames; {} recordings failed", summary.frames, summary.failures.len());
 /// # Ok::<(), kaldera::Error>(())
 /// ```
 #[derive(Debug)]
-pub struct Pipeline<'a, K: Kind> {
-    extractor: &'a Extractor<K>,
+pub struct Pipeline<'a, E> {
+    extractor: &'a E,
     jobs: usize,
     channel: Option<usize>,
     min_seconds: f32,
     vtln_warp: f32,
     subtract_mean: bool,
+    pitch: Option<&'a PitchFeatures>,
+    post: Post,
+    stop: Option<&'a AtomicBool>,
 }
 
-impl<'a, K: Kind> Pipeline<'a, K> {
+impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// A pipeline with a thread per processor.
-    pub fn new(extractor: &'a Extractor<K>) -> Self {
+    pub fn new(extractor: &'a E) -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { extractor, jobs, channel: None, min_seconds: 0.0, vtln_warp: 1.0, subtract_mean: false }
+        Self {
+            extractor,
+            jobs,
+            channel: None,
+            min_seconds: 0.0,
+            vtln_warp: 1.0,
+            subtract_mean: false,
+            pitch: None,
+            post: Post::default(),
+            stop: None,
+        }
     }
 
     /// Uses `jobs` threads; without the feature `rayon` it is always one.
@@ -62,7 +94,8 @@ impl<'a, K: Kind> Pipeline<'a, K> {
         Self { jobs, ..self }
     }
 
-    /// Takes this channel of each recording, counted from 0. Otherwise it is the first one, with a warning if there are more.
+    /// Takes this channel of each recording, counted from 0, unless its [`Utterance`] says which. Otherwise it is the first one,
+    /// with a warning if there are more.
     #[must_use]
     pub fn channel(self, channel: usize) -> Self {
         Self { channel: Some(channel), ..self }
@@ -87,6 +120,48 @@ impl<'a, K: Kind> Pipeline<'a, K> {
         Self { subtract_mean, ..self }
     }
 
+    /// Puts pitch beside the features.
+    #[must_use]
+    #[doc(alias = "paste-feats")]
+    pub fn with_pitch(self, pitch: &'a PitchFeatures) -> Self {
+        Self { pitch: Some(pitch), ..self }
+    }
+
+    /// Normalises means, and variances.
+    #[must_use]
+    #[doc(alias = "apply-cmvn")]
+    pub fn cmvn(mut self, cmvn: Cmvn) -> Self {
+        self.post.cmvn = Some(cmvn);
+        self
+    }
+
+    /// Adds deltas.
+    #[must_use]
+    #[doc(alias = "add-deltas")]
+    pub fn deltas(mut self, deltas: DeltaFeaturesOptions) -> Self {
+        self.post.deltas = Some(deltas);
+        self
+    }
+
+    /// Keeps only voiced frames. Column 0 of the features must be a log energy.
+    #[must_use]
+    #[doc(alias = "select-voiced-frames")]
+    pub fn voiced_only(mut self, vad: VadEnergyOptions) -> Self {
+        self.post.vad = Some(vad);
+        self
+    }
+
+    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete leaves nothing.
+    #[must_use]
+    pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
+        Self { stop: Some(stop), ..self }
+    }
+
+    /// Numbers in a row of the features that come out.
+    pub fn dim(&self) -> usize {
+        self.post.dim(self.raw_dim())
+    }
+
     /// Writes the features of each recording to `sink`, in the order of `inputs`.
     ///
     /// # Errors
@@ -98,22 +173,25 @@ impl<'a, K: Kind> Pipeline<'a, K> {
     /// As [`run`](Self::run), and calls `progress` after each recording, in their order, from one thread at a time.
     ///
     /// # Errors
-    /// When `sink` fails.
+    /// When `sink` fails, and [`Error::Stopped`].
     pub fn run_with(
         &self,
         inputs: &Inputs,
         sink: &mut (impl FeatureSink + Send),
         mut progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
-        let utterances = inputs.utterances();
-        let dim = self.extractor.dim();
-        let mut summary = Summary { dim, ..Summary::default() };
-        let work = |workspace: &mut Workspace, index: usize, extracted: &mut Extracted| {
-            extracted.outcome = self.extract(&utterances[index], workspace, &mut extracted.features);
+        let stats = self.group_stats(inputs)?;
+        let utterances: Vec<_> = inputs.utterances().iter().filter(|utterance| !sink.has(&utterance.key)).collect();
+        let dim = self.dim();
+        let earlier = (inputs.utterances().len() - utterances.len()) as u64;
+        let mut summary = Summary { dim, earlier, ..Summary::default() };
+        let work = |worker: &mut Worker<E::Workspace>, index: usize, extracted: &mut Extracted| {
+            extracted.outcome = self.extract(utterances[index], stats.as_ref(), worker, &mut extracted.features);
         };
         let commit = |index: usize, extracted: &mut Extracted| -> Result<(), Error> {
-            let utterance: &Utterance = &utterances[index];
-            match std::mem::replace(&mut extracted.outcome, Ok(Extent::default())) {
+            self.check_stop()?;
+            let utterance: &Utterance = utterances[index];
+            match mem::replace(&mut extracted.outcome, Ok(Extent::default())) {
                 Ok(Extent { frames, seconds }) => {
                     sink.write(&utterance.key, SubMatrix::new(&extracted.features, frames, dim, dim)?)?;
                     summary.utterances += 1;
@@ -125,7 +203,7 @@ impl<'a, K: Kind> Pipeline<'a, K> {
             progress(&summary);
             Ok(())
         };
-        ordered::run(self.jobs, utterances.len(), Workspace::default, work, commit)?;
+        ordered::run(self.jobs, utterances.len(), Worker::default, work, commit)?;
         Ok(summary)
     }
 
@@ -142,43 +220,112 @@ impl<'a, K: Kind> Pipeline<'a, K> {
         Ok(summary)
     }
 
-    /// Replaces `features` by those of `utterance`.
+    /// What a first run over all recordings finds, where features are normalised over more than one of them.
+    fn group_stats(&self, inputs: &Inputs) -> Result<Option<GroupStats>, Error> {
+        let Some(cmvn) = self.post.cmvn.as_ref().filter(|cmvn| cmvn.needs_others()) else { return Ok(None) };
+        let utterances = inputs.utterances();
+        let mut stats = GroupStats::new(cmvn);
+        let work = |worker: &mut Worker<E::Workspace>, index: usize, extracted: &mut Extracted| {
+            extracted.outcome = self.raw(&utterances[index], worker, &mut extracted.features);
+        };
+        let commit = |index: usize, extracted: &mut Extracted| -> Result<(), Error> {
+            self.check_stop()?;
+            // What fails here fails again in the second run, and is told then.
+            if let Ok(Extent { frames, .. }) = extracted.outcome {
+                let dim = self.raw_dim();
+                stats.add(&utterances[index], SubMatrix::new(&extracted.features, frames, dim, dim)?)?;
+            }
+            Ok(())
+        };
+        ordered::run(self.jobs, utterances.len(), Worker::default, work, commit)?;
+        Ok(Some(stats))
+    }
+
+    fn check_stop(&self) -> Result<(), Error> {
+        match self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(Error::Stopped),
+            _ => Ok(()),
+        }
+    }
+
+    /// Replaces `features` by those of `utterance`, with all that is done to them.
     fn extract(
         &self,
         utterance: &Utterance,
-        workspace: &mut Workspace,
+        stats: Option<&GroupStats>,
+        worker: &mut Worker<E::Workspace>,
         features: &mut Vec<f32>,
     ) -> Result<Extent, Error> {
-        let wave = read(&utterance.source)?;
-        let seconds = wave.duration();
+        let Extent { frames, seconds } = self.raw(utterance, worker, features)?;
+        if self.post.is_nothing() {
+            return Ok(Extent { frames, seconds });
+        }
+        let raw = Matrix::from_vec(frames, self.raw_dim(), mem::take(features))?;
+        let done = self.post.apply(utterance, stats, raw)?;
+        let frames = done.num_rows();
+        *features = done.into_vec();
+        Ok(Extent { frames, seconds })
+    }
+
+    fn raw_dim(&self) -> usize {
+        self.extractor.dim() + self.pitch.map_or(0, PitchFeatures::dim)
+    }
+
+    /// Replaces `features` by those of `utterance`, as they are computed.
+    fn raw(
+        &self,
+        utterance: &Utterance,
+        worker: &mut Worker<E::Workspace>,
+        features: &mut Vec<f32>,
+    ) -> Result<Extent, Error> {
+        self.check_stop()?;
+        let recording = worker.reader.read(&utterance.source, utterance.span)?;
+        let range = recording.samples_of(utterance.span)?;
+        let samp_freq = recording.samp_freq();
+        let seconds = range.len() as f32 / samp_freq;
         if seconds < self.min_seconds {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
-        let channel = self.choose_channel(&utterance.key, wave.num_channels)?;
-        let samples = wave.channel(channel);
-        let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &utterance.key };
-        let frames = self.extractor.compute_into(workspace, &audio, self.vtln_warp, features)?;
+        let channel = self.choose_channel(utterance, recording.num_channels())?;
+        let channel = recording.channel(channel, range);
+        let audio = Audio { samples: channel.samples(), samp_freq, key: &utterance.key };
+        let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
         if frames == 0 {
-            return Err(Error::NoFrames { samples: samples.len(), samp_freq: wave.samp_freq });
+            return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
+        }
+        if let Some(pitch) = self.pitch {
+            frames = pitch.paste(&audio, frames, features)?;
         }
         if self.subtract_mean {
-            subtract_mean(features, self.extractor.dim());
+            let dim = self.raw_dim();
+            subtract_mean(&mut SubMatrixMut::new(features, frames, dim, dim)?)?;
         }
         Ok(Extent { frames, seconds })
     }
 
-    fn choose_channel(&self, key: &str, channels: usize) -> Result<usize, Error> {
-        match self.channel {
+    fn choose_channel(&self, utterance: &Utterance, channels: usize) -> Result<usize, Error> {
+        match utterance.channel.or(self.channel) {
             Some(channel) if channel >= channels => Err(Error::NoSuchChannel { channel, channels }),
             Some(channel) => Ok(channel),
             None => {
                 if channels > 1 {
-                    tracing::warn!("{key} has {channels} channels; taking the first (--channel=0)");
+                    tracing::warn!("{} has {channels} channels; taking the first (--channel=0)", utterance.key);
                 }
                 Ok(0)
             }
         }
     }
+}
+
+/// Subtracts from each column its mean.
+///
+/// # Errors
+/// None that features can cause.
+#[doc(alias = "subtract-mean")]
+pub fn subtract_mean(features: &mut MatrixBase<impl StorageMut<Elem = f32>>) -> Result<(), kaldi_matrix::Error> {
+    let mut mean = Vector::zeros(features.num_cols());
+    mean.add_row_sum_mat(1.0 / features.num_rows() as f32, features, 0.0)?;
+    features.add_vec_to_rows(-1.0, &mean)
 }
 
 /// What a run did, or has done so far.
@@ -187,7 +334,9 @@ impl<'a, K: Kind> Pipeline<'a, K> {
 pub struct Summary {
     /// Recordings that went well.
     pub utterances: u64,
-    /// Their duration.
+    /// Recordings that an earlier run has done, and that this one left alone.
+    pub earlier: u64,
+    /// The duration of those that went well.
     pub seconds: f64,
     /// Rows of their features.
     pub frames: u64,
@@ -208,6 +357,13 @@ pub struct Failure {
     pub source: Error,
 }
 
+/// What each thread has for itself.
+#[derive(Default)]
+struct Worker<W> {
+    workspace: W,
+    reader: Reader,
+}
+
 /// The features of one recording, or why there are none.
 struct Extracted {
     features: Vec<f32>,
@@ -220,32 +376,14 @@ impl Default for Extracted {
     }
 }
 
+impl ordered::Weighed for Extracted {
+    fn bytes(&self) -> usize {
+        self.features.len() * size_of::<f32>()
+    }
+}
+
 #[derive(Default)]
 struct Extent {
     frames: usize,
     seconds: f32,
-}
-
-/// Enough to read a header at once; samples go past this buffer.
-const HEADER_BYTES: usize = 1 << 10;
-
-fn read(source: &Source) -> Result<WaveData, Error> {
-    Ok(match source {
-        Source::File(path) => {
-            let file = File::open(path).map_err(|source| Error::Open { source })?;
-            WaveData::read_whole(&mut BufReader::with_capacity(HEADER_BYTES, file))?
-        }
-        Source::Script(rxfilename) => WaveData::read_whole(&mut Input::open(rxfilename)?)?,
-    })
-}
-
-fn subtract_mean(features: &mut [f32], dim: usize) {
-    let mut mean = vec![0.0_f32; dim];
-    for row in features.chunks_exact(dim) {
-        mean.iter_mut().zip(row).for_each(|(mean, value)| *mean += value);
-    }
-    let frames = (features.len() / dim) as f32;
-    for row in features.chunks_exact_mut(dim) {
-        row.iter_mut().zip(&mean).for_each(|(value, sum)| *value -= sum / frames);
-    }
 }

@@ -61,21 +61,33 @@ impl<K: Kind> Extractor<K> {
     /// # Errors
     /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the frames don't fit in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
+        self.compute_each(batch.iter().map(|&audio| (audio, 1.0)).collect())
+    }
+
+    /// As [`compute_batch`](Self::compute_batch), with a VTLN warp factor for each utterance.
+    ///
+    /// # Errors
+    /// As `compute_batch`, and for a factor that can't be.
+    pub fn compute_warped_batch(&self, batch: &[(Audio<'_>, f32)]) -> Result<FeatureBatch, Error> {
+        self.compute_each(batch.to_vec())
+    }
+
+    fn compute_each(&self, batch: Vec<(Audio<'_>, f32)>) -> Result<FeatureBatch, Error> {
         let dim = self.dim();
         let mut row_splits = Vec::with_capacity(batch.len() + 1);
         row_splits.push(0);
         let mut frames = 0;
-        for audio in batch {
+        for (audio, _) in &batch {
             frames += self.num_frames(audio)?;
             row_splits.push(i32::try_from(frames).map_err(|_| Error::BatchTooLarge { frames })?);
         }
         let mut values = vec![0.0; frames * dim];
         let mut rest = &mut values[..];
         let mut jobs = Vec::with_capacity(batch.len());
-        for (audio, ends) in batch.iter().zip(row_splits.windows(2)) {
+        for (utterance, ends) in batch.into_iter().zip(row_splits.windows(2)) {
             let rows;
             (rows, rest) = rest.split_at_mut((ends[1] - ends[0]) as usize * dim);
-            jobs.push((audio, rows));
+            jobs.push((utterance, rows));
         }
         self.run(jobs)?;
         let cols = if frames == 0 { 0 } else { dim };
@@ -84,16 +96,18 @@ impl<K: Kind> Extractor<K> {
     }
 
     #[cfg(feature = "rayon")]
-    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
+    fn run(&self, jobs: Vec<((Audio<'_>, f32), &mut [f32])>) -> Result<(), Error> {
         use rayon::prelude::*;
         jobs.into_par_iter()
-            .map_init(Workspace::default, |workspace, (audio, rows)| self.compute_rows(workspace, audio, 1.0, rows))
+            .map_init(Workspace::default, |workspace, ((audio, warp), rows)| {
+                self.compute_rows(workspace, &audio, warp, rows)
+            })
             .collect()
     }
 
     #[cfg(not(feature = "rayon"))]
-    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
+    fn run(&self, jobs: Vec<((Audio<'_>, f32), &mut [f32])>) -> Result<(), Error> {
         let mut workspace = Workspace::default();
-        jobs.into_iter().try_for_each(|(audio, rows)| self.compute_rows(&mut workspace, audio, 1.0, rows))
+        jobs.into_iter().try_for_each(|((audio, warp), rows)| self.compute_rows(&mut workspace, &audio, warp, rows))
     }
 }

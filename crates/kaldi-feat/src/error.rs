@@ -38,6 +38,41 @@ pub enum Error {
         found: f32,
     },
 
+    /// A resampler can't have such a filter.
+    #[error("can't resample with a filter whose {what} is {value}: it must be {expected}")]
+    BadFilter {
+        /// Which of its numbers can't be.
+        what: &'static str,
+        /// That number.
+        value: f32,
+        /// What it must be.
+        expected: &'static str,
+    },
+
+    /// The audio has another sample rate than the options, where nothing can be resampled.
+    #[error(
+        "sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use --sample-frequency={found})"
+    )]
+    WrongSampleRate {
+        /// The sample rate of the audio in Hz.
+        found: f32,
+        /// The option `sample-frequency` in Hz.
+        expected: f32,
+    },
+
+    /// Samples come after the end of their stream was told.
+    #[error("the input of this stream was finished before these samples came: begin a new one")]
+    AfterEnd,
+
+    /// A sample of the audio is infinite or not a number.
+    #[error("sample {index} is {value}: no features can be made of that")]
+    BadSample {
+        /// The sample, from 0, counted from where this call began.
+        index: usize,
+        /// Its value.
+        value: f32,
+    },
+
     /// A mel filter has no frequency of the spectrum in it.
     #[error(
         "mel filter {bin} of {num_bins} has no frequency in it: --num-mel-bins is too large for a spectrum of \
@@ -68,6 +103,84 @@ pub enum Error {
         low_freq: f32,
         /// `high-freq`, from zero up.
         high_freq: f32,
+    },
+
+    /// Rows have another number of columns than something that they are used with.
+    #[error("{what} has {found} columns where {expected} are needed")]
+    DimMismatch {
+        /// What has them: `"a row"`, `"the statistics"`.
+        what: &'static str,
+        /// The number that would fit.
+        expected: usize,
+        /// The number there is.
+        found: usize,
+    },
+
+    /// A column is asked for that the features don't have.
+    #[error("there is no column {column}: the features have {dim} columns, counted from 0")]
+    BadColumn {
+        /// The column asked for.
+        column: usize,
+        /// How many there are.
+        dim: usize,
+    },
+
+    /// Things that belong to the same frames have different lengths.
+    #[error("lengths differ by more than {tolerance}: the shortest is of {shortest} frames, the longest of {longest}")]
+    LengthMismatch {
+        /// Frames of the shortest.
+        shortest: usize,
+        /// Frames of the longest.
+        longest: usize,
+        /// By how much they may differ.
+        tolerance: usize,
+    },
+
+    /// A result would have more elements than memory can have addresses.
+    #[error("{rows} rows of {cols} columns are more than memory can hold")]
+    TooLarge {
+        /// Rows of the result.
+        rows: usize,
+        /// Columns of the result.
+        cols: usize,
+    },
+
+    /// A matrix is not the statistics of a mean and variance normalisation.
+    #[error(
+        "statistics of CMVN have 1 or 2 rows and 2 columns or more, one more than the features: not {rows} x {cols}"
+    )]
+    BadStats {
+        /// Rows of the matrix.
+        rows: usize,
+        /// Columns of the matrix.
+        cols: usize,
+    },
+
+    /// Variances are to be normalised by statistics that have none.
+    #[error("the statistics are of the mean alone, so that variances can't be normalised")]
+    NoVarianceStats,
+
+    /// Statistics of less than one frame normalise nothing.
+    #[error("statistics of {count} frames are too few to normalise with: 1 is the least")]
+    TooFewFrames {
+        /// The frames, or their weights added up.
+        count: f64,
+    },
+
+    /// Statistics whose variance in a dimension is no number to divide by.
+    #[error("the statistics give dimension {dim} a variance of {variance}")]
+    BadVariance {
+        /// The dimension.
+        dim: usize,
+        /// The variance.
+        variance: f64,
+    },
+
+    /// Bytes are not the state of a stream such as this one.
+    #[error("this is not a saved state of such a stream: {reason}")]
+    BadState {
+        /// What is wrong with it.
+        reason: &'static str,
     },
 
     /// A batch has more frames than 32-bit row splits can count.

@@ -9,9 +9,9 @@ use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
-use crate::fft::{FrameScratch, PowerSpectrum};
-use crate::frames::{EnergyOf, Framing, Samples};
-use crate::resample::{LinearResample, resampled_len};
+use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
+use crate::frames::{EnergyOf, Framing, Samples, Signal};
+use crate::resample::LinearResample;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
 /// One channel of audio to extract features from.
@@ -46,16 +46,17 @@ pub(crate) use sealed::Sealed;
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Spectra<'a, V> {
-    /// |X\[k\]|² in row k, from 0 to half the size of the FFT.
-    pub(crate) power: &'a mut [V],
-    /// ln max(Σ x², ε) of the frames that the kind asked for.
-    pub(crate) log_energy: V,
+    /// What the kind asked for, |X\[k\]|² in row k, from 0 to half the size of the FFT, or the packed spectrum.
+    pub(crate) spectrum: &'a mut [V],
+    /// Σ x² of the frames that the kind asked for.
+    pub(crate) energy: V,
     /// Scratch, as many rows as the kind asked for.
     pub(crate) scratch: &'a mut [V],
 }
 
-/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind) and
-/// [`MfccKind`](crate::MfccKind) are the kinds there are.
+/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind),
+/// [`PlpKind`](crate::PlpKind), [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
+/// there are.
 pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Its options.
     type Options: Clone + Debug + Send + Sync;
@@ -64,7 +65,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     type Warped: Debug + Send + Sync;
 
     #[doc(hidden)]
-    fn frame_options(options: &Self::Options) -> &FrameExtractionOptions;
+    fn framing(options: &Self::Options) -> Result<Framing, Error>;
     #[doc(hidden)]
     fn new(options: &Self::Options, unwarped: &Self::Warped) -> Result<Self, Error>
     where
@@ -77,9 +78,16 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn scratch_rows(&self) -> usize;
     #[doc(hidden)]
     fn energy_of(&self) -> EnergyOf;
+    #[doc(hidden)]
+    fn spectrum_of(&self) -> SpectrumOf {
+        SpectrumOf::Power
+    }
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]);
+    /// What takes all rows of a waveform to know.
+    #[doc(hidden)]
+    fn finish(&self, _rows: &mut [f32]) {}
 }
 
 /// Extracts one kind of features: planned once, used for any number of waveforms, from any number of threads.
@@ -102,7 +110,7 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
 pub struct Extractor<K: Kind> {
     options: K::Options,
     kind: K,
-    framing: Framing,
+    pub(crate) framing: Framing,
     spectrum: PowerSpectrum,
     unwarped: Arc<K::Warped>,
     /// What other warp factors than 1 need, by the factor's bits.
@@ -116,7 +124,7 @@ pub struct Workspace {
     resampled: Vec<f32>,
     wave: Vec<f32>,
     frames: Lines,
-    power: Lines,
+    spectrum: Lines,
     features: Lines,
     scratch: Lines,
     frame_scratch: FrameScratch,
@@ -134,7 +142,7 @@ impl<K: Kind> Extractor<K> {
     /// # Errors
     /// Names the first option that can't be.
     pub fn new(options: K::Options) -> Result<Self, Error> {
-        let framing = Framing::new(K::frame_options(&options))?;
+        let framing = K::framing(&options)?;
         let unwarped = K::warped(&options, 1.0)?;
         Ok(Self {
             kind: K::new(&options, &unwarped)?,
@@ -157,6 +165,10 @@ impl<K: Kind> Extractor<K> {
         &self.framing.options
     }
 
+    pub(crate) fn kind(&self) -> &K {
+        &self.kind
+    }
+
     /// Numbers in a row of features.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
@@ -169,8 +181,8 @@ impl<K: Kind> Extractor<K> {
     /// When its sample rate is not the one of the options and resampling is not allowed.
     pub fn num_frames(&self, audio: &Audio<'_>) -> Result<usize, Error> {
         let resampler = self.resampler(audio.samp_freq)?;
-        let num_samples = resampler.map_or(audio.samples.len(), |r| resampled_len(&r, audio.samples.len()));
-        Ok(self.framing.options.num_frames(num_samples))
+        let num_samples = resampler.map_or(audio.samples.len(), |r| r.num_output_samples(audio.samples.len(), true));
+        Ok(self.framing.num_frames(num_samples as u64) as usize)
     }
 
     /// Features of a whole waveform: a row for each frame. `vtln_warp` 1 is no warping.
@@ -222,13 +234,32 @@ impl<K: Kind> Extractor<K> {
             }
             None => audio.samples,
         };
-        let dither = Philox::for_name(self.framing.options.dither_seed, audio.key);
-        dispatch(ComputeRows { extractor: self, warped: &warped, samples, dither, workspace, out });
+        let signal = Signal { samples, first: 0 };
+        self.frames_of_signal(workspace, &warped, signal, &self.dither(audio.key), 0, out);
+        self.kind.finish(out);
         workspace.resampled = resampled;
         Ok(())
     }
 
-    fn warped(&self, factor: f32) -> Result<Arc<K::Warped>, Error> {
+    /// The noise that is added to the utterance `key`.
+    pub(crate) fn dither(&self, key: &str) -> Philox {
+        Philox::for_name(self.framing.options.dither_seed, key)
+    }
+
+    /// The frames from `first_frame` on, as many as `out` has rows.
+    pub(crate) fn frames_of_signal(
+        &self,
+        workspace: &mut Workspace,
+        warped: &K::Warped,
+        signal: Signal<'_>,
+        dither: &Philox,
+        first_frame: u64,
+        out: &mut [f32],
+    ) {
+        dispatch(ComputeRows { extractor: self, warped, signal, dither, first_frame, workspace, out });
+    }
+
+    pub(crate) fn warped(&self, factor: f32) -> Result<Arc<K::Warped>, Error> {
         if factor == 1.0 {
             return Ok(Arc::clone(&self.unwarped));
         }
@@ -236,7 +267,7 @@ impl<K: Kind> Extractor<K> {
     }
 
     /// The resampler for audio of this rate, if it takes one.
-    fn resampler(&self, found: f32) -> Result<Option<Arc<LinearResample>>, Error> {
+    pub(crate) fn resampler(&self, found: f32) -> Result<Option<Arc<LinearResample>>, Error> {
         let options = &self.framing.options;
         let expected = options.samp_freq;
         if found == expected {
@@ -250,7 +281,7 @@ impl<K: Kind> Extractor<K> {
         if !allowed {
             return Err(Error::SampleRateMismatch { found, expected, direction });
         }
-        cached(&self.resamplers, found, || Ok(LinearResample::for_waveform(found, expected))).map(Some)
+        cached(&self.resamplers, found, || LinearResample::for_waveform(found, expected)).map(Some)
     }
 }
 
@@ -276,8 +307,9 @@ fn cached<T>(
 struct ComputeRows<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
-    samples: Samples<'a>,
-    dither: Philox,
+    signal: Signal<'a>,
+    dither: &'a Philox,
+    first_frame: u64,
     workspace: &'a mut Workspace,
     out: &'a mut [f32],
 }
@@ -287,14 +319,13 @@ impl<K: Kind> Kernel for ComputeRows<'_, K> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, samples, dither, workspace, out } = self;
-        let Extractor { kind, framing, spectrum, .. } = extractor;
-        let dim = kind.dim();
-        let mut first_frame = 0;
+        let Self { extractor, warped, signal, dither, mut first_frame, workspace, out } = self;
+        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
+        let (dim, of) = (kind.dim(), kind.spectrum_of());
         for chunk in out.chunks_mut(CHUNK * dim) {
             let chunk_frames = chunk.len() / dim;
-            let last_frame = first_frame + chunk_frames - 1;
-            framing.gather(s, samples, &dither, first_frame, last_frame, &mut workspace.wave);
+            let end = first_frame + chunk_frames as u64;
+            framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave);
             for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
                 // Lanes past the last frame do it once more.
                 let mut starts = [0; MAX_LANES];
@@ -303,19 +334,19 @@ impl<K: Kind> Kernel for ComputeRows<'_, K> {
                 }
                 let energy =
                     framing.window(s, &workspace.wave, &starts[..S::LANES], kind.energy_of(), &mut workspace.frames);
-                let Workspace { frames, power, features, scratch, frame_scratch, .. } = &mut *workspace;
-                spectrum.compute(s, frames, power, frame_scratch);
+                let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = &mut *workspace;
+                plan.compute(s, of, frames, spectrum, frame_scratch);
                 let padded_dim = dim.next_multiple_of(S::LANES);
                 let features = features.vectors(s, padded_dim);
                 let spectra = Spectra {
-                    power: power.vectors(s, framing.padded / 2 + 1),
-                    log_energy: floored_ln(s, energy),
+                    spectrum: spectrum.vectors(s, of.rows(framing.padded)),
+                    energy,
                     scratch: scratch.vectors(s, kind.scratch_rows()),
                 };
                 kind.features(s, warped, spectra, &mut features[..dim]);
                 store_rows(s, features, dim, rows);
             }
-            first_frame += chunk_frames;
+            first_frame = end;
         }
     }
 }

@@ -4,7 +4,7 @@ use kaldera_base::simd::Simd;
 
 use crate::error::Error;
 use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
-use crate::frames::EnergyOf;
+use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions};
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
@@ -92,9 +92,10 @@ impl EnergyColumn {
         Ok(Self { of, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })
     }
 
+    /// The logarithm of an energy, of `least` at least whatever the option.
     #[inline(always)]
-    pub(crate) fn floor<S: Simd>(&self, s: S, log_energy: S::F32) -> S::F32 {
-        s.max(s.splat(self.log_floor), log_energy)
+    pub(crate) fn ln<S: Simd>(&self, s: S, energy: S::F32, least: f32) -> S::F32 {
+        s.max(s.splat(self.log_floor), kaldera_base::math::ln(s, s.max(s.splat(least), energy)))
     }
 }
 
@@ -104,8 +105,8 @@ impl Kind for FbankKind {
     type Options = FbankOptions;
     type Warped = MelBanks;
 
-    fn frame_options(options: &FbankOptions) -> &FrameExtractionOptions {
-        &options.frame
+    fn framing(options: &FbankOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
     }
 
     fn new(options: &FbankOptions, unwarped: &MelBanks) -> Result<Self, Error> {
@@ -137,7 +138,7 @@ impl Kind for FbankKind {
     #[inline(always)]
     fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
         if !self.use_power {
-            for x in &mut *spectra.power {
+            for x in &mut *spectra.spectrum {
                 *x = s.sqrt(*x);
             }
         }
@@ -145,12 +146,12 @@ impl Kind for FbankKind {
             None => features,
             Some(energy) => {
                 let place = if energy.last { self.num_bins } else { 0 };
-                features[place] = energy.floor(s, spectra.log_energy);
+                features[place] = energy.ln(s, spectra.energy, f32::EPSILON);
                 let first = usize::from(!energy.last);
                 &mut features[first..first + self.num_bins]
             }
         };
-        banks.compute(s, spectra.power, filters);
+        banks.compute(s, spectra.spectrum, filters);
         if self.use_log_fbank {
             for x in filters {
                 *x = floored_ln(s, *x);

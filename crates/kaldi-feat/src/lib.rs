@@ -1,10 +1,13 @@
 //! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows of features.
 //!
 //! ```text
-//!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────> filterbank
-//!  (i16, f32)  dither, mean,      FFT of 8 or 16                      '──> DCT ──> MFCC
-//!              energy, preemphasis,    frames at once
-//!              window
+//!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────────────> filterbank, log-mel
+//!  (i16, f32)  dither, mean,      FFT of 8 or 16 |     |              '──> DCT ──────────> MFCC
+//!    |         energy, preemphasis,  frames at   |     '──> loudness ──> prediction ─────> PLP
+//!    |         window                once        '──> ln ────────────────────────────────> spectrogram
+//!    '──> resampling ──> correlations ──> Viterbi ───────────────────────────────────────> pitch
+//!
+//!  rows of features ──> deltas, splice, CMVN, VAD, selection ──> rows
 //! ```
 //!
 //! ```
@@ -21,7 +24,16 @@
 //! ```
 //!
 //! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type. Audio in [-1, 1] gives
-//! features that are off by a constant: multiply it by 32768 first.
+//! features that are off by a constant: multiply it by 32768 first. What other toolkits make of such audio is a [`Preset`].
+//!
+//! | | whole | as it comes |
+//! |---|---|---|
+//! | audio to features | [`Fbank`], [`Mfcc`], [`Plp`], [`Spectrogram`], [`LogMel`]: each an [`Extractor`] | [`FeatureStream`] |
+//! | audio to pitch | [`compute_kaldi_pitch`] | [`OnlinePitch`] |
+//! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`] ... | [`RowStream`], [`RowChain`] |
+//!
+//! Streams give the same bits as whole signals however the audio is cut, keep no more than the frames to come need, and can be
+//! [saved](FeatureStream::save_state) and [restored](FeatureStream::restore_state).
 //!
 //! # Why it is fast
 //! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way from window to DCT is
@@ -36,14 +48,23 @@
 //! | `--num-mel-bins=80` | `options.mel.num_bins = 80`; [`options`] connects a structure to the names |
 //! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
 //! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
-//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set |
+//! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
+//! | `LinearResample`, `ArbitraryResample` | the same names; what `LinearResample` remembers between chunks is a [`ResampleStream`] |
 //! | `MelBanks` | [`MelBanks`] |
+//! | `Plp`, `Spectrogram` and their options | the same names |
+//! | `OnlineGenericBaseFeature`, `OnlineMfcc` ... | [`FeatureStream`] |
+//! | `ComputeDeltas`, `OnlineDeltaFeature` | [`compute_deltas`], [`DeltaFeatures::stream`](RowWindow::stream) |
+//! | `SpliceFrames`, `OnlineSpliceFrames` | [`splice_frames`], [`Splice`] |
+//! | `ComputeShiftedDeltas` | [`compute_shifted_deltas`] |
+//! | `AccCmvnStats`, `ApplyCmvn`, `ApplyCmvnReverse`, `FakeStatsForSomeDims` | [`CmvnStats`], [`apply_cmvn`], [`apply_cmvn_reverse`], [`CmvnStats::fake_dims`] |
+//! | `SlidingWindowCmn`, `OnlineCmvn` | [`sliding_window_cmn`], [`OnlineCmvn`] |
+//! | `ComputeVadEnergy` | [`compute_vad_energy`] |
 //!
 //! ## Where it differs from Kaldi
 //! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
 //!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the option.
-//! - `max-feature-vectors` is accepted without effect, as whole signals need no such bound; Kaldi does the same.
+//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in Kaldi.
 //! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
 //!
 //! # Features of the crate
@@ -52,27 +73,74 @@
 //! no system library.
 //!
 //! # When not to use it
-//! For features that another toolkit defines (librosa, Whisper); on a GPU; for reading files, which is `kaldi-io`'s.
+//! On a GPU; for reading files, which is `kaldi-io`'s.
 
 #![forbid(unsafe_code)]
 
 mod batch;
+mod cmvn;
+mod deltas;
 mod error;
 mod extractor;
 mod fbank;
+mod feature_stream;
 mod fft;
 mod frames;
+mod log_mel;
 mod mel;
 mod mfcc;
+mod online_cmvn;
 pub mod options;
+mod pitch;
+mod plp;
+mod presets;
 mod resample;
+mod row_ops;
+mod row_queue;
+mod row_stream;
+mod row_window;
+mod slaney;
+mod sliding_cmvn;
+mod spectrogram;
+mod splice;
+mod state;
+mod vad;
 mod window;
 
 pub use batch::FeatureBatch;
+pub use cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
+pub use deltas::{
+    DeltaFeatures, DeltaFeaturesOptions, ShiftedDeltaFeatures, ShiftedDeltaFeaturesOptions, compute_deltas,
+    compute_shifted_deltas,
+};
 pub use error::Error;
 pub use extractor::{Audio, Extractor, Kind, Workspace};
 pub use fbank::{Fbank, FbankKind, FbankOptions};
+pub use feature_stream::FeatureStream;
 pub use frames::Samples;
+pub use log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
 pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
+pub use online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
+pub use pitch::{
+    OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, ProcessPitchOptions,
+    ProcessPitchStream, compute_kaldi_pitch, process_pitch,
+};
+pub use plp::{
+    Plp, PlpKind, PlpOptions, compute_lpc, equal_loudness, idft_bases, lifter_coefficients, lpc_to_cepstrum,
+};
+pub use presets::Preset;
+pub use resample::{ArbitraryResample, LinearResample, ResampleStream};
+pub use row_ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};
+pub use row_stream::{RowChain, RowStream};
+pub use row_window::{RowWindow, WindowStream};
+pub use sliding_cmvn::{SlidingWindowCmn, SlidingWindowCmnOptions, SlidingWindowCmnStream, sliding_window_cmn};
+pub use spectrogram::{Spectrogram, SpectrogramKind, SpectrogramOptions};
+pub use splice::{Splice, splice_frames};
+pub use vad::{VadEnergyOptions, VadStream, compute_vad_energy};
 pub use window::{FrameExtractionOptions, WindowType};
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

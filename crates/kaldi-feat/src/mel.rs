@@ -134,6 +134,11 @@ impl MelBanks {
         Ok(Self { bins, center_freqs, htk_mode: options.htk_mode })
     }
 
+    /// Filters of any shape, with where each has its tip.
+    pub(crate) fn from_bins(bins: Vec<MelBin>, center_freqs: Vec<f32>) -> Self {
+        Self { bins, center_freqs, htk_mode: false }
+    }
+
     /// The triangles, the lowest first.
     pub fn bins(&self) -> &[MelBin] {
         &self.bins

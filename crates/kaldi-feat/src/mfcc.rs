@@ -8,9 +8,10 @@ use kaldera_base::simd::Simd;
 use crate::error::Error;
 use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
-use crate::frames::EnergyOf;
+use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
 use crate::options::{OptionSet, Registry};
+use crate::plp::lifter;
 use crate::window::FrameExtractionOptions;
 
 /// Options of MFCC features. Names and defaults are Kaldi's.
@@ -85,8 +86,8 @@ impl Kind for MfccKind {
     type Options = MfccOptions;
     type Warped = MelBanks;
 
-    fn frame_options(options: &MfccOptions) -> &FrameExtractionOptions {
-        &options.frame
+    fn framing(options: &MfccOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
     }
 
     fn new(options: &MfccOptions, unwarped: &MelBanks) -> Result<Self, Error> {
@@ -126,8 +127,8 @@ impl Kind for MfccKind {
 
     #[inline(always)]
     fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        let Spectra { power, log_energy, scratch: filters } = spectra;
-        banks.compute(s, power, filters);
+        let Spectra { spectrum, energy: frame_energy, scratch: filters } = spectra;
+        banks.compute(s, spectrum, filters);
         for x in &mut *filters {
             *x = floored_ln(s, *x);
         }
@@ -135,7 +136,7 @@ impl Kind for MfccKind {
             *cepstrum = weighted_sum(s, weights, filters);
         }
         if let Some(energy) = self.energy {
-            features[0] = energy.floor(s, log_energy);
+            features[0] = energy.ln(s, frame_energy, f32::EPSILON);
         }
         if self.htk_compat {
             if self.energy.is_none() {
@@ -147,11 +148,11 @@ impl Kind for MfccKind {
 }
 
 /// The first rows of the orthonormal DCT-II matrix, each times its lifter coefficient.
-fn liftered_dct(num_ceps: usize, num_bins: usize, lifter: f64) -> Vec<Vec<f32>> {
+fn liftered_dct(num_ceps: usize, num_bins: usize, q: f64) -> Vec<Vec<f32>> {
     let n = num_bins as f64;
     (0..num_ceps)
         .map(|k| {
-            let lift = if lifter == 0.0 { 1.0 } else { 1.0 + 0.5 * lifter * (PI * k as f64 / lifter).sin() };
+            let lift = lifter(q, k);
             let norm = if k == 0 { (1.0 / n).sqrt() } else { (2.0 / n).sqrt() };
             let value = |i: usize| lift * norm * (PI / n * (i as f64 + 0.5) * k as f64).cos();
             (0..num_bins).map(|i| value(i) as f32).collect()

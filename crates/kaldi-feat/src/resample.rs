@@ -1,105 +1,310 @@
-//! Resampling by a windowed sinc, as Kaldi's `LinearResample` does it.
+//! Resampling by a windowed sinc, at regular times ([`LinearResample`]) and at any ([`ArbitraryResample`]), as Kaldi does it.
 
-use std::f64::consts::{PI, TAU};
+mod arbitrary;
+mod products;
+mod sinc;
+
+pub use arbitrary::ArbitraryResample;
+
+use crate::error::Error;
+use crate::frames::Samples;
+use crate::state::{StateReader, StateWriter};
+use crate::window::MAX_SAMPLE_RATE;
+use products::Filters;
+use sinc::WindowedSinc;
 
 /// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;
 
-/// Changes the sample rate of whole signals.
+/// The most weights that a resampler may have: a quarter of a gigabyte.
+const MAX_WEIGHTS: f64 = 67_108_864.0;
+
+/// More samples than any stream has, and few enough to count with: 89 years at 100 kHz.
+const MAX_SAMPLES: usize = usize::MAX >> 16;
+
+/// Changes the sample rate of signals.
 ///
 /// Each output sample is a weighted sum of the input samples around it, where the weights are a sinc of the given cutoff
 /// under a Hann window; beyond the ends of the signal there is silence. The weights repeat themselves: there are as many
 /// sets as the output has samples in the shortest stretch of time that holds whole numbers of both.
+///
+/// Whole signals go through [`resample`](Self::resample), signals that come in chunks through a [`ResampleStream`].
+///
+/// ```
+/// use kaldi_feat::LinearResample;
+///
+/// let halve = LinearResample::for_waveform(16000.0, 8000.0)?;
+/// let second: Vec<f32> = (0..16000).map(|i| (i as f32 * 0.1).sin()).collect();
+/// assert_eq!(halve.resample(&second).len(), 8000);
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct LinearResample {
-    samp_rate_in: u64,
-    samp_rate_out: u64,
-    /// Samples in the stretch that repeats.
+pub struct LinearResample {
+    samp_rate_in: u32,
+    samp_rate_out: u32,
+    /// Ticks of a clock that all samples of both signals lie on: per input sample, per output sample.
+    ticks_in: u64,
+    ticks_out: u64,
+    /// So many ticks the filter looks ahead.
+    half_width_ticks: u64,
+    /// Samples of the input in the stretch that repeats. Its output samples have a filter each.
     in_unit: usize,
-    /// For each output sample of that stretch, its first input sample and the weights from there on.
-    phases: Vec<(isize, Vec<f32>)>,
+    filters: Filters,
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+fn gcd(a: u32, b: u32) -> u32 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl LinearResample {
     /// From `samp_rate_in` to `samp_rate_out` Hz, with a low-pass filter that cuts off at `filter_cutoff` Hz (at most half of
     /// both rates) and has `num_zeros` zeros on each side.
-    pub(crate) fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Self {
-        let (samp_rate_in, samp_rate_out) = (u64::from(samp_rate_in), u64::from(samp_rate_out));
+    ///
+    /// # Errors
+    /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶ weights.
+    pub fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Result<Self, Error> {
+        let sinc = WindowedSinc::new(filter_cutoff, num_zeros)?;
+        let slower = samp_rate_in.min(samp_rate_out);
+        if f64::from(filter_cutoff) * 2.0 > f64::from(slower) {
+            let expected = "at most half of both sample rates";
+            return Err(Error::BadFilter { what: "cutoff in Hz", value: filter_cutoff, expected });
+        }
         let base = gcd(samp_rate_in, samp_rate_out);
-        let (rate_in, rate_out) = (samp_rate_in as f64, samp_rate_out as f64);
-        let cutoff = f64::from(filter_cutoff);
-        let half_width = f64::from(num_zeros) / (2.0 * cutoff);
-        // Kaldi's argument is a `float`, and so are the two factors.
-        let weight = |delta: f64| {
-            let t = f64::from(delta as f32);
-            let window =
-                if t.abs() < half_width { 0.5 * (1.0 + (TAU * cutoff / f64::from(num_zeros) * t).cos()) } else { 0.0 };
-            let filter = if t == 0.0 { 2.0 * cutoff } else { (TAU * cutoff * t).sin() / (PI * t) };
-            filter as f32 * window as f32 / rate_in as f32
-        };
-        let phases = (0..samp_rate_out / base)
-            .map(|i| {
-                let output_t = i as f64 / rate_out;
-                let first = ((output_t - half_width) * rate_in).ceil() as isize;
-                let last = ((output_t + half_width) * rate_in).floor() as isize;
-                (first, (first..=last).map(|j| weight(j as f64 / rate_in - output_t)).collect())
-            })
-            .collect();
-        Self { samp_rate_in, samp_rate_out, in_unit: (samp_rate_in / base) as usize, phases }
+        let (rate_in, rate_out) = (f64::from(samp_rate_in), f64::from(samp_rate_out));
+        let (in_unit, out_unit) = (samp_rate_in / base, samp_rate_out / base);
+        let half_width = sinc.half_width();
+        let num_weights = f64::from(out_unit) * (2.0 * half_width * rate_in + 17.0);
+        if num_weights > MAX_WEIGHTS {
+            let expected = "67108864 or fewer (use rates with a larger common divisor, or a wider cutoff)";
+            return Err(Error::BadFilter { what: "number of weights", value: num_weights as f32, expected });
+        }
+        let filters = Filters::new((0..out_unit).map(|i| {
+            let output_t = f64::from(i) / rate_out;
+            let first = ((output_t - half_width) * rate_in).ceil() as isize;
+            let last = ((output_t + half_width) * rate_in).floor() as isize;
+            let weight = |j: isize| sinc.at((j as f64 / rate_in - output_t) as f32) / rate_in as f32;
+            (first, (first..=last).map(weight).collect())
+        }));
+        // Kaldi counts the ticks in single precision.
+        let tick_freq = u64::from(in_unit) * u64::from(samp_rate_out);
+        Ok(Self {
+            samp_rate_in,
+            samp_rate_out,
+            ticks_in: u64::from(out_unit),
+            ticks_out: u64::from(in_unit),
+            half_width_ticks: (half_width as f32 * tick_freq as f32).floor() as u64,
+            in_unit: in_unit as usize,
+            filters,
+        })
     }
 
     /// What Kaldi's `ResampleWaveform` uses: rates cut off to whole numbers, a cutoff at 99 % of what the lower of the
-    /// two can hold, six zeros. Rates from 1 to 10 million.
+    /// two can hold, six zeros.
+    ///
+    /// # Errors
+    /// When a rate is not a number from 1 to 10 million, or as [`new`](Self::new).
     #[doc(alias = "ResampleWaveform")]
-    pub(crate) fn for_waveform(samp_rate_in: f32, samp_rate_out: f32) -> Self {
+    pub fn for_waveform(samp_rate_in: f32, samp_rate_out: f32) -> Result<Self, Error> {
+        for found in [samp_rate_in, samp_rate_out] {
+            if !(1.0..=MAX_SAMPLE_RATE).contains(&found) {
+                return Err(Error::BadSampleRate { found });
+            }
+        }
         let cutoff = (0.99 * 0.5 * f64::from(samp_rate_in.min(samp_rate_out))) as f32;
         Self::new(samp_rate_in as u32, samp_rate_out as u32, cutoff, NUM_ZEROS)
     }
 
-    /// Resamples a whole signal; `out` is overwritten.
-    pub(crate) fn resample_into(&self, signal: &[f32], out: &mut Vec<f32>) {
+    /// The rate of what goes in, Hz.
+    pub fn samp_rate_in(&self) -> u32 {
+        self.samp_rate_in
+    }
+
+    /// The rate of what comes out, Hz.
+    pub fn samp_rate_out(&self) -> u32 {
+        self.samp_rate_out
+    }
+
+    /// How many output samples `num_samples` input samples give: those whose time lies before the end of the last input sample's
+    /// stretch. With `flush` false only those for which more input could change nothing.
+    #[doc(alias = "GetNumOutputSamples")]
+    pub fn num_output_samples(&self, num_samples: usize, flush: bool) -> usize {
+        let ahead = if flush { 0 } else { self.half_width_ticks };
+        let ticks = (num_samples as u128 * u128::from(self.ticks_in)).saturating_sub(u128::from(ahead));
+        ticks.div_ceil(u128::from(self.ticks_out)) as usize
+    }
+
+    /// Resamples a whole signal.
+    #[doc(alias = "Resample")]
+    pub fn resample(&self, signal: &[f32]) -> Vec<f32> {
+        let mut out = Vec::new();
+        self.resample_into(signal, &mut out);
+        out
+    }
+
+    /// As [`resample`](Self::resample); `out` is overwritten.
+    pub fn resample_into(&self, signal: &[f32], out: &mut Vec<f32>) {
         out.clear();
-        out.extend((0..resampled_len(self, signal.len())).map(|i| {
-            let unit = i / self.phases.len();
-            let (first, weights) = &self.phases[i % self.phases.len()];
-            let first = first + (unit * self.in_unit).cast_signed();
-            let skip = first.min(0).unsigned_abs().min(weights.len());
-            let begin = first.max(0).cast_unsigned().min(signal.len());
-            let part = &signal[begin..signal.len().min(begin + weights.len() - skip)];
-            dot(part, &weights[skip..])
-        }));
+        let mut stream = ResampleStream::new(self);
+        stream.resample(self, signal, out);
+        stream.flush(self, out);
+    }
+
+    /// The first input sample, from the signal's start, that output sample `i` depends on; before 0 for the first ones.
+    fn first_input(&self, i: usize) -> isize {
+        let (unit, row) = (i / self.filters.len(), i % self.filters.len());
+        self.filters.first(row) + (unit * self.in_unit).cast_signed()
     }
 }
 
-/// The number of output samples: those whose time lies before the end of the last input sample's stretch.
-pub(crate) fn resampled_len(resampler: &LinearResample, num_samples: usize) -> usize {
-    // Output sample i lies at i / rate_out, which must be below num_samples / rate_in.
-    let ticks = num_samples as u128 * u128::from(resampler.samp_rate_out);
-    ticks.div_ceil(u128::from(resampler.samp_rate_in)) as usize
+/// Input samples that are taken at once: their buffer stays in the first-level cache.
+const CHUNK: usize = 4096;
+
+/// The state of a signal that is resampled in chunks: what comes out does not depend on how the signal is cut.
+///
+/// ```
+/// use kaldi_feat::{LinearResample, ResampleStream};
+///
+/// let halve = LinearResample::for_waveform(16000.0, 8000.0)?;
+/// let signal: Vec<f32> = (0..1000).map(|i| (i as f32 * 0.1).sin()).collect();
+///
+/// let (mut stream, mut out) = (ResampleStream::new(&halve), Vec::new());
+/// for chunk in signal.chunks(77) {
+///     stream.resample(&halve, chunk, &mut out); // what is sure by now
+/// }
+/// stream.flush(&halve, &mut out);               // the rest, as if silence followed
+/// assert_eq!(out, halve.resample(&signal));
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResampleStream {
+    num_in: usize,
+    num_out: usize,
+    /// The number, in the input, of the first sample of `buffer`.
+    base: isize,
+    buffer: Vec<f32>,
 }
 
-/// Σ a b over the shorter of the two, in eight sums that are added at the end.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let len = a.len().min(b.len());
-    let (a_eights, a_rest) = a[..len].as_chunks::<8>();
-    let (b_eights, b_rest) = b[..len].as_chunks::<8>();
-    let mut sums = [0.0_f32; 8];
-    for (a, b) in a_eights.iter().zip(b_eights) {
-        for ((sum, a), b) in sums.iter_mut().zip(a).zip(b) {
-            *sum += a * b;
+impl ResampleStream {
+    /// The state before the first sample.
+    pub fn new(resampler: &LinearResample) -> Self {
+        let before = resampler.filters.lowest().min(0);
+        Self { num_in: 0, num_out: 0, base: before, buffer: vec![0.0; before.unsigned_abs()] }
+    }
+
+    /// Takes the next samples of the signal, and appends to `out` the output samples that no later input can change.
+    pub fn resample<'a>(&mut self, resampler: &LinearResample, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
+        match chunk.into() {
+            Samples::I16(samples) => {
+                for part in samples.chunks(CHUNK) {
+                    self.buffer.extend(part.iter().map(|&x| f32::from(x)));
+                    self.take(resampler, part.len(), out);
+                }
+            }
+            Samples::F32(samples) => {
+                for part in samples.chunks(CHUNK) {
+                    self.buffer.extend_from_slice(part);
+                    self.take(resampler, part.len(), out);
+                }
+            }
         }
     }
-    let rest: f32 = a_rest.iter().zip(b_rest).map(|(a, b)| a * b).sum();
-    sums.iter().sum::<f32>() + rest
+
+    /// Ends the signal: appends the output samples that are left, and goes back to the state before the first sample.
+    pub fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
+        self.produce(resampler, true, out);
+        *self = Self::new(resampler);
+    }
+
+    /// Input samples taken so far.
+    pub fn num_input_samples(&self) -> usize {
+        self.num_in
+    }
+
+    /// Output samples given so far.
+    pub fn num_output_samples(&self) -> usize {
+        self.num_out
+    }
+
+    pub(crate) fn save(&self, state: &mut StateWriter) {
+        state.u64(self.num_in as u64);
+        state.u64(self.base as u64);
+        state.f32s(&self.buffer);
+    }
+
+    /// What [`save`](Self::save) wrote of a stream through `resampler`.
+    ///
+    /// # Errors
+    /// [`Error::BadState`] when it could not have.
+    pub(crate) fn restore(resampler: &LinearResample, state: &mut StateReader<'_>) -> Result<Self, Error> {
+        let num_in = state.usize()?;
+        let base = state.u64()? as i64 as isize;
+        let buffer = state.f32s()?;
+        let num_out = resampler.num_output_samples(num_in, false);
+        let fits = num_in < MAX_SAMPLES
+            && isize::try_from(num_in).is_ok_and(|end| base.checked_add_unsigned(buffer.len()) == Some(end));
+        if !fits || base > resampler.first_input(num_out) {
+            return Err(Error::BadState { reason: "its samples are not those that the resampler needs" });
+        }
+        Ok(Self { num_in, num_out, base, buffer })
+    }
+
+    /// Has got `num_samples` more in its buffer.
+    fn take(&mut self, resampler: &LinearResample, num_samples: usize, out: &mut Vec<f32>) {
+        self.num_in += num_samples;
+        self.produce(resampler, false, out);
+    }
+
+    fn produce(&mut self, resampler: &LinearResample, flush: bool, out: &mut Vec<f32>) {
+        let filters = &resampler.filters;
+        let end = resampler.num_output_samples(self.num_in, flush);
+        if end > self.num_out {
+            // Rows of weights end in zeros, for which there may be no samples.
+            let len = self.buffer.len();
+            let last = resampler.first_input(end - 1) - self.base + filters.width().cast_signed();
+            self.buffer.resize(len.max(last.cast_unsigned()), 0.0);
+            let produced = out.len();
+            out.resize(produced + end - self.num_out, 0.0);
+            let (unit, row) = (self.num_out / filters.len(), self.num_out % filters.len());
+            let base = self.base - (unit * resampler.in_unit).cast_signed();
+            filters.products(&self.buffer, base, row, resampler.in_unit, &mut out[produced..]);
+            self.buffer.truncate(len);
+            self.num_out = end;
+        }
+        // One more than needed is kept, as the beginnings of the rows are rounded.
+        let done = (resampler.first_input(self.num_out) - self.base - 1).max(0).cast_unsigned().min(self.buffer.len());
+        // Moving what is left costs as much as it is long: not more often than it pays.
+        if done >= self.buffer.len() / 2 {
+            self.buffer.drain(..done);
+            self.base += done.cast_signed();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    /// Kaldi's definition, a sample at a time.
+    fn naive(resampler: &LinearResample, cutoff: f64, num_zeros: f64, signal: &[f32]) -> Vec<f64> {
+        let (rate_in, rate_out) = (f64::from(resampler.samp_rate_in), f64::from(resampler.samp_rate_out));
+        let half_width = num_zeros / (2.0 * cutoff);
+        let weight = |t: f64| {
+            if t.abs() >= half_width {
+                return 0.0;
+            }
+            let window = 0.5 + 0.5 * (std::f64::consts::TAU * cutoff / num_zeros * t).cos();
+            let x = std::f64::consts::TAU * cutoff * t;
+            2.0 * cutoff * window * if x == 0.0 { 1.0 } else { x.sin() / x }
+        };
+        (0..resampler.num_output_samples(signal.len(), true))
+            .map(|i| {
+                let at = |(j, &x): (usize, &f32)| f64::from(x) * weight(j as f64 / rate_in - i as f64 / rate_out);
+                signal.iter().enumerate().map(at).sum::<f64>() / rate_in
+            })
+            .collect()
+    }
 
     #[test]
     fn a_slow_sine_keeps_its_shape() {
@@ -107,8 +312,7 @@ mod tests {
             (0..n).map(|i| (i as f32 / rate * 440.0 * std::f32::consts::TAU).sin()).collect()
         };
         for (from, to) in [(16000.0, 8000.0), (8000.0, 16000.0), (44100.0, 16000.0), (16000.0, 22050.0)] {
-            let mut out = Vec::new();
-            LinearResample::for_waveform(from, to).resample_into(&sine(from, from as usize), &mut out);
+            let out = LinearResample::for_waveform(from, to).unwrap().resample(&sine(from, from as usize));
             assert_eq!(out.len(), to as usize);
             let expected = sine(to, to as usize);
             let middle = 200..to as usize - 200;
@@ -119,18 +323,63 @@ mod tests {
 
     #[test]
     fn lengths_follow_the_open_interval() {
-        let half = LinearResample::for_waveform(16000.0, 8000.0);
-        assert_eq!([0, 1, 2, 3, 4].map(|n| resampled_len(&half, n)), [0, 1, 1, 2, 2]);
-        let double = LinearResample::for_waveform(8000.0, 16000.0);
-        assert_eq!([0, 1, 2].map(|n| resampled_len(&double, n)), [0, 2, 4]);
+        let half = LinearResample::for_waveform(16000.0, 8000.0).unwrap();
+        assert_eq!([0, 1, 2, 3, 4].map(|n| half.num_output_samples(n, true)), [0, 1, 1, 2, 2]);
+        let double = LinearResample::for_waveform(8000.0, 16000.0).unwrap();
+        assert_eq!([0, 1, 2].map(|n| double.num_output_samples(n, true)), [0, 2, 4]);
+        // The filter of the pitch extractor is 16 samples long: 8 of them lie ahead.
+        let pitch = LinearResample::new(16000, 4000, 1000.0, 1).unwrap();
+        assert_eq!([0, 8, 9, 12, 13, 70].map(|n| pitch.num_output_samples(n, false)), [0, 0, 1, 1, 2, 16]);
     }
 
     #[test]
-    fn signals_shorter_than_the_filter_are_no_trouble() {
-        for n in 0..30 {
-            let mut out = Vec::new();
-            LinearResample::for_waveform(16000.0, 11025.0).resample_into(&vec![1.0; n], &mut out);
-            assert!(out.iter().all(|x| x.is_finite()));
+    fn a_filter_that_cannot_be_is_refused() {
+        let refused = |rate_in, rate_out, cutoff, zeros| LinearResample::new(rate_in, rate_out, cutoff, zeros).is_err();
+        assert!(refused(16000, 4000, 2001.0, 1) && refused(16000, 4000, 0.0, 1) && refused(16000, 4000, f32::NAN, 1));
+        assert!(refused(16000, 4000, 1000.0, 0) && refused(0, 4000, 1000.0, 1) && refused(16000, 0, 1000.0, 1));
+        assert!(refused(9_999_991, 9_999_973, 1.0, 6));
+        assert!(LinearResample::for_waveform(f32::INFINITY, 16000.0).is_err());
+    }
+
+    fn rates() -> impl Strategy<Value = (u32, u32, f32, i32)> {
+        (
+            prop::sample::select(&[100_u32, 3, 8000, 11025, 16000, 22050][..]),
+            1..6_u32,
+            1..6_u32,
+            0.2..=1.0_f32,
+            1..8_i32,
+        )
+            .prop_map(|(base, a, b, part, zeros)| (base * a, base * b, part * 0.5 * (base * a.min(b)) as f32, zeros))
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_change_nothing_and_the_sum_is_kaldis(
+            (rate_in, rate_out, cutoff, zeros) in rates(),
+            signal in prop::collection::vec(-1000.0..1000.0_f32, 0..300),
+            cuts in prop::collection::vec(0..60_usize, 0..20),
+        ) {
+            let resampler = LinearResample::new(rate_in, rate_out, cutoff, zeros).unwrap();
+            let whole = resampler.resample(&signal);
+            let (mut stream, mut out, mut rest) = (ResampleStream::new(&resampler), Vec::new(), &signal[..]);
+            for cut in cuts {
+                let chunk;
+                (chunk, rest) = rest.split_at(cut.min(rest.len()));
+                stream.resample(&resampler, chunk, &mut out);
+                prop_assert_eq!(out.len(), resampler.num_output_samples(signal.len() - rest.len(), false));
+            }
+            stream.resample(&resampler, rest, &mut out);
+            stream.flush(&resampler, &mut out);
+            prop_assert_eq!(&out, &whole);
+            prop_assert_eq!(&stream, &ResampleStream::new(&resampler));
+
+            // Times are rounded to single precision: relative to the filter's length that moves a weight by 1e-6 of the largest.
+            let expected = naive(&resampler, f64::from(cutoff), f64::from(zeros), &signal);
+            let gain = 2.0 * f64::from(cutoff) / f64::from(rate_in);
+            let scale = 1000.0 * gain * (f64::from(zeros) / gain + 2.0);
+            for (i, (&a, &b)) in whole.iter().zip(&expected).enumerate() {
+                prop_assert!((f64::from(a) - b).abs() < 1e-5 * scale, "sample {i}: {a} for {b}");
+            }
         }
     }
 }

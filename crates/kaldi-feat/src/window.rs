@@ -80,8 +80,11 @@ pub struct FrameExtractionOptions {
     pub allow_downsample: bool,
     /// Audio of a lower sample rate is resampled rather than refused.
     pub allow_upsample: bool,
-    /// Memory bound of Kaldi's online extractors: without effect on whole signals, as in Kaldi.
+    /// A stream keeps no more rows than that; -1 = all until they are let go. Without effect on whole signals, as in Kaldi.
     pub max_feature_vectors: i32,
+    /// What the loudest sample counts as: 32768 as it stands in a WAV file, or 1, as it does for torchaudio and lhotse. Samples
+    /// are given on the scale of 16-bit integers all the same. Not an option of Kaldi's.
+    pub full_scale: f32,
 }
 
 impl Default for FrameExtractionOptions {
@@ -101,6 +104,7 @@ impl Default for FrameExtractionOptions {
             allow_downsample: false,
             allow_upsample: false,
             max_feature_vectors: -1,
+            full_scale: 32768.0,
         }
     }
 }
@@ -135,7 +139,12 @@ impl OptionSet for FrameExtractionOptions {
         registry.add(
             "max-feature-vectors",
             &mut self.max_feature_vectors,
-            "Memory bound for online extraction; no effect here",
+            "Rows that a stream keeps at most; -1 = all; no effect on whole recordings",
+        );
+        registry.add(
+            "full-scale",
+            &mut self.full_scale,
+            "What the loudest sample counts as: 32768 or 1 (not in Kaldi)",
         );
     }
 }
@@ -174,6 +183,14 @@ impl FrameExtractionOptions {
         } else {
             1 + (num_samples - size) / shift
         }
+    }
+
+    /// How many frames are there of a signal that has `num_samples` samples so far, and goes on.
+    pub fn num_frames_ready(&self, num_samples: usize) -> usize {
+        // The first frame may begin before the signal.
+        let needed = self.first_sample_of_frame(0) + self.window_size().cast_signed();
+        let beyond = num_samples.checked_sub(needed.max(0).cast_unsigned());
+        beyond.map_or(0, |beyond| (beyond / self.window_shift() + 1).min(self.num_frames(num_samples)))
     }
 
     /// Where a frame begins, in samples: before 0 for the first ones when `snip_edges` is false.
@@ -235,6 +252,9 @@ impl FrameExtractionOptions {
         if !self.blackman_coeff.is_finite() {
             return Err(Error::bad_option("blackman-coeff", self.blackman_coeff, "a finite number"));
         }
+        if !(self.full_scale.is_finite() && self.full_scale > 0.0) {
+            return Err(Error::bad_option("full-scale", self.full_scale, "a number above 0, such as 32768 or 1"));
+        }
         let padded = self.padded_window_size();
         if !padded.is_multiple_of(2) || padded < 4 {
             return Err(Error::bad_option(
@@ -249,14 +269,6 @@ impl FrameExtractionOptions {
 
 /// The highest sample rate that is taken for one, Hz.
 pub(crate) const MAX_SAMPLE_RATE: f32 = 1e7;
-
-/// The sample that stands at `position` of a signal of `num_samples` that is mirrored at both ends again and again:
-/// -1 is 0, -2 is 1, `num_samples` is `num_samples` - 1.
-pub(crate) fn reflect(position: isize, num_samples: usize) -> usize {
-    let period = 2 * num_samples;
-    let within = position.rem_euclid(period.cast_signed()).cast_unsigned();
-    if within < num_samples { within } else { period - 1 - within }
-}
 
 #[cfg(test)]
 mod tests {
@@ -275,13 +287,6 @@ mod tests {
         let whole = FrameExtractionOptions { snip_edges: false, ..Default::default() };
         assert_eq!([0, 79, 80, 120, 399, 400].map(|n| whole.num_frames(n)), [0, 0, 1, 1, 2, 3]);
         assert_eq!(whole.first_sample_of_frame(0), -120);
-    }
-
-    #[test]
-    fn the_ends_are_mirrored_as_often_as_it_takes() {
-        let mirrored: Vec<_> = (-7..8).map(|position| reflect(position, 3)).collect();
-        assert_eq!(mirrored, [0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1]);
-        assert_eq!(reflect(-5, 1), 0);
     }
 
     #[test]
@@ -305,6 +310,7 @@ mod tests {
             ("frame-shift", FrameExtractionOptions { frame_shift_ms: 0.0, ..base() }),
             ("dither", FrameExtractionOptions { dither: f32::NAN, ..base() }),
             ("preemphasis-coefficient", FrameExtractionOptions { preemph_coeff: 1.5, ..base() }),
+            ("full-scale", FrameExtractionOptions { full_scale: 0.0, ..base() }),
         ];
         for (name, options) in bad {
             let Err(Error::BadOption { option, .. }) = options.check() else { panic!("{name} was taken") };

@@ -105,6 +105,18 @@ pub enum Error {
         /// True if the line looks like that of an archive.
         archive: bool,
     },
+    /// A line of a segments file that does not name a part of a recording.
+    #[error("{name}, line {line}: expected {expected}, found '{found}'")]
+    Segment {
+        /// The segments file.
+        name: String,
+        /// Counted from 1.
+        line: u64,
+        /// What would be right.
+        expected: &'static str,
+        /// The start of the line.
+        found: String,
+    },
     /// The bytes between two objects of an archive are not a key and a space.
     #[error(
         "{name}, byte {offset}: expected a key and a space, found '{found}': not an archive, or one that is damaged (a list of files is read with scp:)"

@@ -3,17 +3,21 @@
 use std::io::{BufRead, Write};
 
 use kaldi_matrix::codec::{self, ByteReader, CodecError, push_number};
-use kaldi_matrix::{Matrix, Vector};
 
 use crate::error::{Error, excerpt};
-use crate::range;
-use crate::wave::{WaveData, WaveError, WaveInfo};
+use crate::rxfilename::Skip;
 
 mod basic;
-mod htk;
+mod foreign;
+mod lists;
+mod matrices;
+mod recordings;
+mod words;
 
 pub use basic::Basic;
-pub use htk::HtkMatrix;
+pub use foreign::{HtkMatrix, SphinxMatrix};
+pub use lists::IntegerVector;
+pub use words::is_token;
 
 /// An object that can stand in a table, with Kaldi's bytes and text for it.
 pub trait Holder: Sized + Send + 'static {
@@ -30,8 +34,16 @@ pub trait Holder: Sized + Send + 'static {
     ///
     /// # Errors
     /// As [`read`](Holder::read).
-    fn read_in_archive(reader: &mut dyn BufRead) -> Result<Self, Error> {
+    fn read_in_archive(reader: &mut dyn Skip) -> Result<Self, Error> {
         Self::read(reader)
+    }
+
+    /// Goes behind one object of many, with as little reading as its kind allows.
+    ///
+    /// # Errors
+    /// As [`read`](Holder::read), as far as they can be seen on the way.
+    fn skip_in_archive(reader: &mut dyn Skip) -> Result<(), Error> {
+        Self::read_in_archive(reader).map(drop)
     }
 
     /// Writes one object, header included.
@@ -47,155 +59,6 @@ pub trait Holder: Sized + Send + 'static {
     fn extract_range(&self, range: &str) -> Result<Self, Error> {
         Err(Error::RangeUnsupported { range: range.to_owned(), what: Self::WHAT })
     }
-}
-
-macro_rules! matrix_holder {
-    ($real:ty) => {
-        impl Holder for Matrix<$real> {
-            const WHAT: &'static str = "matrices";
-
-            fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-                Ok(codec::read(reader)?)
-            }
-
-            fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-                Ok(codec::write(writer, self, binary)?)
-            }
-
-            fn extract_range(&self, range: &str) -> Result<Self, Error> {
-                let (rows, cols) = (self.num_rows(), self.num_cols());
-                range::of_matrix(range, rows, cols)
-                    .and_then(|((row, rows), (col, cols))| self.range(row, rows, col, cols).ok())
-                    .map(|part| part.to_owned())
-                    .ok_or_else(|| Error::Range {
-                        range: range.to_owned(),
-                        object: format!("a matrix of {rows} x {cols}"),
-                    })
-            }
-        }
-
-        impl Holder for Vector<$real> {
-            const WHAT: &'static str = "vectors";
-
-            fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-                Ok(codec::read(reader)?)
-            }
-
-            fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-                Ok(codec::write(writer, self, binary)?)
-            }
-
-            fn extract_range(&self, range: &str) -> Result<Self, Error> {
-                range::of_vector(range, self.dim())
-                    .and_then(|(start, len)| self.range(start, len).ok())
-                    .map(|part| part.to_owned())
-                    .ok_or_else(|| Error::Range {
-                        range: range.to_owned(),
-                        object: format!("a vector of {}", self.dim()),
-                    })
-            }
-        }
-    };
-}
-matrix_holder!(f32);
-matrix_holder!(f64);
-
-/// A RIFF file as it is, without `\0B`.
-impl Holder for WaveData {
-    const WHAT: &'static str = "recordings";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        Ok(WaveData::read(reader)?)
-    }
-
-    fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-        if !binary {
-            return Err(Error::Unwritable { what: Self::WHAT, how: "as text: leave the option 't' out" });
-        }
-        WaveData::write(self, writer).map_err(|error| match error {
-            WaveError::Write(source) => Error::Stream { source },
-            other => Error::Wave(other),
-        })
-    }
-}
-
-/// Only the header; in an archive the samples are read over.
-impl Holder for WaveInfo {
-    const WHAT: &'static str = "headers of recordings";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        Ok(WaveInfo::read(reader)?)
-    }
-
-    fn read_in_archive(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let info = WaveInfo::read(reader)?;
-        info.skip_data(reader)?;
-        Ok(info)
-    }
-
-    fn write(&self, _writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        Err(Error::Unwritable { what: Self::WHAT, how: "without their samples" })
-    }
-}
-
-/// One word, to the end of the line; there is no binary form.
-impl Holder for String {
-    const WHAT: &'static str = "words";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let mut reader = ByteReader::new(reader);
-        let word = reader.word("a word")?;
-        expect_line_end(&mut reader)?;
-        utf8(word.bytes)
-    }
-
-    fn write(&self, writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        check_token(self)?;
-        Ok(writer.write_all(format!("{self}\n").as_bytes())?)
-    }
-}
-
-/// The words of the rest of the line; there is no binary form.
-impl Holder for Vec<String> {
-    const WHAT: &'static str = "lists of words";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let line = utf8(read_line(&mut ByteReader::new(reader))?)?;
-        Ok(line.split_ascii_whitespace().map(str::to_owned).collect())
-    }
-
-    fn write(&self, writer: &mut dyn Write, _binary: bool) -> Result<(), Error> {
-        let mut line = String::new();
-        for word in self {
-            check_token(word)?;
-            line.push_str(word);
-            line.push(' ');
-        }
-        line.push('\n');
-        Ok(writer.write_all(line.as_bytes())?)
-    }
-}
-
-/// True for what can be a key or a word: not empty, no white space, no control characters.
-#[doc(alias = "IsToken")]
-pub fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| !byte.is_ascii() || byte.is_ascii_graphic())
-}
-
-fn check_token(word: &str) -> Result<(), Error> {
-    if is_token(word) {
-        Ok(())
-    } else {
-        Err(Error::Unexpected {
-            expected: "a word without spaces to write",
-            found: format!("'{}'", word.escape_debug()),
-        })
-    }
-}
-
-fn utf8(bytes: Vec<u8>) -> Result<String, Error> {
-    String::from_utf8(bytes)
-        .map_err(|error| Error::Unexpected { expected: "text in UTF-8", found: excerpt(error.as_bytes()) })
 }
 
 /// Takes the rest of the line and its end; a last line may lack the end, but not everything.
@@ -234,7 +97,9 @@ fn skip_spaces(reader: &mut ByteReader<'_>) -> Result<(), CodecError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
+    use crate::wave::{WaveData, WaveInfo};
+    use kaldi_matrix::codec::{MatrixHeader, MatrixStorage};
+    use kaldi_matrix::{CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, SparseMatrix, Vector};
     use std::fmt::Debug;
 
     fn written<T: Holder>(object: &T, binary: bool) -> Vec<u8> {
@@ -290,8 +155,8 @@ mod tests {
     #[test]
     fn damaged_binary_values() {
         assert!(fails::<i32>(b"\0C\x04\0\0\0\0").contains("binary header"));
-        assert!(fails::<i32>(b"\0B\x08\0\0\0\0").contains("size byte 4"));
-        assert!(fails::<f32>(b"\0B\x05\0\0\0\0").contains("size byte 4 or 8"));
+        assert!(fails::<i32>(b"\0B\x08\0\0\0\0").contains("size byte of a 32-bit integer"));
+        assert!(fails::<f32>(b"\0B\x05\0\0\0\0").contains("size byte of a number, 4 or 8"));
         assert!(fails::<f32>(b"\0B\x04\0").contains("found the end"));
         assert!(fails::<Vec<i32>>(b"\0B\x04\xFF\xFF\xFF\x7F\x04\0\0\0\0").contains("found the end"));
         assert_eq!(Vec::<i32>::read(&mut &b"\0B\x04\xFF\xFF\xFF\xFF"[..]).unwrap(), [0; 0], "a negative length");
@@ -347,6 +212,103 @@ mod tests {
     }
 
     #[test]
+    fn other_integers_have_their_size_in_front() {
+        check(&-5i8, b"\0B\x01\xFB", "-5 \n");
+        check(&5u8, b"\0B\xFF\x05", "5 \n");
+        check(&-2i16, b"\0B\x02\xFE\xFF", "-2 \n");
+        check(&0xFFFEu16, b"\0B\xFE\xFE\xFF", "65534 \n");
+        check(&7u32, b"\0B\xFC\x07\0\0\0", "7 \n");
+        check(&-1i64, b"\0B\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "-1 \n");
+        check(&1u64, b"\0B\xF8\x01\0\0\0\0\0\0\0", "1 \n");
+        assert!(fails::<u32>(b"\0B\x04\x07\0\0\0").contains("unsigned 32-bit"));
+        assert!(fails::<u8>(b"256 \n").contains("unsigned 8-bit"));
+    }
+
+    #[test]
+    fn lists_of_lists_end_each_with_a_semicolon() {
+        type Lists = Vec<Vec<i32>>;
+        let lists: Lists = vec![vec![1, 2], vec![], vec![3]];
+        let binary = b"\0B\x04\x03\0\0\0\x04\x02\0\0\0\x04\x01\0\0\0\x04\x02\0\0\0\x04\0\0\0\0\x04\x01\0\0\0\x04\x03\0\0\0";
+        check(&lists, binary, "1 2 ; ; 3 ; \n");
+        check(&Lists::new(), b"\0B\x04\0\0\0\0", "\n");
+        assert_eq!(Lists::read(&mut &b" 1 2;;\t3 ;\r\nnext"[..]).unwrap(), lists);
+        assert!(fails::<Lists>(b"1 ; 2\n").contains("a semicolon behind each list"));
+        assert!(fails::<Lists>(b"1 ;").contains("the end of the line"));
+        assert!(fails::<Lists>(b"1 x ;\n").contains("32-bit integer"));
+        assert!(fails::<Lists>(&binary[..20]).contains("found the end"));
+    }
+
+    #[test]
+    fn between_pairs_stands_a_semicolon() {
+        type Pairs = Vec<(i32, i32)>;
+        let pairs: Pairs = vec![(1, 2), (-3, 4)];
+        let binary = b"\0B\x04\x02\0\0\0\x04\x01\0\0\0\x04\x02\0\0\0\x04\xFD\xFF\xFF\xFF\x04\x04\0\0\0";
+        check(&pairs, binary, "1 2 ; -3 4 \n");
+        check(&Pairs::new(), b"\0B\x04\0\0\0\0", "\n");
+        assert_eq!(Pairs::read(&mut &b"1 2;-3 4\n"[..]).unwrap(), pairs);
+        for (line, found) in [(&b"1\n"[..], "1 values"), (b"1 2 ;\n", "0 values"), (b"1 2 3 ; 4 5\n", "3 values")] {
+            assert!(fails::<Pairs>(line).contains(found), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn lists_in_files_of_their_own() {
+        let list = IntegerVector(vec![1, -2]);
+        check(&list, b"\0B\x04\x02\0\0\0\x01\0\0\0\xFE\xFF\xFF\xFF", "[ 1 -2 ]\n");
+        check(&IntegerVector::default(), b"\0B\x04\0\0\0\0", "[ ]\n");
+        assert_eq!(IntegerVector::read(&mut &b"\n [1\n-2]"[..]).unwrap(), list);
+        assert!(fails::<IntegerVector>(b"1 2\n").contains("`[`"));
+        assert!(fails::<IntegerVector>(b"[ 1").contains("32-bit integer"));
+        assert!(fails::<IntegerVector>(b"\0B\x04\xFF\xFF\xFF\x7F\0\0").contains("as many integers"));
+    }
+
+    #[test]
+    fn compressed_and_general_matrices_keep_their_bytes() {
+        let full = Matrix::from_fn(12, 3, |row, col| (row * col) as f32);
+        let compressed = CompressedMatrix::new(&full, CompressionMethod::Automatic).unwrap();
+        let bytes = written(&compressed, true);
+        assert_eq!(written(&<CompressedMatrix as Holder>::read(&mut &bytes[..]).unwrap(), true), bytes);
+        let general = <GeneralMatrix as Holder>::read(&mut &bytes[..]).unwrap();
+        assert_eq!((written(&general, true), general.get_compressed_matrix()), (bytes.clone(), Some(&compressed)));
+        assert_eq!(<Matrix<f64> as Holder>::read(&mut &bytes[..]).unwrap(), compressed.to_matrix());
+        let part = general.extract_range("1:2,1:2").unwrap();
+        assert_eq!(part.get_full_matrix().unwrap(), &compressed.to_matrix::<f32>().extract_range("1:2,1:2").unwrap());
+        let sparse = SparseMatrix::new(4, [vec![(0, 1.5_f32)], vec![(1, 2.0), (3, 3.0)]]).unwrap();
+        let part = GeneralMatrix::from(sparse).extract_range("1:1,1:3").unwrap();
+        assert_eq!(part.get_sparse_matrix().unwrap(), &SparseMatrix::new(3, [vec![(0, 2.0), (2, 3.0)]]).unwrap());
+    }
+
+    #[test]
+    fn shapes_are_known_without_the_elements() {
+        let full = Matrix::<f32>::from_fn(20, 3, |row, col| (row + col) as f32);
+        let compressed = |method| written(&CompressedMatrix::new(&full, method).unwrap(), true);
+        let sparse = SparseMatrix::new(3, vec![vec![(0, 1.5_f32)]; 20]).unwrap();
+        for (bytes, storage) in [
+            (written(&full, true), MatrixStorage::Single),
+            (written(&Matrix::<f64>::zeros(20, 3), true), MatrixStorage::Double),
+            (written(&full, false), MatrixStorage::Text),
+            (written(&sparse, true), MatrixStorage::Sparse),
+            (written(&sparse, false), MatrixStorage::Sparse),
+            (compressed(CompressionMethod::SpeechFeature), MatrixStorage::CompressedColumns),
+            (compressed(CompressionMethod::TwoByteAuto), MatrixStorage::CompressedTwoBytes),
+            (compressed(CompressionMethod::OneByteAuto), MatrixStorage::CompressedOneByte),
+        ] {
+            let archive = [&bytes[..], b"next"].concat();
+            let mut rest = &archive[..];
+            let header = MatrixHeader::read_in_archive(&mut rest).unwrap();
+            assert_eq!((header.rows, header.cols, header.storage, rest), (20, 3, storage, &b"next"[..]));
+            let part = header.extract_range("0:4,1:2").unwrap();
+            assert_eq!((part.rows, part.cols), (5, 2));
+            assert!(header.extract_range("0:30").unwrap_err().is_range());
+            // The object alone is read up to its elements, and in an archive these have to be there.
+            let cut = bytes.len() - 1;
+            let whole = matches!(storage, MatrixStorage::Text | MatrixStorage::Sparse);
+            assert_eq!(<MatrixHeader as Holder>::read(&mut &bytes[..cut.min(26)]).is_ok(), !whole, "{storage:?}");
+            assert!(MatrixHeader::read_in_archive(&mut &bytes[..cut - 1]).is_err(), "{storage:?}");
+        }
+    }
+
+    #[test]
     fn htk_is_big_endian() {
         let values = Matrix::from_vec(1, 2, vec![1.0, -2.0]).unwrap();
         let features = HtkMatrix { values, sample_period: 100_000, sample_kind: 6 };
@@ -355,32 +317,20 @@ mod tests {
         assert_eq!(HtkMatrix::read(&mut &bytes[..]).unwrap(), features);
         assert!(features.write(&mut Vec::new(), false).is_err());
         assert!(fails::<HtkMatrix>(&bytes[..11]).contains("HTK header"));
-        assert!(fails::<HtkMatrix>(&bytes[..19]).contains("as many numbers"));
-        assert!(fails::<HtkMatrix>(b"\x7F\xFF\xFF\xFF\0\0\0\0\x04\0\x04\x06").contains("compressed"));
-        let empty = HtkMatrix::read(&mut &b"\x7F\xFF\xFF\xFF\0\0\0\0\0\0\0\x06"[..]).unwrap();
-        assert_eq!(empty.values, Matrix::zeros(0, 0));
+        assert!(fails::<HtkMatrix>(&bytes[..19]).contains("more elements"));
     }
 
-    proptest! {
-        #[test]
-        fn no_bytes_make_any_reader_panic(tail in proptest::collection::vec(any::<u8>(), 0..60), binary: bool) {
-            let bytes = [if binary { &b"\0B"[..] } else { b"" }, &tail].concat();
-            let _ = i32::read(&mut &bytes[..]);
-            let _ = f32::read(&mut &bytes[..]);
-            let _ = f64::read(&mut &bytes[..]);
-            let _ = bool::read(&mut &bytes[..]);
-            let _ = Vec::<i32>::read(&mut &bytes[..]);
-            let _ = Vec::<f32>::read(&mut &bytes[..]);
-            let _ = String::read(&mut &bytes[..]);
-            let _ = Vec::<String>::read(&mut &bytes[..]);
-            let _ = HtkMatrix::read(&mut &bytes[..]);
-            let _ = Matrix::<f32>::read(&mut &bytes[..]);
-            let _ = Vector::<f64>::read(&mut &bytes[..]);
-        }
-
-        #[test]
-        fn lists_come_back(list: Vec<i32>, binary: bool) {
-            prop_assert_eq!(Vec::<i32>::read(&mut &written(&list, binary)[..]).unwrap(), list);
-        }
+    #[test]
+    fn sphinx_is_big_endian_and_has_frames_of_13() {
+        let values = Matrix::from_fn(2, 13, |row, col| (row * 13 + col) as f32);
+        let features = SphinxMatrix { values };
+        let bytes = written(&features, true);
+        assert_eq!(bytes[..12], *b"\0\0\0\x1A\0\0\0\0\x3F\x80\0\0");
+        assert_eq!(SphinxMatrix::read(&mut &bytes[..]).unwrap(), features);
+        assert!(features.write(&mut Vec::new(), false).is_err());
+        assert!(fails::<SphinxMatrix>(b"\0\0\0\x0E").contains("a multiple of 13, found 14"));
+        assert!(fails::<SphinxMatrix>(b"\xFF\xFF\xFF\xF3").contains("found -13"));
+        assert!(fails::<SphinxMatrix>(&bytes[..50]).contains("as many elements"));
+        assert_eq!(SphinxMatrix::read(&mut &[0; 4][..]).unwrap().values, Matrix::zeros(0, 0));
     }
 }

@@ -34,6 +34,33 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Nobody has to write specifiers: what they say can be said with paths and methods, too.
+//!
+//! | specifier | the same |
+//! |---|---|
+//! | `ark:FILE`, `scp:FILE` | [`SequentialReader::from_archive`](table::SequentialReader::from_archive), [`from_script`](table::SequentialReader::from_script), likewise for [`RandomAccessReader`](table::RandomAccessReader) |
+//! | options `p`, `bg` | [`.permissive()`](table::SequentialReader::permissive), [`.in_background()`](table::SequentialReader::in_background) |
+//! | options `s`, `cs`, `o` | [`.sorted()`](table::RandomAccessReader::sorted), [`.called_sorted()`](table::RandomAccessReader::called_sorted), [`.once()`](table::RandomAccessReader::once) |
+//! | `ark:FILE`, `ark,scp:FILE,FILE` to write | [`TableWriter::to_archive`](table::TableWriter::to_archive), [`to_archive_and_script`](table::TableWriter::to_archive_and_script) |
+//! | options `t`, `nf` | [`.text()`](table::TableWriter::text), [`.unflushed()`](table::TableWriter::unflushed) |
+//! | | any `BufRead` or `Write`: [`Input::from_reader`](rxfilename::Input::from_reader), [`Output::from_writer`](wxfilename::Output::from_writer) |
+//! | | an archive that is mapped into memory: [`IndexedArchive`](table::IndexedArchive) |
+//!
+//! # Objects
+//!
+//! | Rust | Kaldi |
+//! |---|---|
+//! | `Matrix<f32>`, `Vector<f32>`, and of `f64` | `Matrix`, `Vector`; either precision and compressed ones are read, and converted |
+//! | `CompressedMatrix`, `GeneralMatrix` | as they are, byte for byte; a general one is whichever the file has |
+//! | `SpMatrix`, `TpMatrix`, `SparseMatrix`, `SparseVector` | the same |
+//! | [`MatrixHeader`](kaldi_matrix::codec::MatrixHeader) | the shape of a matrix of any kind, without its elements |
+//! | `i32` and the other integers, `f32`, `f64`, `bool` | `BasicHolder` |
+//! | `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others | `BasicVectorHolder`, `BasicVectorVectorHolder`, `BasicPairVectorHolder` |
+//! | `String`, `Vec<String>` | `TokenHolder`, `TokenVectorHolder` |
+//! | [`WaveData`](wave::WaveData), [`WaveInfo`](wave::WaveInfo) | `WaveHolder`, `WaveInfoHolder` |
+//! | [`HtkMatrix`], [`SphinxMatrix`] | `HtkMatrixHolder`, `SphinxMatrixHolder` |
+//! | [`IntegerVector`] | what `ReadIntegerVector` reads, for files of their own |
+//!
 //! # Specifiers
 //!
 //! | to read | means |
@@ -65,6 +92,7 @@
 //! | `TableWriter<H>` | [`table::TableWriter`] |
 //! | `KaldiObjectHolder<T>`, `BasicHolder<T>`, `TokenHolder`, `WaveHolder`, ... | [`Holder`], implemented for the objects themselves |
 //! | `Input`, `Output` | [`rxfilename::Input`], [`wxfilename::Output`] |
+//! | `segments` files, which each program reads for itself | [`segments::Segments`] |
 //! | `ReadKaldiObject`, `WriteKaldiObject` | [`read_object`], [`write_object`] |
 //! | `WaveData`, `WaveInfo` | [`wave::WaveData`], [`wave::WaveInfo`] |
 //!
@@ -76,18 +104,25 @@
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts of large matrices or other
 //! people's tools take a format with an index, such as `.npz` or safetensors. WAV is read as Kaldi reads it, 16-bit PCM and
 //! nothing else; the `hound` and `symphonia` crates know more.
-#![forbid(unsafe_code)]
+//!
+//! # Damaged input
+//!
+//! Whatever the bytes are, reading gives an error and nothing worse: no panic, and no memory that the file does not have the bytes for.
+//! Fuzz tests (`tests/fuzz.rs`) look after that. The only unsafe code is the call that maps a file into memory, whose danger is the
+//! caller's: see [`IndexedArchive::map`](table::IndexedArchive::map).
+#![deny(unsafe_code)]
 
 mod error;
 mod holders;
 mod object;
 mod range;
 pub mod rxfilename;
+pub mod segments;
 pub mod specifier;
 pub mod table;
 pub mod wave;
 pub mod wxfilename;
 
 pub use error::Error;
-pub use holders::{Basic, Holder, HtkMatrix, is_token};
+pub use holders::{Basic, Holder, HtkMatrix, IntegerVector, SphinxMatrix, is_token};
 pub use object::{read_object, write_object};

@@ -1,7 +1,9 @@
 //! Where to read from: a file, a place in a file, the standard input or a command.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Stdin};
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 
 use tracing::warn;
@@ -80,20 +82,44 @@ pub fn classify(text: &str) -> Result<Rxfilename<'_>, Error> {
     Ok(Rxfilename::File { path: text })
 }
 
+/// Input that can go on behind bytes that nobody wants.
+pub trait Skip: BufRead {
+    /// Passes over `count` bytes, or to the end if it comes first; returns how many there were.
+    ///
+    /// # Errors
+    /// Those of reading.
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        io::copy(&mut Read::take(&mut *self, count), &mut io::sink())
+    }
+}
+
+impl Skip for &[u8] {
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        let count = usize::try_from(count).map_or(self.len(), |count| count.min(self.len()));
+        *self = &self[count..];
+        Ok(count as u64)
+    }
+}
+
 /// Something opened for reading. It counts the bytes, so that messages can say where.
-#[derive(Debug)]
 pub struct Input {
     name: String,
     position: u64,
     stream: Stream,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Input").field("name", &self.name).field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
 enum Stream {
     File(BufReader<File>),
     Stdin(BufReader<Stdin>),
     // In this order: the command is waited for when nobody reads it any more.
     Pipe { output: BufReader<ChildStdout>, shell: Shell },
+    Reader(Box<dyn BufRead + Send>),
 }
 
 /// Large objects bypass the buffer; this is for keys, headers and text.
@@ -110,9 +136,9 @@ impl Input {
         let stream = match classify(rxfilename)? {
             Rxfilename::Stdin => Stream::Stdin(BufReader::with_capacity(BUFFER, io::stdin())),
             Rxfilename::Pipe { command } => Stream::pipe(command, rxfilename)?,
-            Rxfilename::File { path } => Stream::file(path, rxfilename)?,
+            Rxfilename::File { path } => Stream::file(path.as_ref(), rxfilename)?,
             Rxfilename::Offset { path, offset } => {
-                let mut stream = Stream::file(path, rxfilename)?;
+                let mut stream = Stream::file(path.as_ref(), rxfilename)?;
                 if let Stream::File(file) = &mut stream {
                     file.seek(SeekFrom::Start(offset))
                         .map_err(|source| Error::Read { name: rxfilename.to_owned(), source })?;
@@ -127,6 +153,20 @@ impl Input {
             _ => rxfilename,
         };
         Ok(Input { name: name.to_owned(), position, stream })
+    }
+
+    /// Opens a file; nothing in its name has a meaning.
+    ///
+    /// # Errors
+    /// [`Error::Open`].
+    pub fn open_path(path: impl AsRef<Path>) -> Result<Input, Error> {
+        let name = path.as_ref().display().to_string();
+        Ok(Input { stream: Stream::file(path.as_ref(), &name)?, name, position: 0 })
+    }
+
+    /// Takes input from anywhere, such as a decoder of a compressed file. The name serves messages.
+    pub fn from_reader(name: impl Into<String>, reader: impl BufRead + Send + 'static) -> Input {
+        Input { name: name.into(), position: 0, stream: Stream::Reader(Box::new(reader)) }
     }
 
     /// The file without its offset, the command with its `|`, or "standard input".
@@ -169,7 +209,7 @@ impl Input {
     #[doc(alias = "Close")]
     pub fn close(self) -> InputStatus {
         match self.stream {
-            Stream::File(_) | Stream::Stdin(_) => InputStatus::Success,
+            Stream::File(_) | Stream::Stdin(_) | Stream::Reader(_) => InputStatus::Success,
             Stream::Pipe { output, mut shell } => {
                 drop(output);
                 shell.wait()
@@ -193,7 +233,7 @@ pub enum InputStatus {
 }
 
 impl Stream {
-    fn file(path: &str, name: &str) -> Result<Stream, Error> {
+    fn file(path: &Path, name: &str) -> Result<Stream, Error> {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
         let file = File::open(path).map_err(open_error)?;
         // Opening a folder succeeds and only reading fails; say so now, as opening is what tools report.
@@ -216,6 +256,7 @@ impl Stream {
             Stream::File(file) => file,
             Stream::Stdin(stdin) => stdin,
             Stream::Pipe { output, .. } => output,
+            Stream::Reader(reader) => reader,
         }
     }
 }
@@ -270,6 +311,25 @@ impl BufRead for Input {
     }
 }
 
+impl Skip for Input {
+    /// In a file this goes to the place, without reading what lies between.
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        if let Stream::File(file) = &mut self.stream
+            && count > file.buffer().len() as u64
+            && let Ok(distance) = i64::try_from(count)
+        {
+            let metadata = file.get_ref().metadata()?;
+            // A file that ends before is read to its end, so that the count is right.
+            if metadata.is_file() && self.position.checked_add(count).is_some_and(|end| end <= metadata.len()) {
+                file.seek_relative(distance)?;
+                self.position += count;
+                return Ok(count);
+            }
+        }
+        io::copy(&mut Read::take(self, count), &mut io::sink())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,6 +380,29 @@ mod tests {
         assert_eq!(input.read(&mut two).unwrap(), 0);
         input.seek(9).unwrap();
         assert_eq!(input.read(&mut two).unwrap(), 1);
+    }
+
+    #[test]
+    fn skipping() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let bytes: Vec<u8> = (0..=255).cycle().take(5 * BUFFER).collect();
+        std::fs::write(file.path(), &bytes).unwrap();
+        let path = file.path().to_str().unwrap();
+        let from_file = || Input::open_path(path).unwrap();
+        let from_reader = || Input::from_reader("memory", io::Cursor::new(bytes.clone()));
+        let from_command = || Input::open(&format!("cat {path} |")).unwrap();
+        for mut input in [from_file(), from_reader(), from_command()] {
+            let mut byte = [0];
+            let mut place = 0;
+            for count in [0, 1, 10, BUFFER + 3, 2 * BUFFER, 5] {
+                assert_eq!(input.skip(count as u64).unwrap(), count as u64);
+                input.read_exact(&mut byte).unwrap();
+                place += count + 1;
+                assert_eq!((byte[0], input.position()), (bytes[place - 1], place as u64), "{input:?}");
+            }
+            assert_eq!(input.skip(u64::MAX).unwrap(), (bytes.len() - place) as u64);
+            assert_eq!((input.skip(1).unwrap(), input.read(&mut byte).unwrap()), (0, 0));
+        }
     }
 
     #[test]

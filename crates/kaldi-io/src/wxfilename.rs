@@ -1,7 +1,9 @@
 //! Where to write to: a file, the standard output or a command.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 
 use tracing::warn;
@@ -69,7 +71,6 @@ pub fn classify(text: &str) -> Result<Wxfilename<'_>, Error> {
 /// Something opened for writing, behind a buffer that large writes bypass. It counts the bytes.
 ///
 /// [`close`](Output::close) reports what [`Drop`] can only try.
-#[derive(Debug)]
 pub struct Output {
     name: String,
     position: u64,
@@ -78,15 +79,25 @@ pub struct Output {
     child: Option<Child>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Output").field("name", &self.name).field("position", &self.position).finish_non_exhaustive()
+    }
+}
+
 enum Sink {
     File(File),
     #[cfg(not(unix))]
     Stdout(io::Stdout),
     Pipe(ChildStdin),
+    Writer(Box<dyn Write + Send>),
 }
 
 const BUFFER: usize = 1 << 16;
+
+fn buffered(sink: Sink) -> BufWriter<Sink> {
+    BufWriter::with_capacity(BUFFER, sink)
+}
 
 impl Output {
     /// Creates what a wxfilename names; a file that exists is emptied.
@@ -112,8 +123,23 @@ impl Output {
                 Sink::Pipe(input)
             }
         };
-        let stream = Some(BufWriter::with_capacity(BUFFER, sink));
-        Ok(Output { name: name.to_owned(), position: 0, stream, child })
+        Ok(Output { name: name.to_owned(), position: 0, stream: Some(buffered(sink)), child })
+    }
+
+    /// Creates a file; nothing in its name has a meaning.
+    ///
+    /// # Errors
+    /// [`Error::Create`].
+    pub fn create_path(path: impl AsRef<Path>) -> Result<Output, Error> {
+        let name = path.as_ref().display().to_string();
+        let file = File::create(path).map_err(|source| Error::Create { name: name.clone(), source })?;
+        Ok(Output { name, position: 0, stream: Some(buffered(Sink::File(file))), child: None })
+    }
+
+    /// Sends output anywhere. The name serves messages.
+    pub fn from_writer(name: impl Into<String>, writer: impl Write + Send + 'static) -> Output {
+        let stream = Some(buffered(Sink::Writer(Box::new(writer))));
+        Output { name: name.into(), position: 0, stream, child: None }
     }
 
     /// The file, the command with its `|`, or "standard output".
@@ -129,6 +155,14 @@ impl Output {
     /// Names this output in an error of writing to it.
     pub(crate) fn write_error(&self, source: io::Error) -> Error {
         Error::write(&self.name, source)
+    }
+
+    /// Writes all of `bytes`, as [`write_all`](Write::write_all) does.
+    ///
+    /// # Errors
+    /// [`Error::Write`] or [`Error::BrokenPipe`], which name this output.
+    pub fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.write_all(bytes).map_err(|error| self.write_error(error))
     }
 
     /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not 0, as Kaldi does.
@@ -224,6 +258,7 @@ impl Sink {
             #[cfg(not(unix))]
             Sink::Stdout(stdout) => stdout,
             Sink::Pipe(input) => input,
+            Sink::Writer(writer) => writer,
         }
     }
 }

@@ -33,6 +33,7 @@
 mod binary;
 mod compressed;
 mod general;
+mod header;
 mod htk;
 mod packed;
 mod reader;
@@ -45,8 +46,9 @@ use std::io::{self, BufRead, Write};
 use kaldera_base::Real;
 use thiserror::Error;
 
+pub use header::{MatrixHeader, MatrixStorage};
 pub use htk::{HtkHeader, read_htk, write_htk, write_sphinx};
-pub use reader::ByteReader;
+pub use reader::{ByteReader, Word};
 pub use text::push_number;
 
 use crate::compressed::{CompressedMatrix, CompressionMethod};

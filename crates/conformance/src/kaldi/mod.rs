@@ -54,11 +54,6 @@ pub(crate) fn run_manifest(settings: &Settings, file: &Path, cases: &[Case]) -> 
     Ok(verdicts.into_inner().unwrap_or_else(|poison| poison.into_inner()))
 }
 
-/// Writing compressed archives comes with a later issue: until then it has no code.
-fn compresses(case: &ManifestCase) -> bool {
-    case.option("compress").is_some_and(|value| value != "false")
-}
-
 fn read_precision(path: &Path) -> Result<HashMap<String, Precision>, Error> {
     #[derive(Deserialize)]
     struct File {
@@ -87,7 +82,7 @@ impl Bench<'_> {
             Err(error) => return Ok(Verdict::Fails(vec![format!("the case itself is damaged: {error}")])),
         };
         let Some(rule) = Rule::of(&case) else { return Ok(Verdict::NotRun) };
-        if !kaldera_cli::kaldi_tools().contains(&case.tool.as_str()) || compresses(&case) {
+        if !kaldera_cli::kaldi_tools().contains(&case.tool.as_str()) {
             return Ok(Verdict::NotRun);
         }
         let set = self.stage.set_for(&case)?;

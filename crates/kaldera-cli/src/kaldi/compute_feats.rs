@@ -1,15 +1,19 @@
-//! `compute-fbank-feats` and `compute-mfcc-feats`: one program around two kinds of features.
+//! `compute-fbank-feats`, `compute-mfcc-feats`, `compute-plp-feats` and `compute-spectrogram-feats`: one program around four
+//! kinds of features.
 
 use std::ffi::OsString;
 use std::mem;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::feat::{Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, Samples, Workspace};
+use kaldera::feat::{
+    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, Samples, SpectrogramKind,
+    Workspace,
+};
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
 use kaldera::io::wave::WaveData;
-use kaldera::matrix::{Matrix, Vector};
+use kaldera::matrix::Matrix;
 use tracing::{info, trace, warn};
 
 use super::Failure;
@@ -18,23 +22,29 @@ use crate::{Tool, log};
 pub(super) const FBANK: Tool =
     Tool { name: FbankKind::NAME, about: "Filterbank features of recordings", run: run::<FbankKind> };
 pub(super) const MFCC: Tool = Tool { name: MfccKind::NAME, about: "MFCC features of recordings", run: run::<MfccKind> };
+pub(super) const PLP: Tool = Tool { name: PlpKind::NAME, about: "PLP features of recordings", run: run::<PlpKind> };
+pub(super) const SPECTROGRAM: Tool =
+    Tool { name: SpectrogramKind::NAME, about: "Log power spectra of recordings", run: run::<SpectrogramKind> };
 
 /// What the program needs to know of a kind of features.
 trait Program: Kind<Options: OptionSet + Default> {
     const NAME: &'static str;
     const USAGE: &'static str;
+    /// Does it have filters that VTLN could warp?
+    const HAS_VTLN: bool = true;
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
-    fn mel_options(options: &Self::Options) -> &MelBanksOptions;
+    /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms, whatever it is.
+    fn htk_sample_period(_options: &Self::Options) -> i32 {
+        100_000
+    }
+    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions>;
 }
 
 /// HTK's qualifiers for features with energy, and with C0 instead.
 const fn htk_qualifier(use_energy: bool) -> u16 {
     if use_energy { 0o100 } else { 0o20000 }
 }
-
-/// Kaldi tells HTK a frame shift of 10 ms, in units of 100 ns, whatever it is.
-const HTK_SAMPLE_PERIOD: i32 = 100_000;
 
 impl Program for FbankKind {
     const NAME: &'static str = "compute-fbank-feats";
@@ -45,8 +55,8 @@ Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
         0o7 | htk_qualifier(options.use_energy)
     }
 
-    fn mel_options(options: &Self::Options) -> &MelBanksOptions {
-        &options.mel
+    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
+        Some(&options.mel)
     }
 }
 
@@ -59,18 +69,53 @@ Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>";
         0o6 | htk_qualifier(options.use_energy)
     }
 
-    fn mel_options(options: &Self::Options) -> &MelBanksOptions {
-        &options.mel
+    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
+        Some(&options.mel)
+    }
+}
+
+impl Program for PlpKind {
+    const NAME: &'static str = "compute-plp-feats";
+    const USAGE: &'static str = "Computes PLP features of recordings.
+Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>";
+
+    /// Kaldi says C0 here even where the energy is in its place.
+    fn htk_kind(_options: &Self::Options) -> u16 {
+        0o13 | htk_qualifier(false)
+    }
+
+    fn mel_options(options: &Self::Options) -> Option<&MelBanksOptions> {
+        Some(&options.mel)
+    }
+}
+
+impl Program for SpectrogramKind {
+    const NAME: &'static str = "compute-spectrogram-feats";
+    const USAGE: &'static str = "Computes spectrograms of recordings.
+Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>";
+    const HAS_VTLN: bool = false;
+
+    fn htk_kind(_options: &Self::Options) -> u16 {
+        0o7 | htk_qualifier(false)
+    }
+
+    fn htk_sample_period(options: &Self::Options) -> i32 {
+        (options.frame.frame_shift_ms * 10_000.0) as i32
+    }
+
+    fn mel_options(_options: &Self::Options) -> Option<&MelBanksOptions> {
+        None
     }
 }
 
 fn run<P: Program>(args: Vec<OsString>) -> ExitCode {
-    super::run(P::NAME, P::USAGE, &args, Options::<P::Options>::default(), compute::<P>)
+    super::run(P::NAME, P::USAGE, &args, Options::<P::Options>::new(P::HAS_VTLN), compute::<P>)
 }
 
 /// The options of the program around those of the features.
 struct Options<F> {
     features: F,
+    has_vtln: bool,
     output_format: String,
     subtract_mean: bool,
     vtln_warp: f32,
@@ -81,10 +126,11 @@ struct Options<F> {
     write_utt2dur: String,
 }
 
-impl<F: Default> Default for Options<F> {
-    fn default() -> Self {
+impl<F: Default> Options<F> {
+    fn new(has_vtln: bool) -> Self {
         Self {
             features: F::default(),
+            has_vtln,
             output_format: "kaldi".to_owned(),
             subtract_mean: false,
             vtln_warp: 1.0,
@@ -106,21 +152,23 @@ impl<F: OptionSet> OptionSet for Options<F> {
             &mut self.subtract_mean,
             "Make each dimension's mean over the utterance 0; CMVN per speaker is better",
         );
-        registry.add(
-            "vtln-warp",
-            &mut self.vtln_warp,
-            "VTLN warp factor of all utterances, unless there is a --vtln-map",
-        );
-        registry.add(
-            "vtln-map",
-            &mut self.vtln_map,
-            "VTLN warp factor of each utterance, or of each speaker with --utt2spk (rspecifier)",
-        );
-        registry.add(
-            "utt2spk",
-            &mut self.utt2spk,
-            "Speaker of each utterance, for a --vtln-map by speaker (rspecifier)",
-        );
+        if self.has_vtln {
+            registry.add(
+                "vtln-warp",
+                &mut self.vtln_warp,
+                "VTLN warp factor of all utterances, unless there is a --vtln-map",
+            );
+            registry.add(
+                "vtln-map",
+                &mut self.vtln_map,
+                "VTLN warp factor of each utterance, or of each speaker with --utt2spk (rspecifier)",
+            );
+            registry.add(
+                "utt2spk",
+                &mut self.utt2spk,
+                "Speaker of each utterance, for a --vtln-map by speaker (rspecifier)",
+            );
+        }
         registry.add(
             "channel",
             &mut self.channel,
@@ -175,12 +223,14 @@ impl<F> Options<F> {
 /// Reads recordings, writes their features. The memory does not grow with their number.
 fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
     options.check()?;
-    let htk_kind = P::htk_kind(&options.features);
+    let htk = (P::htk_sample_period(&options.features), P::htk_kind(&options.features));
     let extractor = Extractor::<P>::new(options.features.clone())?;
-    log_mel_filters(P::mel_options(&options.features), &extractor)?;
+    if let Some(mel) = P::mel_options(&options.features).filter(|mel| mel.debug_mel) {
+        log_mel_filters(mel, &extractor)?;
+    }
     let mut warps = Warps::open(&options)?;
     let reader = SequentialReader::<WaveData>::open(&recordings)?;
-    let mut writer = FeatureWriter::open(&options.output_format, &output, htk_kind)?;
+    let mut writer = FeatureWriter::open(&options.output_format, &output, htk)?;
     let mut utt2dur = super::open_if_given::<f64>(&options.write_utt2dur)?;
 
     let (mut workspace, mut values) = (Workspace::default(), Vec::new());
@@ -208,7 +258,7 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
         let cols = if rows == 0 { 0 } else { extractor.dim() };
         let mut features = Matrix::from_vec(rows, cols, mem::take(&mut values))?;
         if options.subtract_mean {
-            subtract_mean(&mut features)?;
+            kaldera::pipeline::subtract_mean(&mut features)?;
         }
         values = writer.write(&key, features)?.into_vec();
         if let Some(writer) = &mut utt2dur {
@@ -228,19 +278,10 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
 
 /// What `--debug-mel` asks for. Kaldi prints each frame's energies too, which `compute-fbank-feats` can write instead.
 fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<P>) -> Result<(), Failure> {
-    if options.debug_mel {
-        let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
-        for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
-            info!("mel filter {i} around {hz} Hz: weights {:?} from frequency {} on", bin.weights, bin.first);
-        }
+    let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
+    for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {
+        info!("mel filter {i} around {hz} Hz: weights {:?} from frequency {} on", bin.weights, bin.first);
     }
-    Ok(())
-}
-
-fn subtract_mean(features: &mut Matrix<f32>) -> Result<(), Failure> {
-    let mut mean = Vector::zeros(features.num_cols());
-    mean.add_row_sum_mat(1.0 / features.num_rows() as f32, features, 0.0)?;
-    features.add_vec_to_rows(-1.0, &mean)?;
     Ok(())
 }
 
@@ -271,14 +312,18 @@ impl Warps {
 /// The two formats of the output.
 enum FeatureWriter {
     Kaldi(TableWriter<Matrix<f32>>),
-    Htk { writer: TableWriter<HtkMatrix>, kind: u16 },
+    Htk { writer: TableWriter<HtkMatrix>, sample_period: i32, kind: u16 },
 }
 
 impl FeatureWriter {
-    fn open(format: &str, wspecifier: &str, htk_kind: u16) -> Result<Self, Failure> {
+    /// `htk` is what HTK wants to know: the sample period and the kind.
+    fn open(format: &str, wspecifier: &str, htk: (i32, u16)) -> Result<Self, Failure> {
         match format {
             "kaldi" => Ok(Self::Kaldi(TableWriter::open(wspecifier)?)),
-            "htk" => Ok(Self::Htk { writer: TableWriter::open(wspecifier)?, kind: htk_kind }),
+            "htk" => {
+                let (sample_period, kind) = htk;
+                Ok(Self::Htk { writer: TableWriter::open(wspecifier)?, sample_period, kind })
+            }
             _ => Err(Failure::Option { name: "output-format", value: format.to_owned(), expected: "kaldi or htk" }),
         }
     }
@@ -290,8 +335,8 @@ impl FeatureWriter {
                 writer.write(key, &features)?;
                 Ok(features)
             }
-            Self::Htk { writer, kind } => {
-                let matrix = HtkMatrix { values: features, sample_period: HTK_SAMPLE_PERIOD, sample_kind: *kind };
+            Self::Htk { writer, sample_period, kind } => {
+                let matrix = HtkMatrix { values: features, sample_period: *sample_period, sample_kind: *kind };
                 writer.write(key, &matrix)?;
                 Ok(matrix.values)
             }

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::specifier::Rspecifier;
 use kaldera::io::table::{SequentialReader, TableWriter};
-use kaldera::io::{Holder, HtkMatrix, read_object, write_object};
-use kaldera::matrix::Matrix;
+use kaldera::io::{Holder, HtkMatrix, SphinxMatrix, read_object, write_object};
+use kaldera::matrix::{CompressedMatrix, CompressionMethod, Matrix};
 use tracing::info;
 
 use super::Failure;
@@ -51,9 +51,13 @@ impl OptionSet for Options {
             "Write a single file as binary; tables go by the option t of the wspecifier",
         );
         registry.add("htk-in", &mut self.htk_in, "The input is HTK features");
-        registry.add("sphinx-in", &mut self.sphinx_in, "The input is Sphinx features (not supported yet)");
-        registry.add("compress", &mut self.compress, "Write compressed matrices (not supported yet)");
-        registry.add("compression-method", &mut self.compression_method, "How to compress, 1 to 7, with --compress");
+        registry.add("sphinx-in", &mut self.sphinx_in, "The input is Sphinx features, 13 in a frame (tables only)");
+        registry.add("compress", &mut self.compress, "Write compressed matrices (tables only)");
+        registry.add(
+            "compression-method",
+            &mut self.compression_method,
+            "How to --compress: 1 by the number of rows, 2 by columns, 3 in two bytes, 4 as whole numbers of two bytes, 5 in one byte, 6 as whole numbers of one byte, 7 numbers from 0 to 1 in one byte",
+        );
         registry.add(
             "write-num-frames",
             &mut self.write_num_frames,
@@ -64,41 +68,58 @@ impl OptionSet for Options {
 
 fn run(args: Vec<OsString>) -> ExitCode {
     super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| {
-        options.check()?;
-        match (Rspecifier::parse(&input), options.htk_in) {
-            (Ok(_), true) => copy_table::<HtkMatrix>(&options, &input, &output, |htk| htk.values),
-            (Ok(_), false) => copy_table::<Matrix<f32>>(&options, &input, &output, |matrix| matrix),
-            (Err(_), _) => copy_file(&options, &input, &output),
+        if Rspecifier::parse(&input).is_err() {
+            return copy_file(&options, &input, &output);
+        }
+        if options.htk_in {
+            write_table(&options, &input, &output, |htk: HtkMatrix| htk.values)
+        } else if options.sphinx_in {
+            write_table(&options, &input, &output, |sphinx: SphinxMatrix| sphinx.values)
+        } else {
+            write_table(&options, &input, &output, |matrix: Matrix<f32>| matrix)
         }
     })
 }
 
-impl Options {
-    fn check(&self) -> Result<(), Failure> {
-        let not_yet = [
-            (self.compress, "compress", "leave it out to write plain matrices"),
-            (self.sphinx_in, "sphinx-in", "convert the input with Kaldi's copy-feats first"),
-        ];
-        match not_yet.into_iter().find(|(given, ..)| *given) {
-            Some((_, name, instead)) => Err(Failure::NotYet { name, instead }),
-            None => Ok(()),
-        }
-    }
-}
-
-fn copy_table<T: Holder>(
+/// Copies a table of `I`, with or without compression.
+fn write_table<I: Holder>(
     options: &Options,
     rspecifier: &str,
     wspecifier: &str,
-    features: impl Fn(T) -> Matrix<f32>,
+    features: impl Fn(I) -> Matrix<f32>,
+) -> Result<bool, Failure> {
+    if options.compress {
+        let number = options.compression_method;
+        let compress = |matrix: &Matrix<f32>| -> Result<CompressedMatrix, Failure> {
+            let method = CompressionMethod::from_number(number).ok_or_else(|| Failure::Option {
+                name: "compression-method",
+                value: number.to_string(),
+                expected: "a number from 1 to 7",
+            })?;
+            Ok(CompressedMatrix::new(matrix, method)?)
+        };
+        copy_table(options, rspecifier, wspecifier, features, |matrix, key, writer| {
+            Ok(writer.write(key, &compress(matrix)?)?)
+        })
+    } else {
+        copy_table(options, rspecifier, wspecifier, features, |matrix, key, writer| Ok(writer.write(key, matrix)?))
+    }
+}
+
+fn copy_table<I: Holder, O: Holder>(
+    options: &Options,
+    rspecifier: &str,
+    wspecifier: &str,
+    features: impl Fn(I) -> Matrix<f32>,
+    write: impl Fn(&Matrix<f32>, &str, &mut TableWriter<O>) -> Result<(), Failure>,
 ) -> Result<bool, Failure> {
     let mut num_frames = super::open_if_given::<i32>(&options.write_num_frames)?;
     let mut writer = TableWriter::open(wspecifier)?;
     let mut copied = 0_u64;
-    for entry in SequentialReader::<T>::open(rspecifier)? {
+    for entry in SequentialReader::<I>::open(rspecifier)? {
         let (key, object) = entry?;
         let features = features(object);
-        writer.write(&key, &features)?;
+        write(&features, &key, &mut writer)?;
         if let Some(writer) = &mut num_frames {
             writer.write(&key, &i32::try_from(features.num_rows())?)?;
         }
@@ -111,8 +132,13 @@ fn copy_table<T: Holder>(
 }
 
 fn copy_file(options: &Options, rxfilename: &str, wxfilename: &str) -> Result<bool, Failure> {
-    if !options.write_num_frames.is_empty() {
-        return Err(Failure::SingleFile { name: "write-num-frames", input: rxfilename.to_owned() });
+    let for_tables = [
+        (options.compress, "compress"),
+        (!options.write_num_frames.is_empty(), "write-num-frames"),
+        (options.sphinx_in && !options.htk_in, "sphinx-in"),
+    ];
+    if let Some((_, name)) = for_tables.into_iter().find(|(given, _)| *given) {
+        return Err(Failure::SingleFile { name, input: rxfilename.to_owned() });
     }
     let features = if options.htk_in { read_object::<HtkMatrix>(rxfilename)?.values } else { read_object(rxfilename)? };
     write_object(wxfilename, &features, options.binary)?;

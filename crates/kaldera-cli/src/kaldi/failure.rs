@@ -22,8 +22,20 @@ pub(crate) enum Failure {
     TooManyFrames(#[from] TryFromIntError),
     #[error("option --{name}={value}: expected {expected}")]
     Option { name: &'static str, value: String, expected: &'static str },
-    #[error("option --{name} is not supported yet: {instead}")]
-    NotYet { name: &'static str, instead: &'static str },
+    #[error("'{value}' is not {expected}")]
+    Argument { value: String, expected: &'static str },
+    #[error("{file} has no frames")]
+    Empty { file: String },
+    #[error("'{key}' has {found} columns, and {wanted} are wanted")]
+    TooFewColumns { key: String, found: usize, wanted: usize },
+    #[error("nothing was written; {left_out} utterances were left out")]
+    NothingDone { left_out: u64 },
+    #[error("options --{first} and --{second} exclude each other: give one of them")]
+    Exclusive { first: &'static str, second: &'static str },
+    #[error("{file} has a line without a key: remove it")]
+    EmptyLine { file: String },
+    #[error("utterance '{key}' needs a channel in the segments file: its recording has {channels}")]
+    NoChannel { key: String, channels: usize },
     #[error("option --{name} has no meaning without --{needs}: give both or none")]
     Alone { name: &'static str, needs: &'static str },
     #[error("option --{name} is for tables, not for single files: write ark:{input} for a table")]

@@ -4,13 +4,34 @@
 //! where Kaldi would throw; what has been written by then stays. A program whose reader has gone ends without a word
 //! with 141, which is what a shell says of Kaldi's, killed by the signal of a broken pipe.
 
+mod add_deltas;
+mod apply_cmvn;
+mod apply_cmvn_sliding;
+mod compute_cmvn_stats;
 mod compute_feats;
+mod compute_vad;
 mod copy_feats;
+mod copy_feats_to;
+mod copy_objects;
+mod driver;
+mod extract_segments;
 mod failure;
+mod matrix_sum_rows;
+mod modify_cmvn_stats;
+mod paste_feats;
+mod pitch_feats;
+mod select_feats;
+mod select_voiced_frames;
+mod shift_feats;
+mod sizes;
+mod splice_feats;
+mod subsample_feats;
+mod subset_feats;
 mod wav_copy;
 mod wav_to_duration;
 
 use std::ffi::{OsStr, OsString};
+use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -22,8 +43,43 @@ use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax, shell_li
 use crate::{Tool, log};
 
 /// The programs, in the order of `kaldera --help`.
-pub(crate) const TOOLS: &[Tool] =
-    &[compute_feats::FBANK, compute_feats::MFCC, copy_feats::TOOL, wav_copy::TOOL, wav_to_duration::TOOL];
+pub(crate) const TOOLS: &[Tool] = &[
+    add_deltas::DELTAS,
+    add_deltas::SHIFTED,
+    apply_cmvn::TOOL,
+    apply_cmvn_sliding::TOOL,
+    pitch_feats::COMPUTE_AND_PROCESS,
+    compute_cmvn_stats::TOOL,
+    compute_feats::FBANK,
+    pitch_feats::COMPUTE,
+    compute_feats::MFCC,
+    compute_feats::PLP,
+    compute_feats::SPECTROGRAM,
+    compute_vad::TOOL,
+    copy_feats::TOOL,
+    copy_feats_to::HTK,
+    copy_feats_to::SPHINX,
+    copy_objects::INT_VECTOR,
+    copy_objects::MATRIX,
+    copy_objects::VECTOR,
+    extract_segments::FEATURES,
+    extract_segments::TOOL,
+    sizes::FEAT_TO_DIM,
+    sizes::FEAT_TO_LEN,
+    sizes::MATRIX_DIM,
+    matrix_sum_rows::TOOL,
+    modify_cmvn_stats::TOOL,
+    paste_feats::TOOL,
+    pitch_feats::PROCESS,
+    select_feats::TOOL,
+    select_voiced_frames::TOOL,
+    shift_feats::TOOL,
+    splice_feats::TOOL,
+    subsample_feats::TOOL,
+    subset_feats::TOOL,
+    wav_copy::TOOL,
+    wav_to_duration::TOOL,
+];
 
 /// The names in [`TOOLS`].
 pub(crate) const NAMES: [&str; TOOLS.len()] = {
@@ -45,8 +101,23 @@ fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
     args: &[OsString],
-    mut options: O,
+    options: O,
     body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
+) -> ExitCode {
+    run_any(tool, usage, args, options, N..=N, |options, plain| {
+        // Their number is right: `run_any` has counted them.
+        plain.try_into().map_or(Ok(false), |plain| body(options, plain))
+    })
+}
+
+/// As [`run`], for programs that take as many plain arguments as lie in `accepted`.
+fn run_any<O: OptionSet>(
+    tool: &'static str,
+    usage: &'static str,
+    args: &[OsString],
+    mut options: O,
+    accepted: RangeInclusive<usize>,
+    body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
 ) -> ExitCode {
     let mut parser = ParseOptions::new(Syntax::Kaldi, usage);
     options.register(&mut parser);
@@ -67,10 +138,10 @@ fn run<O: OptionSet, const N: usize>(
         let words = [OsStr::new("kaldera"), OsStr::new(tool)];
         log::say(shell_line(words.into_iter().chain(args.iter().map(OsString::as_os_str))));
     }
-    let Ok(plain) = <[OsString; N]>::try_from(plain) else {
+    if !accepted.contains(&plain.len()) {
         log::say(parser.help());
         return ExitCode::from(1);
-    };
+    }
     match utf8(plain).and_then(|plain| body(options, plain)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -98,6 +169,11 @@ fn close_if_given<T: Holder>(writer: Option<TableWriter<T>>) -> Result<(), Failu
     }
 }
 
+/// Numbers with colons between them, as in `13:14`; an empty text is none. `None` where it is anything else.
+fn colon_list(text: &str) -> Option<Vec<i32>> {
+    if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(|number| number.trim().parse().ok()).collect() }
+}
+
 /// What Kaldi's programs do with an exception.
 fn throw(failure: &Failure) -> ExitCode {
     tracing::error!("{}", log::one_line(failure));
@@ -105,10 +181,7 @@ fn throw(failure: &Failure) -> ExitCode {
 }
 
 /// Specifiers are text.
-fn utf8<const N: usize>(args: [OsString; N]) -> Result<[String; N], Failure> {
-    let mut texts = [const { String::new() }; N];
-    for (text, argument) in texts.iter_mut().zip(args) {
-        *text = argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument })?;
-    }
-    Ok(texts)
+fn utf8(args: Vec<OsString>) -> Result<Vec<String>, Failure> {
+    let text = |argument: OsString| argument.into_string().map_err(|argument| OptionsError::NotUtf8 { argument });
+    Ok(args.into_iter().map(text).collect::<Result<_, _>>()?)
 }

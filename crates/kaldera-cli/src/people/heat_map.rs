@@ -1,4 +1,4 @@
-//! A feature matrix as a picture: time to the right, dimension upwards, value as colour.
+//! A feature matrix as a picture: time to the right, dimension upwards, value as colour. Pitch over time, voicing as colour.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Width and height of the picture in pixels.
+/// Width and height of a picture in pixels.
 pub(super) const SIZE: (u32, u32) = (1000, 480);
 
 /// Part of the width that the colour bar takes, with its numbers.
@@ -32,7 +32,12 @@ pub(super) struct HeatMap<'a> {
     pub(super) features: &'a Matrix<f32>,
     /// Seconds from one frame to the next; 0 counts frames instead.
     pub(super) frame_shift: f64,
+    /// What the axis upwards counts, and how much of it a dimension is.
+    pub(super) upwards: (&'static str, f64),
 }
+
+/// The usual axis upwards.
+pub(super) const DIMENSIONS: (&str, f64) = ("dimension", 1.0);
 
 impl HeatMap<'_> {
     /// Draws on the whole of `area`.
@@ -44,8 +49,7 @@ impl HeatMap<'_> {
         area.fill(&WHITE)?;
         let (map, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
         self.draw_map(&map, &scale)?;
-        draw_bar(&bar, &scale)?;
-        area.present()
+        draw_bar(&bar, &scale)
     }
 
     fn draw_map<B: DrawingBackend>(
@@ -54,18 +58,19 @@ impl HeatMap<'_> {
         scale: &Scale,
     ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
         let (frames, dims) = (self.features.num_rows(), self.features.num_cols());
-        let (unit, x_label) = if self.frame_shift > 0.0 { (self.frame_shift, "time (s)") } else { (1.0, "frame") };
+        let (unit, x_label) = time_axis(self.frame_shift);
+        let (y_label, y_unit) = self.upwards;
         let mut chart = ChartBuilder::on(area)
             .caption(self.title, (FONT, 20))
             .margin(12)
             .x_label_area_size(44)
             .y_label_area_size(56)
-            .build_cartesian_2d(0.0..frames as f64 * unit, 0.0..dims as f64)?;
+            .build_cartesian_2d(0.0..frames as f64 * unit, 0.0..dims as f64 * y_unit)?;
         chart
             .configure_mesh()
             .disable_mesh()
             .x_desc(x_label)
-            .y_desc("dimension")
+            .y_desc(y_label)
             .x_labels(10)
             .y_labels(10)
             .x_label_formatter(&|x| short(*x))
@@ -76,7 +81,7 @@ impl HeatMap<'_> {
         let columns = groups(frames, MAX_COLUMNS);
         for rows in groups(dims, MAX_ROWS) {
             let colors: Vec<_> = columns.iter().map(|column| scale.color(self.mean(column, &rows))).collect();
-            let (bottom, top) = (rows.start as f64, rows.end as f64);
+            let (bottom, top) = (rows.start as f64 * y_unit, rows.end as f64 * y_unit);
             let mut begin = 0;
             for run in colors.chunk_by(|a, b| a == b) {
                 let end = begin + run.len();
@@ -96,10 +101,73 @@ impl HeatMap<'_> {
     }
 }
 
+/// How much a frame is on the axis to the right, and what that counts.
+fn time_axis(frame_shift: f64) -> (f64, &'static str) {
+    if frame_shift > 0.0 { (frame_shift, "time (s)") } else { (1.0, "frame") }
+}
+
+/// Pitch over time: a dot for each frame, whose colour tells how likely the frame is voiced.
+pub(super) struct PitchTrack<'a> {
+    /// Above the picture.
+    pub(super) title: &'a str,
+    /// NCCF and pitch in Hz, at least one row.
+    pub(super) pitch: &'a Matrix<f32>,
+    /// Seconds from one frame to the next; 0 counts frames instead.
+    pub(super) frame_shift: f64,
+}
+
+impl PitchTrack<'_> {
+    /// Draws on the whole of `area`.
+    pub(super) fn draw<B: DrawingBackend>(
+        &self,
+        area: &DrawingArea<B, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let scale = Scale { low: 0.0, high: 1.0, downwards: true };
+        let (unit, x_label) = time_axis(self.frame_shift);
+        let highest =
+            self.pitch.rows().map(|row| f64::from(row[1])).filter(|pitch| pitch.is_finite()).fold(1.0, f64::max);
+        area.fill(&WHITE)?;
+        let (track, bar) = area.split_horizontally(SIZE.0 - BAR_WIDTH);
+        let mut chart = ChartBuilder::on(&track)
+            .caption(self.title, (FONT, 20))
+            .margin(12)
+            .x_label_area_size(44)
+            .y_label_area_size(56)
+            .build_cartesian_2d(0.0..self.pitch.num_rows() as f64 * unit, 0.0..highest * 1.1)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .x_desc(x_label)
+            .y_desc("pitch (Hz)")
+            .x_labels(10)
+            .y_labels(8)
+            .x_label_formatter(&|x| short(*x))
+            .y_label_formatter(&|y| short(*y))
+            .label_style((FONT, 15))
+            .draw()?;
+        chart.draw_series((0..).zip(self.pitch.rows()).map(|(frame, row)| {
+            let at = (f64::from(frame) * unit, f64::from(row[1]));
+            Circle::new(at, 2, scale.color(probability_of_voicing(row[0])).filled())
+        }))?;
+        draw_bar(&bar, &scale)
+    }
+}
+
+/// How likely a frame of that NCCF is voiced: the fit of Ghahremani et al., "A pitch extraction algorithm tuned for automatic
+/// speech recognition" (ICASSP 2014), section 3.
+fn probability_of_voicing(nccf: f32) -> f64 {
+    let n = f64::from(nccf).abs().min(1.0);
+    let odds =
+        -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
+    1.0 / (1.0 + (-odds).exp())
+}
+
 /// The colours of values.
 struct Scale {
     low: f64,
     high: f64,
+    /// Small values are bright rather than dark.
+    downwards: bool,
 }
 
 impl Scale {
@@ -108,7 +176,7 @@ impl Scale {
         let finite = || features.rows().flatten().filter(|value| value.is_finite()).map(|&value| f64::from(value));
         let (low, high) = (finite().reduce(f64::min).unwrap_or(0.0), finite().reduce(f64::max).unwrap_or(0.0));
         let spread = if low < high { 0.0 } else { 0.5 * low.abs().max(1.0) };
-        Self { low: low - spread, high: high + spread }
+        Self { low: low - spread, high: high + spread, downwards: false }
     }
 
     fn color(&self, value: f64) -> RGBColor {
@@ -117,7 +185,7 @@ impl Scale {
         }
         let steps = f64::from(NUM_COLORS - 1);
         let step = ((value - self.low) / (self.high - self.low) * steps).round();
-        ViridisRGB.get_color_normalized(step, 0.0, steps)
+        ViridisRGB.get_color_normalized(if self.downwards { steps - step } else { step }, 0.0, steps)
     }
 }
 
@@ -187,6 +255,12 @@ mod tests {
             let scale = Scale::of(&matrix(values));
             assert!(scale.low < scale.high && (scale.high - scale.low).is_finite());
         }
+    }
+
+    #[test]
+    fn voicing_rises_with_the_correlation() {
+        let likely = [0.0, 0.3, 0.6, 0.9, 1.0].map(probability_of_voicing);
+        assert!(likely.is_sorted() && likely[0] < 0.01 && likely[4] > 0.99, "{likely:?}");
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! The face for people: `features`, `info` and `plot`.
+//! The face for people: `features`, `merge`, `info` and `plot`.
 
 pub(crate) mod features;
 mod heat_map;
 pub(crate) mod info;
 mod lettering;
+pub(crate) mod merge;
 pub(crate) mod plot;
 
 use std::error::Error;

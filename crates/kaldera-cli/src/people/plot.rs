@@ -1,27 +1,40 @@
-//! `kaldera plot`: one feature matrix as a picture.
+//! `kaldera plot`: one feature matrix as a picture, or all there is to see of a recording.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering;
 
+use kaldera::Error;
 use kaldera::feat::options::Registry as _;
+use kaldera::feat::{
+    Error as FeatError, Fbank, FbankOptions, PitchExtractionOptions, ProcessPitchOptions, Spectrogram,
+    SpectrogramOptions,
+};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
-use plotters::prelude::{BitMapBackend, IntoDrawingArea as _, SVGBackend};
+use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures};
+use plotters::coord::Shift;
+use plotters::prelude::{
+    BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
+};
 
-use super::heat_map::{HeatMap, SIZE};
+use super::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use super::lettering::Lettered;
 use super::{Trouble, print};
-use crate::log;
 use crate::parse_options::{ParseOptions, Request, Syntax};
+use crate::{interrupt, log};
 
 const TOOL: &str = "plot";
 const USAGE: &str = "\
-Draw a feature matrix: time to the right, dimension upwards, value as colour.
+Draw features: time to the right, dimension upwards, value as colour.
 Usage: kaldera plot [options] FEATS KEY -o IMAGE
-FEATS is an .ark or .scp file, or any Kaldi rspecifier; IMAGE ends in .png or .svg.
+   or: kaldera plot [options] RECORDING -o IMAGE
+FEATS is an .ark or .scp file, or any Kaldi rspecifier; with --pitch its matrices are NCCF and pitch, as
+compute-kaldi-pitch-feats writes them. Of a RECORDING its spectrogram, its fbank features and its pitch are drawn; the
+darker a dot of pitch, the more likely there is a voice. IMAGE ends in .png or .svg.
 Example: kaldera plot fbank.scp utt1 -o utt1.png
-Exit status: 0 drawn, 1 not drawn, 2 wrong usage.";
+Exit status: 0 drawn, 1 not drawn, 2 wrong usage, 130 stopped.";
 
 /// Keys that an error shows when the one asked for is not there.
 const KEYS_SHOWN: usize = 5;
@@ -32,41 +45,172 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn plot(args: &[OsString]) -> Result<ExitCode, Trouble> {
-    let (mut output, mut frame_shift) = (String::new(), 10.0_f64);
+    let (mut output, mut frame_shift, mut is_pitch) = (String::new(), 10.0_f64, false);
     let mut parser = ParseOptions::new(Syntax::People, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
+    parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");
     parser.letter('o', "output");
     let arguments = match parser.read(args)? {
         Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
         Request::Run(arguments) => arguments,
     };
     log::init(TOOL, parser.verbose());
-
-    let [feats, key] = arguments.as_slice() else {
-        return Err(Trouble::Usage(format!("expected FEATS and KEY, found {} arguments", arguments.len())));
-    };
-    let (Some(feats), Some(key)) = (feats.to_str(), key.to_str()) else {
-        return Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned()));
-    };
     if !(0.0..f64::INFINITY).contains(&frame_shift) {
         return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
     let format = Format::of(&output)?;
-
-    let features = find(&rspecifier(feats), key)?;
-    if features.is_empty() {
-        return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
-    }
-    let map = HeatMap { title: key, features: &features, frame_shift: frame_shift / 1000.0 };
-    format.draw(&map, &output).map_err(|reason| {
+    let stop = interrupt::watch();
+    let picture = match arguments.as_slice() {
+        [recording] if is_recording(recording) => Picture::of_recording(Path::new(recording), frame_shift / 1000.0)?,
+        [feats, key] => {
+            let (Some(feats), Some(key)) = (feats.to_str(), key.to_str()) else {
+                return Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned()));
+            };
+            Picture::of_features(feats, key, frame_shift / 1000.0, is_pitch)?
+        }
+        _ => {
+            let found = arguments.len();
+            return Err(Trouble::Usage(format!("expected FEATS and KEY, or a RECORDING, found {found} arguments")));
+        }
+    };
+    let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
+    drop(file);
+    let in_vain = |reason: String| {
         Trouble::Failed(format!(
             "cannot write '{output}': {reason}; it needs a folder that exists, may be written to and has space"
         ))
-    })?;
-    let (frames, dims) = (features.num_rows(), features.num_cols());
-    print(&format!("{output}: {key}, {frames} frames of {dims} dimensions\n"))?;
+    };
+    format.draw(&picture, partial.path()).map_err(in_vain)?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(interrupt::stopped());
+    }
+    partial.finish().map_err(|error| Trouble::failed(&error))?;
+    print(&format!("{output}: {}\n", picture.summary()))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tables have two arguments; a single one with their endings lacks its KEY.
+fn is_recording(argument: &OsString) -> bool {
+    let argument = Path::new(argument);
+    !argument.extension().is_some_and(|ending| ending == "ark" || ending == "scp")
+}
+
+/// What there is to draw, one below the other.
+struct Picture {
+    key: String,
+    frame_shift: f64,
+    maps: Vec<Map>,
+    pitch: Option<Matrix<f32>>,
+}
+
+/// A matrix as a map.
+struct Map {
+    title: String,
+    features: Matrix<f32>,
+    upwards: (&'static str, f64),
+}
+
+impl Picture {
+    fn of_features(feats: &str, key: &str, frame_shift: f64, is_pitch: bool) -> Result<Self, Trouble> {
+        let features = find(&rspecifier(feats), key)?;
+        if features.is_empty() {
+            return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
+        }
+        let mut picture = Self { key: key.to_owned(), frame_shift, maps: Vec::new(), pitch: None };
+        match (is_pitch, features.num_cols()) {
+            (true, 2) => picture.pitch = Some(features),
+            (true, dims) => {
+                return Err(Trouble::Failed(format!(
+                    "'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2"
+                )));
+            }
+            (false, _) => picture.maps.push(Map { title: key.to_owned(), features, upwards: DIMENSIONS }),
+        }
+        Ok(picture)
+    }
+
+    fn of_recording(path: &Path, frame_shift: f64) -> Result<Self, Trouble> {
+        let inputs = Inputs::from_paths([path]).map_err(|error| Trouble::failed(&error))?;
+        let [utterance] = inputs.utterances() else {
+            return Err(Trouble::Usage(format!("{} is more than one recording", path.display())));
+        };
+        let mut spectrogram = SpectrogramOptions::default();
+        spectrogram.frame.dither = 0.0;
+        if frame_shift > 0.0 {
+            spectrogram.frame.frame_shift_ms = (frame_shift * 1000.0) as f32;
+        }
+        let plan = |options: &SpectrogramOptions| Spectrogram::new(options.clone());
+        let spectra = match features(&inputs, plan(&spectrogram)) {
+            Err(Error::Feat(FeatError::SampleRateMismatch { found, .. })) => {
+                spectrogram.frame.samp_freq = found;
+                features(&inputs, plan(&spectrogram))
+            }
+            spectra => spectra,
+        };
+        let frame = spectrogram.frame.clone();
+        let failed = |error| Trouble::Failed(format!("{}: {}", path.display(), log::one_line(&error)));
+        let spectra = spectra.map_err(failed)?;
+        // Column 0 is the energy.
+        let bins = spectra.num_cols() - 1;
+        let hertz = f64::from(frame.samp_freq) / 2.0 / bins as f64;
+        let spectra = spectra.col_range(1, bins).map_err(|error| Trouble::failed(&error))?.to_owned();
+
+        let mut fbank = FbankOptions { frame: frame.clone(), ..FbankOptions::default() };
+        fbank.mel.num_bins = 40;
+        let bank = features(&inputs, Fbank::new(fbank)).map_err(failed)?;
+        let pitch = PitchExtractionOptions {
+            samp_freq: frame.samp_freq,
+            frame_shift_ms: frame.frame_shift_ms,
+            ..PitchExtractionOptions::default()
+        };
+        let pitch = PitchFeatures::new(pitch, ProcessPitchOptions::default()).map(NccfAndPitch);
+        let pitch = features(&inputs, pitch).map_err(failed)?;
+
+        let key = utterance.key.clone();
+        let map = |title, features, upwards| Map { title: format!("{key}: {title}"), features, upwards };
+        let maps = vec![map("spectrogram", spectra, ("Hz", hertz)), map("fbank", bank, DIMENSIONS)];
+        Ok(Self { key, frame_shift, maps, pitch: Some(pitch) })
+    }
+
+    fn height(&self) -> u32 {
+        let panels = self.maps.len() + usize::from(self.pitch.is_some());
+        SIZE.1 * u32::try_from(panels).unwrap_or(1)
+    }
+
+    fn draw<B: DrawingBackend>(&self, area: &DrawingArea<B, Shift>) -> Result<(), DrawingAreaErrorKind<B::ErrorType>> {
+        let panels = area.split_evenly((self.maps.len() + usize::from(self.pitch.is_some()), 1));
+        let frame_shift = self.frame_shift;
+        for (panel, Map { title, features, upwards }) in panels.iter().zip(&self.maps) {
+            HeatMap { title, features, frame_shift, upwards: *upwards }.draw(panel)?;
+        }
+        if let (Some(pitch), Some(panel)) = (&self.pitch, panels.last()) {
+            PitchTrack { title: &format!("{}: pitch and voicing", self.key), pitch, frame_shift }.draw(panel)?;
+        }
+        area.present()
+    }
+
+    fn summary(&self) -> String {
+        let Self { key, maps, pitch, .. } = self;
+        let first = maps.first().map(|map| &map.features).or(pitch.as_ref());
+        let (frames, dims) = first.map_or((0, 0), |features| (features.num_rows(), features.num_cols()));
+        match (maps.len(), pitch) {
+            (0, _) => format!("{key}, pitch of {frames} frames"),
+            (1, None) => format!("{key}, {frames} frames of {dims} dimensions"),
+            _ => format!("{key}, spectrogram, fbank and pitch of {frames} frames"),
+        }
+    }
+}
+
+/// The features of the only input.
+fn features<E: FeatureExtractor>(inputs: &Inputs, extractor: Result<E, FeatError>) -> Result<Matrix<f32>, Error> {
+    let mut features = Vec::new();
+    let mut summary = Pipeline::new(&extractor?).jobs(1).run(inputs, &mut features)?;
+    match (features.pop(), summary.failures.pop()) {
+        (Some((_, features)), _) => Ok(features),
+        (None, Some(failure)) => Err(failure.source),
+        (None, None) => Err(Error::NoInputs),
+    }
 }
 
 enum Format {
@@ -84,13 +228,14 @@ impl Format {
         }
     }
 
-    fn draw(&self, map: &HeatMap<'_>, output: &str) -> Result<(), String> {
+    fn draw(&self, picture: &Picture, path: &Path) -> Result<(), String> {
+        let size = (SIZE.0, picture.height());
         match self {
-            Self::Png => map
-                .draw(&Lettered(BitMapBackend::new(output, SIZE)).into_drawing_area())
+            Self::Png => picture
+                .draw(&Lettered(BitMapBackend::new(path, size)).into_drawing_area())
                 .map_err(|error| error.to_string()),
             Self::Svg => {
-                map.draw(&SVGBackend::new(output, SIZE).into_drawing_area()).map_err(|error| error.to_string())
+                picture.draw(&SVGBackend::new(path, size).into_drawing_area()).map_err(|error| error.to_string())
             }
         }
     }

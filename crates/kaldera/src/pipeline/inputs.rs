@@ -1,20 +1,30 @@
 //! Which recordings to work on, and the key of each.
 
+mod data_folder;
+mod manifest;
+
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use super::recording::Recording;
 use crate::Error;
+
+/// Endings of the files that a folder is searched for.
+const AUDIO: &[&str] = if cfg!(feature = "symphonia") { &["wav", "flac", "mp3", "ogg"] } else { &["wav"] };
 
 /// A list of recordings with unique keys, in the order in which their features will be written.
 ///
-/// It holds names only. Three kinds of paths make it:
+/// It holds names only. These kinds of paths make it:
 ///
 /// | path | recordings | key |
 /// |---|---|---|
-/// | a folder | each `*.wav` in it and below, sorted by key | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
+/// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk` | as given |
+/// | another folder | each `*.wav` in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
 /// | `*.scp` | each line `KEY FILE`, or `KEY COMMAND \|`, in its order | as given |
+/// | `*.jsonl`, `*.jsonl.gz` | lhotse's recordings or cuts, in their order; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a folder, links to
@@ -24,23 +34,51 @@ pub struct Inputs {
     utterances: Vec<Utterance>,
 }
 
-/// One recording.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A recording, or a part of one, that becomes one matrix of features.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Utterance {
     /// Its name in the output.
     pub key: String,
     /// Where its samples are.
     pub source: Source,
+    /// Which part of the recording it is; all of it without.
+    pub span: Option<Span>,
+    /// Which channel, counted from 0; the pipeline's choice without.
+    pub channel: Option<usize>,
+    /// Who speaks, where that is known.
+    pub speaker: Option<String>,
+}
+
+impl Utterance {
+    /// All of a recording, by an unknown speaker.
+    pub fn new(key: impl Into<String>, source: Source) -> Self {
+        Self { key: key.into(), source, span: None, channel: None, speaker: None }
+    }
+}
+
+/// A part of a recording, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// Where it begins.
+    pub start: f64,
+    /// Where it ends; without, at the recording's end.
+    pub end: Option<f64>,
 }
 
 /// Where samples come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub enum Source {
-    /// A WAV file.
+    /// A file.
     File(PathBuf),
     /// What stands in a line of a `wav.scp`: a file, a file with an offset or a command with a pipe.
     #[doc(alias = "rxfilename")]
     Script(String),
+    /// They are in memory.
+    Samples(Arc<Recording>),
+    /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when it is its turn.
+    Missing(String),
 }
 
 impl std::fmt::Display for Source {
@@ -48,6 +86,8 @@ impl std::fmt::Display for Source {
         match self {
             Self::File(path) => path.display().fmt(f),
             Self::Script(rxfilename) => rxfilename.fmt(f),
+            Self::Samples(recording) => write!(f, "{} samples in memory", recording.num_samples()),
+            Self::Missing(recording) => write!(f, "recording {recording}"),
         }
     }
 }
@@ -58,18 +98,22 @@ impl Inputs {
     /// A file that does not exist is listed, and fails when it is its turn.
     ///
     /// # Errors
-    /// No path at all, a folder or script that cannot be read or is empty, a bad line of a script, a key that occurs twice.
+    /// No path at all, a folder or list that cannot be read or is empty, a bad line of a list, a key that occurs twice.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
         let mut utterances = Vec::new();
         for path in paths {
             let path = path.as_ref();
-            if path.is_dir() {
+            if path.join(data_folder::RECORDINGS).is_file() {
+                data_folder::add(path, &mut utterances)?;
+            } else if path.is_dir() {
                 add_folder(path, &mut utterances)?;
             } else if path.extension().is_some_and(|ending| ending == "scp") {
                 add_script(path, &mut utterances)?;
+            } else if manifest::is_one(path) {
+                manifest::add(path, &mut utterances)?;
             } else {
                 let key = key_of(path.file_name().map_or(path, Path::new));
-                utterances.push(Utterance { key, source: Source::File(path.to_owned()) });
+                utterances.push(Utterance::new(key, Source::File(path.to_owned())));
             }
         }
         Self::new(utterances)
@@ -84,7 +128,7 @@ impl Inputs {
             return Err(Error::NoInputs);
         }
         let mut sources = HashMap::with_capacity(utterances.len());
-        for Utterance { key, source } in &utterances {
+        for Utterance { key, source, .. } in &utterances {
             match sources.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(source);
@@ -106,6 +150,63 @@ impl Inputs {
     pub fn utterances(&self) -> &[Utterance] {
         &self.utterances
     }
+
+    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other are the whole list.
+    ///
+    /// # Errors
+    /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this one.
+    pub fn shard(&self, shard: Shard) -> Result<Self, Error> {
+        let bound = |index: usize| {
+            // In 128 bits, as the product may be more than a size can be; the quotient never is.
+            usize::try_from(self.utterances.len() as u128 * index as u128 / shard.count as u128).unwrap_or(usize::MAX)
+        };
+        let utterances = &self.utterances[bound(shard.index - 1)..bound(shard.index)];
+        if utterances.is_empty() {
+            return Err(Error::EmptyShard { shard, recordings: self.utterances.len() });
+        }
+        Ok(Self { utterances: utterances.to_vec() })
+    }
+}
+
+/// One of the equal parts that the jobs of a cluster share work by; written `2/8`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1 to `count`.
+    index: usize,
+    count: usize,
+}
+
+impl Shard {
+    /// Part `index` of `count`, counted from 1; `None` if there is no such part.
+    #[must_use]
+    pub fn new(index: usize, count: usize) -> Option<Self> {
+        (1..=count).contains(&index).then_some(Self { index, count })
+    }
+
+    /// Reads `INDEX/COUNT`.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (index, count) = text.split_once('/')?;
+        Self::new(index.parse().ok()?, count.parse().ok()?)
+    }
+
+    /// What the shard's part of the file `path` is called: of `x.ark` it is `x.2-of-8.ark`.
+    #[must_use]
+    pub fn path(&self, path: &Path) -> PathBuf {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!(".{}-of-{}", self.index, self.count));
+        if let Some(ending) = path.extension() {
+            name.push(".");
+            name.push(ending);
+        }
+        path.with_file_name(name)
+    }
+}
+
+impl std::fmt::Display for Shard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.index, self.count)
+    }
 }
 
 fn add_folder(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
@@ -116,11 +217,13 @@ fn add_folder(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Erro
         for entry in fs::read_dir(&visited).map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let path = entry.path();
+            let is_audio =
+                path.extension().is_some_and(|is| AUDIO.iter().any(|ending| is.eq_ignore_ascii_case(ending)));
             if entry.file_type().map_err(unreadable)?.is_dir() {
                 to_visit.push(path);
-            } else if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("wav")) && !path.is_dir() {
+            } else if is_audio && !path.is_dir() {
                 let key = key_of(path.strip_prefix(folder).unwrap_or(&path));
-                utterances.push(Utterance { key, source: Source::File(path) });
+                utterances.push(Utterance::new(key, Source::File(path)));
             }
         }
     }
@@ -133,15 +236,24 @@ fn add_folder(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Erro
 
 fn add_script(path: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
     let begin = utterances.len();
-    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    for (index, line) in text.lines().enumerate() {
-        let Some((key, rxfilename)) = line.trim().split_once(|c: char| c.is_ascii_whitespace()) else {
-            return Err(Error::ScriptLine { path: path.to_owned(), line: index + 1, text: line.to_owned() });
-        };
-        utterances.push(Utterance { key: key.to_owned(), source: Source::Script(rxfilename.trim_start().to_owned()) });
-    }
+    for_each_line(path, |line| {
+        let (key, rxfilename) = line.split_once(|c: char| c.is_ascii_whitespace())?;
+        utterances.push(Utterance::new(key, Source::Script(rxfilename.trim_start().to_owned())));
+        Some(())
+    })?;
     if utterances.len() == begin {
         return Err(Error::EmptyInput { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// Calls `take` with each line of a text file, trimmed; a line that it does not take is an error.
+fn for_each_line(path: &Path, mut take: impl FnMut(&str) -> Option<()>) -> Result<(), Error> {
+    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
+    for (index, line) in text.lines().enumerate() {
+        if take(line.trim()).is_none() {
+            return Err(Error::ScriptLine { path: path.to_owned(), line: index + 1, text: line.to_owned() });
+        }
     }
     Ok(())
 }
@@ -202,5 +314,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(Inputs::from_paths([folder.path()]), Err(Error::EmptyInput { .. })));
         assert!(matches!(Inputs::from_paths::<&str>([]), Err(Error::NoInputs)));
+    }
+
+    #[test]
+    fn shards_one_after_the_other_are_the_list() {
+        for (total, count) in [(10, 3), (7, 7), (5, 1), (3, 5)] {
+            let inputs = Inputs::from_paths((0..total).map(|i| format!("{i}.wav"))).unwrap();
+            let shards = (1..=count).map(|index| inputs.shard(Shard::new(index, count).unwrap()));
+            let (mut joined, mut empty) = (Vec::new(), 0);
+            for shard in shards {
+                match shard {
+                    Ok(shard) => joined.extend(keys(&shard).into_iter().map(str::to_owned)),
+                    Err(_) => empty += 1,
+                }
+            }
+            assert_eq!(joined, keys(&inputs), "{total} in {count}");
+            assert_eq!(empty, count.saturating_sub(total));
+        }
+    }
+
+    #[test]
+    fn a_shard_is_counted_from_1_and_names_its_part_of_a_file() {
+        let shard = Shard::parse("2/8").unwrap();
+        assert_eq!(shard.path(Path::new("dir/x.y.ark")), Path::new("dir/x.y.2-of-8.ark"));
+        assert_eq!(shard.to_string(), "2/8");
+        for wrong in ["0/8", "9/8", "2", "2/", "-1/2", "1/0"] {
+            assert_eq!(Shard::parse(wrong), None, "{wrong}");
+        }
     }
 }

@@ -10,13 +10,23 @@
 //!                         ^ first: whoever completes 4 commits 4 and 5
 //! ```
 //!
-//! A thread that would run further ahead of the front than the window waits. Results are recycled.
+//! Recordings may be seconds or hours long, so that what may wait behind the front is bounded by its size, and only in the
+//! last place by its number. A thread that would run further ahead waits. Results are recycled.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// How far, per thread, the work may run ahead of the first result that is not committed.
-const WINDOW_PER_JOB: usize = 4;
+/// How many results, per thread, the work may run ahead of the first that is not committed.
+const WINDOW_PER_JOB: usize = 64;
+
+/// How large, in bytes, the results that wait may be before no more work is begun.
+const MAX_WAITING_BYTES: usize = 8 << 20;
+
+/// A result that knows how much memory it keeps.
+pub(crate) trait Weighed: Default + Send {
+    /// In bytes.
+    fn bytes(&self) -> usize;
+}
 
 /// Calls `work(state, index, result)` for each index below `count`, on `jobs` threads with a state each, and
 /// `commit(index, result)` for one index after the other. `result` is a used one or a default one.
@@ -31,19 +41,20 @@ pub(crate) fn run<S, T, E>(
     commit: impl FnMut(usize, &mut T) -> Result<(), E> + Send,
 ) -> Result<(), E>
 where
-    T: Default + Send,
+    T: Weighed,
     E: Send,
 {
     let jobs = jobs.min(count).max(1);
     let run = Run {
         count,
-        window: WINDOW_PER_JOB * jobs,
+        jobs,
         state,
         work,
         queue: Mutex::new(Queue {
             next: 0,
             first: 0,
             done: VecDeque::new(),
+            waiting: 0,
             spare: Vec::new(),
             commit: Some(commit),
             stopped: false,
@@ -84,7 +95,7 @@ fn on_threads(_jobs: usize, worker: impl Fn() + Sync) {
 
 struct Run<N, W, T, C, E> {
     count: usize,
-    window: usize,
+    jobs: usize,
     state: N,
     work: W,
     queue: Mutex<Queue<T, C, E>>,
@@ -97,6 +108,8 @@ struct Queue<T, C, E> {
     /// The index of `done[0]`.
     first: usize,
     done: VecDeque<Option<T>>,
+    /// Bytes in `done`.
+    waiting: usize,
     spare: Vec<T>,
     /// Away while a thread commits.
     commit: Option<C>,
@@ -108,7 +121,7 @@ impl<S, N, W, T, C, E> Run<N, W, T, C, E>
 where
     N: Fn() -> S,
     W: Fn(&mut S, usize, &mut T),
-    T: Default,
+    T: Weighed,
     C: FnMut(usize, &mut T) -> Result<(), E>,
 {
     fn worker(&self) {
@@ -116,7 +129,7 @@ where
         let mut state = (self.state)();
         let mut queue = self.lock();
         loop {
-            while !queue.stopped && queue.next < self.count && queue.next - queue.first >= self.window {
+            while !queue.stopped && queue.next < self.count && self.is_far_ahead(&queue) {
                 queue = self.moved.wait(queue).unwrap_or_else(PoisonError::into_inner);
             }
             if queue.stopped || queue.next == self.count {
@@ -143,7 +156,10 @@ where
             drop(queue);
             let outcome = commit(index, &mut result);
             queue = self.lock();
-            queue.spare.push(result);
+            // What waited in a long queue need not be kept for good.
+            if queue.spare.len() < self.jobs {
+                queue.spare.push(result);
+            }
             if outcome.is_err() {
                 queue.outcome = outcome;
                 self.stop(&mut queue);
@@ -159,18 +175,24 @@ impl<N, W, T, C, E> Run<N, W, T, C, E> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Some thread works on the front, or it would be committed: waiting for it comes to an end.
+    fn is_far_ahead(&self, queue: &Queue<T, C, E>) -> bool {
+        queue.next - queue.first >= WINDOW_PER_JOB * self.jobs || queue.waiting >= MAX_WAITING_BYTES
+    }
+
     fn stop(&self, queue: &mut Queue<T, C, E>) {
         queue.stopped = true;
         self.moved.notify_all();
     }
 }
 
-impl<T, C, E> Queue<T, C, E> {
+impl<T: Weighed, C, E> Queue<T, C, E> {
     fn put(&mut self, index: usize, result: T) {
         let place = index - self.first;
         if self.done.len() <= place {
             self.done.resize_with(place + 1, || None);
         }
+        self.waiting += result.bytes();
         self.done[place] = Some(result);
     }
 
@@ -181,6 +203,7 @@ impl<T, C, E> Queue<T, C, E> {
         let result = self.done.front_mut()?.take()?;
         self.done.pop_front();
         self.first += 1;
+        self.waiting -= result.bytes();
         Some((self.first - 1, result))
     }
 }
@@ -202,6 +225,18 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    impl Weighed for usize {
+        fn bytes(&self) -> usize {
+            size_of::<Self>()
+        }
+    }
+
+    impl Weighed for () {
+        fn bytes(&self) -> usize {
+            0
+        }
+    }
 
     /// Work of uneven length, so that results complete out of order.
     fn squares(jobs: usize, count: usize) -> Vec<(usize, usize)> {
@@ -235,25 +270,28 @@ mod tests {
 
     #[test]
     fn results_are_recycled_and_work_does_not_run_away() {
-        struct Counted;
+        struct Large;
         static MADE: AtomicUsize = AtomicUsize::new(0);
-        impl Default for Counted {
+        impl Default for Large {
             fn default() -> Self {
                 MADE.fetch_add(1, Ordering::Relaxed);
                 Self
             }
         }
-        let slow_commit = |_, _: &mut Counted| {
+        impl Weighed for Large {
+            fn bytes(&self) -> usize {
+                MAX_WAITING_BYTES / 3
+            }
+        }
+        let ahead = AtomicUsize::new(0);
+        let slow_commit = |index, _: &mut Large| {
+            ahead.fetch_max(MADE.load(Ordering::Relaxed).saturating_sub(index), Ordering::Relaxed);
             std::thread::sleep(Duration::from_micros(100));
             Ok::<_, ()>(())
         };
         run(2, 300, || (), |(), _, _| (), slow_commit).unwrap();
-        let bound = 2 * WINDOW_PER_JOB + 1;
-        assert!(
-            MADE.load(Ordering::Relaxed) <= bound,
-            "{} results for a window of {bound}",
-            MADE.load(Ordering::Relaxed)
-        );
+        // Three that wait, one with each thread, and one that is committed.
+        assert!(ahead.load(Ordering::Relaxed) <= 6, "{} results at once", ahead.load(Ordering::Relaxed));
     }
 
     #[test]

@@ -5,6 +5,9 @@ mod npz;
 mod partial;
 mod safetensors;
 
+pub use self::partial::PartialFile;
+pub(super) use self::partial::folder_of;
+
 use std::path::{Path, PathBuf};
 
 use kaldi_matrix::{Matrix, SubMatrix};
@@ -24,6 +27,11 @@ pub trait FeatureSink {
     /// # Errors
     /// When they cannot be stored. The pipeline then stops.
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error>;
+
+    /// Whether the features of `key` are there from an earlier run, and need not be computed.
+    fn has(&self, _key: &str) -> bool {
+        false
+    }
 }
 
 /// Keeps everything in memory.
@@ -66,6 +74,23 @@ impl FeatureFile {
         Ok(Self(format))
     }
 
+    /// Goes on with a file that an earlier run has not completed; only for `.ark`. What is there is [there](FeatureSink::has),
+    /// but for a last matrix that was cut off.
+    ///
+    /// The unfinished file lies beside `path` and is called `path` with `.RUN.part` behind. `run` stands for whatever decides
+    /// the values, so that features of other options are never mixed in. Other than without resuming, it stays when a run ends
+    /// before its time.
+    ///
+    /// # Errors
+    /// [`Error::CannotResume`] for other formats, [`Error::Write`] also when another process is writing it.
+    pub fn resume(path: impl AsRef<Path>, run: u64) -> Result<Self, Error> {
+        let path = path.as_ref();
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("ark") => Ok(Self(Format::ArkScp(ArkScp::resume(path, run)?))),
+            _ => Err(Error::CannotResume { path: path.to_owned() }),
+        }
+    }
+
     /// Completes the file and gives it its name. Returns the names of what was written: for `x.ark` also `x.scp`.
     ///
     /// # Errors
@@ -85,6 +110,13 @@ impl FeatureSink for FeatureFile {
             Format::ArkScp(file) => file.write(key, features),
             Format::Npz(file) => file.write(key, features),
             Format::Safetensors(file) => file.write(key, features),
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        match &self.0 {
+            Format::ArkScp(file) => file.has(key),
+            Format::Npz(_) | Format::Safetensors(_) => false,
         }
     }
 }

@@ -1,4 +1,6 @@
-//! Numbers and truth values, alone and in lists.
+//! Numbers and truth values.
+
+use kaldi_matrix::codec::Word;
 
 use super::*;
 
@@ -19,22 +21,52 @@ pub trait Basic: Sized + Send + 'static {
     fn push_value(&self, out: &mut Vec<u8>, binary: bool);
 }
 
-impl Basic for i32 {
-    const PLURAL: &'static str = "integers";
+/// Integers: a byte with their size, negative if they have no sign, and their bytes.
+macro_rules! basic_integer {
+    ($($integer:ty, $signed:literal, $expected:literal;)*) => {$(
+        impl Basic for $integer {
+            const PLURAL: &'static str = "integers";
 
-    fn read_value(reader: &mut ByteReader<'_>, binary: bool) -> Result<Self, CodecError> {
-        const EXPECTED: &str = "a 32-bit integer";
-        if binary { reader.int32(EXPECTED) } else { parse(reader, EXPECTED) }
-    }
+            fn read_value(reader: &mut ByteReader<'_>, binary: bool) -> Result<Self, CodecError> {
+                if !binary {
+                    return parse(reader, $expected);
+                }
+                match reader.peek()? {
+                    Some(size) if size == size_byte::<Self>($signed) => reader.bump(),
+                    other => return Err(reader.unexpected_byte(concat!("the size byte of ", $expected), other)),
+                }
+                let mut bytes = [0; size_of::<Self>()];
+                reader.read_exact(&mut bytes, $expected)?;
+                Ok(<$integer>::from_le_bytes(bytes))
+            }
 
-    fn push_value(&self, out: &mut Vec<u8>, binary: bool) {
-        if binary {
-            out.push(4);
-            out.extend_from_slice(&self.to_le_bytes());
-        } else {
-            out.extend_from_slice(format!("{self} ").as_bytes());
+            fn push_value(&self, out: &mut Vec<u8>, binary: bool) {
+                if binary {
+                    out.push(size_byte::<Self>($signed));
+                    out.extend_from_slice(&self.to_le_bytes());
+                } else {
+                    out.extend_from_slice(format!("{self} ").as_bytes());
+                }
+            }
         }
-    }
+    )*};
+}
+basic_integer! {
+    i8, true, "an 8-bit integer";
+    i16, true, "a 16-bit integer";
+    i32, true, "a 32-bit integer";
+    i64, true, "a 64-bit integer";
+    u8, false, "an unsigned 8-bit integer";
+    u16, false, "an unsigned 16-bit integer";
+    u32, false, "an unsigned 32-bit integer";
+    u64, false, "an unsigned 64-bit integer";
+}
+
+/// What stands in front of the bytes of an integer.
+fn size_byte<T>(signed: bool) -> u8 {
+    // 1, 2, 4 or 8.
+    let size = size_of::<T>() as u8;
+    if signed { size } else { size.wrapping_neg() }
 }
 
 macro_rules! basic_real {
@@ -44,29 +76,12 @@ macro_rules! basic_real {
 
             fn read_value(reader: &mut ByteReader<'_>, binary: bool) -> Result<Self, CodecError> {
                 const EXPECTED: &str = "a number";
-                if !binary {
-                    return parse(reader, EXPECTED);
-                }
-                match reader.peek()? {
-                    Some(4) => {
-                        reader.bump();
-                        let mut bytes = [0; 4];
-                        reader.read_exact(&mut bytes, EXPECTED)?;
-                        Ok(f32::from_le_bytes(bytes) as $real)
-                    }
-                    Some(8) => {
-                        reader.bump();
-                        let mut bytes = [0; 8];
-                        reader.read_exact(&mut bytes, EXPECTED)?;
-                        Ok(f64::from_le_bytes(bytes) as $real)
-                    }
-                    other => Err(reader.unexpected_byte("the size byte 4 or 8 of a number", other)),
-                }
+                if binary { reader.real(EXPECTED) } else { parse(reader, EXPECTED) }
             }
 
             fn push_value(&self, out: &mut Vec<u8>, binary: bool) {
                 if binary {
-                    out.push(size_of::<$real>() as u8);
+                    out.push(size_byte::<Self>(true));
                     out.extend_from_slice(&self.to_le_bytes());
                 } else {
                     push_number(out, f64::from(*self));
@@ -103,8 +118,16 @@ impl Basic for bool {
     }
 }
 
+/// The next word, which ends before a space, a semicolon or a bracket.
 fn parse<T: std::str::FromStr>(reader: &mut ByteReader<'_>, expected: &'static str) -> Result<T, CodecError> {
-    let word = reader.word(expected)?;
+    reader.skip_whitespace()?;
+    let mut word = Word { offset: reader.offset(), bytes: Vec::new() };
+    let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, 0x0B | b';' | b']');
+    reader.take_while(&mut word.bytes, |byte| !ends(byte))?;
+    if word.bytes.is_empty() {
+        let found = reader.peek()?;
+        return Err(reader.unexpected_byte(expected, found));
+    }
     std::str::from_utf8(&word.bytes).ok().and_then(|text| text.parse().ok()).ok_or_else(|| word.unexpected(expected))
 }
 
@@ -131,43 +154,6 @@ impl<T: Basic> Holder for T {
         let mut out = Vec::new();
         codec::write_header(&mut out, binary)?;
         self.push_value(&mut out, binary);
-        if !binary {
-            out.push(b'\n');
-        }
-        Ok(writer.write_all(&out)?)
-    }
-}
-
-/// A list; in text, the rest of the line without brackets.
-impl<T: Basic> Holder for Vec<T> {
-    const WHAT: &'static str = "lists";
-
-    fn read(reader: &mut dyn BufRead) -> Result<Self, Error> {
-        let binary = codec::read_header(reader)?;
-        let mut reader = ByteReader::new(reader);
-        if binary {
-            let count = reader.int32("the length of a list")?;
-            // Values are added as they come: the length may be anything.
-            return Ok((0..count).map(|_| T::read_value(&mut reader, true)).collect::<Result<_, _>>()?);
-        }
-        let line = read_line(&mut reader)?;
-        let mut line: &[u8] = line.trim_ascii_end();
-        let mut values = Vec::new();
-        while !line.is_empty() {
-            values.push(T::read_value(&mut ByteReader::new(&mut line), false)?);
-        }
-        Ok(values)
-    }
-
-    fn write(&self, writer: &mut dyn Write, binary: bool) -> Result<(), Error> {
-        let mut out = Vec::new();
-        codec::write_header(&mut out, binary)?;
-        if binary {
-            let count = i32::try_from(self.len())
-                .map_err(|_| Error::Unwritable { what: Self::WHAT, how: "with more than 2147483647 values" })?;
-            count.push_value(&mut out, true);
-        }
-        self.iter().for_each(|value| value.push_value(&mut out, binary));
         if !binary {
             out.push(b'\n');
         }

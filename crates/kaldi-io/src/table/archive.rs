@@ -1,27 +1,29 @@
 //! Reading an archive: key, space, object, and again.
 
+use std::io::BufRead;
 use std::marker::PhantomData;
 
 use kaldi_matrix::codec::{ByteReader, CodecError};
 
+use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
-use crate::rxfilename::{Input, InputStatus};
+use crate::rxfilename::Input;
 
 /// Keys and objects of an archive in order. An error is the last item.
 pub(super) struct ArchiveItems<T> {
-    // `None` after the end or an error.
-    input: Option<Input>,
+    input: UntilEnd,
     holder: PhantomData<fn() -> T>,
 }
 
 impl<T: Holder> ArchiveItems<T> {
-    pub(super) fn open(rxfilename: &str) -> Result<Self, Error> {
-        Ok(ArchiveItems { input: Some(Input::open(rxfilename)?), holder: PhantomData })
+    pub(super) fn new(input: Input) -> Self {
+        ArchiveItems { input: UntilEnd::new(input), holder: PhantomData }
     }
 
     fn read_item(input: &mut Input) -> Result<Option<(String, T)>, Error> {
-        let Some(key) = read_key(input)? else {
+        let start = input.position();
+        let Some(key) = read_key(input, start).map_err(|error| error.in_archive(input.name()))? else {
             return Ok(None);
         };
         let start = input.position();
@@ -40,49 +42,56 @@ impl<T: Holder> Iterator for ArchiveItems<T> {
     type Item = Result<(String, T), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match Self::read_item(self.input.as_mut()?) {
-            Ok(Some(item)) => Some(Ok(item)),
-            Ok(None) => match self.input.take()?.close() {
-                InputStatus::Success => None,
-                InputStatus::Failed { command, status } => Some(Err(Error::Command { command, status })),
-            },
-            Err(error) => {
-                self.input = None;
-                Some(Err(error))
-            }
-        }
+        self.input.next(Self::read_item)
     }
 }
 
 /// Takes white space, a key and the space or tab behind it; `None` at the end.
 ///
 /// Like Kaldi, this leaves a line end for the object to see, and takes a key that nothing follows for the end.
-fn read_key(input: &mut Input) -> Result<Option<String>, Error> {
+///
+/// `start` is where the input stands.
+pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<String>, KeyError> {
     /// No key is that long; something that is not an archive may be.
     const LONGEST: usize = 1 << 16;
 
-    let start = input.position();
-    let read = |mut reader: ByteReader<'_>| -> Result<_, CodecError> {
-        reader.skip_whitespace()?;
-        let offset = start + reader.offset();
-        let mut key = Vec::new();
-        let mut left = LONGEST;
-        reader.take_while(&mut key, |byte| {
-            left = left.saturating_sub(1);
-            left > 0 && !byte.is_ascii_whitespace() && byte != 0x0B
-        })?;
-        let end = reader.peek()?;
-        if let Some(b' ' | b'\t') = end {
-            reader.bump();
+    let mut reader = ByteReader::new(input);
+    reader.skip_whitespace()?;
+    let offset = start + reader.offset();
+    let mut key = Vec::new();
+    let mut left = LONGEST;
+    reader.take_while(&mut key, |byte| {
+        left = left.saturating_sub(1);
+        left > 0 && !byte.is_ascii_whitespace() && byte != 0x0B
+    })?;
+    let malformed = |found: &[u8]| KeyError::Malformed { offset, found: excerpt(found) };
+    match reader.peek()? {
+        None => return Ok(None),
+        Some(b' ' | b'\t') => reader.bump(),
+        Some(b'\n') => {}
+        Some(_) => return Err(malformed(&key)),
+    }
+    String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes()))
+}
+
+/// What stands in the place of a key.
+pub(super) enum KeyError {
+    Input(CodecError),
+    Malformed { offset: u64, found: String },
+}
+
+impl From<CodecError> for KeyError {
+    fn from(error: CodecError) -> Self {
+        KeyError::Input(error)
+    }
+}
+
+impl KeyError {
+    pub(super) fn in_archive(self, name: &str) -> Error {
+        match self {
+            KeyError::Input(error) => Error::from(error).in_file(name),
+            KeyError::Malformed { offset, found } => Error::Archive { name: name.to_owned(), offset, found },
         }
-        Ok((offset, key, end))
-    };
-    let (offset, key, end) = read(ByteReader::new(input)).map_err(|error| Error::from(error).in_file(input.name()))?;
-    let malformed = |found: &[u8]| Error::Archive { name: input.name().to_owned(), offset, found: excerpt(found) };
-    match end {
-        None => Ok(None),
-        Some(b' ' | b'\t' | b'\n') => String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes())),
-        Some(_) => Err(malformed(&key)),
     }
 }
 
@@ -93,8 +102,7 @@ mod tests {
     fn items(bytes: &[u8]) -> Vec<Result<(String, i32), String>> {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
-        ArchiveItems::<i32>::open(file.path().to_str().unwrap())
-            .unwrap()
+        ArchiveItems::<i32>::new(Input::open_path(file.path()).unwrap())
             .map(|item| item.map_err(|error| error.to_string()))
             .collect()
     }

@@ -25,6 +25,11 @@ impl<T: Holder> MappedReader<T> {
         Ok(MappedReader { objects: RandomAccessReader::open(rspecifier)?, map })
     }
 
+    /// Looks `objects` up under what `map` gives.
+    pub fn new(objects: RandomAccessReader<T>, map: RandomAccessReader<String>) -> Self {
+        MappedReader { objects, map: Some(map) }
+    }
+
     /// True if there is an object for this utterance.
     ///
     /// # Errors

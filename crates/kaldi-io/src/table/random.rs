@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
 use tracing::warn;
 
@@ -9,6 +10,7 @@ use super::archive::ArchiveItems;
 use super::script::{Loader, ScriptLine, ScriptLines};
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::rxfilename::Input;
 use crate::specifier::{Rspecifier, TableKind};
 
 /// Looks objects up in a table.
@@ -41,18 +43,82 @@ enum Source<T> {
 }
 
 impl<T: Holder> RandomAccessReader<T> {
-    /// Opens a table. A script file is read completely; of an archive nothing is read yet.
+    /// Opens what an rspecifier names. A script file is read completely; of an archive nothing is read yet.
     ///
     /// # Errors
     /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; for a script file also its contents,
     /// [`Error::DuplicateKey`] and [`Error::NotSorted`].
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
-        let source = match specifier.kind {
-            TableKind::Archive => Source::Archive(Archive::open(&specifier)?),
-            TableKind::Script => Source::Script(Script::open(&specifier)?),
+        let input = Input::open(&specifier.rxfilename)?;
+        let Rspecifier { once, sorted, called_sorted, permissive, .. } = specifier;
+        let options = Options { once, sorted, called_sorted, permissive };
+        Self::new(specifier.rxfilename, input, specifier.kind, options)
+    }
+
+    /// Opens the archive in a file, as `ark:` does.
+    ///
+    /// # Errors
+    /// [`Error::Open`].
+    pub fn from_archive(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let input = Input::open_path(path)?;
+        Self::new(input.name().to_owned(), input, TableKind::Archive, Options::default())
+    }
+
+    /// Opens the objects that a script file lists, as `scp:` does, and reads its lines.
+    ///
+    /// # Errors
+    /// [`Error::Open`]; whatever is wrong with its lines; [`Error::DuplicateKey`].
+    pub fn from_script(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let input = Input::open_path(path)?;
+        Self::new(input.name().to_owned(), input, TableKind::Script, Options::default())
+    }
+
+    fn new(name: String, input: Input, kind: TableKind, options: Options) -> Result<Self, Error> {
+        let source = match kind {
+            TableKind::Archive => Source::Archive(Archive::new(name.clone(), input, options)),
+            TableKind::Script => Source::Script(Script::read(&name, input, options)?),
         };
-        Ok(RandomAccessReader { name: specifier.rxfilename, source })
+        Ok(RandomAccessReader { name, source })
+    }
+
+    /// Promises that the keys of the archive are sorted, as the option `s` does: a key that is not there costs no reading to the
+    /// end. For script files, whose lines are all known, it changes nothing.
+    #[must_use]
+    pub fn sorted(mut self) -> Self {
+        if let Source::Archive(archive) = &mut self.source {
+            archive.options.sorted = true;
+        }
+        self
+    }
+
+    /// Promises that keys will be asked for in sorted order, as the option `cs` does: of an archive that is
+    /// [`sorted`](Self::sorted) too, one object is kept.
+    #[must_use]
+    pub fn called_sorted(mut self) -> Self {
+        if let Source::Archive(archive) = &mut self.source {
+            archive.options.called_sorted = true;
+        }
+        self
+    }
+
+    /// Promises that each key will be asked for once, as the option `o` does: its object is forgotten then.
+    #[must_use]
+    pub fn once(mut self) -> Self {
+        if let Source::Archive(archive) = &mut self.source {
+            archive.options.once = true;
+        }
+        self
+    }
+
+    /// Takes what cannot be read for missing, as the option `p` does.
+    #[must_use]
+    pub fn permissive(mut self) -> Self {
+        match &mut self.source {
+            Source::Archive(archive) => archive.options.permissive = true,
+            Source::Script(script) => script.loader.permissive = true,
+        }
+        self
     }
 
     /// True if there is an object under this key. An archive may have to be read for this; with `scp,p` the object is loaded,
@@ -89,9 +155,19 @@ impl<T> std::fmt::Debug for RandomAccessReader<T> {
     }
 }
 
+/// What the options of an rspecifier promise and allow.
+#[derive(Clone, Copy, Default)]
+struct Options {
+    once: bool,
+    sorted: bool,
+    called_sorted: bool,
+    permissive: bool,
+}
+
 /// An archive and what has been read of it.
 struct Archive<T> {
-    specifier: Rspecifier,
+    name: String,
+    options: Options,
     // `None` after the end or an error.
     items: Option<ArchiveItems<T>>,
     kept: HashMap<String, T>,
@@ -102,20 +178,21 @@ struct Archive<T> {
 }
 
 impl<T: Holder> Archive<T> {
-    fn open(specifier: &Rspecifier) -> Result<Self, Error> {
-        Ok(Archive {
-            specifier: specifier.clone(),
-            items: Some(ArchiveItems::open(&specifier.rxfilename)?),
+    fn new(name: String, input: Input, options: Options) -> Self {
+        Archive {
+            name,
+            options,
+            items: Some(ArchiveItems::new(input)),
             kept: HashMap::new(),
             last_read: None,
             last_asked: None,
             spent: None,
-        })
+        }
     }
 
     /// True if `key` is among the kept objects, after reading on as far as need be.
     fn find(&mut self, key: &str) -> Result<bool, Error> {
-        let Rspecifier { sorted, called_sorted, .. } = self.specifier;
+        let Options { sorted, called_sorted, .. } = self.options;
         if sorted && called_sorted {
             self.check_asked(key)?;
         }
@@ -128,7 +205,7 @@ impl<T: Holder> Archive<T> {
             }
             match self.items.as_mut().and_then(Iterator::next) {
                 Some(Ok((read, object))) => self.keep(read, object)?,
-                Some(Err(error)) if self.specifier.permissive => {
+                Some(Err(error)) if self.options.permissive => {
                     warn!("{error}; taking this for the end, as in permissive mode");
                     self.items = None;
                 }
@@ -149,7 +226,7 @@ impl<T: Holder> Archive<T> {
         if !self.find(key)? {
             return Ok(None);
         }
-        if self.specifier.once {
+        if self.options.once {
             self.spent = Some(key.to_owned());
         }
         Ok(self.kept.get(key))
@@ -160,7 +237,7 @@ impl<T: Holder> Archive<T> {
             Some(last) if last == key => {}
             Some(last) if last > key => {
                 return Err(Error::NotCalledSorted {
-                    name: self.specifier.rxfilename.clone(),
+                    name: self.name.clone(),
                     previous: last.to_owned(),
                     key: key.to_owned(),
                 });
@@ -171,14 +248,14 @@ impl<T: Holder> Archive<T> {
     }
 
     fn keep(&mut self, key: String, object: T) -> Result<(), Error> {
-        let name = || self.specifier.rxfilename.clone();
-        if self.specifier.sorted {
+        let name = || self.name.clone();
+        if self.options.sorted {
             match self.last_read.replace(key.clone()) {
                 Some(last) if last == key => return Err(Error::DuplicateKey { name: name(), key }),
                 Some(last) if last > key => return Err(Error::NotSorted { name: name(), previous: last, key }),
                 _ => {}
             }
-            if self.specifier.called_sorted {
+            if self.options.called_sorted {
                 self.kept.clear();
             }
         }
@@ -197,34 +274,32 @@ struct Script<T> {
     lines: HashMap<String, ScriptLine>,
     loader: Loader<T>,
     loaded: Option<(String, T)>,
-    permissive: bool,
 }
 
 impl<T: Holder> Script<T> {
-    fn open(specifier: &Rspecifier) -> Result<Self, Error> {
-        let name = || specifier.rxfilename.clone();
+    fn read(name: &str, input: Input, options: Options) -> Result<Self, Error> {
         let mut lines = HashMap::new();
         let mut last: Option<String> = None;
-        for line in ScriptLines::open(&specifier.rxfilename)? {
+        for line in ScriptLines::new(input) {
             let line = line?;
-            if specifier.sorted {
+            if options.sorted {
                 match last.replace(line.key.clone()) {
                     Some(last) if last > line.key => {
-                        return Err(Error::NotSorted { name: name(), previous: last, key: line.key });
+                        return Err(Error::NotSorted { name: name.to_owned(), previous: last, key: line.key });
                     }
                     _ => {}
                 }
             }
             if let Some(line) = lines.insert(line.key.clone(), line) {
-                return Err(Error::DuplicateKey { name: name(), key: line.key });
+                return Err(Error::DuplicateKey { name: name.to_owned(), key: line.key });
             }
         }
-        let loader = Loader::new(&specifier.rxfilename, specifier.permissive);
-        Ok(Script { lines, loader, loaded: None, permissive: specifier.permissive })
+        let loader = Loader::new(name, options.permissive);
+        Ok(Script { lines, loader, loaded: None })
     }
 
     fn has_key(&mut self, key: &str) -> Result<bool, Error> {
-        if !self.permissive {
+        if !self.loader.permissive {
             return Ok(self.lines.contains_key(key));
         }
         Ok(self.value(key)?.is_some())

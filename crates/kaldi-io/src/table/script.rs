@@ -4,9 +4,10 @@ use std::io::{BufRead, Read};
 
 use tracing::warn;
 
+use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
-use crate::rxfilename::{Input, InputStatus, Rxfilename, classify};
+use crate::rxfilename::{Input, Rxfilename, classify};
 
 /// One line of a script file.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,14 +33,13 @@ impl ScriptLine {
 
 /// The lines of a script file in order. An error is the last item.
 pub(super) struct ScriptLines {
-    // `None` after the end or an error.
-    input: Option<Input>,
+    input: UntilEnd,
     line: u64,
 }
 
 impl ScriptLines {
-    pub(super) fn open(rxfilename: &str) -> Result<Self, Error> {
-        Ok(ScriptLines { input: Some(Input::open(rxfilename)?), line: 0 })
+    pub(super) fn new(input: Input) -> Self {
+        ScriptLines { input: UntilEnd::new(input), line: 0 }
     }
 
     fn read_line(input: &mut Input, line: u64) -> Result<Option<ScriptLine>, Error> {
@@ -67,24 +67,15 @@ impl Iterator for ScriptLines {
 
     fn next(&mut self) -> Option<Self::Item> {
         self.line += 1;
-        match Self::read_line(self.input.as_mut()?, self.line) {
-            Ok(Some(line)) => Some(Ok(line)),
-            Ok(None) => match self.input.take()?.close() {
-                InputStatus::Success => None,
-                InputStatus::Failed { command, status } => Some(Err(Error::Command { command, status })),
-            },
-            Err(error) => {
-                self.input = None;
-                Some(Err(error))
-            }
-        }
+        self.input.next(|input| Self::read_line(input, self.line))
     }
 }
 
 /// Loads the objects that lines point to; neighbours in one archive are read without opening it again.
 pub(super) struct Loader<T> {
     script: String,
-    permissive: bool,
+    /// Objects that cannot be read are missing.
+    pub(super) permissive: bool,
     // The archive that the last line pointed into.
     input: Option<Input>,
     // The object that the last range was taken from, and its rxfilename.
@@ -157,6 +148,11 @@ impl<L, T> ScriptItems<L, T> {
     pub(super) fn new(lines: L, loader: Loader<T>) -> Self {
         ScriptItems { lines, loader }
     }
+
+    /// From now on, objects that cannot be read are left out.
+    pub(super) fn permissive(&mut self) {
+        self.loader.permissive = true;
+    }
 }
 
 impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> Iterator for ScriptItems<L, T> {
@@ -200,7 +196,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         for archive in [&b"utt1 \0BFM \x04\x01\0\0\0\x04\x01\0\0\0\0\0\0\0"[..], b"utt1  [\n  1 2 ]\n"] {
             std::fs::write(file.path(), archive).unwrap();
-            let error = ScriptLines::open(file.path().to_str().unwrap()).unwrap().next().unwrap().unwrap_err();
+            let error = ScriptLines::new(Input::open_path(file.path()).unwrap()).next().unwrap().unwrap_err();
             let message = error.to_string();
             assert!(message.contains("line 1") && message.contains("read with ark:"), "{message}");
         }

@@ -1,6 +1,8 @@
 //! One pass over a table.
 
-use std::sync::mpsc::sync_channel;
+use std::iter::{FusedIterator, Peekable};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use tracing::warn;
@@ -9,9 +11,8 @@ use super::archive::ArchiveItems;
 use super::script::{Loader, ScriptItems, ScriptLines};
 use crate::error::Error;
 use crate::holders::Holder;
+use crate::rxfilename::Input;
 use crate::specifier::{Rspecifier, TableKind};
-
-type Items<T> = Box<dyn Iterator<Item = Result<(String, T), Error>> + Send>;
 
 /// Reads a table from its first object to its last: an iterator of keys and objects.
 ///
@@ -28,42 +29,130 @@ type Items<T> = Box<dyn Iterator<Item = Result<(String, T), Error>> + Send>;
 ///     let (name, age) = entry?;
 ///     println!("{name} is {age}");
 /// }
+/// // The same for a path, and all at once.
+/// let ages: std::collections::HashMap<String, i32> = SequentialReader::from_archive(path)?.collect::<Result<_, _>>()?;
+/// assert_eq!(ages["bob"], 27);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[doc(alias = "SequentialTableReader")]
 pub struct SequentialReader<T> {
-    // `None` after the end or an error.
-    items: Option<Items<T>>,
+    source: Source<T>,
     permissive: bool,
 }
 
+type Item<T> = Result<(String, T), Error>;
+
+enum Source<T> {
+    Archive(Box<dyn Iterator<Item = Item<T>> + Send>),
+    Script(ScriptItems<Peekable<ScriptLines>, T>),
+    Background(Receiver<Item<T>>),
+    /// After the end or an error.
+    Ended,
+}
+
 impl<T: Holder> SequentialReader<T> {
-    /// Opens a table. The first key and object of an archive, or the first line of a script file, is read at once.
+    /// Opens what an rspecifier names. The first key and object of an archive, or the first line of a script file, is read at
+    /// once.
     ///
     /// # Errors
     /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; whatever is wrong with its beginning, even with
     /// the option `p`.
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
-        let items: Items<T> = match specifier.kind {
-            TableKind::Archive => Box::new(started(ArchiveItems::<T>::open(&specifier.rxfilename)?)?),
-            TableKind::Script => {
-                let lines = started(ScriptLines::open(&specifier.rxfilename)?)?;
-                Box::new(ScriptItems::new(lines, Loader::new(&specifier.rxfilename, specifier.permissive)))
-            }
+        let input = Input::open(&specifier.rxfilename)?;
+        let reader = match specifier.kind {
+            TableKind::Archive => Self::from_archive_input(input)?,
+            TableKind::Script => Self::from_script_input(input)?,
         };
-        let items = if specifier.background { in_background(items) } else { items };
-        Ok(SequentialReader { items: Some(items), permissive: specifier.permissive })
+        let reader = if specifier.permissive { reader.permissive() } else { reader };
+        Ok(if specifier.background { reader.in_background() } else { reader })
+    }
+
+    /// Opens the archive in a file, as `ark:` does.
+    ///
+    /// # Errors
+    /// [`Error::Open`]; whatever is wrong with the first key and object.
+    pub fn from_archive(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_archive_input(Input::open_path(path)?)
+    }
+
+    /// Opens the objects that a script file lists, as `scp:` does.
+    ///
+    /// # Errors
+    /// [`Error::Open`]; whatever is wrong with the first line.
+    pub fn from_script(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_script_input(Input::open_path(path)?)
+    }
+
+    /// Reads an archive from any input.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the first key and object.
+    pub fn from_archive_input(input: Input) -> Result<Self, Error> {
+        let items = started(ArchiveItems::new(input))?;
+        Ok(SequentialReader { source: Source::Archive(Box::new(items)), permissive: false })
+    }
+
+    /// Reads the objects that a script file lists, which may come from any input.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the first line.
+    pub fn from_script_input(input: Input) -> Result<Self, Error> {
+        let loader = Loader::new(input.name(), false);
+        let lines = started(ScriptLines::new(input))?;
+        Ok(SequentialReader { source: Source::Script(ScriptItems::new(lines, loader)), permissive: false })
+    }
+
+    /// Leaves out what cannot be read, as the option `p` does.
+    #[must_use]
+    pub fn permissive(mut self) -> Self {
+        self.permissive = true;
+        if let Source::Script(items) = &mut self.source {
+            items.permissive();
+        }
+        self
+    }
+
+    /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then stays unread when the reader
+    /// is dropped.
+    #[must_use]
+    pub fn in_background(self) -> Self {
+        let permissive = self.permissive;
+        // It holds no object: one is read, waiting to be taken.
+        let (sender, receiver) = sync_channel(0);
+        let span = tracing::Span::current();
+        thread::spawn(move || {
+            let _span = span.entered();
+            let mut source = self.source;
+            // Sending fails once the reader has been dropped.
+            while let Some(item) = source.next() {
+                if sender.send(item).is_err() {
+                    break;
+                }
+            }
+        });
+        SequentialReader { source: Source::Background(receiver), permissive }
+    }
+}
+
+impl<T: Holder> Source<T> {
+    fn next(&mut self) -> Option<Item<T>> {
+        match self {
+            Source::Archive(items) => items.next(),
+            Source::Script(items) => items.next(),
+            Source::Background(items) => items.recv().ok(),
+            Source::Ended => None,
+        }
     }
 }
 
 impl<T: Holder> Iterator for SequentialReader<T> {
-    type Item = Result<(String, T), Error>;
+    type Item = Item<T>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let item = self.items.as_mut()?.next();
+        let item = self.source.next();
         if !matches!(item, Some(Ok(_))) {
-            self.items = None;
+            self.source = Source::Ended;
         }
         match item {
             Some(Err(error)) if self.permissive && !error.is_range() => {
@@ -75,6 +164,8 @@ impl<T: Holder> Iterator for SequentialReader<T> {
     }
 }
 
+impl<T: Holder> FusedIterator for SequentialReader<T> {}
+
 impl<T> std::fmt::Debug for SequentialReader<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SequentialReader").field("permissive", &self.permissive).finish_non_exhaustive()
@@ -82,7 +173,7 @@ impl<T> std::fmt::Debug for SequentialReader<T> {
 }
 
 /// Reads the first item now: if it is an error, opening fails. That of a command comes after all items, even of none.
-fn started<I, V>(items: I) -> Result<std::iter::Peekable<I>, Error>
+fn started<I, V>(items: I) -> Result<Peekable<I>, Error>
 where
     I: Iterator<Item = Result<V, Error>>,
 {
@@ -91,16 +182,6 @@ where
         Some(Err(error)) => Err(error),
         _ => Ok(items),
     }
-}
-
-/// Lets another thread read one object ahead.
-fn in_background<T: Holder>(items: Items<T>) -> Items<T> {
-    let (sender, receiver) = sync_channel(0);
-    thread::spawn(move || {
-        // Sending fails once the reader has been dropped.
-        let _ = items.map(|item| sender.send(item)).find(Result::is_err);
-    });
-    Box::new(receiver.into_iter())
 }
 
 #[cfg(test)]

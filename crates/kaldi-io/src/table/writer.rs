@@ -1,12 +1,15 @@
 //! Writing a table.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::io::Write;
 use std::marker::PhantomData;
+use std::path::Path;
 
 use super::script::{ScriptLine, ScriptLines};
 use crate::error::Error;
 use crate::holders::{Holder, is_token};
+use crate::rxfilename::Input;
 use crate::specifier::{WriteTo, Wspecifier};
 use crate::wxfilename::{Output, Wxfilename, classify};
 
@@ -21,6 +24,12 @@ use crate::wxfilename::{Output, Wxfilename, classify};
 /// ages.close()?;
 /// assert_eq!(std::fs::read_to_string("ages.txt")?, "ann 31 \n");
 /// assert_eq!(std::fs::read_to_string("ages.scp")?, "ann ages.txt:4\n");
+///
+/// // A whole map, to a path.
+/// let ages = std::collections::HashMap::from([("bob", 27)]);
+/// let mut writer = TableWriter::<i32>::to_archive("ages.ark")?;
+/// writer.write_all(&ages)?;
+/// writer.close()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -59,11 +68,69 @@ impl<T: Holder> TableWriter<T> {
                 Target::Archive { archive: Output::create(&archive)?, script: Some(Output::create(&script)?) }
             }
             WriteTo::Script { script } => {
-                let lines = ScriptLines::open(&script)?.map(|line| line.map(|line| (line.key.clone(), line)));
+                let lines = ScriptLines::new(Input::open(&script)?);
+                let lines = lines.map(|line| line.map(|line| (line.key.clone(), line)));
                 Target::Files { files: lines.collect::<Result<_, _>>()?, script, permissive: specifier.permissive }
             }
         };
         Ok(TableWriter { target, binary: specifier.binary, flush: specifier.flush, failed: false, holder: PhantomData })
+    }
+
+    /// Creates an archive in a file, binary and as `ark:` does.
+    ///
+    /// # Errors
+    /// [`Error::Create`].
+    pub fn to_archive(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Ok(Self::to_output(Output::create_path(path)?))
+    }
+
+    /// Creates an archive in a file, and a script file that points into it, as `ark,scp:` does. Script files are text: the
+    /// archive's path has to be, too, and it is found again from the folder that it was named from.
+    ///
+    /// # Errors
+    /// [`Error::Create`]; [`Error::InvalidWxfilename`] for an archive whose name a line of a script file cannot have.
+    pub fn to_archive_and_script(archive: impl AsRef<Path>, script: impl AsRef<Path>) -> Result<Self, Error> {
+        let name = archive.as_ref().to_str().filter(|name| matches!(classify(name), Ok(Wxfilename::File { .. })));
+        if name.is_none() {
+            let hint = "a line of a script file cannot name it";
+            return Err(Error::InvalidWxfilename { name: archive.as_ref().display().to_string(), hint });
+        }
+        let mut writer = Self::to_archive(archive)?;
+        if let Target::Archive { script: target, .. } = &mut writer.target {
+            *target = Some(Output::create_path(script)?);
+        }
+        Ok(writer)
+    }
+
+    /// Writes an archive to any output, binary.
+    pub fn to_output(output: Output) -> Self {
+        let target = Target::Archive { archive: output, script: None };
+        TableWriter { target, binary: true, flush: true, failed: false, holder: PhantomData }
+    }
+
+    /// Writes text, as the option `t` does.
+    #[must_use]
+    pub fn text(mut self) -> Self {
+        self.binary = false;
+        self
+    }
+
+    /// Writes to the file when the buffer is full, as the option `nf` does, not after each object.
+    #[must_use]
+    pub fn unflushed(mut self) -> Self {
+        self.flush = false;
+        self
+    }
+
+    /// Writes objects under their keys: those of a map, for example.
+    ///
+    /// # Errors
+    /// Those of [`write`](Self::write), at the first.
+    pub fn write_all<K: AsRef<str>, O: Borrow<T>>(
+        &mut self,
+        objects: impl IntoIterator<Item = (K, O)>,
+    ) -> Result<(), Error> {
+        objects.into_iter().try_for_each(|(key, object)| self.write(key.as_ref(), object.borrow()))
     }
 
     /// Writes one object.
@@ -120,9 +187,9 @@ fn write_entry<T: Holder>(
     binary: bool,
     flush: bool,
 ) -> Result<(), Error> {
-    put(archive, format!("{key} ").as_bytes())?;
+    archive.put(format!("{key} ").as_bytes())?;
     if let Some(script) = script {
-        put(script, format!("{key} {}:{}\n", archive.name(), archive.position()).as_bytes())?;
+        script.put(format!("{key} {}:{}\n", archive.name(), archive.position()).as_bytes())?;
         if flush {
             script.flush().map_err(|error| script.write_error(error))?;
         }
@@ -136,10 +203,6 @@ fn write_file<T: Holder>(line: &ScriptLine, object: &T, binary: bool) -> Result<
     let mut output = Output::create(&line.rxfilename)?;
     put_object(&mut output, &line.key, object, binary)?;
     output.close()
-}
-
-fn put(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
-    output.write_all(bytes).map_err(|error| output.write_error(error))
 }
 
 fn put_object<T: Holder>(output: &mut Output, key: &str, object: &T, binary: bool) -> Result<(), Error> {

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use tracing::{debug, warn};
 
 use super::WaveError;
+use crate::rxfilename::Skip;
 
 /// What a WAV header says.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,10 +74,9 @@ impl WaveInfo {
         self.num_samples.map(|samples| u64::from(samples) * 2 * self.num_channels as u64)
     }
 
-    /// Reads over the samples, so that an archive can go on behind them.
-    pub(crate) fn skip_data(&self, reader: &mut dyn Read) -> Result<(), WaveError> {
-        let bytes = self.data_bytes().unwrap_or(u64::MAX);
-        io::copy(&mut reader.take(bytes), &mut io::sink()).map_err(WaveError::Read)?;
+    /// Goes behind the samples, where an archive goes on.
+    pub(crate) fn skip_data(&self, reader: &mut dyn Skip) -> Result<(), WaveError> {
+        reader.skip(self.data_bytes().unwrap_or(u64::MAX)).map_err(WaveError::Read)?;
         Ok(())
     }
 }

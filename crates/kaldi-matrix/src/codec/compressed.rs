@@ -8,7 +8,7 @@ use super::reader::{ByteReader, Word};
 use crate::compressed::{CompressedMatrix, Data, Percentiles, Scale};
 
 /// The bytes of four percentiles.
-const COLUMN_HEADER: usize = 8;
+pub(super) const COLUMN_HEADER: usize = 8;
 
 /// The three tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,24 +29,41 @@ impl Token {
     }
 }
 
-/// What follows the token.
-pub(super) fn read(r: &mut ByteReader<'_>, token: Token) -> Result<CompressedMatrix, CodecError> {
+/// The 16 bytes behind the token: the scale, and a number of rows and columns that are not negative. Without columns there are
+/// no rows either.
+pub(super) fn read_header(r: &mut ByteReader<'_>) -> Result<(Scale, usize, usize), CodecError> {
     let mut header = [0; 16];
     let at = r.offset();
     r.read_exact(&mut header, "the 16 bytes of a compressed matrix's header")?;
     let [min, range, rows, cols] = *header.as_chunks().0 else { unreachable!("16 bytes are four times four") };
     let scale = Scale { min: f32::from_le_bytes(min), range: f32::from_le_bytes(range) };
     let (rows, cols) = (i32::from_le_bytes(rows), i32::from_le_bytes(cols));
+    match (usize::try_from(rows), usize::try_from(cols)) {
+        (Ok(_), Ok(0)) => Ok((scale, 0, 0)),
+        (Ok(num_rows), Ok(num_cols)) if num_rows > 0 && num_rows.checked_mul(num_cols).is_some() => {
+            Ok((scale, num_rows, num_cols))
+        }
+        _ => Err(CodecError::Unexpected {
+            offset: at + 8,
+            expected: "a possible matrix size".into(),
+            found: format!("{rows} x {cols}"),
+        }),
+    }
+}
+
+/// What follows the token.
+pub(super) fn read(r: &mut ByteReader<'_>, token: Token) -> Result<CompressedMatrix, CodecError> {
+    let at = r.offset();
+    let (scale, rows, cols) = read_header(r)?;
+    if cols == 0 {
+        return Ok(CompressedMatrix::default());
+    }
+    let len = rows * cols;
     let impossible = || CodecError::Unexpected {
         offset: at + 8,
         expected: "a possible matrix size".into(),
         found: format!("{rows} x {cols}"),
     };
-    let (Ok(rows), Ok(cols)) = (usize::try_from(rows), usize::try_from(cols)) else { return Err(impossible()) };
-    if cols == 0 {
-        return Ok(CompressedMatrix::default());
-    }
-    let len = rows.checked_mul(cols).filter(|&len| len > 0).ok_or_else(impossible)?;
     let data = match token {
         Token::Columns => {
             let headers = read_bytes(r, cols.checked_mul(COLUMN_HEADER).ok_or_else(impossible)?)?;

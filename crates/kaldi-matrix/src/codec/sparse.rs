@@ -110,7 +110,7 @@ fn next_place<T>(elements: &[(u32, T)], place: i32, dim: usize, offset: u64) -> 
     })
 }
 
-fn read_text_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseMatrix<T>, CodecError> {
+pub(super) fn read_text_matrix<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseMatrix<T>, CodecError> {
     let word = r.word("`rows=`")?;
     let num_rows = number_after(&word, "rows=", "`rows=` and a number, a sparse matrix")?;
     let m = read_rows(r, num_rows, read_text_vector)?;

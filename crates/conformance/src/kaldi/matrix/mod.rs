@@ -13,6 +13,7 @@ mod answer;
 mod compressed;
 mod decompositions;
 mod dense;
+mod feat;
 mod io;
 mod optimization;
 mod packed;
@@ -49,7 +50,7 @@ type Topic<T> = fn(&str) -> Option<Operation<T>>;
 
 /// The function of an operation, wherever it stands.
 fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
-    let topics: [Topic<T>; 9] = [
+    let topics: [Topic<T>; 10] = [
         vector::operation,
         dense::operation,
         packed::operation,
@@ -59,6 +60,7 @@ fn operation_of<T: Real>(op: &str) -> Option<Operation<T>> {
         transforms::operation,
         optimization::operation,
         io::operation,
+        feat::operation,
     ];
     topics.iter().find_map(|operation| operation(op))
 }
@@ -74,6 +76,12 @@ enum Stop {
 
 impl From<kaldi_matrix::Error> for Stop {
     fn from(error: kaldi_matrix::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+impl From<kaldera::feat::Error> for Stop {
+    fn from(error: kaldera::feat::Error) -> Self {
         Self::Refused(error.to_string())
     }
 }

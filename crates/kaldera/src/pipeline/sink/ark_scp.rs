@@ -1,6 +1,8 @@
 //! Kaldi's archive and its index.
 
-use std::io::Write;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use kaldi_matrix::SubMatrix;
@@ -16,11 +18,48 @@ pub(super) struct ArkScp {
     ark: Partial,
     scp: Partial,
     ark_bytes: u64,
+    /// What an earlier run has written.
+    earlier: HashSet<String>,
 }
 
 impl ArkScp {
     pub(super) fn create(ark: &Path) -> Result<Self, Error> {
-        Ok(Self { ark: Partial::create(ark)?, scp: Partial::create(&ark.with_extension("scp"))?, ark_bytes: 0 })
+        Ok(Self {
+            ark: Partial::create(ark)?,
+            scp: Partial::create(&ark.with_extension("scp"))?,
+            ark_bytes: 0,
+            earlier: HashSet::new(),
+        })
+    }
+
+    /// Goes on where an earlier run, of the same kind by `run`, was cut off.
+    pub(super) fn resume(path: &Path, run: u64) -> Result<Self, Error> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{run:016x}.part"));
+        let (ark, mut file) = Partial::kept(path, part.into())?;
+        let scp = Partial::create(&path.with_extension("scp"))?;
+        let (entries, ark_bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
+        file.set_len(ark_bytes).map_err(|source| ark.error(source))?;
+        let mut resumed = Self { ark, scp, ark_bytes, earlier: HashSet::with_capacity(entries.len()) };
+        for (key, matrix_at) in entries {
+            resumed.write_scp(&key, matrix_at)?;
+            resumed.earlier.insert(key);
+        }
+        Ok(resumed)
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.earlier.contains(key)
+    }
+
+    fn write_scp(&mut self, key: &str, matrix_at: u64) -> Result<(), Error> {
+        let ark_name = self.ark.path().as_os_str().as_encoded_bytes();
+        let mut write = || {
+            write!(self.scp, "{key} ")?;
+            self.scp.write_all(ark_name)?;
+            writeln!(self.scp, ":{matrix_at}")
+        };
+        write().map_err(|source| self.scp.error(source))
     }
 
     /// The index comes last, so that it never names an archive that is not there.
@@ -47,15 +86,51 @@ impl FeatureSink for ArkScp {
         };
         let (matrix_at, end) = write_ark().map_err(|source| self.ark.error(source))?;
         self.ark_bytes = end;
-
-        let ark_name = self.ark.path().as_os_str().as_encoded_bytes();
-        let mut write_scp = || {
-            write!(self.scp, "{key} ")?;
-            self.scp.write_all(ark_name)?;
-            writeln!(self.scp, ":{matrix_at}")
-        };
-        write_scp().map_err(|source| self.scp.error(source))
+        self.write_scp(key, matrix_at)
     }
+}
+
+/// What stands before the values of a matrix in an archive: a mark, the type, two dimensions with their sizes in bytes.
+const HEADER: usize = 15;
+
+/// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the end of the last matrix that
+/// is complete.
+fn scan(file: &mut File) -> io::Result<(Vec<(String, u64)>, u64)> {
+    let bytes = file.metadata()?.len();
+    let mut reader = BufReader::new(file);
+    let (mut entries, mut end) = (Vec::new(), 0);
+    while let Some((key, size)) = entry(&mut reader)? {
+        let matrix_at = end + key.len() as u64 + 1;
+        end = match matrix_at.checked_add(size) {
+            Some(end) if end <= bytes => end,
+            _ => break,
+        };
+        reader.seek(SeekFrom::Start(end))?;
+        entries.push((key, matrix_at));
+    }
+    let end = entries.last().map_or(0, |_| end.min(bytes));
+    Ok((entries, end))
+}
+
+/// The next key, and how long its matrix is with its header; `None` where there is no whole key and header.
+fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
+    let mut key = Vec::new();
+    reader.read_until(b' ', &mut key)?;
+    let Some(b' ') = key.pop() else { return Ok(None) };
+    let mut header = [0; HEADER];
+    match reader.read_exact(&mut header) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let dimension = |at: usize| {
+        let (&[size], &[a, b, c, d]) = (header[at..].first_chunk()?, header[at + 1..].first_chunk()?);
+        u64::try_from(i32::from_le_bytes([a, b, c, d])).ok().filter(|_| size == 4)
+    };
+    let size = || {
+        let values = dimension(5)?.checked_mul(dimension(10)?)?.checked_mul(4)?;
+        values.checked_add(HEADER as u64).filter(|_| header.starts_with(b"\0BFM "))
+    };
+    Ok(size().and_then(|size| Some((String::from_utf8(key).ok()?, size))))
 }
 
 /// Counts what passes.
@@ -73,5 +148,57 @@ impl Write for Counted<'_> {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use kaldi_matrix::Matrix;
+
+    use super::*;
+
+    fn write(sink: &mut ArkScp, seeds: std::ops::Range<usize>) {
+        for seed in seeds {
+            let matrix = Matrix::from_fn(seed, 2, |row, col| (seed + row + col) as f32);
+            sink.write(&format!("utt{seed}"), matrix.view()).unwrap();
+        }
+    }
+
+    #[test]
+    fn wherever_it_was_cut_off_the_file_becomes_the_same() {
+        let folder = tempfile::tempdir().unwrap();
+        let (whole, path) = (folder.path().join("whole.ark"), folder.path().join("x.ark"));
+        let mut sink = ArkScp::create(&whole).unwrap();
+        write(&mut sink, 1..6);
+        sink.finish().unwrap();
+        let whole = fs::read(whole).unwrap();
+        let part = folder.path().join("x.ark.000000000000002a.part");
+        for length in 0..=whole.len() {
+            fs::write(&part, &whole[..length]).unwrap();
+            let mut sink = ArkScp::resume(&path, 42).unwrap();
+            let begin = (1..6).find(|seed| !sink.has(&format!("utt{seed}"))).unwrap_or(6);
+            assert_eq!(sink.earlier.len(), begin - 1);
+            write(&mut sink, begin..6);
+            sink.finish().unwrap();
+            assert!(fs::read(&path).unwrap() == whole, "{length}");
+            assert!(!part.exists());
+            let scp = fs::read_to_string(path.with_extension("scp")).unwrap();
+            assert!(scp.lines().count() == 5 && scp.contains(&format!("utt1 {}:5\n", path.display())), "{scp}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_finished_stays_and_belongs_to_one_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.ark");
+        let mut sink = ArkScp::resume(&path, 1).unwrap();
+        write(&mut sink, 1..3);
+        assert!(matches!(ArkScp::resume(&path, 1), Err(Error::Write { .. })));
+        drop(sink);
+        assert!(ArkScp::resume(&path, 1).unwrap().has("utt2"));
+        assert!(!ArkScp::resume(&path, 2).unwrap().has("utt2"), "of other options");
+        assert!(!path.exists() && !path.with_extension("scp").exists());
     }
 }

@@ -1,6 +1,6 @@
 //! A file that appears complete or not at all.
 
-use std::fs::{File, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,74 @@ use crate::Error;
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
 
-/// A file under a temporary name beside its final one; dropped, it is gone.
+/// A file under a temporary name beside its final one; dropped, it is gone, unless it is to be kept.
 #[derive(Debug)]
 pub(super) struct Partial {
     writer: BufWriter<File>,
+    temporary: Temporary,
+    path: PathBuf,
+}
+
+#[derive(Debug)]
+enum Temporary {
+    Removed(PartialFile),
+    Kept(PathBuf),
+}
+
+/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another name in the same folder,
+/// with the same ending; dropped before, it is gone.
+#[derive(Debug)]
+pub struct PartialFile {
     temporary: TempPath,
     path: PathBuf,
 }
 
+impl PartialFile {
+    /// Makes an empty file that will be `path`, and opens it.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn create(path: impl AsRef<Path>) -> Result<(File, Self), Error> {
+        let path = path.as_ref();
+        let (file, temporary) = create_beside(path).map_err(|source| write_error(path, source))?.into_parts();
+        Ok((file, Self { temporary, path: path.to_owned() }))
+    }
+
+    /// The name that it has until it is finished.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// Gives the file its name, and returns that.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn finish(self) -> Result<PathBuf, Error> {
+        let Self { temporary, path } = self;
+        temporary.persist(&path).map_err(|error| write_error(&path, error.error))?;
+        Ok(path)
+    }
+}
+
 impl Partial {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        let (file, temporary) = create_beside(path).map_err(|source| write_error(path, source))?.into_parts();
+        let (file, temporary) = PartialFile::create(path)?;
+        let temporary = Temporary::Removed(temporary);
         Ok(Self { writer: BufWriter::with_capacity(BUFFER_BYTES, file), temporary, path: path.to_owned() })
+    }
+
+    /// A file that stays when it is not finished, as `part`; also what an earlier run has left in it, to be read first.
+    /// Only one process at a time has it.
+    pub(super) fn kept(path: &Path, part: PathBuf) -> Result<(Self, File), Error> {
+        let open = || {
+            let file = OpenOptions::new().read(true).append(true).create(true).open(&part)?;
+            file.try_lock().map_err(|_| io::Error::other(format!("another run is writing {}", part.display())))?;
+            Ok((file.try_clone()?, file))
+        };
+        let (file, to_read) = open().map_err(|source| write_error(path, source))?;
+        let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
+        Ok((Self { writer, temporary: Temporary::Kept(part), path: path.to_owned() }, to_read))
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -45,8 +101,12 @@ impl Partial {
     pub(super) fn finish(mut self) -> Result<PathBuf, Error> {
         self.flush().map_err(|source| self.error(source))?;
         let Self { temporary, path, .. } = self;
-        temporary.persist(&path).map_err(|error| write_error(&path, error.error))?;
-        Ok(path)
+        match temporary {
+            Temporary::Removed(temporary) => temporary.finish(),
+            Temporary::Kept(part) => {
+                fs::rename(part, &path).map(|()| path.clone()).map_err(|source| write_error(&path, source))
+            }
+        }
     }
 }
 
@@ -80,7 +140,8 @@ fn create_beside(path: &Path) -> io::Result<NamedTempFile> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".kaldera-");
+    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy())).unwrap_or_default();
+    builder.prefix(".kaldera-").suffix(&ending);
     if let Some(permissions) = new_file_permissions() {
         builder.permissions(permissions);
     }
@@ -88,7 +149,7 @@ fn create_beside(path: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// The folder that `path` lies in.
-pub(super) fn folder_of(path: &Path) -> &Path {
+pub(in crate::pipeline) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),

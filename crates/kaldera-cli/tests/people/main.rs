@@ -1,5 +1,7 @@
 //! The people's face as people meet it: the real command, its files, its words and its exit status.
 
+mod pipelines;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -171,7 +173,14 @@ fn wrong_usage_is_exit_status_2() {
     bench.wav("b/a.wav", 4000, 16_000.0);
     for (args, words) in [
         (&["-o", "x.ark", "a.wav"][..], &["--kind"][..]),
-        (&["--kind", "plp", "-o", "x.ark", "a.wav"], &["plp", "fbank or mfcc"]),
+        (&["--kind", "cqt", "-o", "x.ark", "a.wav"], &["cqt", "fbank, mfcc, plp"]),
+        (&["--kind", "fbank", "--vad", "-o", "x.ark", "a.wav"], &["--vad", "energy"]),
+        (&["--kind", "fbank", "--cmvn=some", "-o", "x.ark", "a.wav"], &["--cmvn", "some", "speaker"]),
+        (&["--kind", "fbank", "--shard=3/2", "-o", "x.ark", "a.wav"], &["--shard", "3/2"]),
+        (&["--kind", "fbank", "--shard=1/2", "-o", "x.ark", "a.wav"], &["1/2", "1 recordings"]),
+        (&["--kind", "fbank", "--shard=1/1", "--cmvn=all", "-o", "x.ark", "a.wav"], &["--cmvn=all", "shard"]),
+        (&["--kind", "fbank", "--resume", "-o", "x.npz", "a.wav"], &["x.npz", ".ark"]),
+        (&["--kind", "mfcc", "--with-pitch", "--min-f0=900", "-o", "x.ark", "a.wav"], &["f0"]),
         (&["--kind", "fbank", "a.wav"], &["-o", ".ark", ".npz", ".safetensors"]),
         (&["--kind", "fbank", "-o", "x.mat", "a.wav"], &["x.mat", ".ark", ".npz", ".safetensors"]),
         (&["--kind", "fbank", "-o", "x.ark"], &["no recordings"]),

@@ -1,0 +1,33 @@
+//! `apply-cmvn-sliding`: normalisation by what was heard last.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::{SlidingWindowCmnOptions, sliding_window_cmn};
+use kaldera::matrix::Matrix;
+use tracing::warn;
+
+use super::driver::map_table;
+use crate::Tool;
+
+pub(super) const TOOL: Tool =
+    Tool { name: "apply-cmvn-sliding", about: "Normalise means (and variances) over a sliding window", run };
+
+const USAGE: &str =
+    "Subtracts from each frame the mean over a window before it or around it, and can normalise the variance as well.
+Usage: apply-cmvn-sliding [options] <feats-rspecifier> <feats-wspecifier>
+For example: apply-cmvn-sliding --center=true --cmn-window=300 scp:feats.scp ark:normalised.ark";
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    super::run(TOOL.name, USAGE, &args, SlidingWindowCmnOptions::default(), |options, [input, output]| {
+        let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
+            if features.is_empty() {
+                warn!("leaving out {key}: it has no frames");
+                return Ok(None);
+            }
+            Ok(Some(sliding_window_cmn(&options, &features)?))
+        })?;
+        counts.log("normalised", "feature matrices");
+        Ok(counts.any_done())
+    })
+}

@@ -1,0 +1,258 @@
+//! `copy-matrix`, `copy-vector` and `copy-int-vector`: objects between tables, or from one file to another.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::io::specifier::{Rspecifier, Wspecifier};
+use kaldera::io::table::{SequentialReader, TableWriter};
+use kaldera::io::{Holder, IntegerVector, read_object, write_object};
+use kaldera::matrix::{Matrix, ResizeType, Vector};
+use tracing::info;
+
+use super::Failure;
+use super::driver::map_between;
+use crate::Tool;
+
+pub(super) const MATRIX: Tool = Tool {
+    name: "copy-matrix",
+    about: "Copy matrices between tables or files, and change their elements",
+    run: matrix,
+};
+pub(super) const VECTOR: Tool =
+    Tool { name: "copy-vector", about: "Copy vectors between tables or files", run: vector };
+pub(super) const INT_VECTOR: Tool =
+    Tool { name: "copy-int-vector", about: "Copy lists of integers between tables or files", run: int_vector };
+
+const MATRIX_USAGE: &str = "Copies matrices, or archives of them, and can change their elements on the way.
+Usage: copy-matrix [options] <matrix-rspecifier> <matrix-wspecifier>
+   or: copy-matrix [options] <matrix-rxfilename> <matrix-wxfilename>
+For example: copy-matrix --binary=false 1.mat -";
+
+const VECTOR_USAGE: &str = "Copies vectors, or archives of them.
+Usage: copy-vector [options] <vector-rspecifier> <vector-wspecifier>
+   or: copy-vector [options] <vector-rxfilename> <vector-wxfilename>
+For example: copy-vector ark:vad.ark ark,t:-";
+
+const INT_VECTOR_USAGE: &str = "Copies lists of integers, such as alignments, or archives of them.
+Usage: copy-int-vector [options] <vector-rspecifier> <vector-wspecifier>
+   or: copy-int-vector [options] <vector-rxfilename> <vector-wxfilename>
+For example: copy-int-vector ark:1.ali ark,t:-";
+
+const BINARY_HELP: &str = "Write a single file as binary; tables go by the option t of the wspecifier";
+
+/// What is to happen to the elements of matrices, in this order.
+struct MatrixOptions {
+    binary: bool,
+    scale: f32,
+    apply_log: bool,
+    apply_exp: bool,
+    apply_softmax_per_row: bool,
+    apply_power: f32,
+}
+
+impl Default for MatrixOptions {
+    fn default() -> Self {
+        Self {
+            binary: true,
+            scale: 1.0,
+            apply_log: false,
+            apply_exp: false,
+            apply_softmax_per_row: false,
+            apply_power: 1.0,
+        }
+    }
+}
+
+impl OptionSet for MatrixOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("binary", &mut self.binary, BINARY_HELP);
+        registry.add("scale", &mut self.scale, "Factor for all elements");
+        registry.add("apply-log", &mut self.apply_log, "Take logarithms, of nothing below 1e-20");
+        registry.add("apply-exp", &mut self.apply_exp, "Take exponentials");
+        registry.add("apply-softmax-per-row", &mut self.apply_softmax_per_row, "Take the softmax of each row");
+        registry.add("apply-power", &mut self.apply_power, "Raise all elements to a power");
+    }
+}
+
+impl MatrixOptions {
+    fn check(&self) -> Result<(), Failure> {
+        let exclusive = [
+            (self.apply_log, "apply-log"),
+            (self.apply_exp, "apply-exp"),
+            (self.apply_softmax_per_row, "apply-softmax-per-row"),
+        ];
+        let mut given = exclusive.into_iter().filter_map(|(given, name)| given.then_some(name));
+        match (given.next(), given.next()) {
+            (Some(first), Some(second)) => Err(Failure::Exclusive { first, second }),
+            _ => Ok(()),
+        }
+    }
+
+    fn change(&self, matrix: &mut Matrix<f32>) -> Result<(), Failure> {
+        /// What has a logarithm.
+        const FLOOR: f32 = 1e-20;
+
+        if self.scale != 1.0 {
+            matrix.scale(self.scale);
+        }
+        if self.apply_log {
+            matrix.apply_floor(FLOOR);
+            matrix.apply_log()?;
+        }
+        if self.apply_exp {
+            matrix.apply_exp();
+        }
+        if self.apply_softmax_per_row {
+            (0..matrix.num_rows()).for_each(|row| soft_max(matrix.row_mut(row).data_mut()));
+        }
+        if self.apply_power != 1.0 {
+            matrix.apply_pow(self.apply_power);
+        }
+        Ok(())
+    }
+}
+
+/// The softmax as Kaldi rounds it: element by element, so that files come out the same to the last bit.
+fn soft_max(row: &mut [f32]) {
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let mut sum = 0.0;
+    for x in &mut *row {
+        *x = (*x - max).exp();
+        sum += *x;
+    }
+    row.iter_mut().for_each(|x| *x *= 1.0 / sum);
+}
+
+fn matrix(args: Vec<OsString>) -> ExitCode {
+    super::run(MATRIX.name, MATRIX_USAGE, &args, MatrixOptions::default(), |options, [input, output]| {
+        options.check()?;
+        let change = |mut matrix| options.change(&mut matrix).map(|()| matrix);
+        match is_table(&input, &output)? {
+            true => copy_table(&input, &output, "matrices", change),
+            false => copy_file::<Matrix<f32>>(&input, &output, options.binary, change),
+        }
+    })
+}
+
+struct VectorOptions {
+    binary: bool,
+    change_dim: i32,
+    scale: f32,
+}
+
+impl Default for VectorOptions {
+    fn default() -> Self {
+        Self { binary: true, change_dim: -1, scale: 1.0 }
+    }
+}
+
+impl OptionSet for VectorOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("binary", &mut self.binary, BINARY_HELP);
+        registry.add("change-dim", &mut self.change_dim, "Cut vectors to this many elements, or add zeros");
+        registry.add("scale", &mut self.scale, "Factor for all elements");
+    }
+}
+
+fn vector(args: Vec<OsString>) -> ExitCode {
+    super::run(VECTOR.name, VECTOR_USAGE, &args, VectorOptions::default(), |options, [input, output]| {
+        let change = |mut vector: Vector<f32>| {
+            if let Ok(dim) = usize::try_from(options.change_dim) {
+                vector.resize(dim, ResizeType::CopyData);
+            }
+            if options.scale != 1.0 {
+                vector.scale(options.scale);
+            }
+            Ok(vector)
+        };
+        match is_table(&input, &output)? {
+            true => copy_table(&input, &output, "vectors", change),
+            false => copy_file(&input, &output, options.binary, change),
+        }
+    })
+}
+
+struct IntVectorOptions {
+    binary: bool,
+}
+
+impl OptionSet for IntVectorOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("binary", &mut self.binary, BINARY_HELP);
+    }
+}
+
+fn int_vector(args: Vec<OsString>) -> ExitCode {
+    let options = IntVectorOptions { binary: true };
+    super::run(INT_VECTOR.name, INT_VECTOR_USAGE, &args, options, |options, [input, output]| {
+        match is_table(&input, &output)? {
+            true => copy_table::<Vec<i32>>(&input, &output, "lists of integers", Ok),
+            false => copy_file::<IntegerVector>(&input, &output, options.binary, Ok),
+        }
+    })
+}
+
+/// Whether both are tables, or neither.
+fn is_table(input: &str, output: &str) -> Result<bool, Failure> {
+    match (Rspecifier::parse(input), Wspecifier::parse(output)) {
+        (Ok(_), Ok(_)) => Ok(true),
+        (Err(_), Err(_)) => Ok(false),
+        _ => Err(Failure::Mixed { input: input.to_owned(), output: output.to_owned() }),
+    }
+}
+
+fn copy_table<T: Holder>(
+    rspecifier: &str,
+    wspecifier: &str,
+    objects: &str,
+    mut change: impl FnMut(T) -> Result<T, Failure>,
+) -> Result<bool, Failure> {
+    let writer = TableWriter::open(wspecifier)?;
+    let counts = map_between(SequentialReader::open(rspecifier)?, writer, |_key, object| change(object).map(Some))?;
+    info!("{} {objects} copied", counts.done);
+    Ok(counts.any_done())
+}
+
+fn copy_file<T: Holder>(
+    rxfilename: &str,
+    wxfilename: &str,
+    binary: bool,
+    mut change: impl FnMut(T) -> Result<T, Failure>,
+) -> Result<bool, Failure> {
+    write_object(wxfilename, &change(read_object(rxfilename)?)?, binary)?;
+    info!("{rxfilename} copied to {wxfilename}");
+    Ok(true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn soft_max_adds_up() {
+        let mut row = [1.0, 2.0, 3.0, 1000.0];
+        soft_max(&mut row);
+        assert_eq!(row, [0.0, 0.0, 0.0, 1.0]);
+        let mut row = [0.5; 4];
+        soft_max(&mut row);
+        assert_eq!(row, [0.25; 4]);
+        soft_max(&mut []);
+    }
+
+    #[test]
+    fn elements_change_in_order() {
+        let mut matrix = Matrix::from_vec(1, 2, vec![2.0, -1.0]).unwrap();
+        let options = MatrixOptions { scale: 2.0, apply_log: true, apply_power: 2.0, ..MatrixOptions::default() };
+        options.change(&mut matrix).unwrap();
+        let expected = [4.0_f32.ln().powi(2), 1e-20_f32.ln().powi(2)];
+        assert!(matrix.data().iter().zip(expected).all(|(x, y)| (x - y).abs() <= 1e-5 * y), "{matrix:?}");
+    }
+
+    #[test]
+    fn one_map_at_a_time() {
+        let options = MatrixOptions { apply_log: true, apply_softmax_per_row: true, ..MatrixOptions::default() };
+        let message = options.check().unwrap_err().to_string();
+        assert!(message.contains("apply-log") && message.contains("apply-softmax-per-row"), "{message}");
+    }
+}

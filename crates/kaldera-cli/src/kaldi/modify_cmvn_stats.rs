@@ -1,0 +1,61 @@
+//! `modify-cmvn-stats`: statistics that leave some dimensions alone, or as mean and variance.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::CmvnStats;
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::matrix::Matrix;
+
+use super::driver::map_table;
+use super::{Failure, colon_list};
+use crate::Tool;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "modify-cmvn-stats",
+    about: "Exempt dimensions from CMVN, or turn its statistics into mean and variance",
+    run,
+};
+
+const USAGE: &str = "Gives some dimensions mean 0 and variance 1, so that CMVN leaves them as they are.
+Usage: modify-cmvn-stats [options] [<dim>:<dim>...] <stats-rspecifier> <stats-wspecifier>
+For example: modify-cmvn-stats 13:14:15 ark:cmvn.ark ark:cmvn_but_pitch.ark
+         or: modify-cmvn-stats --convert-to-mean-and-var=true ark:cmvn.ark ark,t:-";
+
+#[derive(Default)]
+struct Options {
+    convert_to_mean_and_var: bool,
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add(
+            "convert-to-mean-and-var",
+            &mut self.convert_to_mean_and_var,
+            "Write mean and variance in two rows, in place of sums and count",
+        );
+    }
+}
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    super::run_any(TOOL.name, USAGE, &args, Options::default(), 2..=3, |options, plain| {
+        let (dims, input, output) = match plain.as_slice() {
+            [dims, input, output] => (colon_list(dims), input, output),
+            [input, output] => (Some(Vec::new()), input, output),
+            _ => return Ok(false),
+        };
+        let Some(dims) = dims else {
+            return Err(Failure::Argument {
+                value: plain[0].clone(),
+                expected: "dimensions with colons between, as 13:14",
+            });
+        };
+        let counts = map_table(input, output, |_, stats: Matrix<f64>| {
+            let mut stats = CmvnStats::from_matrix(stats)?;
+            stats.fake_dims(&dims)?;
+            Ok(Some(if options.convert_to_mean_and_var { stats.mean_and_variance()? } else { stats.into_matrix() }))
+        })?;
+        counts.log("modified", "sets of statistics");
+        Ok(counts.any_done())
+    })
+}

@@ -1,0 +1,49 @@
+//! `select-voiced-frames`: the frames in which somebody speaks.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::select_voiced;
+use kaldera::io::table::RandomAccessReader;
+use kaldera::matrix::{Matrix, Vector};
+use tracing::warn;
+
+use super::NoOptions;
+use super::driver::map_table;
+use crate::Tool;
+
+pub(super) const TOOL: Tool =
+    Tool { name: "select-voiced-frames", about: "Keep the frames that compute-vad found voiced", run };
+
+const USAGE: &str =
+    "Keeps the frames of features that are voiced: those whose element in a vector per utterance is not 0.
+Usage: select-voiced-frames [options] <feats-rspecifier> <vad-rspecifier> <feats-wspecifier>
+For example: select-voiced-frames scp:feats.scp scp:vad.scp ark:voiced.ark";
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    super::run(TOOL.name, USAGE, &args, NoOptions, |NoOptions, [feats, vad, output]| {
+        let mut decisions = RandomAccessReader::<Vector<f32>>::open(&vad)?;
+        let counts = map_table(&feats, &output, |key, features: Matrix<f32>| {
+            if features.is_empty() {
+                warn!("leaving out {key}: it has no frames");
+                return Ok(None);
+            }
+            if !decisions.has_key(key)? {
+                warn!("leaving out {key}: nothing in {vad} says which of its frames are voiced");
+                return Ok(None);
+            }
+            let voiced = decisions.value(key)?.data();
+            if voiced.len() != features.num_rows() {
+                warn!("leaving out {key}: it has {} frames, and {vad} {}", features.num_rows(), voiced.len());
+                return Ok(None);
+            }
+            if voiced.iter().all(|&voiced| voiced == 0.0) {
+                warn!("leaving out {key}: none of its frames is voiced");
+                return Ok(None);
+            }
+            Ok(Some(select_voiced(&features, voiced)?))
+        })?;
+        counts.log("selected voiced frames of", "feature matrices");
+        Ok(counts.any_done())
+    })
+}

@@ -1,0 +1,48 @@
+//! `splice-feats`: each frame beside its neighbours.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::feat::splice_frames;
+use kaldera::matrix::Matrix;
+use tracing::warn;
+
+use super::driver::map_table;
+use crate::Tool;
+
+pub(super) const TOOL: Tool =
+    Tool { name: "splice-feats", about: "Put frames beside their neighbours, into longer rows", run };
+
+const USAGE: &str = "Puts the neighbours of each frame beside it; at the ends, the first and the last frame stand for those that are missing.
+Usage: splice-feats [options] <feats-rspecifier> <feats-wspecifier>
+For example: splice-feats --left-context=3 --right-context=3 scp:feats.scp ark:spliced.ark";
+
+struct Options {
+    left_context: i32,
+    right_context: i32,
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("left-context", &mut self.left_context, "How many frames from before");
+        registry.add("right-context", &mut self.right_context, "How many frames from after");
+    }
+}
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    let options = Options { left_context: 4, right_context: 4 };
+    super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
+        let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
+            if features.is_empty() {
+                // Kaldi's program dies of it.
+                warn!("leaving out {key}: it has no frames");
+                return Ok(None);
+            }
+            Ok(Some(splice_frames(&features, options.left_context, options.right_context)?))
+        })?;
+        counts.log("spliced", "feature matrices");
+        // Kaldi's program is content with any number of them.
+        Ok(true)
+    })
+}

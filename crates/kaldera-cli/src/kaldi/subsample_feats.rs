@@ -1,0 +1,62 @@
+//! `subsample-feats`: every n'th frame, or every frame n times.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::feat::subsample_frames;
+use kaldera::matrix::Matrix;
+use tracing::warn;
+
+use super::Failure;
+use super::driver::map_table;
+use crate::Tool;
+
+pub(super) const TOOL: Tool = Tool { name: "subsample-feats", about: "Take every n'th frame", run };
+
+const USAGE: &str = "Takes every n'th frame; for n below 0, every frame -n times.
+Usage: subsample-feats [options] <feats-rspecifier> <feats-wspecifier>
+For example: subsample-feats --n=3 scp:feats.scp ark:fewer.ark";
+
+struct Options {
+    n: i32,
+    offset: i32,
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("n", &mut self.n, "Take every n'th frame; below 0: repeat every frame -n times");
+        registry.add("offset", &mut self.offset, "The first frame to take, counted from 0");
+    }
+}
+
+impl Options {
+    fn check(&self) -> Result<(), Failure> {
+        let wrong = |name, value: i32, expected| Err(Failure::Option { name, value: value.to_string(), expected });
+        if self.n == 0 {
+            wrong("n", self.n, "a number other than 0")
+        } else if self.offset < 0 {
+            wrong("offset", self.offset, "0 or more")
+        } else if self.n < 0 && self.offset > 0 {
+            wrong("offset", self.offset, "0, as --n is below 0")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    super::run(TOOL.name, USAGE, &args, Options { n: 1, offset: 0 }, |options, [input, output]| {
+        options.check()?;
+        let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
+            let subsampled = subsample_frames(&features, options.n, options.offset)?;
+            if subsampled.is_empty() {
+                warn!("leaving out {key}: none of its {} frames is to be taken", features.num_rows());
+                return Ok(None);
+            }
+            Ok(Some(subsampled))
+        })?;
+        counts.log("took frames of", "feature matrices");
+        Ok(counts.any_done())
+    })
+}

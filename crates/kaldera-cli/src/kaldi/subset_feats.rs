@@ -1,0 +1,103 @@
+//! `subset-feats`: the first few of a table's matrices, or those whose keys a list has or has not.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::io::BufRead;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::io::Error;
+use kaldera::io::rxfilename::Input;
+use kaldera::io::table::{SequentialReader, TableWriter};
+use kaldera::matrix::Matrix;
+use tracing::info;
+
+use super::Failure;
+use crate::Tool;
+
+pub(super) const TOOL: Tool = Tool {
+    name: "subset-feats",
+    about: "Copy the first feature matrices, or those in a list, or those not in it",
+    run,
+};
+
+const USAGE: &str =
+    "Copies some of a table's feature matrices: the first few, those that a list has, or those that it does not have.
+Usage: subset-feats [options] <feats-rspecifier> <feats-wspecifier>
+For example: subset-feats --n=10 ark:feats.ark ark:few.ark
+         or: subset-feats --include=keys ark:feats.ark ark:some.ark";
+
+/// Without --n.
+const FIRST: i32 = 10;
+
+struct Options {
+    n: i32,
+    include: String,
+    exclude: String,
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("n", &mut self.n, "How many matrices to copy, without --include and --exclude");
+        registry.add("include", &mut self.include, "Copy those whose key begins a line of this file");
+        registry.add("exclude", &mut self.exclude, "Copy those whose key begins no line of this file");
+    }
+}
+
+fn run(args: Vec<OsString>) -> ExitCode {
+    let options = Options { n: FIRST, include: String::new(), exclude: String::new() };
+    super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
+        let wrong_number = |expected| Failure::Option { name: "n", value: options.n.to_string(), expected };
+        let n = usize::try_from(options.n).map_err(|_| wrong_number("a number of matrices"))?;
+        let mut writer = TableWriter::<Matrix<f32>>::open(&output)?;
+        let mut reader = SequentialReader::<Matrix<f32>>::open(&input)?;
+        let exclusive = |first, second| Err(Failure::Exclusive { first, second });
+        let (list, wanted) = match (options.include.as_str(), options.exclude.as_str()) {
+            ("", "") if n == 0 => return Err(wrong_number("at least 1")),
+            ("", "") => {
+                reader.by_ref().take(n).try_for_each(|entry| copy(entry, &mut writer))?;
+                writer.close()?;
+                return Ok(true);
+            }
+            (_, "") if options.n != FIRST => return exclusive("include", "n"),
+            ("", _) if options.n != FIRST => return exclusive("exclude", "n"),
+            (include, "") => (keys(include)?, true),
+            ("", exclude) => (keys(exclude)?, false),
+            _ => return exclusive("include", "exclude"),
+        };
+        let (mut copied, mut found) = (0_u64, 0_u64);
+        for entry in reader {
+            found += 1;
+            if entry.as_ref().is_ok_and(|(key, _)| list.contains(key.as_bytes()) != wanted) {
+                continue;
+            }
+            copy(entry, &mut writer)?;
+            copied += 1;
+        }
+        writer.close()?;
+        info!("{copied} of {found} feature matrices copied");
+        Ok(copied > 0)
+    })
+}
+
+fn copy(entry: Result<(String, Matrix<f32>), Error>, writer: &mut TableWriter<Matrix<f32>>) -> Result<(), Failure> {
+    let (key, matrix) = entry?;
+    Ok(writer.write(&key, &matrix)?)
+}
+
+/// The first word of each line.
+fn keys(rxfilename: &str) -> Result<HashSet<Vec<u8>>, Failure> {
+    let mut input = Input::open(rxfilename)?;
+    let mut keys = HashSet::new();
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = input.read_until(b'\n', &mut line);
+        if read.map_err(|source| Error::Read { name: rxfilename.to_owned(), source })? == 0 {
+            return Ok(keys);
+        }
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let key = words.next().ok_or_else(|| Failure::EmptyLine { file: rxfilename.to_owned() })?;
+        keys.insert(key.to_vec());
+    }
+}

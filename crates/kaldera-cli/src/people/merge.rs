@@ -1,0 +1,60 @@
+//! `kaldera merge`: the features of several jobs, in one file.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use kaldera::feat::options::Registry as _;
+use kaldera::pipeline::{FeatureFile, merge, shards_of};
+
+use super::features::trouble;
+use super::{Trouble, print};
+use crate::log;
+use crate::parse_options::{ParseOptions, Request, Syntax};
+
+const TOOL: &str = "merge";
+const USAGE: &str = "\
+Make one file of the features that several jobs have written.
+Usage: kaldera merge -o OUT [PARTS...]
+
+Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8-of-8.ark, and all must be there.
+OUT and PARTS end in .ark, .npz or .safetensors; a file that appears complete or not at all is made of all their features,
+in their order. No key may occur twice.
+Example: kaldera merge -o fbank.ark
+Exit status: 0 merged, 1 not merged, 2 wrong usage.";
+
+/// Runs `kaldera merge` with the arguments after its name.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    super::end(TOOL, merge_files(&args))
+}
+
+fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
+    let mut output = String::new();
+    let mut parser = ParseOptions::new(Syntax::People, USAGE);
+    parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
+    parser.letter('o', "output");
+    let parts = match parser.read(args)? {
+        Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
+        Request::Run(parts) => parts,
+    };
+    log::init(TOOL, parser.verbose());
+    if output.is_empty() {
+        return Err(Trouble::Usage("-o OUT is missing".to_owned()));
+    }
+    let parts: Vec<PathBuf> = if parts.is_empty() {
+        shards_of(&output).map_err(trouble)?
+    } else {
+        parts.into_iter().map(PathBuf::from).collect()
+    };
+    let mut file = FeatureFile::create(&output).map_err(trouble)?;
+    let summary = merge(&parts, &mut file).map_err(trouble)?;
+    let written: Vec<_> = file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
+    print(&format!(
+        "{} files, {} matrices, {} frames\nwritten to {}\n",
+        parts.len(),
+        summary.utterances,
+        summary.frames,
+        written.join(" and ")
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

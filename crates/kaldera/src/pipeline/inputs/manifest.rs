@@ -1,0 +1,144 @@
+//! Manifests of lhotse: recordings or cuts, one as JSON on each line, plain or gzipped.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use serde_json::Value;
+
+use super::{Source, Span, Utterance};
+use crate::Error;
+
+/// Whether the name is that of a manifest.
+pub(super) fn is_one(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+}
+
+/// Lists the recordings or cuts of `path`.
+pub(super) fn add(path: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
+    let begin = utterances.len();
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unreadable)?;
+    let file: Box<dyn Read> = if path.extension().is_some_and(|ending| ending == "gz") {
+        Box::new(MultiGzDecoder::new(BufReader::new(file)))
+    } else {
+        Box::new(file)
+    };
+    for (index, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.map_err(unreadable)?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong =
+            |reason: &str| Error::ManifestLine { path: path.to_owned(), line: index + 1, reason: reason.to_owned() };
+        let entry: Value = serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
+        utterances.push(utterance(&entry).map_err(wrong)?);
+    }
+    if utterances.len() == begin {
+        return Err(Error::EmptyInput { path: path.to_owned() });
+    }
+    Ok(())
+}
+
+/// A line; the error says what about it cannot be done.
+fn utterance(entry: &Value) -> Result<Utterance, &'static str> {
+    let Some(id) = entry["id"].as_str().filter(|id| !id.is_empty() && !id.contains(char::is_whitespace)) else {
+        return Err("it has no 'id' without white space");
+    };
+    if entry.get("sources").is_some() {
+        return Ok(Utterance { channel: only_channel(&entry["channel_ids"]), ..Utterance::new(id, source(entry)?) });
+    }
+    if entry.get("recording").is_none() {
+        return Err("it is neither a recording ('sources') nor a cut of one ('recording')");
+    }
+    let (Some(start), Some(duration)) = (entry["start"].as_f64(), entry["duration"].as_f64()) else {
+        return Err("the cut has no 'start' and 'duration'");
+    };
+    let channel = match &entry["channel"] {
+        Value::Array(channels) => match channels.as_slice() {
+            [channel] => channel.as_u64(),
+            _ => return Err("a cut of several channels has no one matrix of features"),
+        },
+        channel => channel.as_u64(),
+    };
+    let channel = channel.and_then(|channel| usize::try_from(channel).ok());
+    let speaker = entry["supervisions"][0]["speaker"].as_str().map(str::to_owned);
+    let span = Some(Span { start, end: Some(start + duration) });
+    Ok(Utterance { span, channel, speaker, ..Utterance::new(id, source(&entry["recording"])?) })
+}
+
+fn only_channel(channels: &Value) -> Option<usize> {
+    match channels.as_array()?.as_slice() {
+        [channel] => usize::try_from(channel.as_u64()?).ok(),
+        _ => None,
+    }
+}
+
+fn source(recording: &Value) -> Result<Source, &'static str> {
+    if recording["transforms"].as_array().is_some_and(|transforms| !transforms.is_empty()) {
+        return Err("its recording is to be transformed, which lhotse must do first (save_audios)");
+    }
+    let Some([source]) = recording["sources"].as_array().map(Vec::as_slice) else {
+        return Err("its recording does not have just one source");
+    };
+    match (source["type"].as_str(), source["source"].as_str()) {
+        (Some("file"), Some(path)) => Ok(Source::File(path.into())),
+        (Some("command"), Some(command)) => Ok(Source::Script(format!("{command} |"))),
+        _ => Err("its source is neither a 'file' nor a 'command'"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+    use crate::pipeline::Inputs;
+
+    const RECORDING: &str = r#"{"id": "rec", "sources": [{"type": "file", "channels": [0], "source": "a/b.flac"}], "sampling_rate": 16000, "num_samples": 32000, "duration": 2.0, "channel_ids": [0]}"#;
+
+    #[test]
+    fn recordings_and_cuts_are_listed_plain_or_gzipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let cut = format!(
+            r#"{{"id": "cut-1", "start": 0.5, "duration": 1.25, "channel": 0, "supervisions": [{{"id": "s", "speaker": "anna"}}], "recording": {RECORDING}, "type": "MonoCut"}}"#
+        );
+        let plain = folder.path().join("cuts.jsonl");
+        fs::write(&plain, format!("{RECORDING}\n{cut}\n")).unwrap();
+        let utterances = Inputs::from_paths([&plain]).unwrap().utterances().to_vec();
+        assert_eq!(utterances[0].key, "rec");
+        assert_eq!((&utterances[0].source, utterances[0].span), (&Source::File("a/b.flac".into()), None));
+        assert_eq!(utterances[1].span, Some(Span { start: 0.5, end: Some(1.75) }));
+        assert_eq!((utterances[1].speaker.as_deref(), utterances[1].channel), (Some("anna"), Some(0)));
+
+        let gzipped = folder.path().join("cuts.jsonl.gz");
+        let mut encoder = GzEncoder::new(fs::File::create(&gzipped).unwrap(), Compression::fast());
+        encoder.write_all(&fs::read(&plain).unwrap()).unwrap();
+        encoder.finish().unwrap();
+        assert_eq!(Inputs::from_paths([&gzipped]).unwrap().utterances(), utterances);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        for (line, reason) in [
+            ("{", "EOF"),
+            (r#"{"id": "a b", "sources": []}"#, "'id'"),
+            (r#"{"id": "a"}"#, "neither"),
+            (r#"{"id": "a", "sources": [{"type": "memory", "source": ""}]}"#, "'command'"),
+            (r#"{"id": "a", "sources": []}"#, "one source"),
+            (&RECORDING.replace(r#""duration""#, r#""transforms": [{"name": "Speed"}], "duration""#), "transformed"),
+        ] {
+            fs::write(&path, format!("{RECORDING}\n{line}\n")).unwrap();
+            let error = Inputs::from_paths([&path]).unwrap_err().to_string();
+            assert!(error.contains("x.jsonl:2") && error.contains(reason), "{error}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! One file of features out of those of several jobs.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::{self, File};
+use std::io::{self, BufReader};
+use std::path::{Path, PathBuf};
+
+use kaldi_io::table::SequentialReader;
+use kaldi_matrix::{Matrix, SubMatrix};
+use ndarray::Array2;
+use ndarray_npy::NpzReader;
+use safetensors::SafeTensors;
+use safetensors::tensor::Dtype;
+
+use super::sink::folder_of;
+use super::{FeatureSink, Shard, Summary};
+use crate::Error;
+
+/// Writes all matrices of `parts`, files of the formats of [`FeatureFile`](super::FeatureFile), to `sink` in their order.
+///
+/// An `.ark` and an `.npz` are read as they are written, one matrix in memory; a `.safetensors` file is read as a whole.
+///
+/// ```no_run
+/// use kaldera::pipeline::{FeatureFile, merge, shards_of};
+///
+/// let mut all = FeatureFile::create("fbank.ark")?;
+/// merge(shards_of("fbank.ark")?, &mut all)?; // fbank.1-of-8.ark to fbank.8-of-8.ark
+/// all.finish()?;
+/// # Ok::<(), kaldera::Error>(())
+/// ```
+///
+/// # Errors
+/// A part that cannot be read, a key that occurs twice, a sink that fails.
+pub fn merge<P: AsRef<Path>>(
+    parts: impl IntoIterator<Item = P>,
+    sink: &mut impl FeatureSink,
+) -> Result<Summary, Error> {
+    let mut summary = Summary::default();
+    let mut seen: HashMap<String, PathBuf> = HashMap::new();
+    for part in parts {
+        let part = part.as_ref();
+        read(part, &mut |key, features| {
+            match seen.entry(key.to_owned()) {
+                Entry::Vacant(entry) => entry.insert(part.to_owned()),
+                Entry::Occupied(first) => {
+                    let (first, second) = (first.get().display().to_string(), part.display().to_string());
+                    return Err(Error::DuplicateKey { key: key.to_owned(), first, second });
+                }
+            };
+            summary.utterances += 1;
+            summary.frames += features.num_rows() as u64;
+            summary.dim = features.num_cols();
+            sink.write(key, features)
+        })?;
+    }
+    Ok(summary)
+}
+
+/// The files that the shards of `path` have written, in their order; see [`Shard::path`].
+///
+/// # Errors
+/// [`Error::NoShards`] and [`Error::MissingShard`].
+pub fn shards_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
+    let path = path.as_ref();
+    let folder = folder_of(path);
+    let unreadable = |source| Error::Read { path: folder.to_owned(), source };
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        found.extend(shard_of(path, &entry.map_err(unreadable)?.path()));
+    }
+    let Some(&(count, _)) = found.iter().max() else { return Err(Error::NoShards { path: path.to_owned() }) };
+    (1..=count)
+        .map(|index| {
+            let shard = Shard::new(index, count).ok_or_else(|| Error::NoShards { path: path.to_owned() })?;
+            let part = shard.path(path);
+            if found.contains(&(count, index)) { Ok(part) } else { Err(Error::MissingShard { part }) }
+        })
+        .collect()
+}
+
+/// Count and index of the shard of `whole` that `part` is, by its name.
+fn shard_of(whole: &Path, part: &Path) -> Option<(usize, usize)> {
+    if whole.extension() != part.extension() {
+        return None;
+    }
+    let stem = part.file_stem()?.to_str()?.strip_prefix(whole.file_stem()?.to_str()?)?;
+    let (index, count) = stem.strip_prefix('.')?.split_once("-of-")?;
+    Some((count.parse().ok()?, index.parse().ok()?))
+}
+
+/// Calls `take` with each matrix of a file.
+fn read(path: &Path, take: &mut dyn FnMut(&str, SubMatrix<'_, f32>) -> Result<(), Error>) -> Result<(), Error> {
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("ark") => {
+            for entry in SequentialReader::<Matrix<f32>>::open(&format!("ark:{}", path.display()))? {
+                let (key, features) = entry?;
+                take(&key, features.view())?;
+            }
+        }
+        Some("npz") => {
+            let file = BufReader::new(File::open(path).map_err(unreadable)?);
+            let damaged = |error| unreadable(io::Error::other(error));
+            let mut npz = NpzReader::new(file).map_err(damaged)?;
+            for key in npz.names().map_err(damaged)? {
+                let array: Array2<f32> = npz.by_name(&key).map_err(damaged)?;
+                take(&key, Matrix::from(array).view())?;
+            }
+        }
+        Some("safetensors") => {
+            let bytes = fs::read(path).map_err(unreadable)?;
+            let file = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(io::Error::other(error)))?;
+            let mut tensors = file.tensors();
+            // In the order in which they were written.
+            tensors.sort_by_key(|(_, tensor)| tensor.data().as_ptr().addr());
+            for (key, tensor) in tensors {
+                let (Dtype::F32, &[rows, cols]) = (tensor.dtype(), tensor.shape()) else {
+                    return Err(unreadable(io::Error::other(format!("'{key}' is not a matrix of F32"))));
+                };
+                let values = tensor.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+                take(&key, Matrix::from_vec(rows, cols, values)?.view())?;
+            }
+        }
+        _ => return Err(Error::UnknownFormat { path: path.to_owned() }),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::FeatureFile;
+
+    fn matrix(seed: usize) -> Matrix<f32> {
+        Matrix::from_fn(seed + 1, 3, |row, col| (seed * 100 + row * 10 + col) as f32)
+    }
+
+    fn write(path: &Path, seeds: &[usize]) {
+        let mut file = FeatureFile::create(path).unwrap();
+        for &seed in seeds {
+            file.write(&format!("utt{seed}"), matrix(seed).view()).unwrap();
+        }
+        file.finish().unwrap();
+    }
+
+    #[test]
+    fn shards_of_any_format_become_one_file() {
+        for ending in ["ark", "npz", "safetensors"] {
+            let folder = tempfile::tempdir().unwrap();
+            let whole = folder.path().join("x.y").with_added_extension(ending);
+            for (index, seeds) in [(1, &[7, 2][..]), (2, &[5]), (3, &[1, 0])] {
+                write(&Shard::new(index, 3).unwrap().path(&whole), seeds);
+            }
+            let mut all = Vec::new();
+            let summary = merge(shards_of(&whole).unwrap(), &mut all).unwrap();
+            assert_eq!((summary.utterances, summary.frames, summary.dim), (5, 20, 3));
+            let expected: Vec<_> = [7, 2, 5, 1, 0].map(|seed| (format!("utt{seed}"), matrix(seed))).into();
+            assert_eq!(all, expected, "{ending}");
+
+            let second = Shard::new(2, 3).unwrap().path(&whole);
+            fs::remove_file(&second).unwrap();
+            assert!(matches!(shards_of(&whole), Err(Error::MissingShard { part }) if part == second));
+        }
+    }
+
+    #[test]
+    fn what_is_missing_or_doubled_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a.ark"), folder.path().join("b.ark"));
+        assert!(matches!(shards_of(&a), Err(Error::NoShards { .. })));
+        write(&a, &[1, 2]);
+        write(&b, &[2]);
+        let error = merge([&a, &b], &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("'utt2'") && error.contains("a.ark") && error.contains("b.ark"), "{error}");
+        fs::write(folder.path().join("c.npz"), "no archive").unwrap();
+        let error = merge([folder.path().join("c.npz")], &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("c.npz"), "{error}");
+    }
+}

@@ -1,0 +1,108 @@
+//! Pitch: features of its own, or columns beside others.
+
+use kaldi_feat::{
+    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, ProcessPitchOptions, Samples, paste_columns,
+    process_pitch,
+};
+use kaldi_matrix::{Matrix, SubMatrix};
+
+use super::FeatureExtractor;
+use crate::Error;
+
+/// Kaldi's pitch, made into features for a recogniser: voicing, normalised log pitch, its change.
+///
+/// Audio of another sample rate is resampled, which Kaldi's programs do not do for pitch.
+#[derive(Debug)]
+pub struct PitchFeatures {
+    extractor: PitchExtractor,
+    process: ProcessPitchOptions,
+}
+
+/// Frames that pitch may have more or less than the features beside it, which reach for the ends of a recording in their own
+/// way; Kaldi's recipes forgive as many.
+const LENGTH_TOLERANCE: usize = 2;
+
+impl PitchFeatures {
+    /// Plans the extraction.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn new(options: PitchExtractionOptions, process: ProcessPitchOptions) -> Result<Self, kaldi_feat::Error> {
+        process.check()?;
+        Ok(Self { extractor: PitchExtractor::new(options)?, process })
+    }
+
+    /// NCCF and pitch in Hz, frame by frame, before they are made into features.
+    ///
+    /// # Errors
+    /// When the audio cannot be used.
+    pub fn pitch(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
+        let expected = self.extractor.options().samp_freq;
+        if audio.samp_freq == expected {
+            return self.extractor.compute(audio);
+        }
+        let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
+        self.extractor.compute(&Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key })
+    }
+
+    fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
+        process_pitch(&self.process, &self.pitch(audio)?, audio.key)
+    }
+
+    /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows then.
+    pub(super) fn paste(&self, audio: &Audio<'_>, frames: usize, features: &mut Vec<f32>) -> Result<usize, Error> {
+        let dim = features.len() / frames.max(1);
+        let pitch = self.compute(audio)?;
+        let pasted = paste_columns(&[SubMatrix::new(features, frames, dim, dim)?, pitch.view()], LENGTH_TOLERANCE)?;
+        let frames = pasted.num_rows();
+        *features = pasted.into_vec();
+        Ok(frames)
+    }
+}
+
+/// `vtln_warp` has no effect: it does not change how high a voice is.
+impl FeatureExtractor for PitchFeatures {
+    type Workspace = ();
+
+    fn dim(&self) -> usize {
+        self.process.dim()
+    }
+
+    fn compute_into(
+        &self,
+        (): &mut (),
+        audio: &Audio<'_>,
+        _vtln_warp: f32,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        let features = self.compute(audio)?;
+        let frames = features.num_rows();
+        *out = features.into_vec();
+        Ok(frames)
+    }
+}
+
+/// The pitch itself: NCCF and pitch in Hz, two columns.
+#[derive(Debug)]
+pub struct NccfAndPitch(pub PitchFeatures);
+
+impl FeatureExtractor for NccfAndPitch {
+    type Workspace = ();
+
+    fn dim(&self) -> usize {
+        2
+    }
+
+    fn compute_into(
+        &self,
+        (): &mut (),
+        audio: &Audio<'_>,
+        _vtln_warp: f32,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        let pitch = self.0.pitch(audio)?;
+        let frames = pitch.num_rows();
+        *out = pitch.into_vec();
+        Ok(frames)
+    }
+}

@@ -1,0 +1,207 @@
+//! The samples of a recording, from wherever they are.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::ops::Range;
+use std::sync::Arc;
+
+use kaldi_feat::Samples;
+use kaldi_io::rxfilename::Input;
+use kaldi_io::wave::WaveData;
+
+#[cfg(feature = "symphonia")]
+use super::decode;
+use super::inputs::{Source, Span};
+use crate::Error;
+
+/// Samples of all channels, frame by frame with the channels of a frame side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recording {
+    samples: Interleaved,
+    num_channels: usize,
+    samp_freq: f32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Interleaved {
+    I16(Vec<i16>),
+    F32(Vec<f32>),
+}
+
+impl Recording {
+    /// One channel of 16-bit samples.
+    #[must_use]
+    pub fn from_i16(samples: Vec<i16>, samp_freq: f32) -> Self {
+        Self { samples: Interleaved::I16(samples), num_channels: 1, samp_freq }
+    }
+
+    /// One channel of samples on the scale of 16-bit integers, -32768 to 32767.
+    #[must_use]
+    pub fn from_f32(samples: Vec<f32>, samp_freq: f32) -> Self {
+        Self::interleaved(samples, 1, samp_freq)
+    }
+
+    /// Several channels, the samples of a moment side by side.
+    pub(super) fn interleaved(samples: Vec<f32>, num_channels: usize, samp_freq: f32) -> Self {
+        Self { samples: Interleaved::F32(samples), num_channels, samp_freq }
+    }
+
+    /// Samples per second.
+    #[must_use]
+    pub fn samp_freq(&self) -> f32 {
+        self.samp_freq
+    }
+
+    /// How many channels.
+    #[must_use]
+    pub fn num_channels(&self) -> usize {
+        self.num_channels
+    }
+
+    /// Samples per channel.
+    #[must_use]
+    pub fn num_samples(&self) -> usize {
+        let samples = match &self.samples {
+            Interleaved::I16(samples) => samples.len(),
+            Interleaved::F32(samples) => samples.len(),
+        };
+        samples.checked_div(self.num_channels).unwrap_or(0)
+    }
+
+    /// Length in seconds.
+    #[must_use]
+    pub fn duration(&self) -> f32 {
+        self.num_samples() as f32 / self.samp_freq
+    }
+
+    /// The samples of the channel within `range`; both must be there.
+    pub(super) fn channel(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
+        match &self.samples {
+            Interleaved::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
+            Interleaved::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
+        }
+    }
+
+    /// The samples that `span` is about; all without one. Up to half a second behind the end is forgiven, as by Kaldi's
+    /// `extract-segments`, and a tenth of a second must be left.
+    pub(super) fn samples_of(&self, span: Option<Span>) -> Result<Range<usize>, Error> {
+        const MAX_OVERSHOOT: f64 = 0.5;
+        const MIN_SECONDS: f64 = 0.1;
+        let num_samples = self.num_samples();
+        let Some(Span { start, end }) = span else { return Ok(0..num_samples) };
+        let rate = f64::from(self.samp_freq);
+        let wrong = || Error::Segment { start, end, seconds: self.duration() };
+        let end_seconds = end.unwrap_or(num_samples as f64 / rate);
+        if !(start >= 0.0 && end_seconds * rate < num_samples as f64 + MAX_OVERSHOOT * rate) {
+            return Err(wrong());
+        }
+        // Not negative, and not far behind the last sample.
+        let (first, last) = ((start * rate) as usize, ((end_seconds * rate) as usize).min(num_samples));
+        if first >= last || (last - first) as f64 <= MIN_SECONDS * rate {
+            return Err(wrong());
+        }
+        Ok(first..last)
+    }
+}
+
+impl From<WaveData> for Recording {
+    fn from(wave: WaveData) -> Self {
+        Self { samples: Interleaved::I16(wave.samples), num_channels: wave.num_channels, samp_freq: wave.samp_freq }
+    }
+}
+
+fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize, range: Range<usize>) -> Cow<'_, [T]> {
+    let frames = &samples[range.start * num_channels..range.end * num_channels];
+    if num_channels == 1 {
+        Cow::Borrowed(frames)
+    } else {
+        Cow::Owned(frames[channel..].iter().step_by(num_channels).copied().collect())
+    }
+}
+
+/// The samples of one channel, borrowed if it is the only one.
+pub(super) enum Channel<'a> {
+    I16(Cow<'a, [i16]>),
+    F32(Cow<'a, [f32]>),
+}
+
+impl Channel<'_> {
+    pub(super) fn samples(&self) -> Samples<'_> {
+        match self {
+            Self::I16(samples) => Samples::I16(samples),
+            Self::F32(samples) => Samples::F32(samples),
+        }
+    }
+}
+
+/// Reads recordings, and keeps the last one at hand for the segments that are often cut from one file.
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    last: Option<(Source, Arc<Recording>)>,
+}
+
+impl Reader {
+    /// The recording at `source`, of which only `span` will be asked for.
+    pub(super) fn read(&mut self, source: &Source, span: Option<Span>) -> Result<Arc<Recording>, Error> {
+        if let Some((_, recording)) = self.last.as_ref().filter(|(last, _)| last == source) {
+            return Ok(Arc::clone(recording));
+        }
+        self.last = None;
+        let recording = match source {
+            Source::Samples(recording) => return Ok(Arc::clone(recording)),
+            Source::Missing(recording) => return Err(Error::NoRecording { recording: recording.clone() }),
+            Source::File(path) => read_stream(|| {
+                let file = File::open(path).map_err(|source| Error::Open { source })?;
+                Ok(BufReader::with_capacity(HEADER_BYTES, file))
+            })?,
+            Source::Script(rxfilename) => read_stream(|| Ok(Input::open(rxfilename)?))?,
+        };
+        let recording = Arc::new(recording);
+        if span.is_some() {
+            self.last = Some((source.clone(), Arc::clone(&recording)));
+        }
+        Ok(recording)
+    }
+}
+
+/// Enough to read a header at once; samples go past this buffer.
+const HEADER_BYTES: usize = 1 << 10;
+
+/// Reads a WAV file; what is not one is opened once more and decoded, where this build can do that.
+fn read_stream<R: Read>(open: impl Fn() -> Result<R, Error>) -> Result<Recording, Error> {
+    match WaveData::read_whole(&mut open()?) {
+        Ok(wave) => Ok(wave.into()),
+        #[cfg(feature = "symphonia")]
+        Err(error) if decode::is_for_other_decoders(&error) => decode::decode(&mut open()?),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_cut_as_kaldi_cuts_them() {
+        let recording = Recording::from_i16(vec![0; 16_000], 16_000.0);
+        let cut = |start, end| recording.samples_of(Some(Span { start, end })).ok();
+        assert_eq!(recording.samples_of(None).unwrap(), 0..16_000);
+        assert_eq!(cut(0.25, Some(0.5)), Some(4000..8000));
+        assert_eq!(cut(0.25, None), Some(4000..16_000));
+        assert_eq!(cut(0.5, Some(1.4)), Some(8000..16_000));
+        for (start, end) in
+            [(0.5, Some(1.5)), (0.5, Some(0.59)), (-0.1, Some(0.5)), (2.0, None), (0.6, Some(0.5)), (f64::NAN, None)]
+        {
+            assert_eq!(cut(start, end), None, "{start} {end:?}");
+        }
+    }
+
+    #[test]
+    fn channels_lie_side_by_side() {
+        let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -2.0, 3.0, -3.0], 2, 8000.0);
+        assert_eq!(recording.num_samples(), 3);
+        let Channel::F32(right) = recording.channel(1, 1..3) else { panic!("floats stay floats") };
+        assert_eq!(&right[..], [-2.0, -3.0]);
+    }
+}

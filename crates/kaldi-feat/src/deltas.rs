@@ -1,0 +1,229 @@
+//! How features change over time: deltas of any order, and shifted deltas.
+
+use kaldi_matrix::{Matrix, MatrixBase, Storage};
+
+use crate::error::Error;
+use crate::extractor::Sealed;
+use crate::options::{OptionSet, Registry};
+use crate::row_window::RowWindow;
+
+/// Options of deltas. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeltaFeaturesOptions {
+    /// How often to take the difference: 1 adds deltas, 2 deltas of deltas too.
+    pub order: i32,
+    /// Frames on each side that a difference is taken over.
+    pub window: i32,
+}
+
+impl Default for DeltaFeaturesOptions {
+    fn default() -> Self {
+        Self { order: 2, window: 2 }
+    }
+}
+
+impl OptionSet for DeltaFeaturesOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("delta-order", &mut self.order, "Order of the deltas: 1, 2 ...; 0 = none");
+        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
+    }
+}
+
+/// Kaldi takes orders and windows below this.
+const TOO_MANY: i32 = 1000;
+
+fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<usize, Error> {
+    match usize::try_from(value) {
+        Ok(found) if (least..=most).contains(&value) => Ok(found),
+        _ => Err(Error::bad_option(option, value, format!("from {least} to {most}"))),
+    }
+}
+
+/// Features, their deltas, the deltas of those, and so on, beside each other.
+///
+/// A delta is the slope of the line that fits the `window` frames on both sides best: Σ j x\[t+j\] / Σ j². That of order n is one
+/// weighted sum of the features themselves, with the window folded with itself n times, so that at the ends it is the features
+/// that are repeated and not their deltas.
+///
+/// ```
+/// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowWindow};
+/// use kaldi_matrix::Matrix;
+///
+/// let ramp = Matrix::from_fn(9, 1, |t, _| 2.0 * t as f32);
+/// let deltas = DeltaFeatures::new(DeltaFeaturesOptions::default())?.compute(ramp.view())?;
+/// assert_eq!(deltas.row_data(4), [8.0, 2.0, 0.0]);
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DeltaFeatures {
+    /// For each order, the weights of the rows from `-reach` to `reach`, where `reach` is half of their number.
+    weights: Vec<Vec<f32>>,
+}
+
+impl DeltaFeatures {
+    /// Works out the weights.
+    ///
+    /// # Errors
+    /// For an order outside of 0 to 999, or a window outside of 1 to 999.
+    pub fn new(options: DeltaFeaturesOptions) -> Result<Self, Error> {
+        let order = in_range("delta-order", options.order, 0, TOO_MANY - 1)?;
+        let window = in_range("delta-window", options.window, 1, TOO_MANY - 1)?;
+        let slope = slope(window);
+        let mut exact = vec![1.0_f64];
+        let mut weights = vec![vec![1.0]];
+        for _ in 0..order {
+            let mut folded = vec![0.0; exact.len() + 2 * window];
+            for (i, w) in exact.iter().enumerate() {
+                for (to, s) in folded[i..].iter_mut().zip(&slope) {
+                    *to += w * s;
+                }
+            }
+            exact = folded;
+            weights.push(exact.iter().map(|&w| w as f32).collect());
+        }
+        Ok(Self { weights })
+    }
+
+    fn reach(&self) -> usize {
+        self.weights.last().map_or(0, |weights| weights.len() / 2)
+    }
+}
+
+/// j / Σ j² for j from -`window` to `window`.
+fn slope(window: usize) -> Vec<f64> {
+    let half = (1..=window).map(|j| j as f64);
+    let norm = 2.0 * half.clone().map(|j| j * j).sum::<f64>();
+    half.clone().rev().map(|j| -j / norm).chain([0.0]).chain(half.map(|j| j / norm)).collect()
+}
+
+/// out = Σ weight · row, of the rows around `centre`.
+fn add_weighted<'a>(weights: &[f32], centre: isize, row: &impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+    let first = centre - (weights.len() / 2).cast_signed();
+    out.fill(0.0);
+    for (at, &weight) in (first..).zip(weights) {
+        if weight != 0.0 {
+            for (to, x) in out.iter_mut().zip(row(at)) {
+                *to += weight * x;
+            }
+        }
+    }
+}
+
+impl Sealed for DeltaFeatures {}
+
+impl RowWindow for DeltaFeatures {
+    fn left_context(&self) -> usize {
+        self.reach()
+    }
+
+    fn right_context(&self) -> usize {
+        self.reach()
+    }
+
+    fn output_dim(&self, dim: usize) -> usize {
+        dim.saturating_mul(self.weights.len())
+    }
+
+    fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+        for (weights, out) in self.weights.iter().zip(out.chunks_exact_mut(row(0).len().max(1))) {
+            add_weighted(weights, 0, &row, out);
+        }
+    }
+}
+
+/// Features with their deltas behind them, each row of (order + 1) times as many columns: [`DeltaFeatures`] in one call.
+///
+/// # Errors
+/// For options that can't be, see [`DeltaFeatures::new`], and a result that is more than memory can hold.
+#[doc(alias = "ComputeDeltas")]
+pub fn compute_deltas(
+    options: &DeltaFeaturesOptions,
+    features: &MatrixBase<impl Storage<Elem = f32>>,
+) -> Result<Matrix<f32>, Error> {
+    DeltaFeatures::new(options.clone())?.compute(features.view())
+}
+
+/// Options of shifted deltas. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShiftedDeltaFeaturesOptions {
+    /// Frames on each side that a difference is taken over.
+    pub window: i32,
+    /// How many deltas to put behind the features.
+    pub num_blocks: i32,
+    /// Frames from one of these deltas to the next.
+    pub block_shift: i32,
+}
+
+impl Default for ShiftedDeltaFeaturesOptions {
+    fn default() -> Self {
+        Self { window: 1, num_blocks: 7, block_shift: 3 }
+    }
+}
+
+impl OptionSet for ShiftedDeltaFeaturesOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
+        registry.add("num-blocks", &mut self.num_blocks, "How many deltas, of this frame and of later ones");
+        registry.add("block-shift", &mut self.block_shift, "Frames from one of the deltas to the next");
+    }
+}
+
+/// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this frame, at the one
+/// `block_shift` later, and so on, `num_blocks` of them.
+#[derive(Debug, Clone)]
+pub struct ShiftedDeltaFeatures {
+    weights: Vec<f32>,
+    num_blocks: usize,
+    block_shift: usize,
+}
+
+impl ShiftedDeltaFeatures {
+    /// Works out the weights.
+    ///
+    /// # Errors
+    /// For a window outside of 1 to 999, or blocks or a shift outside of 1 to 999.
+    pub fn new(options: ShiftedDeltaFeaturesOptions) -> Result<Self, Error> {
+        let window = in_range("delta-window", options.window, 1, TOO_MANY - 1)?;
+        Ok(Self {
+            weights: slope(window).iter().map(|&w| w as f32).collect(),
+            num_blocks: in_range("num-blocks", options.num_blocks, 1, TOO_MANY - 1)?,
+            block_shift: in_range("block-shift", options.block_shift, 1, TOO_MANY - 1)?,
+        })
+    }
+}
+
+impl Sealed for ShiftedDeltaFeatures {}
+
+impl RowWindow for ShiftedDeltaFeatures {
+    fn left_context(&self) -> usize {
+        self.weights.len() / 2
+    }
+
+    fn right_context(&self) -> usize {
+        self.weights.len() / 2 + (self.num_blocks - 1) * self.block_shift
+    }
+
+    fn output_dim(&self, dim: usize) -> usize {
+        dim.saturating_mul(self.num_blocks + 1)
+    }
+
+    fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+        let (first, blocks) = out.split_at_mut(row(0).len());
+        first.copy_from_slice(row(0));
+        for (block, out) in blocks.chunks_exact_mut(first.len().max(1)).enumerate() {
+            add_weighted(&self.weights, (block * self.block_shift).cast_signed(), &row, out);
+        }
+    }
+}
+
+/// Features with shifted deltas behind them: [`ShiftedDeltaFeatures`] in one call.
+///
+/// # Errors
+/// For options that can't be, see [`ShiftedDeltaFeatures::new`], and a result that is more than memory can hold.
+#[doc(alias("ComputeShiftedDeltas", "SDC"))]
+pub fn compute_shifted_deltas(
+    options: &ShiftedDeltaFeaturesOptions,
+    features: &MatrixBase<impl Storage<Elem = f32>>,
+) -> Result<Matrix<f32>, Error> {
+    ShiftedDeltaFeatures::new(options.clone())?.compute(features.view())
+}

@@ -1,0 +1,262 @@
+//! Features of audio that comes in chunks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kaldera_base::random::Philox;
+use kaldera_base::simd::MAX_LANES;
+
+use crate::error::Error;
+use crate::extractor::{Extractor, Kind, Workspace};
+use crate::frames::{Samples, Signal};
+use crate::resample::{LinearResample, ResampleStream};
+use crate::row_queue::RowQueue;
+use crate::state::{StateReader, StateWriter};
+
+/// Features of one utterance whose audio comes in chunks of any size: bit for bit the rows that
+/// [`Extractor::compute`] gives for all of it.
+///
+/// ```text
+///  accept_waveform ──> samples held ──> frames ready ──> rows held ──> frame, take_rows
+///                      from the first sample of the      until they are taken, discarded,
+///                      next frame on                     or more than `max_feature_vectors`
+/// ```
+///
+/// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
+/// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays what a
+/// whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays for a whole vector each time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use kaldi_feat::{Audio, FeatureStream, Mfcc, MfccOptions};
+///
+/// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?);
+/// let samples: Vec<i16> = (0..8000).map(|i| ((i * i) % 2000) as i16 - 1000).collect();
+/// let mut stream = FeatureStream::new(Arc::clone(&mfcc), 16000.0, "utterance", 1.0)?;
+/// let mut rows = Vec::new();
+/// for chunk in samples.chunks(160) {
+///     stream.accept_waveform(chunk)?;
+///     stream.take_rows(&mut rows);
+/// }
+/// stream.input_finished();
+/// stream.take_rows(&mut rows);
+/// assert_eq!(rows, mfcc.compute(&Audio::new(&samples[..], 16000.0).with_key("utterance"), 1.0)?.data());
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[doc(alias("OnlineGenericBaseFeature", "OnlineMfcc", "OnlineFbank", "OnlinePlp"))]
+pub struct FeatureStream<K: Kind> {
+    extractor: Arc<Extractor<K>>,
+    warped: Arc<K::Warped>,
+    dither: Philox,
+    /// Names everything that the rows depend on but the samples.
+    identity: String,
+    resampling: Option<(Arc<LinearResample>, ResampleStream)>,
+    /// The samples that frames to come need, after resampling.
+    samples: RowQueue,
+    /// The rows that were computed and not let go.
+    rows: RowQueue,
+    finished: bool,
+    workspace: Workspace,
+    /// What comes out of the resampler.
+    resampled: Vec<f32>,
+}
+
+impl<K: Kind> fmt::Debug for FeatureStream<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { samples, rows, finished, .. } = self;
+        f.debug_struct("FeatureStream")
+            .field("extractor", &self.extractor)
+            .field("num_samples", &samples.end())
+            .field("num_frames_computed", &rows.end())
+            .field("finished", finished)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: Kind> FeatureStream<K> {
+    /// For the utterance `key`, in audio of `samp_freq` Hz. `vtln_warp` 1 is no warping.
+    ///
+    /// # Errors
+    /// As [`Extractor::compute`], for the sample rate and the warp factor.
+    pub fn new(extractor: Arc<Extractor<K>>, samp_freq: f32, key: &str, vtln_warp: f32) -> Result<Self, Error> {
+        let resampling = extractor.resampler(samp_freq)?.map(|resampler| {
+            let stream = ResampleStream::new(&resampler);
+            (resampler, stream)
+        });
+        Ok(Self {
+            warped: extractor.warped(vtln_warp)?,
+            dither: extractor.dither(key),
+            identity: format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options()),
+            resampling,
+            samples: RowQueue::new(1),
+            rows: RowQueue::new(extractor.dim()),
+            finished: false,
+            workspace: Workspace::default(),
+            resampled: Vec::new(),
+            extractor,
+        })
+    }
+
+    /// Numbers in a row.
+    pub fn dim(&self) -> usize {
+        self.extractor.dim()
+    }
+
+    /// Takes the next samples: as few or many as there are.
+    ///
+    /// # Errors
+    /// [`Error::AfterEnd`] after [`input_finished`](Self::input_finished).
+    #[doc(alias = "AcceptWaveform")]
+    pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
+        if self.finished {
+            return Err(Error::AfterEnd);
+        }
+        let samples = samples.into();
+        match &mut self.resampling {
+            None => hold(&mut self.samples, samples, &self.extractor),
+            Some((resampler, stream)) => {
+                self.resampled.clear();
+                stream.resample(resampler, samples, &mut self.resampled);
+                hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
+            }
+        }
+        let lanes = MAX_LANES as u64;
+        let pending = self.ready() - self.rows.end();
+        if pending >= lanes {
+            self.compute(pending / lanes * lanes);
+        }
+        Ok(())
+    }
+
+    /// Says that no more samples come: the last frames become ready.
+    #[doc(alias = "InputFinished")]
+    pub fn input_finished(&mut self) {
+        if self.finished {
+            return;
+        }
+        if let Some((resampler, stream)) = &mut self.resampling {
+            self.resampled.clear();
+            stream.flush(resampler, &mut self.resampled);
+            hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
+        }
+        self.finished = true;
+    }
+
+    fn ready(&self) -> u64 {
+        let samples = self.samples.end();
+        if self.finished {
+            self.extractor.framing.num_frames(samples)
+        } else {
+            self.extractor.framing.num_frames_ready(samples)
+        }
+    }
+
+    /// How many rows are ready since the start of the stream, taken and discarded ones included.
+    #[doc(alias = "NumFramesReady")]
+    pub fn num_frames_ready(&self) -> usize {
+        self.ready() as usize
+    }
+
+    /// No more samples come, and row `i` is the last one.
+    #[doc(alias = "IsLastFrame")]
+    pub fn is_last_frame(&self, i: usize) -> bool {
+        self.finished && self.ready() == i as u64 + 1
+    }
+
+    /// Computes the next `frames` rows, which are ready.
+    fn compute(&mut self, frames: u64) {
+        let Self { extractor, warped, dither, samples, rows, workspace, .. } = self;
+        let first_frame = rows.end();
+        let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
+        let out = rows.push_rows(frames as usize);
+        extractor.frames_of_signal(workspace, warped, signal, dither, first_frame, out);
+        samples.discard(extractor.framing.first_needed(first_frame + frames));
+        if let Ok(most @ 1..) = u64::try_from(extractor.frame_options().max_feature_vectors) {
+            rows.discard(rows.end().saturating_sub(most));
+        }
+    }
+
+    fn compute_all_ready(&mut self) {
+        let pending = self.ready() - self.rows.end();
+        if pending > 0 {
+            self.compute(pending);
+        }
+    }
+
+    /// Row `i` since the start of the stream; none if it is not ready, or was let go.
+    #[doc(alias = "GetFrame")]
+    pub fn frame(&mut self, i: usize) -> Option<&[f32]> {
+        let i = i as u64;
+        if i >= self.rows.end() && i < self.ready() {
+            self.compute_all_ready();
+        }
+        self.rows.get(i)
+    }
+
+    /// Lets go the rows before row `i`, as far as they have been computed.
+    pub fn discard_frames(&mut self, before: usize) {
+        self.rows.discard(before as u64);
+    }
+
+    /// Appends all rows that are ready and not let go to `out`, lets them go, and says how many they were.
+    pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
+        self.compute_all_ready();
+        self.take_computed_rows(out)
+    }
+
+    /// As [`take_rows`](Self::take_rows), without those that are ready but wait for others to be computed with: up to 15 rows come
+    /// later, and all cost as little as in a whole signal.
+    pub fn take_computed_rows(&mut self, out: &mut Vec<f32>) -> usize {
+        let values = self.rows.values();
+        out.extend_from_slice(values);
+        let rows = values.len() / self.dim();
+        self.rows.discard(self.rows.end());
+        rows
+    }
+
+    /// What it takes to go on from here, in this process or another.
+    pub fn save_state(&self) -> Vec<u8> {
+        let mut state = StateWriter::new(*b"features", &self.identity);
+        state.u64(self.finished.into());
+        if let Some((_, stream)) = &self.resampling {
+            stream.save(&mut state);
+        }
+        self.samples.save(&mut state);
+        self.rows.save(&mut state);
+        state.finish()
+    }
+
+    /// Goes on where `state` was saved, by a stream of the same options, sample rate, key and warp factor.
+    ///
+    /// # Errors
+    /// [`Error::BadState`] when it is not such a state; the stream is then as before.
+    pub fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
+        let mut state = StateReader::new(state, *b"features", &self.identity)?;
+        let finished = state.bool()?;
+        let resampling = match &self.resampling {
+            None => None,
+            Some((resampler, _)) => Some((Arc::clone(resampler), ResampleStream::restore(resampler, &mut state)?)),
+        };
+        let samples = RowQueue::restore(1, &mut state)?;
+        let rows = RowQueue::restore(self.dim(), &mut state)?;
+        state.finish()?;
+        let framing = &self.extractor.framing;
+        let ready = if finished { framing.num_frames(samples.end()) } else { framing.num_frames_ready(samples.end()) };
+        if rows.end() > ready || samples.first() > framing.first_needed(rows.end()) {
+            return Err(Error::BadState { reason: "its numbers contradict each other" });
+        }
+        (self.finished, self.resampling, self.samples, self.rows) = (finished, resampling, samples, rows);
+        Ok(())
+    }
+}
+
+/// Keeps samples for the frames that need them.
+fn hold<K: Kind>(held: &mut RowQueue, samples: Samples<'_>, extractor: &Extractor<K>) {
+    let room = extractor.framing.room_behind(held.end());
+    let len = usize::try_from(room).map_or(samples.len(), |room| samples.len().min(room));
+    let to = held.push_rows(len);
+    match samples {
+        Samples::I16(samples) => to.iter_mut().zip(samples).for_each(|(to, &x)| *to = f32::from(x)),
+        Samples::F32(samples) => to.copy_from_slice(&samples[..len]),
+    }
+}

@@ -1,0 +1,161 @@
+//! Pitch of whole signals.
+
+use std::sync::Arc;
+
+use kaldi_matrix::Matrix;
+
+use super::grid::Grid;
+use super::options::PitchExtractionOptions;
+use super::stream::OnlinePitch;
+use super::viterbi::Transitions;
+use crate::error::Error;
+use crate::extractor::Audio;
+use crate::frames::Samples;
+use crate::resample::LinearResample;
+
+/// What is worked out once from the options.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) options: PitchExtractionOptions,
+    pub(super) resampler: LinearResample,
+    pub(super) grid: Grid,
+    pub(super) transitions: Transitions,
+    /// The option; 0 when it is not to happen.
+    pub(super) recompute_frame: usize,
+}
+
+impl Plan {
+    fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
+        options.check()?;
+        let resampler = LinearResample::new(
+            options.samp_freq as u32,
+            options.resample_freq as u32,
+            options.lowpass_cutoff,
+            options.lowpass_filter_width,
+        )?;
+        let grid = Grid::new(&options)?;
+        let step_squared = (1.0 + f64::from(options.delta_pitch)).ln().powi(2) as f32;
+        let transitions = Transitions::new(grid.lags.len(), step_squared * options.penalty_factor);
+        let recompute_frame = usize::try_from(options.recompute_frame).unwrap_or(0);
+        Ok(Self { resampler, grid, transitions, recompute_frame, options })
+    }
+
+    /// Whether the first frames are found anew when more is known.
+    pub(super) fn recomputes(&self) -> bool {
+        !self.options.nccf_ballast_online
+    }
+
+    /// The ballast in frames of a signal of this mean square.
+    pub(super) fn ballast(&self, mean_square: f64) -> f32 {
+        let energy = mean_square * self.grid.window_size as f64;
+        (energy * energy * f64::from(self.options.nccf_ballast)) as f32
+    }
+
+    /// A text that is another for other options.
+    pub(super) fn fingerprint(&self) -> String {
+        format!("{:?}", self.options)
+    }
+}
+
+/// Finds pitch and voicing of speech: planned once, used for any number of signals, from any number of threads.
+///
+/// The method is that of P. Ghahremani, B. BabaAli, D. Povey, K. Riedhammer, J. Trmal and S. Khudanpur, *A pitch extraction algorithm
+/// tuned for automatic speech recognition*, ICASSP 2014: every frame has a pitch, voiced or not, so that there are no gaps; what says
+/// whether it is voiced is its correlation.
+///
+/// ```
+/// use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor};
+///
+/// let extractor = PitchExtractor::new(PitchExtractionOptions::default())?;
+/// let hum: Vec<i16> = (0..16000).map(|i| (5000.0 * (i as f32 * 0.06).sin()) as i16).collect(); // 152.8 Hz
+/// let frames = extractor.compute(&Audio::new(&hum[..], 16000.0))?;
+/// assert_eq!((frames.num_rows(), frames.num_cols()), (98, 2));
+/// let (nccf, hz) = (frames[(50, 0)], frames[(50, 1)]);
+/// assert!(nccf > 0.99 && (hz - 152.8).abs() < 1.0);
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct PitchExtractor {
+    plan: Arc<Plan>,
+}
+
+impl PitchExtractor {
+    /// Plans an extraction.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
+        Ok(Self { plan: Arc::new(Plan::new(options)?) })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &PitchExtractionOptions {
+        &self.plan.options
+    }
+
+    /// The pitches that a frame can have, in Hz, from the highest down.
+    pub fn pitches(&self) -> impl ExactSizeIterator<Item = f32> {
+        self.plan.grid.lags.iter().map(|&lag| (1.0 / f64::from(lag)) as f32)
+    }
+
+    /// A stream for audio that comes in chunks.
+    pub fn stream(&self) -> OnlinePitch {
+        OnlinePitch::new(Arc::clone(&self.plan))
+    }
+
+    /// NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 when it is too short for one.
+    ///
+    /// The signal goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
+    ///
+    /// # Errors
+    /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options, [`Error::BadSample`] when a sample is not finite.
+    #[doc(alias = "ComputeKaldiPitch")]
+    pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
+        let mut stream = self.stream();
+        let mut values = Vec::new();
+        for chunk in self.chunks(audio)? {
+            stream.accept_waveform(chunk)?;
+            if self.plan.options.simulate_first_pass_online {
+                take_frames(&mut stream, &mut values);
+            }
+        }
+        stream.input_finished();
+        take_frames(&mut stream, &mut values);
+        let rows = values.len() / 2;
+        Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
+    }
+
+    /// A signal in the chunks that the options ask for.
+    pub(super) fn chunks<'a>(&self, audio: &Audio<'a>) -> Result<impl Iterator<Item = Samples<'a>> + use<'a>, Error> {
+        let options = &self.plan.options;
+        if audio.samp_freq != options.samp_freq {
+            return Err(Error::WrongSampleRate { found: audio.samp_freq, expected: options.samp_freq });
+        }
+        let (samples, len, chunk) = (audio.samples, audio.samples.len(), options.samples_per_chunk());
+        let part = move |begin: usize| {
+            let range = begin..begin.saturating_add(chunk).min(len);
+            match samples {
+                Samples::I16(samples) => Samples::I16(&samples[range]),
+                Samples::F32(samples) => Samples::F32(&samples[range]),
+            }
+        };
+        Ok((0..len).step_by(chunk).map(part))
+    }
+}
+
+/// Appends the frames that are ready and not among `values` yet.
+fn take_frames(stream: &mut OnlinePitch, values: &mut Vec<f32>) {
+    let frames = values.len() / 2..stream.num_frames_ready();
+    for frame in frames.filter_map(|i| stream.frame(i)) {
+        values.extend_from_slice(frame);
+    }
+}
+
+/// NCCF and pitch in Hz of each frame, for those who do it once: [`PitchExtractor::compute`] with a plan that is thrown away.
+///
+/// # Errors
+/// As [`PitchExtractor::new`] and [`PitchExtractor::compute`].
+#[doc(alias = "ComputeKaldiPitch")]
+pub fn compute_kaldi_pitch(options: &PitchExtractionOptions, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
+    PitchExtractor::new(options.clone())?.compute(audio)
+}

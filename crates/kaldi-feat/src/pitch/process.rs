@@ -1,0 +1,371 @@
+//! Features for a recogniser, of pitch and correlation.
+
+use std::collections::VecDeque;
+
+use kaldera_base::random::Philox;
+use kaldi_matrix::{Matrix, MatrixBase, Storage};
+
+use super::extractor::PitchExtractor;
+use super::online_process::OnlineProcessPitch;
+use super::options::ProcessPitchOptions;
+use super::stream::OnlinePitch;
+use crate::error::Error;
+use crate::extractor::Audio;
+use crate::row_stream::RowStream;
+use crate::state::{StateReader, StateWriter};
+
+/// Makes features for a recogniser of the (NCCF, pitch) of frames.
+///
+/// They are, as far as they are asked for, in this order:
+///
+/// | feature | formula |
+/// |---|---|
+/// | voicing | `pov-scale` ((1.0001 - NCCF)^0.15 - 1) + `pov-offset`, with NCCF from -1 to 1 |
+/// | normalised log pitch | `pitch-scale` (ln pitch - its mean over the frames around, each with the weight of its probability of voicing) |
+/// | change of log pitch | `delta-pitch-scale` (Σ j ln pitch\[t + j\] / Σ j² + noise), j within `delta-window` |
+/// | log pitch | ln pitch |
+///
+/// ```
+/// use kaldi_feat::{PitchProcessor, ProcessPitchOptions};
+/// use kaldi_matrix::Matrix;
+///
+/// let mut options = ProcessPitchOptions::default();
+/// options.delta_pitch_noise_stddev = 0.0; // Kaldi's default adds noise
+/// let processor = PitchProcessor::new(options)?;
+/// let pitch = Matrix::from_fn(5, 2, |frame, column| if column == 0 { 0.9 } else { 100.0 + 5.0 * frame as f32 });
+/// let features = processor.process(&pitch, "utterance-1")?;
+/// assert_eq!((features.num_rows(), features.num_cols()), (5, 3));
+/// assert!((features[(2, 2)] - 10.0 * 0.0455).abs() < 0.01); // 5 Hz a frame at 110 Hz
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "ProcessPitch")]
+pub struct PitchProcessor {
+    options: ProcessPitchOptions,
+}
+
+impl PitchProcessor {
+    /// Takes the options.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn new(options: ProcessPitchOptions) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self { options })
+    }
+
+    /// The options.
+    pub fn options(&self) -> &ProcessPitchOptions {
+        &self.options
+    }
+
+    /// Features in a row.
+    #[doc(alias = "Dim")]
+    pub fn dim(&self) -> usize {
+        self.options.dim()
+    }
+
+    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of none. The key decides the noise.
+    ///
+    /// # Errors
+    /// [`Error::DimMismatch`] unless there are 2 columns.
+    pub fn process(&self, pitch: &MatrixBase<impl Storage<Elem = f32>>, key: &str) -> Result<Matrix<f32>, Error> {
+        let mut stream = self.stream(key);
+        let mut values = Vec::with_capacity(pitch.num_rows() * self.dim());
+        for row in pitch.rows() {
+            stream.accept_row(row, &mut values)?;
+        }
+        stream.finish(&mut values);
+        Ok(self.matrix(values))
+    }
+
+    /// For pitch that comes row by row and does not change any more: bit for bit what [`process`](Self::process) gives.
+    pub fn stream(&self, key: &str) -> ProcessPitchStream {
+        ProcessPitchStream {
+            noise: self.noise(key),
+            options: self.options.clone(),
+            rows: VecDeque::new(),
+            first: 0,
+            emitted: 0,
+            sums: Sums::default(),
+        }
+    }
+
+    /// For audio that comes in chunks: features of pitch as it is found.
+    pub fn online(&self, pitch: OnlinePitch, key: &str) -> OnlineProcessPitch {
+        OnlineProcessPitch::new(self.options.clone(), self.noise(key), pitch)
+    }
+
+    /// The features of a whole signal, pitch included. When the options of the pitch say that it is to be as it is at first, each frame is taken
+    /// as soon as it is ready.
+    ///
+    /// # Errors
+    /// As [`PitchExtractor::compute`].
+    #[doc(alias = "ComputeAndProcessKaldiPitch")]
+    pub fn compute(&self, extractor: &PitchExtractor, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
+        let mut stream = self.online(extractor.stream(), audio.key);
+        let first_pass = extractor.options().simulate_first_pass_online;
+        let mut values = Vec::new();
+        let mut frames = 0;
+        let mut take = |stream: &mut OnlineProcessPitch| {
+            while let Some(row) = stream.frame(frames) {
+                values.extend_from_slice(row);
+                frames += 1;
+            }
+        };
+        for chunk in extractor.chunks(audio)? {
+            stream.accept_waveform(chunk)?;
+            if first_pass {
+                take(&mut stream);
+            }
+        }
+        stream.input_finished();
+        take(&mut stream);
+        Ok(self.matrix(values))
+    }
+
+    fn noise(&self, key: &str) -> Philox {
+        Philox::for_name(self.options.noise_seed, key)
+    }
+
+    fn matrix(&self, values: Vec<f32>) -> Matrix<f32> {
+        let rows = values.len() / self.dim();
+        Matrix::from_vec(rows, if rows == 0 { 0 } else { self.dim() }, values).expect("whole rows were appended")
+    }
+}
+
+/// The features of all frames of an utterance, for those who do it once.
+///
+/// # Errors
+/// As [`PitchProcessor::new`] and [`PitchProcessor::process`].
+#[doc(alias = "ProcessPitch")]
+pub fn process_pitch(
+    options: &ProcessPitchOptions,
+    pitch: &MatrixBase<impl Storage<Elem = f32>>,
+    key: &str,
+) -> Result<Matrix<f32>, Error> {
+    PitchProcessor::new(options.clone())?.process(pitch, key)
+}
+
+/// What is needed of a frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Frame {
+    nccf: f32,
+    log_pitch: f32,
+    /// The probability of voicing.
+    pov: f32,
+}
+
+impl Frame {
+    pub(super) fn new(nccf: f32, pitch: f32) -> Self {
+        Self { nccf, log_pitch: pitch.ln(), pov: nccf_to_pov(nccf) }
+    }
+}
+
+/// The feature of voicing before its scale. By experiments of Kaldi's authors, it makes voicing look normally distributed.
+fn nccf_to_pov_feature(nccf: f32) -> f32 {
+    ((1.0001 - f64::from(nccf.clamp(-1.0, 1.0))).powf(0.15) - 1.0) as f32
+}
+
+/// The probability of voicing, as fitted to data by Kaldi's authors (equation 3 of their article).
+fn nccf_to_pov(nccf: f32) -> f32 {
+    let n = f64::from(nccf.abs().min(1.0));
+    let r = -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
+    (1.0 / (1.0 + (-f64::from(r as f32)).exp())) as f32
+}
+
+/// Sums over the frames around a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Sums {
+    pub(super) pov: f64,
+    pub(super) weighted: f64,
+}
+
+impl Sums {
+    pub(super) fn add(&mut self, frame: Frame) {
+        self.pov += f64::from(frame.pov);
+        self.weighted += f64::from(frame.pov * frame.log_pitch);
+    }
+
+    pub(super) fn subtract(&mut self, frame: Frame) {
+        self.pov -= f64::from(frame.pov);
+        self.weighted -= f64::from(frame.pov * frame.log_pitch);
+    }
+}
+
+impl ProcessPitchOptions {
+    pub(super) fn left_context(&self) -> usize {
+        usize::try_from(self.normalization_left_context).unwrap_or(0)
+    }
+
+    pub(super) fn right_context(&self) -> usize {
+        usize::try_from(self.normalization_right_context).unwrap_or(0)
+    }
+
+    pub(super) fn delta_context(&self) -> usize {
+        usize::try_from(self.delta_window).unwrap_or(0)
+    }
+
+    /// The option as a number of frames.
+    pub(super) fn delay_frames(&self) -> usize {
+        usize::try_from(self.delay).unwrap_or(0)
+    }
+
+    /// Appends the features of frame `t`, given the sums around it and the log pitch of the frames around it, where those before the first and
+    /// after the last frame are as these.
+    pub(super) fn push_features(
+        &self,
+        noise: &Philox,
+        t: usize,
+        frame: Frame,
+        sums: Sums,
+        log_pitch: impl Fn(isize) -> f32,
+        out: &mut Vec<f32>,
+    ) {
+        if self.add_pov_feature {
+            out.push(self.pov_scale * nccf_to_pov_feature(frame.nccf) + self.pov_offset);
+        }
+        if self.add_normalized_log_pitch {
+            out.push((frame.log_pitch - (sums.weighted / sums.pov) as f32) * self.pitch_scale);
+        }
+        if self.add_delta_pitch {
+            let window = self.delta_context().cast_signed();
+            let norm: f32 = (1..=window).map(|j| 2.0 * (j * j) as f32).sum();
+            let mut delta = [(-window..=window)
+                .filter(|&j| j != 0)
+                .fold(0.0, |sum, j| sum + j as f32 * (1.0 / norm) * log_pitch(j))];
+            if self.delta_pitch_noise_stddev != 0.0 {
+                noise.add_gaussian(self.delta_pitch_noise_stddev, t as u64, &mut delta);
+            }
+            out.push(delta[0] * self.delta_pitch_scale);
+        }
+        if self.add_raw_log_pitch {
+            out.push(frame.log_pitch);
+        }
+    }
+}
+
+/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and ahead.
+#[derive(Debug, Clone)]
+pub struct ProcessPitchStream {
+    options: ProcessPitchOptions,
+    noise: Philox,
+    /// The frames from `first` on.
+    rows: VecDeque<Frame>,
+    first: usize,
+    /// Frames that features have come of.
+    emitted: usize,
+    /// Around the last one of these.
+    sums: Sums,
+}
+
+const TAG: [u8; 8] = *b"procpit ";
+
+impl ProcessPitchStream {
+    /// So many frames after a frame have a part in its features.
+    fn look_ahead(&self) -> usize {
+        let options = &self.options;
+        options.right_context().max(if options.add_delta_pitch { options.delta_context() } else { 0 })
+    }
+
+    fn look_back(&self) -> usize {
+        (self.options.left_context() + 1).max(self.options.delta_context())
+    }
+
+    fn end(&self) -> usize {
+        self.first + self.rows.len()
+    }
+
+    fn emit(&mut self, out: &mut Vec<f32>) {
+        let (t, end) = (self.emitted, self.end());
+        let (left, right) = (self.options.left_context(), self.options.right_context());
+        let row = |t: usize| self.rows[t - self.first];
+        if t == 0 {
+            self.sums = Sums::default();
+            for f in 0..end.min(right + 1) {
+                self.sums.add(row(f));
+            }
+        } else {
+            if t > left {
+                self.sums.subtract(row(t - left - 1));
+            }
+            if t + right < end {
+                self.sums.add(row(t + right));
+            }
+        }
+        let log_pitch = |j: isize| row(t.saturating_add_signed(j).min(end - 1)).log_pitch;
+        let copies = if t == 0 { 1 + self.options.delay_frames() } else { 1 };
+        for _ in 0..copies {
+            self.options.push_features(&self.noise, t, row(t), self.sums, log_pitch, out);
+        }
+        self.emitted += 1;
+        let keep_from = self.emitted.saturating_sub(self.look_back());
+        while self.first < keep_from {
+            self.rows.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// Noise is another for another key.
+    fn fingerprint(&self) -> String {
+        format!("{:?} {:?}", self.options, self.noise)
+    }
+}
+
+impl RowStream for ProcessPitchStream {
+    fn input_dim(&self) -> usize {
+        2
+    }
+
+    fn output_dim(&self) -> usize {
+        self.options.dim()
+    }
+
+    fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error> {
+        let &[nccf, pitch] = row else {
+            return Err(Error::DimMismatch { what: "a row of pitch", expected: 2, found: row.len() });
+        };
+        self.rows.push_back(Frame::new(nccf, pitch));
+        if self.end() > self.emitted + self.look_ahead() {
+            self.emit(out);
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, out: &mut Vec<f32>) {
+        while self.emitted < self.end() {
+            self.emit(out);
+        }
+        self.rows.clear();
+        (self.first, self.emitted) = (0, 0);
+    }
+
+    fn save_state(&self) -> Vec<u8> {
+        let mut state = StateWriter::new(TAG, &self.fingerprint());
+        state.u64(self.first as u64);
+        state.u64(self.emitted as u64);
+        state.f64(self.sums.pov);
+        state.f64(self.sums.weighted);
+        state.f32s(&self.rows.iter().flat_map(|row| [row.nccf, row.log_pitch, row.pov]).collect::<Vec<_>>());
+        state.finish()
+    }
+
+    fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
+        let mut state = StateReader::new(state, TAG, &self.fingerprint())?;
+        let (first, emitted) = (state.usize()?, state.usize()?);
+        let sums = Sums { pov: state.f64()?, weighted: state.f64()? };
+        let numbers = state.f32s()?;
+        state.finish()?;
+        let (rows, rest) = numbers.as_chunks();
+        let rows: VecDeque<Frame> = rows.iter().map(|&[nccf, log_pitch, pov]| Frame { nccf, log_pitch, pov }).collect();
+        let end = first.checked_add(rows.len());
+        let fits = rest.is_empty()
+            && first == emitted.saturating_sub(self.look_back())
+            && end.is_some_and(|end| emitted <= end && end - emitted <= self.look_ahead());
+        if !fits {
+            return Err(Error::BadState { reason: "its rows are not those of such a stream" });
+        }
+        (self.rows, self.first, self.emitted, self.sums) = (rows, first, emitted, sums);
+        Ok(())
+    }
+}

@@ -1,0 +1,267 @@
+//! The search over the frames of a signal: forward as they come, and once more over the first ones when more is known.
+
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use super::extractor::Plan;
+use super::history::{Found, History};
+use super::nccf::Rows;
+use super::signal::{Loudness, Signal};
+use super::viterbi::Scratch;
+use crate::error::Error;
+use crate::state::{StateReader, StateWriter};
+
+/// Rows of the history from which on it pays to look for frames whose pitch is sure.
+const SETTLE_ROWS: usize = 192;
+
+/// A mean square that moved by this, as a part of the sum of old and new, changes the ballast enough to find pitches anew.
+const RECOMPUTE_THRESHOLD: f32 = 0.01;
+
+/// Frames so far, and what was found for them.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Search {
+    pub(super) num_frames: usize,
+    history: History,
+    /// What it takes to find the pitch of the first frames anew, until that is done.
+    early: Vec<Early>,
+    /// Rows of the history at which to look for frames that are sure.
+    settle_at: usize,
+    /// What was found for each frame from `found_start` on.
+    found: Vec<Found>,
+    found_start: usize,
+}
+
+/// A frame of those that may be found anew.
+#[derive(Debug, Clone, PartialEq)]
+struct Early {
+    /// The mean of Σ a² Σ b² over the measured lags.
+    norm: f32,
+    /// What its ballast came from.
+    mean_square: f32,
+    /// Its measured correlations, with ballast.
+    nccf: Vec<f32>,
+}
+
+/// Memory for one frame.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    scratch: Scratch,
+    frame: Vec<f32>,
+    nccf: Vec<f32>,
+    norm: Vec<f32>,
+}
+
+impl Search {
+    pub(super) fn new(plan: &Plan) -> Self {
+        Self {
+            num_frames: 0,
+            history: History::new(plan),
+            early: Vec::new(),
+            settle_at: SETTLE_ROWS,
+            found: Vec::new(),
+            found_start: 0,
+        }
+    }
+
+    /// Searches the frames up to `end`. `loudness` is that of the signal before sample `from`; or, unless the ballast is to come from the
+    /// audio up to each frame alone, of the whole signal.
+    pub(super) fn advance(
+        &mut self,
+        plan: &Plan,
+        memory: &mut Memory,
+        signal: &Signal,
+        mut loudness: Loudness,
+        mut from: usize,
+        end: usize,
+    ) {
+        while self.num_frames < end {
+            // Stops where the first frames are found anew, and to look whether something can be forgotten.
+            let mut until = end.min(self.num_frames + self.settle_at.saturating_sub(self.history.len()).max(1));
+            if self.num_frames < plan.recompute_frame {
+                until = until.min(plan.recompute_frame);
+            }
+            dispatch(Forward { search: self, plan, memory, signal, loudness: &mut loudness, from: &mut from, until });
+            if plan.recomputes() && self.num_frames == plan.recompute_frame {
+                self.recompute(plan, memory, loudness);
+            }
+            if self.history.len() >= self.settle_at {
+                if self.early.is_empty() {
+                    let Self { history, found, found_start, num_frames, .. } = self;
+                    history.settle(plan, put(found, *found_start, *num_frames));
+                }
+                self.settle_at = SETTLE_ROWS.max(2 * self.history.len());
+            }
+        }
+        self.follow_best(plan);
+    }
+
+    fn follow_best(&mut self, plan: &Plan) {
+        let Self { history, found, found_start, num_frames, .. } = self;
+        history.follow_best(plan, put(found, *found_start, *num_frames));
+    }
+
+    /// The last frames whose pitch later ones may change, `max-frames-latency` at most.
+    pub(super) fn latency(&self, plan: &Plan) -> usize {
+        self.history.latency(plan, usize::try_from(plan.options.max_frames_latency).unwrap_or(0))
+    }
+
+    /// Finds the pitch of all frames so far anew, if the loudness is another now than the one that their ballast came from.
+    ///
+    /// A correlation's ballast can't be taken out of it, but the whole row can be scaled by what the other ballast makes of a typical one.
+    pub(super) fn recompute(&mut self, plan: &Plan, memory: &mut Memory, loudness: Loudness) {
+        let mean_square = loudness.mean_square() as f32;
+        let early = std::mem::take(&mut self.early);
+        if early.iter().all(|early| approx_equal(early.mean_square, mean_square)) {
+            return;
+        }
+        let new_ballast = plan.ballast(f64::from(mean_square));
+        for (row, mut early) in early.into_iter().enumerate() {
+            let old_ballast = plan.ballast(f64::from(early.mean_square));
+            let scale = ((old_ballast + early.norm) / (new_ballast + early.norm)).sqrt();
+            early.nccf.iter_mut().for_each(|x| *x *= scale);
+            let (before, after) = self.history.row_pair(row);
+            dispatch(Step { plan, scratch: &mut memory.scratch, before, nccf: &early.nccf, after });
+        }
+        self.history.forget_paths();
+        self.follow_best(plan);
+    }
+
+    /// Correlation and pitch of a frame.
+    pub(super) fn found(&self, frame: usize) -> Option<&Found> {
+        self.found.get(frame.checked_sub(self.found_start)?)
+    }
+
+    pub(super) fn discard(&mut self, before: usize) {
+        let count = before.saturating_sub(self.found_start).min(self.found.len());
+        self.found.drain(..count);
+        self.found_start += count;
+    }
+
+    pub(super) fn save(&self, state: &mut StateWriter) {
+        state.u64(self.num_frames as u64);
+        self.history.save(state);
+        state.u64(self.early.len() as u64);
+        for early in &self.early {
+            state.f32s(&[early.norm, early.mean_square]);
+            state.f32s(&early.nccf);
+        }
+        state.u64(self.settle_at as u64);
+        state.u64(self.found_start as u64);
+        state.f32s(self.found.as_flattened());
+    }
+
+    pub(super) fn restore(plan: &Plan, state: &mut StateReader<'_>) -> Result<Self, Error> {
+        let bad = Err(Error::BadState { reason: "its frames are not those of such a stream" });
+        let num_frames = state.usize()?;
+        let history = History::restore(plan, state)?;
+        let mut early = Vec::new();
+        for _ in 0..state.usize()? {
+            let numbers = state.f32s()?;
+            let nccf = state.f32s()?;
+            let (&[norm, mean_square], true) = (&numbers[..], nccf.len() == plan.grid.measured_row()) else {
+                return bad;
+            };
+            early.push(Early { norm, mean_square, nccf });
+        }
+        let (settle_at, found_start) = (state.usize()?, state.usize()?);
+        let found = state.f32s()?;
+        let (found, rest) = found.as_chunks();
+        let frames_fit = history.end().checked_sub(1) == Some(num_frames)
+            && found_start.checked_add(found.len()) == Some(num_frames)
+            && rest.is_empty();
+        let early_fit = early.is_empty() || (early.len() == num_frames && history.len() == num_frames + 1);
+        if !frames_fit || !early_fit {
+            return bad;
+        }
+        Ok(Self { num_frames, history, early, settle_at, found: found.to_vec(), found_start })
+    }
+}
+
+/// Puts what is found for a frame in its place, unless it was discarded.
+fn put(found: &mut Vec<Found>, start: usize, num_frames: usize) -> impl FnMut(usize, Found) {
+    found.resize(num_frames - start, [0.0; 2]);
+    move |frame, values| {
+        if let Some(place) = frame.checked_sub(start) {
+            found[place] = values;
+        }
+    }
+}
+
+/// Kaldi's comparison of two numbers.
+fn approx_equal(a: f32, b: f32) -> bool {
+    a == b || (a - b).abs() <= RECOMPUTE_THRESHOLD * (a.abs() + b.abs())
+}
+
+struct Forward<'a> {
+    search: &'a mut Search,
+    plan: &'a Plan,
+    memory: &'a mut Memory,
+    signal: &'a Signal,
+    loudness: &'a mut Loudness,
+    from: &'a mut usize,
+    until: usize,
+}
+
+impl Kernel for Forward<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { search, plan, memory, signal, loudness, from, until } = self;
+        let Plan { options, grid, .. } = plan;
+        let Memory { scratch, frame, nccf, norm } = memory;
+        frame.resize(grid.frame_room(), 0.0);
+        nccf.resize(grid.measured_row(), 0.0);
+        norm.resize(grid.measured_row(), 0.0);
+        for number in search.num_frames..until {
+            signal.copy_frame(grid, number, options.preemph_coeff, frame);
+            if options.nccf_ballast_online {
+                let end = grid.first_sample(number).saturating_add_unsigned(grid.full_length).max(0).cast_unsigned();
+                loudness.add(signal.part(*from, end));
+                *from = end.max(*from);
+            }
+            let mean_square = loudness.mean_square();
+            let (before, after, pov) = search.history.push();
+            grid.correlate(s, frame, plan.ballast(mean_square), Rows { pitch: nccf, pov, norm });
+            step(s, plan, scratch, before, nccf, after);
+            if plan.recomputes() && number < plan.recompute_frame {
+                let norms = &norm[..grid.num_measured];
+                search.early.push(Early {
+                    norm: norms.iter().sum::<f32>() / norms.len() as f32,
+                    mean_square: mean_square as f32,
+                    nccf: nccf.clone(),
+                });
+            }
+        }
+        search.num_frames = until;
+    }
+}
+
+/// From one row of costs to the next.
+struct Step<'a> {
+    plan: &'a Plan,
+    scratch: &'a mut Scratch,
+    before: &'a [f32],
+    nccf: &'a [f32],
+    after: &'a mut [f32],
+}
+
+impl Kernel for Step<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        step(s, self.plan, self.scratch, self.before, self.nccf, self.after);
+    }
+}
+
+/// The local cost of a lag is 1 - nccf (1 - soft-min-f0 lag).
+#[inline(always)]
+fn step<S: Simd>(s: S, plan: &Plan, scratch: &mut Scratch, before: &[f32], nccf: &[f32], after: &mut [f32]) {
+    let grid = &plan.grid;
+    let one = s.splat(1.0);
+    let local = |i: usize| {
+        let nccf = grid.at_lags(s, nccf, i);
+        s.mul_add(s.load(&grid.soft_lags[i..]), nccf, s.sub(one, nccf))
+    };
+    plan.transitions.forward(s, scratch, before, local, after);
+}

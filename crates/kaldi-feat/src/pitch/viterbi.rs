@@ -1,0 +1,212 @@
+//! The search for the smoothest path through the lags: one step from frame to frame, and the way back.
+//!
+//! The cost of ending in lag i, given costs p of the frame before, is its local cost plus
+//!
+//! ```text
+//!   h(i) = min over j of  p(j) + c (i - j)²  =  c i² + min over j of  g(j) - 2 c j i,   g(j) = p(j) + c j²
+//! ```
+//!
+//! Where the minimum lies, b(i), never falls as i grows, since h is the lower envelope of straight lines in i (less a common
+//! parabola). So b is searched for only at the borders of groups of lags, each search within what the borders around it leave;
+//! inside a group from border k to border k + 1 only the lines j from b(k) to b(k + 1) count, for all lanes of it at once. That is
+//! twice the number of lags in all, where Kaldi's search tightens bounds until they meet. b itself is not kept: the way back needs it
+//! for one lag of each frame, and finds it again from the costs.
+
+use kaldera_base::simd::{MAX_LANES, Simd};
+
+/// Lags in a group: two vectors of the widest registers share what is loaded for each line.
+const GROUP: usize = 2 * MAX_LANES;
+/// Vectors in a group, when they are narrow.
+const MAX_VECTORS: usize = GROUP / 8;
+
+/// The costs of moving from lag to lag.
+#[derive(Debug)]
+pub(super) struct Transitions {
+    num_states: usize,
+    /// The c of the formula.
+    factor: f32,
+    /// -2 c j and c j², with j counted from the middle, so that both are small.
+    slopes: Vec<f32>,
+    squares: Vec<f32>,
+    /// The borders between groups in an order in which those to either side of one come before it: `(left, border, right)`.
+    order: Vec<(usize, usize, usize)>,
+    num_groups: usize,
+}
+
+impl Transitions {
+    /// Among `num_states` lags, where moving by n of them costs `factor` n².
+    pub(super) fn new(num_states: usize, factor: f32) -> Self {
+        let num_groups = num_states.div_ceil(GROUP);
+        let middle = (num_states / 2) as f64;
+        let from_middle = (0..num_groups * GROUP).map(|j| j as f64 - middle);
+        let c = f64::from(factor);
+        let mut order = Vec::new();
+        let mut spans = vec![(0, num_groups)];
+        while !spans.is_empty() {
+            let mut halves = Vec::new();
+            for (left, right) in spans {
+                let border = usize::midpoint(left, right);
+                if border > left {
+                    order.push((left, border, right));
+                    halves.extend([(left, border), (border, right)]);
+                }
+            }
+            spans = halves;
+        }
+        Self {
+            num_states,
+            factor,
+            slopes: from_middle.clone().map(|j| (-2.0 * c * j) as f32).collect(),
+            squares: from_middle.map(|j| (c * j * j) as f32).collect(),
+            order,
+            num_groups,
+        }
+    }
+
+    /// How many lags.
+    pub(super) fn num_states(&self) -> usize {
+        self.num_states
+    }
+
+    /// Numbers in a row of costs: whole groups. Those of no lag are infinite.
+    pub(super) fn row_len(&self) -> usize {
+        self.slopes.len()
+    }
+
+    /// The costs before the first frame: none.
+    pub(super) fn start(&self) -> impl Iterator<Item = f32> {
+        (0..self.row_len()).map(|i| if i < self.num_states { 0.0 } else { f32::INFINITY })
+    }
+
+    /// Writes the costs of a frame, less the lowest of them, which is returned. `local` gives the local costs of the lags from a
+    /// multiple of the number of lanes on.
+    #[inline(always)]
+    pub(super) fn forward<S: Simd>(
+        &self,
+        s: S,
+        scratch: &mut Scratch,
+        before: &[f32],
+        local: impl Fn(usize) -> S::F32,
+        after: &mut [f32],
+    ) -> f32 {
+        let lines = &mut scratch.lines;
+        lines.clear();
+        lines.extend(before.iter().zip(&self.squares).map(|(p, square)| p + square));
+        self.find_borders(s, lines, &mut scratch.borders);
+
+        let infinity = s.splat(f32::INFINITY);
+        let mut lowest = infinity;
+        let middle = (self.num_states / 2) as f32;
+        let lanes = s.i32_to_f32(s.lane_indexes());
+        let vectors = GROUP / S::LANES;
+        for (group, ends) in scratch.borders.windows(2).enumerate() {
+            let first = group * GROUP;
+            let mut at = [infinity; MAX_VECTORS];
+            for (v, at) in at[..vectors].iter_mut().enumerate() {
+                *at = s.add(lanes, s.splat((first + v * S::LANES) as f32 - middle));
+            }
+            // Two minima side by side, of every second line, so that none waits for the one before it.
+            let mut best = [[infinity; MAX_VECTORS]; 2];
+            let (slopes, slope_left) = self.slopes[ends[0]..=ends[1]].as_chunks::<2>();
+            let (heights, height_left) = lines[ends[0]..=ends[1]].as_chunks::<2>();
+            for (slopes, heights) in slopes.iter().zip(heights) {
+                for k in 0..2 {
+                    let (slope, height) = (s.splat(slopes[k]), s.splat(heights[k]));
+                    for v in 0..vectors {
+                        best[k][v] = s.min(s.mul_add(at[v], slope, height), best[k][v]);
+                    }
+                }
+            }
+            for (&slope, &height) in slope_left.iter().zip(height_left) {
+                let (slope, height) = (s.splat(slope), s.splat(height));
+                for v in 0..vectors {
+                    best[0][v] = s.min(s.mul_add(at[v], slope, height), best[0][v]);
+                }
+            }
+            for v in 0..vectors {
+                let i = first + v * S::LANES;
+                if i >= self.num_states {
+                    break;
+                }
+                let least = s.add(s.min(best[0][v], best[1][v]), s.load(&self.squares[i..]));
+                let cost = s.add(least, local(i));
+                s.store(cost, &mut after[i..]);
+                if i + S::LANES <= self.num_states {
+                    lowest = s.min(cost, lowest);
+                }
+            }
+        }
+        after[self.num_states..].fill(f32::INFINITY);
+        let whole = self.num_states - self.num_states % S::LANES;
+        let lowest = after[whole..self.num_states].iter().copied().fold(min_lane(s, lowest), f32::min);
+        let by = s.splat(lowest);
+        for costs in after.chunks_exact_mut(S::LANES) {
+            s.store(s.sub(s.load(costs), by), costs);
+        }
+        lowest
+    }
+
+    /// The best line for the first lag of each group, and for the last lag of all.
+    #[inline(always)]
+    fn find_borders<S: Simd>(&self, s: S, lines: &[f32], borders: &mut Vec<usize>) {
+        let last = self.num_states - 1;
+        let middle = (self.num_states / 2) as f32;
+        let best = |i: usize, from: usize, to: usize| {
+            let at = s.splat(i as f32 - middle);
+            argmin(s, from, to, |j| s.mul_add(at, s.load(&self.slopes[j..]), s.load(&lines[j..])))
+        };
+        borders.clear();
+        borders.resize(self.num_groups + 1, 0);
+        borders[0] = best(0, 0, last);
+        borders[self.num_groups] = best(last, borders[0], last);
+        for &(left, border, right) in &self.order {
+            borders[border] = best(border * GROUP, borders[left], borders[right]);
+        }
+    }
+
+    /// The lag before lag `i` on its best path, given the costs of the frame before: the first one, where several are.
+    #[inline(always)]
+    pub(super) fn back<S: Simd>(&self, s: S, before: &[f32], i: usize) -> usize {
+        let (factor, lanes) = (s.splat(self.factor), s.i32_to_f32(s.lane_indexes()));
+        argmin(s, 0, self.num_states - 1, |j| {
+            // Kaldi's expression, with its roundings.
+            let by = s.add(lanes, s.splat(j as f32 - i as f32));
+            s.add(s.mul(s.mul(by, by), factor), s.load(&before[j..]))
+        })
+    }
+
+    /// The lag of the lowest cost: the first one, where several are.
+    pub(super) fn best_end(&self, costs: &[f32]) -> usize {
+        let costs = costs[..self.num_states].iter().enumerate();
+        costs.fold((0, f32::INFINITY), |best, (i, &cost)| if cost < best.1 { (i, cost) } else { best }).0
+    }
+}
+
+/// Memory that [`Transitions::forward`] works in.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    lines: Vec<f32>,
+    borders: Vec<usize>,
+}
+
+/// The first j from `from` to `to` (inclusive) with the lowest value, where `values` gives those from a multiple of the number of lanes
+/// on. Those outside the range don't count.
+#[inline(always)]
+fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Fn(usize) -> S::F32) -> usize {
+    let lanes = s.i32_to_f32(s.lane_indexes());
+    let (mut best, mut at) = (s.splat(f32::INFINITY), s.splat(0.0));
+    let begin = from - from % S::LANES;
+    for j in (begin..=to).step_by(S::LANES) {
+        let value = values(j);
+        at = s.select_lt(value, best, s.splat(j as f32), at);
+        best = s.min(value, best);
+    }
+    let lowest = s.splat(min_lane(s, best));
+    let found = min_lane(s, s.select_lt(lowest, best, s.splat(f32::INFINITY), s.add(at, lanes)));
+    (found as usize).clamp(from, to)
+}
+
+#[inline(always)]
+fn min_lane<S: Simd>(s: S, v: S::F32) -> f32 {
+    -s.max_lane(s.sub(s.splat(0.0), v))
+}

@@ -1,0 +1,388 @@
+//! Perceptual linear prediction: cepstra of an all-pole model of what the ear makes of a spectrum.
+
+use std::f64::consts::PI;
+
+use kaldera_base::math::{exp, ln};
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldi_matrix::Matrix;
+
+use crate::error::Error;
+use crate::extractor::{Extractor, Kind, Sealed, Spectra};
+use crate::fbank::EnergyColumn;
+use crate::frames::{EnergyOf, Framing};
+use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
+use crate::options::{OptionSet, Registry};
+use crate::window::FrameExtractionOptions;
+
+/// Options of PLP features. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlpOptions {
+    /// The frames.
+    pub frame: FrameExtractionOptions,
+    /// The filters.
+    pub mel: MelBanksOptions,
+    /// Poles of the model.
+    pub lpc_order: i32,
+    /// How many cepstra, C0 included; `lpc_order` + 1 at most.
+    pub num_ceps: i32,
+    /// The log energy of the frame in place of C0.
+    pub use_energy: bool,
+    /// The least energy, before the logarithm; 0 = no such bound.
+    pub energy_floor: f32,
+    /// The energy is the one before preemphasis and window.
+    pub raw_energy: bool,
+    /// From power to loudness: the energies in the filters to the power of it.
+    pub compress_factor: f32,
+    /// Q of the liftering 1 + Q/2 sin(π k/Q); 0 = none.
+    pub cepstral_lifter: i32,
+    /// The cepstra times it, but not the energy.
+    pub cepstral_scale: f32,
+    /// C0 or the energy comes last.
+    pub htk_compat: bool,
+}
+
+impl Default for PlpOptions {
+    fn default() -> Self {
+        Self {
+            frame: FrameExtractionOptions::default(),
+            mel: MelBanksOptions::default(),
+            lpc_order: 12,
+            num_ceps: 13,
+            use_energy: true,
+            energy_floor: 0.0,
+            raw_energy: true,
+            compress_factor: 0.33333,
+            cepstral_lifter: 22,
+            cepstral_scale: 1.0,
+            htk_compat: false,
+        }
+    }
+}
+
+impl OptionSet for PlpOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.frame.register(registry);
+        self.mel.register(registry);
+        registry.add("lpc-order", &mut self.lpc_order, "Order of the linear prediction");
+        registry.add("num-ceps", &mut self.num_ceps, "Number of cepstra, C0 included");
+        registry.add("use-energy", &mut self.use_energy, "The log energy in place of C0");
+        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
+        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
+        registry.add("compress-factor", &mut self.compress_factor, "Exponent of the energies in the filters");
+        registry.add("cepstral-lifter", &mut self.cepstral_lifter, "Constant of the liftering; 0 = none");
+        registry.add("cepstral-scale", &mut self.cepstral_scale, "Factor of the cepstra");
+        registry.add("htk-compat", &mut self.htk_compat, "Put energy or C0 last");
+    }
+}
+
+/// Kaldi's PLP features (H. Hermansky, *Perceptual linear predictive analysis of speech*, 1990).
+///
+/// For each frame: the energies in mel filters, weighted by how loud they are heard and compressed by a power, taken for a
+/// power spectrum; its autocorrelation; the linear predictor of that; the cepstrum of the predictor, with the log energy of the
+/// frame in the place of C0. A frame of digital silence has no predictor: its cepstra are NaN, as they are in Kaldi. See
+/// [`Extractor`] for how to use it.
+#[doc(alias = "PlpComputer")]
+pub type Plp = Extractor<PlpKind>;
+
+/// How spectra become PLP features.
+#[derive(Debug)]
+pub struct PlpKind {
+    num_bins: usize,
+    order: usize,
+    /// For each lag from 0 to the order, the weight of each filter in the autocorrelation.
+    cosines: Vec<Vec<f32>>,
+    compress: f32,
+    /// What becomes of a filter without energy.
+    compressed_zero: f32,
+    /// What each cepstrum is multiplied with.
+    scales: Vec<f32>,
+    energy: Option<EnergyColumn>,
+    htk_compat: bool,
+}
+
+/// Filters for one warp factor.
+#[derive(Debug)]
+pub struct PlpFilters {
+    banks: MelBanks,
+    equal_loudness: Vec<f32>,
+}
+
+/// What a reflection leaves of the error at least.
+const LEAST_ERROR: f32 = 1e-5;
+
+/// Far above any use.
+const MAX_ORDER: i32 = 1000;
+
+/// How loud a tone of `hz` is heard: Hermansky's curve of equal loudness at 40 dB, without its drop above 5 kHz.
+#[doc(alias = "GetEqualLoudnessVector")]
+pub fn equal_loudness(hz: f32) -> f32 {
+    let square = hz * hz;
+    let rise = square / (square + 1.6e5);
+    rise * rise * ((square + 1.44e6) / (square + 9.61e6))
+}
+
+/// The inverse Fourier transform of symmetric spectra that are given at `points` frequencies from 0 to half the sample rate:
+/// row k has the weight of each of them in the autocorrelation at lag k. At least 2 points.
+#[doc(alias = "InitIdftBases")]
+pub fn idft_bases(num_lags: usize, points: usize) -> Matrix<f32> {
+    Matrix::from_fn(num_lags, points, |lag, point| idft_weight(lag, point, points) as f32)
+}
+
+fn idft_weight(lag: usize, point: usize, points: usize) -> f64 {
+    let last = points.saturating_sub(1).max(1);
+    let ends = if point == 0 || point == last { 0.5 } else { 1.0 };
+    ends / last as f64 * (PI * (lag * point) as f64 / last as f64).cos()
+}
+
+/// [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of their neighbours: the weights of the copies
+/// are added to their originals'.
+fn cosines(num_lags: usize, num_bins: usize) -> Vec<Vec<f32>> {
+    let weight = |lag, point| idft_weight(lag, point, num_bins + 2);
+    let row = |lag| {
+        let mut row: Vec<f64> = (1..=num_bins).map(|point| weight(lag, point)).collect();
+        row[0] += weight(lag, 0);
+        row[num_bins - 1] += weight(lag, num_bins + 1);
+        row.iter().map(|&x| x as f32).collect()
+    };
+    (0..num_lags).map(row).collect()
+}
+
+/// The factors of cepstra that make the higher ones as large as the lower ones: 1 + Q/2 sin(π k/Q) for k from 0, or 1 for a Q
+/// of 0.
+#[doc(alias = "ComputeLifterCoeffs")]
+pub fn lifter_coefficients(q: f32, num_ceps: usize) -> Vec<f32> {
+    (0..num_ceps).map(|k| lifter(f64::from(q), k) as f32).collect()
+}
+
+pub(crate) fn lifter(q: f64, k: usize) -> f64 {
+    if q == 0.0 { 1.0 } else { 1.0 + 0.5 * q * (PI * k as f64 / q).sin() }
+}
+
+/// The linear predictor that belongs to an autocorrelation at the lags from 0 on: the logarithm of the energy that it leaves, and
+/// a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that energy. An autocorrelation of nothing gives 0 and no
+/// coefficients.
+///
+/// ```
+/// let (log_energy, a) = kaldi_feat::compute_lpc(&[1.0, 0.5]);
+/// assert_eq!(a, [-0.5]);
+/// assert!((log_energy - 0.75_f32.ln()).abs() < 1e-6);
+/// ```
+#[doc(alias("ComputeLpc", "Durbin"))]
+pub fn compute_lpc(autocorrelation: &[f32]) -> (f32, Vec<f32>) {
+    dispatch(Predict { autocorrelation })
+}
+
+struct Predict<'a> {
+    autocorrelation: &'a [f32],
+}
+
+impl Kernel for Predict<'_> {
+    type Output = (f32, Vec<f32>);
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Self::Output {
+        let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
+        let autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
+        let mut a = vec![s.splat(0.0); order];
+        let error = linear_predictor(s, &autocorrelation, &mut a);
+        (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
+    }
+}
+
+/// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as there are in `a`.
+#[doc(alias = "Lpc2Cepstrum")]
+pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
+    dispatch(Cepstrum { a })
+}
+
+struct Cepstrum<'a> {
+    a: &'a [f32],
+}
+
+impl Kernel for Cepstrum<'_> {
+    type Output = Vec<f32>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Vec<f32> {
+        let a: Vec<_> = self.a.iter().map(|&x| s.splat(x)).collect();
+        let mut c = a.clone();
+        predictor_cepstrum(s, &a, &mut c);
+        c.into_iter().map(|x| s.max_lane(x)).collect()
+    }
+}
+
+impl Sealed for PlpKind {}
+
+impl Kind for PlpKind {
+    type Options = PlpOptions;
+    type Warped = PlpFilters;
+
+    fn framing(options: &PlpOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
+    }
+
+    fn new(options: &PlpOptions, unwarped: &PlpFilters) -> Result<Self, Error> {
+        let num_bins = unwarped.banks.bins().len();
+        if !(1..=MAX_ORDER).contains(&options.lpc_order) {
+            return Err(Error::bad_option("lpc-order", options.lpc_order, format!("from 1 to {MAX_ORDER}")));
+        }
+        if !(1..=options.lpc_order + 1).contains(&options.num_ceps) {
+            let expected = format!("from 1 to {}, one more than --lpc-order", options.lpc_order + 1);
+            return Err(Error::bad_option("num-ceps", options.num_ceps, expected));
+        }
+        for (option, value) in
+            [("compress-factor", options.compress_factor), ("cepstral-scale", options.cepstral_scale)]
+        {
+            if !value.is_finite() {
+                return Err(Error::bad_option(option, value, "a finite number"));
+            }
+        }
+        let order = options.lpc_order as usize;
+        let (q, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
+        let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale) as f32);
+        let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
+        Ok(Self {
+            num_bins,
+            order,
+            cosines: cosines(order + 1, num_bins),
+            compress: options.compress_factor,
+            compressed_zero: 0.0_f32.powf(options.compress_factor),
+            scales: scales.collect(),
+            energy: options.use_energy.then_some(column),
+            htk_compat: options.htk_compat,
+        })
+    }
+
+    fn warped(options: &PlpOptions, vtln_warp: f32) -> Result<PlpFilters, Error> {
+        let banks = MelBanks::new(&options.mel, &options.frame, vtln_warp)?;
+        let equal_loudness = banks.center_freqs().iter().map(|&hz| equal_loudness(hz)).collect();
+        Ok(PlpFilters { banks, equal_loudness })
+    }
+
+    fn dim(&self) -> usize {
+        self.scales.len()
+    }
+
+    fn scratch_rows(&self) -> usize {
+        self.num_bins + (self.order + 1) + 2 * self.order
+    }
+
+    fn energy_of(&self) -> EnergyOf {
+        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    #[inline(always)]
+    fn features<S: Simd>(&self, s: S, filters: &PlpFilters, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
+        let Spectra { spectrum, energy: frame_energy, scratch } = spectra;
+        let (loudness, scratch) = scratch.split_at_mut(self.num_bins);
+        let (autocorrelation, scratch) = scratch.split_at_mut(self.order + 1);
+        let (predictor, cepstrum) = scratch.split_at_mut(self.order);
+
+        filters.banks.compute(s, spectrum, loudness);
+        let (zero, compressed_zero) = (s.splat(0.0), s.splat(self.compressed_zero));
+        for (x, &weight) in loudness.iter_mut().zip(&filters.equal_loudness) {
+            let heard = s.mul(*x, s.splat(weight));
+            let compressed = exp(s, s.mul(ln(s, heard), s.splat(self.compress)));
+            *x = s.select_lt(zero, heard, compressed, compressed_zero);
+        }
+        for (weights, to) in self.cosines.iter().zip(&mut *autocorrelation) {
+            *to = weighted_sum(s, weights, loudness);
+        }
+        let error = linear_predictor(s, autocorrelation, predictor);
+        predictor_cepstrum(s, predictor, cepstrum);
+
+        // Kaldi's floor of the logarithm is the one of a number.
+        let (first, rest) = features.split_at_mut(1);
+        first[0] = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
+        rest.copy_from_slice(&cepstrum[..rest.len()]);
+        for (x, &scale) in features.iter_mut().zip(&self.scales) {
+            *x = s.mul(*x, s.splat(scale));
+        }
+        if let Some(energy) = self.energy {
+            let least = if energy.of == EnergyOf::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE };
+            features[0] = energy.ln(s, frame_energy, least);
+        }
+        if self.htk_compat {
+            features.rotate_left(1);
+        }
+    }
+}
+
+/// The Levinson-Durbin recursion: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+#[doc(alias("ComputeLpc", "Durbin"))]
+#[inline(always)]
+fn linear_predictor<S: Simd>(s: S, autocorrelation: &[S::F32], a: &mut [S::F32]) -> S::F32 {
+    let mut error = autocorrelation[0];
+    for i in 0..a.len() {
+        let mut sum = autocorrelation[i + 1];
+        for j in 0..i {
+            sum = s.mul_add(a[j], autocorrelation[i - j], sum);
+        }
+        let reflection = s.div(sum, error);
+        let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
+        error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
+        // a[j] and a[i-1-j] change together.
+        for j in 0..i / 2 {
+            let (low, high) = (a[j], a[i - 1 - j]);
+            a[j] = s.neg_mul_add(reflection, high, low);
+            a[i - 1 - j] = s.neg_mul_add(reflection, low, high);
+        }
+        if i % 2 == 1 {
+            a[i / 2] = s.neg_mul_add(reflection, a[i / 2], a[i / 2]);
+        }
+        a[i] = s.sub(s.splat(0.0), reflection);
+    }
+    error
+}
+
+/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\].
+#[doc(alias = "Lpc2Cepstrum")]
+#[inline(always)]
+fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
+    for i in 0..a.len() {
+        let mut sum = s.splat(0.0);
+        for j in 0..i {
+            sum = s.mul_add(s.mul(s.splat((i - j) as f32), a[j]), c[i - 1 - j], sum);
+        }
+        let of_smaller = s.mul(sum, s.splat(1.0 / (i + 1) as f32));
+        c[i] = s.sub(s.splat(0.0), s.add(a[i], of_smaller));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The predictor solves the normal equations.
+    #[test]
+    fn what_is_left_is_orthogonal_to_the_past() {
+        let r = [5.0, 3.0, -1.0, 0.5];
+        let (_, a) = compute_lpc(&r);
+        for lag in 1..4_usize {
+            let sum: f32 = r[lag] + (1..4).map(|k: usize| a[k - 1] * r[lag.abs_diff(k)]).sum::<f32>();
+            assert!(sum.abs() < 1e-5, "{sum} at {lag}");
+        }
+        assert_eq!(compute_lpc(&[]), (0.0, vec![]));
+        assert!(compute_lpc(&[0.0, 0.0]).1[0].is_nan());
+    }
+
+    /// One pole at p has the cepstrum p^n / n.
+    #[test]
+    fn the_cepstrum_of_a_pole_is_known() {
+        for (n, c) in (1..).zip(lpc_to_cepstrum(&[-0.5, 0.0, 0.0, 0.0])) {
+            assert!((c - 0.5_f32.powi(n) / n as f32).abs() < 1e-6, "{c} at {n}");
+        }
+        assert!(lpc_to_cepstrum(&[]).is_empty());
+    }
+
+    #[test]
+    fn copies_at_the_ends_are_folded_in() {
+        let (whole, folded) = (idft_bases(4, 7), cosines(4, 5));
+        for (row, folded) in whole.rows().zip(folded) {
+            let expected = [row[0] + row[1], row[2], row[3], row[4], row[5] + row[6]];
+            for (x, y) in folded.iter().zip(expected) {
+                assert!((x - y).abs() < 1e-6, "{x} for {y}");
+            }
+        }
+    }
+}

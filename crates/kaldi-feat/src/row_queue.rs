@@ -1,0 +1,108 @@
+//! Rows that are numbered from the start of a stream, of which the first ones are gone.
+
+use crate::error::Error;
+use crate::state::{StateReader, StateWriter};
+
+/// Rows from `first` to `end`, in one piece of memory.
+#[derive(Debug, Clone)]
+pub(crate) struct RowQueue {
+    dim: usize,
+    /// The rows, behind `gone` numbers of rows that were let go.
+    values: Vec<f32>,
+    gone: usize,
+    first: u64,
+}
+
+impl RowQueue {
+    pub(crate) fn new(dim: usize) -> Self {
+        Self { dim, values: Vec::new(), gone: 0, first: 0 }
+    }
+
+    /// The number of the first row that is there.
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// One more than the number of the last row that is there.
+    pub(crate) fn end(&self) -> u64 {
+        self.first + (self.values().len() / self.dim.max(1)) as u64
+    }
+
+    /// All rows that are there, one after the other.
+    pub(crate) fn values(&self) -> &[f32] {
+        &self.values[self.gone..]
+    }
+
+    /// Row `i`, if it is there.
+    pub(crate) fn get(&self, i: u64) -> Option<&[f32]> {
+        let at = usize::try_from(i.checked_sub(self.first)?).ok()?.checked_mul(self.dim)?;
+        self.values().get(at..at.checked_add(self.dim)?)
+    }
+
+    pub(crate) fn push(&mut self, row: &[f32]) {
+        debug_assert_eq!(row.len(), self.dim);
+        self.make_room();
+        self.values.extend_from_slice(row);
+    }
+
+    /// Appends `rows` rows of zeros and lends them.
+    pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
+        self.make_room();
+        let begin = self.values.len();
+        self.values.resize(begin + rows * self.dim, 0.0);
+        &mut self.values[begin..]
+    }
+
+    /// Lets go the rows before row `i`.
+    pub(crate) fn discard(&mut self, i: u64) {
+        let i = i.clamp(self.first, self.end());
+        self.gone += (i - self.first) as usize * self.dim;
+        self.first = i;
+    }
+
+    /// Moves what is there to the front when at least as much is gone: a number is moved once on average.
+    fn make_room(&mut self) {
+        if self.gone > self.values.len() / 2 {
+            self.values.drain(..self.gone);
+            self.gone = 0;
+        }
+    }
+
+    pub(crate) fn save(&self, state: &mut StateWriter) {
+        state.u64(self.first);
+        state.f32s(self.values());
+    }
+
+    pub(crate) fn restore(dim: usize, state: &mut StateReader<'_>) -> Result<Self, Error> {
+        let (first, values) = (state.u64()?, state.f32s()?);
+        // Numbers of rows stay far from where they could overflow.
+        if !values.len().is_multiple_of(dim.max(1)) || first > u64::MAX / 4 {
+            return Err(Error::BadState { reason: "its rows are not whole" });
+        }
+        Ok(Self { dim, values, gone: 0, first })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_keep_their_numbers() {
+        let mut queue = RowQueue::new(2);
+        for i in 0_u8..100 {
+            queue.push(&[f32::from(i); 2]);
+            queue.discard(u64::from(i).saturating_sub(5));
+            assert_eq!((queue.first(), queue.end()), (u64::from(i.saturating_sub(5)), u64::from(i) + 1));
+            for kept in i.saturating_sub(5)..=i {
+                assert_eq!(queue.get(u64::from(kept)), Some(&[f32::from(kept); 2][..]));
+            }
+            assert_eq!(queue.get(u64::from(i) + 1), None);
+        }
+        assert!(queue.values.capacity() < 64);
+        assert_eq!(queue.get(94), Some(&[94.0; 2][..]));
+        assert_eq!(queue.get(93), None);
+        queue.discard(u64::MAX);
+        assert_eq!((queue.first(), queue.values().len()), (100, 0));
+    }
+}
