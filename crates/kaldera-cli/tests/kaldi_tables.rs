@@ -78,7 +78,10 @@ fn compressed_copies() {
 fn files_of_other_toolkits_there_and_back() {
     let dir = folder();
     ends(&dir, 0, &["copy-feats-to-htk", "--output-dir=htk", "--sample-kind=6", "ark:m.txt"]);
-    assert_eq!(fs::read(dir.path().join("htk/b.fea")).unwrap()[..16], *b"\0\0\0\x01\0\x01\x86\xA0\0\x08\0\x06\xBF\x80\0\0");
+    assert_eq!(
+        fs::read(dir.path().join("htk/b.fea")).unwrap()[..16],
+        *b"\0\0\0\x01\0\x01\x86\xA0\0\x08\0\x06\xBF\x80\0\0"
+    );
     fs::write(dir.path().join("htk.scp"), "a htk/a.fea\nb htk/b.fea\nc htk/c.fea\n").unwrap();
     ends(&dir, 0, &["copy-feats", "--htk-in", "scp:htk.scp", "ark,t:back.txt"]);
     assert_eq!(read(&dir, "back.txt"), read(&dir, "m.txt"));
@@ -219,7 +222,8 @@ fn segments_of_recordings() {
         (parts, ended)
     };
     let part = |key: &str, len, first| (key.to_owned(), len, first);
-    let lines = "a mono 0.5 1.0\nb mono 1.5 -1\nc mono 1.2344 1.5006\nd mono 1.9 2.5\ne stereo 0.25 0.5 1\nf mono 0 2 0\n";
+    let lines =
+        "a mono 0.5 1.0\nb mono 1.5 -1\nc mono 1.2344 1.5006\nd mono 1.9 2.5\ne stereo 0.25 0.5 1\nf mono 0 2 0\n";
     let (parts, ended) = cut(lines, &[]);
     assert_eq!(ended.code, 0);
     let expected = [
