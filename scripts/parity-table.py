@@ -30,10 +30,12 @@ KINDS = {
 
 
 def matrices(path):
-    """The float matrices of a binary archive: key -> rows."""
+    """The float matrices of a binary archive, key -> rows; none of another file."""
     with open(path, "rb") as file:
         data = file.read()
     at, found = 0, {}
+    if b"\0BFM " not in data[:200]:
+        return found
     while at < len(data):
         space = data.index(b" ", at)
         key, at = data[at:space].decode(), space + 1

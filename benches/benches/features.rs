@@ -67,6 +67,32 @@ fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_on
     group.finish();
 }
 
+/// As many streams as a vector has lanes, each in chunks of 10 ms, and each row as soon as it is ready.
+fn streams_together<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>) {
+    const STREAMS: usize = 16;
+    let (samples, extractor) = (recording(), Arc::new(extractor));
+    let mut rows = Vec::new();
+    let mut group = c.benchmark_group("streams");
+    group.throughput(Throughput::Elements((STREAMS * samples.len()) as u64));
+    group.bench_function(name, |b| {
+        b.iter(|| {
+            rows.clear();
+            let stream = |_| FeatureStream::new(Arc::clone(&extractor), SAMP_FREQ, "bench", 1.0).expect("good options");
+            let mut streams: Vec<_> = (0..STREAMS).map(stream).collect();
+            for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
+                for stream in &mut streams {
+                    stream.accept_waveform(chunk).expect("not at its end");
+                }
+                FeatureStream::compute_together(&mut streams);
+                for stream in &mut streams {
+                    stream.take_computed_rows(&mut rows);
+                }
+            }
+        });
+    });
+    group.finish();
+}
+
 fn mfcc() -> Mfcc {
     let mut options = MfccOptions::default();
     options.frame.dither = 0.0;
@@ -108,6 +134,7 @@ fn streams(c: &mut Criterion) {
     stream(c, "spectrogram, chunks of 10 ms", spectrogram(), false);
     stream(c, "Whisper-80, chunks of 10 ms", whisper(80), false);
     stream(c, "fbank-80, chunks of 10 ms, each row at once", fbank(|_| {}), true);
+    streams_together(c, "fbank-80, chunks of 10 ms, each row at once, 16 streams", fbank(|_| {}));
 }
 
 criterion_group!(benches, features, streams);

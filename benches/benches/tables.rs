@@ -82,7 +82,8 @@ fn tables(c: &mut Criterion) {
         group.bench_function("index of the mapped file", |b| {
             b.iter(|| {
                 // SAFETY: nobody else knows the file.
-                let archive: IndexedArchive<Matrix<f32>> = unsafe { IndexedArchive::map(&archive) }.expect("an archive");
+                let archive: IndexedArchive<Matrix<f32>> =
+                    unsafe { IndexedArchive::map(&archive) }.expect("an archive");
                 assert_eq!(black_box(archive.len()), count);
             });
         });

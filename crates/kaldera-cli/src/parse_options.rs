@@ -339,6 +339,26 @@ mod tests {
         Ok((request, options))
     }
 
+    /// Configuration files and command lines may be anything; how to search longer stands in `kaldera-fuzz`.
+    #[test]
+    fn configs() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let config = format!("--config={}", file.path().display());
+        kaldera_fuzz::fuzz!("configs", |bytes| {
+            fs::write(file.path(), bytes).unwrap();
+            let text = String::from_utf8_lossy(bytes);
+            // Other files are none of this test's business.
+            let lines: Vec<&str> = text.lines().filter(|line| !line.contains("config")).collect();
+            for syntax in [Syntax::Kaldi, Syntax::People] {
+                let of_file = parse(syntax, &[&config]);
+                let of_line = parse(syntax, &lines);
+                for error in [of_file.err(), of_line.err()].into_iter().flatten() {
+                    assert!(!error.to_string().is_empty());
+                }
+            }
+        });
+    }
+
     fn plain(request: &Request) -> Vec<&str> {
         match request {
             Request::Run(args) => args.iter().map(|arg| arg.to_str().unwrap()).collect(),

@@ -76,7 +76,8 @@ impl Session {
     /// Reads the corpus. For [`fuzz!`], which knows the arguments.
     #[must_use]
     pub fn start(manifest_dir: &str, file: &str, name: &'static str) -> Self {
-        let seconds = std::env::var("KALDERA_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(2.0);
+        let seconds =
+            std::env::var("KALDERA_FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(2.0);
         let corpus = corpus(manifest_dir, file, name);
         Self { name, corpus, seconds, started: Instant::now(), inputs: AtomicU64::new(0) }
     }
@@ -114,7 +115,8 @@ impl Session {
 
 /// The files of a test's corpus, in the order of their names.
 fn corpus(manifest_dir: &str, file: &str, name: &str) -> Vec<Vec<u8>> {
-    let beside = |ancestor: &Path| ancestor.join(file).parent().map(|folder| folder.join("__fuzz__").join(name).join("corpus"));
+    let beside =
+        |ancestor: &Path| ancestor.join(file).parent().map(|folder| folder.join("__fuzz__").join(name).join("corpus"));
     let folder = Path::new(manifest_dir).ancestors().filter_map(beside).find(|folder| folder.is_dir());
     let entries = folder.and_then(|folder| folder.read_dir().ok()).into_iter().flatten();
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -64,6 +64,15 @@ pub enum Error {
     #[error("the input of this stream was finished before these samples came: begin a new one")]
     AfterEnd,
 
+    /// A pitch to be interpolated is none, or too far from the others.
+    #[error("frame {frame} has a pitch of {pitch} Hz: pitches are above 0, or 0 for none, and not millions of steps apart")]
+    BadPitch {
+        /// The frame, from 0.
+        frame: usize,
+        /// Its pitch.
+        pitch: f32,
+    },
+
     /// A sample of the audio is infinite or not a number.
     #[error("sample {index} is {value}: no features can be made of that")]
     BadSample {

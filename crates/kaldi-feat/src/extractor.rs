@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::sync::{Arc, RwLock};
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
@@ -85,6 +85,12 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]);
+    /// Hands it to `dispatch`. Each kind says so itself, that its kernels are compiled here, once, rather than in every crate that
+    /// has an extractor.
+    #[doc(hidden)]
+    fn run(compute: Compute<'_, '_, Self>)
+    where
+        Self: Sized;
     /// What takes all rows of a waveform to know.
     #[doc(hidden)]
     fn finish(&self, _rows: &mut [f32]) {}
@@ -128,6 +134,8 @@ pub struct Workspace {
     features: Lines,
     scratch: Lines,
     frame_scratch: FrameScratch,
+    /// Rows of several signals.
+    block: Vec<f32>,
 }
 
 /// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
@@ -256,7 +264,13 @@ impl<K: Kind> Extractor<K> {
         first_frame: u64,
         out: &mut [f32],
     ) {
-        dispatch(ComputeRows { extractor: self, warped, signal, dither, first_frame, workspace, out });
+        let work = Work::Signal(Job { signal, dither, first_frame, out });
+        K::run(Compute { extractor: self, warped, work, workspace });
+    }
+
+    /// The frames of several signals.
+    pub(crate) fn frames_of_signals(&self, workspace: &mut Workspace, warped: &K::Warped, jobs: &mut [Job<'_>]) {
+        K::run(Compute { extractor: self, warped, work: Work::Signals(jobs), workspace });
     }
 
     pub(crate) fn warped(&self, factor: f32) -> Result<Arc<K::Warped>, Error> {
@@ -304,50 +318,134 @@ fn cached<T>(
     Ok(made)
 }
 
-struct ComputeRows<'a, K: Kind> {
-    extractor: &'a Extractor<K>,
-    warped: &'a K::Warped,
-    signal: Signal<'a>,
-    dither: &'a Philox,
-    first_frame: u64,
-    workspace: &'a mut Workspace,
-    out: &'a mut [f32],
+/// Frames to compute.
+#[derive(Debug)]
+pub(crate) enum Work<'a, 'b> {
+    /// Of one signal, from a frame on: as many as there are rows.
+    Signal(Job<'b>),
+    /// Of several signals: a vector's lanes are filled with frames of any of them.
+    Signals(&'a mut [Job<'b>]),
 }
 
-impl<K: Kind> Kernel for ComputeRows<'_, K> {
+/// Frames of a signal: as many as `out` has rows.
+#[derive(Debug)]
+pub(crate) struct Job<'a> {
+    pub(crate) signal: Signal<'a>,
+    pub(crate) dither: &'a Philox,
+    pub(crate) first_frame: u64,
+    pub(crate) out: &'a mut [f32],
+}
+
+/// The kernel of a kind of features.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Compute<'a, 'b, K: Kind> {
+    extractor: &'a Extractor<K>,
+    warped: &'a K::Warped,
+    work: Work<'a, 'b>,
+    workspace: &'a mut Workspace,
+}
+
+impl<K: Kind> Kernel for Compute<'_, '_, K> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, signal, dither, mut first_frame, workspace, out } = self;
-        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
-        let (dim, of) = (kind.dim(), kind.spectrum_of());
-        for chunk in out.chunks_mut(CHUNK * dim) {
-            let chunk_frames = chunk.len() / dim;
-            let end = first_frame + chunk_frames as u64;
-            framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave);
-            for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
-                // Lanes past the last frame do it once more.
-                let mut starts = [0; MAX_LANES];
-                for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
-                    *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
-                }
-                let energy =
-                    framing.window(s, &workspace.wave, &starts[..S::LANES], kind.energy_of(), &mut workspace.frames);
-                let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = &mut *workspace;
-                plan.compute(s, of, frames, spectrum, frame_scratch);
-                let padded_dim = dim.next_multiple_of(S::LANES);
-                let features = features.vectors(s, padded_dim);
-                let spectra = Spectra {
-                    spectrum: spectrum.vectors(s, of.rows(framing.padded)),
-                    energy,
-                    scratch: scratch.vectors(s, kind.scratch_rows()),
-                };
-                kind.features(s, warped, spectra, &mut features[..dim]);
-                store_rows(s, features, dim, rows);
-            }
-            first_frame = end;
+        let Self { extractor, warped, work, workspace } = self;
+        match work {
+            Work::Signal(job) => frames_of_one(s, extractor, warped, job, workspace),
+            Work::Signals(jobs) => frames_of_many(s, extractor, warped, jobs, workspace),
         }
+    }
+}
+
+#[inline(always)]
+fn frames_of_one<S: Simd, K: Kind>(
+    s: S,
+    extractor: &Extractor<K>,
+    warped: &K::Warped,
+    job: Job<'_>,
+    workspace: &mut Workspace,
+) {
+    let Job { signal, dither, mut first_frame, out } = job;
+    let (framing, dim) = (&extractor.framing, extractor.kind.dim());
+    for chunk in out.chunks_mut(CHUNK * dim) {
+        let chunk_frames = chunk.len() / dim;
+        let end = first_frame + chunk_frames as u64;
+        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
+        for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
+            // Lanes past the last frame do it once more.
+            let mut starts = [0; MAX_LANES];
+            for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
+                *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
+            }
+            s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows });
+        }
+        first_frame = end;
+    }
+}
+
+#[inline(always)]
+fn frames_of_many<S: Simd, K: Kind>(
+    s: S,
+    extractor: &Extractor<K>,
+    warped: &K::Warped,
+    jobs: &mut [Job<'_>],
+    workspace: &mut Workspace,
+) {
+    let (framing, dim) = (&extractor.framing, extractor.kind.dim());
+    let (mut all_starts, mut behind) = (Vec::new(), 0);
+    for job in &*jobs {
+        let frames = job.out.len() / dim;
+        if frames > 0 {
+            all_starts.extend((0..frames).map(|i| behind + i * framing.shift));
+            let range = [job.first_frame, job.first_frame + frames as u64 - 1];
+            behind = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, behind);
+        }
+    }
+    let mut block = std::mem::take(&mut workspace.block);
+    let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
+    for some in all_starts.chunks(S::LANES) {
+        let mut starts = [some[0]; MAX_LANES];
+        starts[..some.len()].copy_from_slice(some);
+        block.resize(some.len() * dim, 0.0);
+        s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows: &mut block });
+        for (from, to) in block.chunks_exact(dim).zip(&mut out) {
+            to.copy_from_slice(from);
+        }
+    }
+    workspace.block = block;
+}
+
+/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane; only as many as there are in
+/// `rows` are written.
+struct Block<'a, K: Kind> {
+    extractor: &'a Extractor<K>,
+    warped: &'a K::Warped,
+    starts: &'a [usize],
+    workspace: &'a mut Workspace,
+    rows: &'a mut [f32],
+}
+
+impl<K: Kind> Kernel for Block<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { extractor, warped, starts, workspace, rows } = self;
+        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
+        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+        let (dim, of) = (kind.dim(), kind.spectrum_of());
+        let energy = framing.window(s, wave, starts, kind.energy_of(), frames);
+        plan.compute(s, of, frames, spectrum, frame_scratch);
+        let features = features.vectors(s, dim.next_multiple_of(S::LANES));
+        let spectra = Spectra {
+            spectrum: spectrum.vectors(s, of.rows(framing.padded)),
+            energy,
+            scratch: scratch.vectors(s, kind.scratch_rows()),
+        };
+        kind.features(s, warped, spectra, &mut features[..dim]);
+        store_rows(s, features, dim, rows);
     }
 }
 

@@ -1,9 +1,9 @@
 //! Log energies in mel filters.
 
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions};
 use crate::options::{OptionSet, Registry};
@@ -133,6 +133,10 @@ impl Kind for FbankKind {
 
     fn energy_of(&self) -> EnergyOf {
         self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use kaldera_base::random::Philox;
 use kaldera_base::simd::MAX_LANES;
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Workspace};
+use crate::extractor::{Extractor, Job, Kind, Workspace};
 use crate::frames::{Samples, Signal};
 use crate::resample::{LinearResample, ResampleStream};
 use crate::row_queue::RowQueue;
@@ -24,7 +24,8 @@ use crate::state::{StateReader, StateWriter};
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
 /// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays what a
-/// whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays for a whole vector each time.
+/// whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays for a whole vector each time,
+/// unless there are several streams to [compute together](Self::compute_together).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -128,7 +129,7 @@ impl<K: Kind> FeatureStream<K> {
         Ok(())
     }
 
-    /// Says that no more samples come: the last frames become ready.
+    /// Says that no more samples come: the last frames become ready, and are computed.
     #[doc(alias = "InputFinished")]
     pub fn input_finished(&mut self) {
         if self.finished {
@@ -140,6 +141,7 @@ impl<K: Kind> FeatureStream<K> {
             hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
         }
         self.finished = true;
+        self.compute_all_ready();
     }
 
     fn ready(&self) -> u64 {
@@ -170,9 +172,57 @@ impl<K: Kind> FeatureStream<K> {
         let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
         let out = rows.push_rows(frames as usize);
         extractor.frames_of_signal(workspace, warped, signal, dither, first_frame, out);
-        samples.discard(extractor.framing.first_needed(first_frame + frames));
-        if let Ok(most @ 1..) = u64::try_from(extractor.frame_options().max_feature_vectors) {
-            rows.discard(rows.end().saturating_sub(most));
+        self.let_go();
+    }
+
+    /// Computes all rows that are ready in any of the streams. Those of streams with the same extractor and warp factor share the
+    /// lanes of vectors: a server of 16 streams or more has each row at once, and pays what whole signals cost.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use kaldi_feat::{FeatureStream, Mfcc, MfccOptions};
+    /// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?);
+    /// let stream = |key| FeatureStream::new(Arc::clone(&mfcc), 16000.0, key, 1.0);
+    /// let mut streams = [stream("a")?, stream("b")?];
+    /// for stream in &mut streams {
+    ///     stream.accept_waveform(&[0_i16; 400][..])?;
+    /// }
+    /// FeatureStream::compute_together(streams.iter_mut());
+    /// assert_eq!(streams[0].take_computed_rows(&mut Vec::new()), 1);
+    /// # Ok::<(), kaldi_feat::Error>(())
+    /// ```
+    pub fn compute_together<'a>(streams: impl IntoIterator<Item = &'a mut Self>) {
+        let mut waiting: Vec<&mut Self> =
+            streams.into_iter().filter(|stream| stream.ready() > stream.rows.end()).collect();
+        while let Some(first) = waiting.first() {
+            let (extractor, warped) = (Arc::clone(&first.extractor), Arc::clone(&first.warped));
+            let (mut group, others): (Vec<_>, Vec<_>) = waiting
+                .into_iter()
+                .partition(|stream| Arc::ptr_eq(&stream.extractor, &extractor) && Arc::ptr_eq(&stream.warped, &warped));
+            waiting = others;
+            let mut workspace = std::mem::take(&mut group[0].workspace);
+            let mut jobs: Vec<Job<'_>> = group
+                .iter_mut()
+                .map(|stream| {
+                    let first_frame = stream.rows.end();
+                    let pending = stream.ready() - first_frame;
+                    let Self { samples, rows, dither, .. } = &mut **stream;
+                    let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
+                    Job { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
+                })
+                .collect();
+            extractor.frames_of_signals(&mut workspace, &warped, &mut jobs);
+            group[0].workspace = workspace;
+            group.into_iter().for_each(Self::let_go);
+        }
+    }
+
+    /// Lets go the samples that only computed rows needed, and the rows that there are too many of.
+    fn let_go(&mut self) {
+        let next = self.rows.end();
+        self.samples.discard(self.extractor.framing.first_needed(next));
+        if let Ok(most @ 1..) = u64::try_from(self.extractor.frame_options().max_feature_vectors) {
+            self.rows.discard(next.saturating_sub(most));
         }
     }
 

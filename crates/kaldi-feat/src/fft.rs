@@ -9,7 +9,7 @@ use std::f64::consts::TAU;
 use std::fmt;
 use std::sync::Arc;
 
-use kaldera_base::simd::{Lines, Simd};
+use kaldera_base::simd::{Kernel, Lines, Simd};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 
@@ -74,8 +74,27 @@ impl PowerSpectrum {
         spectrum: &mut Lines,
         scratch: &mut FrameScratch,
     ) {
-        match self {
-            Self::Lanes(plan) => {
+        s.vectorize(Transform { plan: self, of, frames, spectrum, scratch });
+    }
+}
+
+/// The transform is the same for all kinds of features: it is compiled once, rather than into each of them.
+struct Transform<'a> {
+    plan: &'a PowerSpectrum,
+    of: SpectrumOf,
+    frames: &'a mut Lines,
+    spectrum: &'a mut Lines,
+    scratch: &'a mut FrameScratch,
+}
+
+impl Kernel for Transform<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { plan, of, frames, spectrum, scratch } = self;
+        match plan {
+            PowerSpectrum::Lanes(plan) => {
                 let size = 2 * plan.half;
                 let rows = frames.vectors(s, size);
                 plan.transform(s, rows);
@@ -85,7 +104,7 @@ impl PowerSpectrum {
                     SpectrumOf::Packed => plan.packed(s, rows, spectrum),
                 }
             }
-            Self::FrameByFrame(plan) => {
+            PowerSpectrum::FrameByFrame(plan) => {
                 let size = plan.len();
                 let frames = frames.floats(size * S::LANES);
                 let out = spectrum.floats(of.rows(size) * S::LANES);
@@ -346,7 +365,7 @@ fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4
 #[cfg(test)]
 mod tests {
     use kaldera_base::random::Philox;
-    use kaldera_base::simd::{Kernel, available, dispatch_at};
+    use kaldera_base::simd::{available, dispatch_at};
 
     use super::*;
 

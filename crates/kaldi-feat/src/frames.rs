@@ -232,8 +232,8 @@ impl Framing {
         self.padded.max(self.window.len().next_multiple_of(lanes))
     }
 
-    /// Writes to `wave` the samples that the frames from `first_frame` to `last_frame` (inclusive) are made of: with dither,
-    /// the ends filled up, and with as many numbers behind them as reading whole vectors takes.
+    /// Writes to `wave`, from `at` on, the samples that the frames from `first_frame` to `last_frame` (inclusive) are made of: with
+    /// dither, the ends filled up. Gives the place behind them, where `wave` has as many numbers as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,
@@ -242,13 +242,16 @@ impl Framing {
         dither: &Philox,
         [first_frame, last_frame]: [u64; 2],
         wave: &mut Vec<f32>,
-    ) {
+        at: usize,
+    ) -> usize {
         let size = self.window.len() as i64;
         let (start, end) = (self.first_sample(first_frame), self.first_sample(last_frame) + size);
         let len = (end - start) as usize;
-        if wave.len() < len + S::LANES {
-            wave.resize(len + S::LANES, 0.0);
+        if wave.len() < at + len + S::LANES {
+            wave.resize(at + len + S::LANES, 0.0);
         }
+        let behind = at + len;
+        let wave = &mut wave[at..behind];
 
         let have = signal.end();
         let num_samples = self.length.unwrap_or(have);
@@ -274,6 +277,7 @@ impl Framing {
                 dither.add_gaussian(amount, at, &mut wave[i..=i]);
             }
         }
+        behind
     }
 
     /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 .. `padded` of `frames` are

@@ -123,8 +123,9 @@ pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
 pub use online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
 pub use pitch::{
-    OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, ProcessPitchOptions,
-    ProcessPitchStream, compute_kaldi_pitch, process_pitch,
+    OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchInterpolator,
+    PitchInterpolatorOptions, PitchProcessor, ProcessPitchOptions, ProcessPitchStream, compute_kaldi_pitch,
+    interpolate_pitch_linearly, process_pitch,
 };
 pub use plp::{
     Plp, PlpKind, PlpOptions, compute_lpc, equal_loudness, idft_bases, lifter_coefficients, lpc_to_cepstrum,

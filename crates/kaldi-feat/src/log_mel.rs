@@ -7,7 +7,7 @@ use kaldera_base::math::ln;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra};
 use crate::frames::{Edges, EnergyOf, Framing};
 use crate::mel::MelBanks;
 use crate::options::{OptionError, OptionSet, OptionValue, Registry};
@@ -326,6 +326,10 @@ impl Kind for LogMelKind {
 
     fn energy_of(&self) -> EnergyOf {
         EnergyOf::Nothing
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
     }
 
     #[inline(always)]

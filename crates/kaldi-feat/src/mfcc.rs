@@ -3,10 +3,10 @@
 use std::f32::consts::SQRT_2;
 use std::f64::consts::PI;
 
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
@@ -123,6 +123,10 @@ impl Kind for MfccKind {
 
     fn energy_of(&self) -> EnergyOf {
         self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
@@ -269,6 +269,10 @@ impl Kind for PlpKind {
 
     fn energy_of(&self) -> EnergyOf {
         self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
     }
 
     #[inline(always)]

@@ -1,9 +1,9 @@
 //! Log power spectra.
 
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::fft::SpectrumOf;
 use crate::frames::{EnergyOf, Framing};
@@ -95,6 +95,10 @@ impl Kind for SpectrogramKind {
 
     fn spectrum_of(&self) -> SpectrumOf {
         if self.energy.is_some() { SpectrumOf::Power } else { SpectrumOf::Packed }
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
     }
 
     #[inline(always)]

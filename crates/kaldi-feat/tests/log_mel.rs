@@ -82,7 +82,10 @@ fn rows_are_those_of_librosa() {
                 worst = worst.max(error);
                 // The smaller a magnitude beside the largest, the more of it is noise.
                 let bound = DIGITS + unit * NOISE * (1.0 + ((largest - expected) / unit).exp()) + 4e-7 * expected.abs();
-                assert!(error < bound, "{head}: {found} for {expected} in frame {frame}, off by {error}, {bound} at most");
+                assert!(
+                    error < bound,
+                    "{head}: {found} for {expected} in frame {frame}, off by {error}, {bound} at most"
+                );
             }
         }
         println!("{head}: off by {worst:e} at most");
@@ -114,7 +117,9 @@ fn options_that_can_not_be_are_named() {
 
 #[test]
 fn tiny_audio_gives_finite_rows() {
-    for options in [LogMelOptions::whisper(80), LogMelOptions::librosa(16000.0), LogMelOptions::whisper(128).of_30_seconds()] {
+    for options in
+        [LogMelOptions::whisper(80), LogMelOptions::librosa(16000.0), LogMelOptions::whisper(128).of_30_seconds()]
+    {
         let log_mel = LogMel::new(options.clone()).unwrap();
         for n in [0_usize, 1, 2, 159, 160, 200, 201] {
             let rows = log_mel.compute(&Audio::new(&vec![100_i16; n][..], 16000.0), 1.0).unwrap();

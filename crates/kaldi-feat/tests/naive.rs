@@ -5,7 +5,10 @@ use std::f64::consts::PI;
 
 use kaldera_base::random::Philox;
 use kaldi_feat::options::OptionValue;
-use kaldi_feat::{Audio, Fbank, FbankOptions, FrameExtractionOptions, Mfcc, MfccOptions, WindowType, Workspace};
+use kaldi_feat::{
+    Audio, Fbank, FbankOptions, FrameExtractionOptions, Mfcc, MfccOptions, Plp, PlpOptions, Spectrogram,
+    SpectrogramOptions, WindowType, Workspace,
+};
 use proptest::prelude::*;
 
 /// One frame as it goes into the Fourier transform, and Σ x² before preemphasis and after the window.
@@ -203,6 +206,129 @@ proptest! {
             }
             for (found, expected) in cepstra.row(f).data().iter().zip(expected) {
                 // Up to 12 logs of up to 30, lifted by up to 16.
+                prop_assert!((f64::from(*found) - expected).abs() < 1e-3, "{} for {}", found, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn spectrograms_are_powers_of_the_transform(
+        frame_options in frame_options(),
+        (raw_energy, return_raw_fft) in any::<(bool, bool)>(),
+        (len, seed) in (0_usize..3000, any::<u64>()),
+    ) {
+        let options = SpectrogramOptions { frame: frame_options, raw_energy, return_raw_fft, ..Default::default() };
+        let samples = samples(len, seed);
+        let audio = Audio::new(&samples[..], options.frame.samp_freq);
+        let rows = Spectrogram::new(options.clone()).unwrap().compute(&audio, 1.0).unwrap();
+        prop_assert_eq!(rows.num_rows(), num_frames(&options.frame, len));
+        let size = options.frame.padded_window_size();
+        for f in 0..rows.num_rows() {
+            let (windowed, raw, energy) = frame(&options.frame, &samples, f);
+            let transform = |k: usize| {
+                let turn = 2.0 * PI * k as f64 / size as f64;
+                windowed.iter().enumerate().fold((0.0, 0.0), |(re, im), (i, x)| {
+                    let angle = turn * (i % size) as f64;
+                    (re + x * angle.cos(), im - x * angle.sin())
+                })
+            };
+            let row = rows.row(f);
+            let row = row.data();
+            let exact: Vec<_> = (0..=size / 2).map(transform).collect();
+            let largest = exact.iter().map(|(re, im)| re.hypot(*im)).fold(1e-3, f64::max);
+            if return_raw_fft {
+                prop_assert_eq!(row.len(), size);
+                for (k, &(re, im)) in exact.iter().enumerate() {
+                    let (found_re, found_im) = match k {
+                        0 => (row[0], 0.0),
+                        k if k == size / 2 => (row[1], 0.0),
+                        k => (row[2 * k], row[2 * k + 1]),
+                    };
+                    let error = (f64::from(found_re) - re).hypot(f64::from(found_im) - im);
+                    prop_assert!(error < RELATIVE * largest, "{} {} for {} {}", found_re, found_im, re, im);
+                }
+            } else {
+                prop_assert_eq!(row.len(), size / 2 + 1);
+                let log_energy = (if raw_energy { raw } else { energy }).max(f64::from(f32::EPSILON)).ln();
+                prop_assert!((f64::from(row[0]) - log_energy).abs() < 1e-4);
+                for (&found, (re, im)) in row.iter().zip(&exact).skip(1) {
+                    // Magnitudes, so that the noise of the transform is the same for all.
+                    let error = (f64::from(found) / 2.0).exp() - re.hypot(*im).max(f64::from(f32::EPSILON).sqrt());
+                    prop_assert!(error.abs() < RELATIVE * largest, "{} for {}", found, re.hypot(*im));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn plp_is_the_linear_prediction_of_compressed_loudness(
+        (use_energy, htk_compat, snip_edges) in any::<(bool, bool, bool)>(),
+        (lpc_order, cepstral_lifter) in (2_i32..13, prop_oneof![Just(0), 5_i32..30]),
+        (len, seed) in (400_usize..2000, any::<u64>()),
+    ) {
+        let frame = FrameExtractionOptions { dither: 0.0, snip_edges, ..Default::default() };
+        let options = PlpOptions {
+            frame: frame.clone(), lpc_order, num_ceps: lpc_order + 1, use_energy, htk_compat, cepstral_lifter, cepstral_scale: 0.5,
+            ..Default::default()
+        };
+        // The filters' energies, which have a test of their own, and their centres.
+        let mut fbank_options = FbankOptions { frame, use_energy: true, ..Default::default() };
+        fbank_options.use_log_fbank = false;
+        let banks = kaldi_feat::MelBanks::new(&options.mel, &options.frame, 1.0).unwrap();
+        let samples = samples(len, seed);
+        let audio = Audio::new(&samples[..], 16000.0);
+        let energies = Fbank::new(fbank_options).unwrap().compute(&audio, 1.0).unwrap();
+        let rows = Plp::new(options).unwrap().compute(&audio, 1.0).unwrap();
+        prop_assert_eq!(rows.num_rows(), energies.num_rows());
+        let order = lpc_order as usize;
+        for (found, energies) in rows.rows().zip(energies.rows()) {
+            let mut loudness: Vec<f64> = energies[1..].iter().zip(banks.center_freqs()).map(|(e, hz)| {
+                let square = f64::from(*hz).powi(2);
+                let heard = (square / (square + 1.6e5)).powi(2) * (square + 1.44e6) / (square + 9.61e6);
+                (f64::from(*e) * heard).powf(0.33333)
+            }).collect();
+            loudness.insert(0, loudness[0]);
+            loudness.push(loudness[loudness.len() - 1]);
+            // As a symmetric spectrum of twice the size less two, back in time.
+            let n = loudness.len() - 1;
+            let r: Vec<f64> = (0..=order).map(|lag| {
+                let sum: f64 = (0..2 * n).map(|i| loudness[i.min(2 * n - i)] * (PI * (i * lag) as f64 / n as f64).cos()).sum();
+                sum / (2 * n) as f64
+            }).collect();
+            // The normal equations, by elimination.
+            let mut m: Vec<Vec<f64>> =
+                (0..order).map(|i| (0..order).map(|j| r[i.abs_diff(j)]).chain([-r[i + 1]]).collect()).collect();
+            for i in 0..order {
+                let pivot = m[i].clone();
+                for row in m.iter_mut().skip(i + 1) {
+                    let factor = row[i] / pivot[i];
+                    row.iter_mut().zip(&pivot).for_each(|(x, p)| *x -= factor * p);
+                }
+            }
+            let mut a = vec![0.0; order];
+            for i in (0..order).rev() {
+                let known: f64 = (i + 1..order).map(|j| m[i][j] * a[j]).sum();
+                a[i] = (m[i][order] - known) / m[i][i];
+            }
+            let error = r[0] + a.iter().zip(&r[1..]).map(|(a, r)| a * r).sum::<f64>();
+            let mut c = vec![0.0; order + 1];
+            for i in 1..=order {
+                let earlier: f64 = (1..i).map(|k| (i - k) as f64 * a[k - 1] * c[i - k]).sum();
+                c[i] = -a[i - 1] - earlier / i as f64;
+            }
+            c[0] = error.ln().max(0.0);
+            for (k, c) in c.iter_mut().enumerate() {
+                let q = f64::from(cepstral_lifter);
+                *c *= 0.5 * if q == 0.0 { 1.0 } else { 1.0 + q / 2.0 * (PI * k as f64 / q).sin() };
+            }
+            if use_energy {
+                c[0] = f64::from(energies[0]);
+            }
+            if htk_compat {
+                c.rotate_left(1);
+            }
+            for (found, expected) in found.iter().zip(c) {
+                // Energies to 7 digits, in a prediction of a spectrum without deep notches, lifted by up to 8.
                 prop_assert!((f64::from(*found) - expected).abs() < 1e-3, "{} for {}", found, expected);
             }
         }

@@ -399,6 +399,43 @@ fn memory_does_not_grow_with_the_stream() {
 }
 
 #[test]
+fn streams_that_are_computed_together_do_not_see_each_other() {
+    let extractor = |num_bins| {
+        let mut options = FbankOptions::default();
+        options.mel.num_bins = num_bins;
+        Arc::new(Fbank::new(options).unwrap())
+    };
+    let (some, others) = (extractor(23), extractor(30));
+    let cases: Vec<(Arc<Fbank>, String, f32, Vec<i16>)> = (0..40_u16)
+        .map(|i| {
+            let of = if i % 7 == 3 { &others } else { &some };
+            let warp = if i % 5 == 0 { 0.9 } else { 1.0 };
+            (Arc::clone(of), i.to_string(), warp, noise(400 + 37 * usize::from(i), u64::from(i)))
+        })
+        .collect();
+    let new = |(of, key, warp, _): &(Arc<Fbank>, String, f32, Vec<i16>)| {
+        FeatureStream::new(Arc::clone(of), 16000.0, key, *warp).unwrap()
+    };
+    let mut streams: Vec<_> = cases.iter().map(new).collect();
+    for chunk in 0..12 {
+        for (stream, (.., samples)) in streams.iter_mut().zip(&cases) {
+            match samples.chunks(160).nth(chunk) {
+                Some(chunk) => stream.accept_waveform(chunk).unwrap(),
+                None => stream.input_finished(),
+            }
+        }
+        FeatureStream::compute_together(streams.iter_mut());
+    }
+    FeatureStream::compute_together(std::iter::empty::<&mut FeatureStream<kaldi_feat::FbankKind>>());
+    for (mut stream, (of, key, warp, samples)) in streams.into_iter().zip(&cases) {
+        let whole = of.compute(&Audio::new(&samples[..], 16000.0).with_key(key), *warp).unwrap();
+        let mut rows = Vec::new();
+        stream.take_computed_rows(&mut rows);
+        assert_eq!(rows, whole.data(), "{key}");
+    }
+}
+
+#[test]
 fn states_of_other_streams_are_refused() {
     let stream = |num_bins, key, warp| {
         let mut options = FbankOptions::default();

@@ -94,7 +94,7 @@ fn normalise(options: &Options, stats: &str, input: &str, output: &str) -> Resul
 /// Where statistics come from.
 enum Source {
     /// A table, by utterance or speaker.
-    Table(MappedReader<Matrix<f64>>),
+    Table(Box<MappedReader<Matrix<f64>>>),
     /// A file, for all.
     File(Matrix<f64>),
 }
@@ -102,7 +102,7 @@ enum Source {
 impl Source {
     fn open(stats: &str, utt2spk: &str) -> Result<Self, Failure> {
         match (Rspecifier::parse(stats), utt2spk) {
-            (Ok(_), _) => Ok(Self::Table(MappedReader::open(stats, utt2spk)?)),
+            (Ok(_), _) => Ok(Self::Table(Box::new(MappedReader::open(stats, utt2spk)?))),
             (Err(_), "") => Ok(Self::File(read_object(stats)?)),
             (Err(_), _) => Err(Failure::SingleFile { name: "utt2spk", input: stats.to_owned() }),
         }

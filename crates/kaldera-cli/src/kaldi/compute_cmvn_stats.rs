@@ -64,8 +64,8 @@ fn run(args: Vec<OsString>) -> ExitCode {
 fn by_utterance(weights: &mut Weights, input: &str, output: &str) -> Result<Counts, Failure> {
     map_table(input, output, |key, features: Matrix<f32>| {
         let mut stats = None;
-        weights.accumulate(key, &features, &mut stats)?;
-        Ok(stats.map(CmvnStats::into_matrix))
+        let done = weights.accumulate(key, &features, &mut stats)?;
+        Ok(stats.filter(|_| done).map(CmvnStats::into_matrix))
     })
 }
 
@@ -122,10 +122,8 @@ impl Weights {
         Ok(Self(if rspecifier.is_empty() { None } else { Some(RandomAccessReader::open(rspecifier)?) }))
     }
 
-    /// Adds an utterance to `stats`, which begin with the first one that has frames. Tells why, and that it did not, where
-    /// the utterance cannot be added.
-    ///
-    /// As in Kaldi, statistics begin even where the weights of their only utterance are missing.
+    /// Adds an utterance to `stats`, or tells why not; `false` then. Statistics begin with the first utterance that has
+    /// frames, even if it has no weights: as in Kaldi, those of a speaker may be all 0.
     fn accumulate(
         &mut self,
         key: &str,
@@ -136,8 +134,9 @@ impl Weights {
             warn!("leaving out {key}: it has no frames");
             return Ok(false);
         }
+        let stats = stats.get_or_insert_with(|| CmvnStats::new(features.num_cols()));
         let Some(reader) = &mut self.0 else {
-            stats.get_or_insert_with(|| CmvnStats::new(features.num_cols())).accumulate(features)?;
+            stats.accumulate(features)?;
             return Ok(true);
         };
         if !reader.has_key(key)? {
@@ -149,7 +148,7 @@ impl Weights {
             warn!("leaving out {key}: it has {} frames and {} weights", features.num_rows(), weights.len());
             return Ok(false);
         }
-        stats.get_or_insert_with(|| CmvnStats::new(features.num_cols())).accumulate_weighted(features, weights)?;
+        stats.accumulate_weighted(features, weights)?;
         Ok(true)
     }
 }

@@ -16,6 +16,7 @@ mod copy_objects;
 mod driver;
 mod extract_segments;
 mod failure;
+mod interpolate_pitch;
 mod matrix_sum_rows;
 mod modify_cmvn_stats;
 mod paste_feats;
@@ -67,6 +68,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     sizes::MATRIX_DIM,
+    interpolate_pitch::TOOL,
     matrix_sum_rows::TOOL,
     modify_cmvn_stats::TOOL,
     paste_feats::TOOL,

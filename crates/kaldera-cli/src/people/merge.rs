@@ -3,13 +3,17 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use kaldera::Error;
 use kaldera::feat::options::Registry as _;
-use kaldera::pipeline::{FeatureFile, merge, shards_of};
+use kaldera::matrix::SubMatrix;
+use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
 use super::features::trouble;
 use super::{Trouble, print};
-use crate::log;
+use crate::interrupt;
+use crate::log::{self, say};
 use crate::parse_options::{ParseOptions, Request, Syntax};
 
 const TOOL: &str = "merge";
@@ -21,7 +25,7 @@ Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8
 OUT and PARTS end in .ark, .npz or .safetensors; a file that appears complete or not at all is made of all their features,
 in their order. No key may occur twice.
 Example: kaldera merge -o fbank.ark
-Exit status: 0 merged, 1 not merged, 2 wrong usage.";
+Exit status: 0 merged, 1 not merged, 2 wrong usage, 130 stopped.";
 
 /// Runs `kaldera merge` with the arguments after its name.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -46,9 +50,15 @@ fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
     } else {
         parts.into_iter().map(PathBuf::from).collect()
     };
-    let mut file = FeatureFile::create(&output).map_err(trouble)?;
-    let summary = merge(&parts, &mut file).map_err(trouble)?;
-    let written: Vec<_> = file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
+    let mut sink = Stoppable { file: FeatureFile::create(&output).map_err(trouble)?, stop: interrupt::watch() };
+    let summary = match merge(&parts, &mut sink) {
+        Err(Error::Stopped) => {
+            say(format_args!("kaldera {TOOL}: stopped; nothing was written"));
+            return Ok(interrupt::stopped());
+        }
+        summary => summary.map_err(trouble)?,
+    };
+    let written: Vec<_> = sink.file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
     print(&format!(
         "{} files, {} matrices, {} frames\nwritten to {}\n",
         parts.len(),
@@ -57,4 +67,19 @@ fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
         written.join(" and ")
     ))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// A file that takes no more once somebody has asked to stop.
+struct Stoppable<'a> {
+    file: FeatureFile,
+    stop: &'a AtomicBool,
+}
+
+impl FeatureSink for Stoppable<'_> {
+    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Stopped);
+        }
+        self.file.write(key, features)
+    }
 }

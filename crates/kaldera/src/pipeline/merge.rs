@@ -40,7 +40,7 @@ pub fn merge<P: AsRef<Path>>(
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for part in parts {
         let part = part.as_ref();
-        read(part, &mut |key, features| {
+        read(part, |key, features| {
             match seen.entry(key.to_owned()) {
                 Entry::Vacant(entry) => entry.insert(part.to_owned()),
                 Entry::Occupied(first) => {
@@ -90,7 +90,7 @@ fn shard_of(whole: &Path, part: &Path) -> Option<(usize, usize)> {
 }
 
 /// Calls `take` with each matrix of a file.
-fn read(path: &Path, take: &mut dyn FnMut(&str, SubMatrix<'_, f32>) -> Result<(), Error>) -> Result<(), Error> {
+fn read(path: &Path, mut take: impl FnMut(&str, SubMatrix<'_, f32>) -> Result<(), Error>) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("ark") => {

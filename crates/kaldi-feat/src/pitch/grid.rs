@@ -67,8 +67,14 @@ impl Grid {
             (num_samples - length) / self.window_shift + 1
         } else {
             // In single precision, as Kaldi counts.
-            let samples = if input_finished { num_samples } else { num_samples - length / 2 };
-            (samples as f32 / self.window_shift as f32 + 0.5) as usize
+            let count = |samples: usize| (samples as f32 / self.window_shift as f32 + 0.5) as usize;
+            if input_finished {
+                count(num_samples)
+            } else {
+                // Of odd lengths Kaldi asks for a frame a sample too early, and dies.
+                let whole = (num_samples + self.window_shift.div_ceil(2) - length.div_ceil(2)) / self.window_shift;
+                count(num_samples - length / 2).min(whole)
+            }
         }
     }
 

@@ -5,9 +5,11 @@
 //!              resample             (of 8 to 82 samples)          (50 to 400 Hz)  the path       process ──> features
 //! ```
 
+mod c_random;
 mod extractor;
 mod grid;
 mod history;
+mod interpolate;
 mod nccf;
 mod online_process;
 mod options;
@@ -18,6 +20,7 @@ mod stream;
 mod viterbi;
 
 pub use extractor::{PitchExtractor, compute_kaldi_pitch};
+pub use interpolate::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pitch_linearly};
 pub use online_process::OnlineProcessPitch;
 pub use options::{PitchExtractionOptions, ProcessPitchOptions};
 pub use process::{PitchProcessor, ProcessPitchStream, process_pitch};

@@ -84,47 +84,59 @@ impl Signal {
 }
 
 /// How loud a signal is so far.
+///
+/// Samples are added up in sums of every eighth one, by their number in the signal: the same however it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Loudness {
     count: usize,
-    sum: f64,
-    sum_of_squares: f64,
+    sums: [f64; SUMS],
+    squares: [f64; SUMS],
 }
+
+const SUMS: usize = 8;
 
 impl Loudness {
     pub(super) fn add(&mut self, samples: &[f32]) {
-        let (mut sums, mut squares) = ([0.0; 8], [0.0; 8]);
-        let (eights, rest) = samples.as_chunks::<8>();
+        let to_whole = self.count.wrapping_neg() % SUMS;
+        let (head, rest) = samples.split_at(to_whole.min(samples.len()));
+        let (eights, tail) = rest.as_chunks::<SUMS>();
+        self.add_few(head);
         for eight in eights {
-            for ((sum, square), &x) in sums.iter_mut().zip(&mut squares).zip(eight) {
+            for ((sum, square), &x) in self.sums.iter_mut().zip(&mut self.squares).zip(eight) {
                 let x = f64::from(x);
                 *sum += x;
                 *square += x * x;
             }
         }
-        for &x in rest {
-            let x = f64::from(x);
-            sums[0] += x;
-            squares[0] += x * x;
+        self.count += SUMS * eights.len();
+        self.add_few(tail);
+    }
+
+    fn add_few(&mut self, samples: &[f32]) {
+        for &x in samples {
+            let (at, x) = (self.count % SUMS, f64::from(x));
+            self.sums[at] += x;
+            self.squares[at] += x * x;
+            self.count += 1;
         }
-        self.count += samples.len();
-        self.sum += sums.iter().sum::<f64>();
-        self.sum_of_squares += squares.iter().sum::<f64>();
     }
 
     /// The mean of the squares, less the square of the mean; 0 of nothing.
     pub(super) fn mean_square(&self) -> f64 {
         let count = self.count.max(1) as f64;
-        self.sum_of_squares / count - (self.sum / count).powi(2)
+        let [sum, square] = [self.sums, self.squares].map(|sums| sums.iter().sum::<f64>());
+        square / count - (sum / count).powi(2)
     }
 
     pub(super) fn save(&self, state: &mut StateWriter) {
         state.u64(self.count as u64);
-        state.f64(self.sum);
-        state.f64(self.sum_of_squares);
+        state.f64s(&self.sums);
+        state.f64s(&self.squares);
     }
 
     pub(super) fn restore(state: &mut StateReader<'_>) -> Result<Self, Error> {
-        Ok(Self { count: state.usize()?, sum: state.f64()?, sum_of_squares: state.f64()? })
+        let (count, sums, squares) = (state.usize()?, state.f64s()?, state.f64s()?);
+        let bad = |_| Error::BadState { reason: "its sums are not those of such a stream" };
+        Ok(Self { count, sums: sums.try_into().map_err(bad)?, squares: squares.try_into().map_err(bad)? })
     }
 }

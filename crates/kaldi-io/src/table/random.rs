@@ -53,7 +53,12 @@ impl<T: Holder> RandomAccessReader<T> {
         let input = Input::open(&specifier.rxfilename)?;
         let Rspecifier { once, sorted, called_sorted, permissive, .. } = specifier;
         let options = Options { once, sorted, called_sorted, permissive };
-        Self::new(specifier.rxfilename, input, specifier.kind, options)
+        let name = specifier.rxfilename;
+        let source = match specifier.kind {
+            TableKind::Archive => Source::Archive(Archive::new(name.clone(), input, options)),
+            TableKind::Script => Source::Script(Script::read(&name, input, options)?),
+        };
+        Ok(RandomAccessReader { name, source })
     }
 
     /// Opens the archive in a file, as `ark:` does.
@@ -61,8 +66,7 @@ impl<T: Holder> RandomAccessReader<T> {
     /// # Errors
     /// [`Error::Open`].
     pub fn from_archive(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let input = Input::open_path(path)?;
-        Self::new(input.name().to_owned(), input, TableKind::Archive, Options::default())
+        Ok(Self::from_archive_input(Input::open_path(path)?))
     }
 
     /// Opens the objects that a script file lists, as `scp:` does, and reads its lines.
@@ -70,16 +74,22 @@ impl<T: Holder> RandomAccessReader<T> {
     /// # Errors
     /// [`Error::Open`]; whatever is wrong with its lines; [`Error::DuplicateKey`].
     pub fn from_script(path: impl AsRef<Path>) -> Result<Self, Error> {
-        let input = Input::open_path(path)?;
-        Self::new(input.name().to_owned(), input, TableKind::Script, Options::default())
+        Self::from_script_input(Input::open_path(path)?)
     }
 
-    fn new(name: String, input: Input, kind: TableKind, options: Options) -> Result<Self, Error> {
-        let source = match kind {
-            TableKind::Archive => Source::Archive(Archive::new(name.clone(), input, options)),
-            TableKind::Script => Source::Script(Script::read(&name, input, options)?),
-        };
-        Ok(RandomAccessReader { name, source })
+    /// Reads an archive from any input, as far as what is asked for.
+    pub fn from_archive_input(input: Input) -> Self {
+        let name = input.name().to_owned();
+        RandomAccessReader { source: Source::Archive(Archive::new(name.clone(), input, Options::default())), name }
+    }
+
+    /// Reads the lines of a script file from any input.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the lines; [`Error::DuplicateKey`].
+    pub fn from_script_input(input: Input) -> Result<Self, Error> {
+        let name = input.name().to_owned();
+        Ok(RandomAccessReader { source: Source::Script(Script::read(&name, input, Options::default())?), name })
     }
 
     /// Promises that the keys of the archive are sorted, as the option `s` does: a key that is not there costs no reading to the
