@@ -160,7 +160,7 @@ impl<T: Real> Lstm<T> {
         }
         match &weights.weight_hr {
             Some(weight_hr) => check_weights("weight_hr", [outputs, hidden], weight_hr),
-            None => Error::check_shape("weight_hh", &[4 * hidden, hidden], &[4 * hidden, outputs]),
+            None => Ok(()),
         }
     }
 
@@ -237,7 +237,7 @@ impl<T: Real> Cell<T> for Lstm<T> {
     }
 
     fn output_size(&self) -> usize {
-        self.weights.weight_hh.num_cols()
+        self.weights.weight_hr.as_ref().map_or(self.hidden_size(), Matrix::num_rows)
     }
 
     fn cell_size(&self) -> usize {

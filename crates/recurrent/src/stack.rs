@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use lod::LodTensor;
 
-use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State};
+use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State, Visitor, VisitorMut};
 
 /// A cell that goes through the sequences from their beginning, and perhaps one that goes from their end; or what belongs to such cells.
 ///
@@ -265,7 +265,7 @@ impl<S> StackSaved<S> {
 
 /// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names and what PyTorch puts behind.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Stack<P> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         for (i, layer) in self.layers.iter().enumerate() {
             for (cell, ending) in layer.cells() {
                 cell.visit(&mut |name, shape, values| f(&format!("{name}_l{i}{ending}"), shape, values));
@@ -273,7 +273,7 @@ impl<T: Real, P: Parameters<T>> Parameters<T> for Stack<P> {
         }
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         for (i, layer) in self.layers.iter_mut().enumerate() {
             for (cell, ending) in layer.cells_mut() {
                 cell.visit_mut(&mut |name, shape, values| f(&format!("{name}_l{i}{ending}"), shape, values));

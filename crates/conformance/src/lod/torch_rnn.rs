@@ -43,7 +43,9 @@ fn network<T: Float, C: TorchCell<T>>(case: &Value, options: C::Options) -> Resu
 
     let table = lod.rank_table(0)?;
     let active: Vec<usize> = (0..table.max_sequence_len()).map(|step| table.active(step)).collect();
-    differences.check("order", format!("{:?}", sizes(&case["order"])?), format!("{:?}", table.order()));
+    // PyTorch does not know sequences without steps; ours are the last ones.
+    let order = &table.order()[..active.first().copied().unwrap_or(0)];
+    differences.check("order", format!("{:?}", sizes(&case["order"])?), format!("{order:?}"));
     differences.check("batch_sizes", format!("{:?}", sizes(&case["batch_sizes"])?), format!("{active:?}"));
 
     let (out, saved) = stack.forward(&x, &initial, None)?;

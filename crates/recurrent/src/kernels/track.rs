@@ -122,13 +122,14 @@ pub(crate) fn rows_mut<T>(data: &mut [T], sequences: usize, width: usize) -> Vec
     data.chunks_exact_mut(width).collect()
 }
 
-/// Deals things, one for each sequence, out to `parts` hands, by rank, without those of sequences of length 0: so that each hand has
-/// its longest first, and all have as much to do.
+/// Deals things, one for each sequence, out to `parts` hands, by rank and back and forth, without those of sequences of length 0: so
+/// that each hand has its longest first, and all have about as much to do.
 pub(crate) fn deal<U>(things: Vec<U>, table: &RankTable, parts: usize) -> Vec<Vec<U>> {
     let mut things: Vec<Option<U>> = things.into_iter().map(Some).collect();
     let mut hands: Vec<Vec<U>> = (0..parts).map(|_| Vec::new()).collect();
     for (rank, item) in table.items().enumerate().take_while(|(_, item)| item.length > 0) {
-        hands[rank % parts].extend(things[item.index].take());
+        let place = rank % (2 * parts);
+        hands[place.min(2 * parts - 1 - place)].extend(things[item.index].take());
     }
     hands
 }

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 use lod::LodTensor;
 
-use crate::{Error, Parameters};
+use crate::{Error, Parameters, Visitor, VisitorMut};
 
 /// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
 ///
@@ -95,14 +95,14 @@ impl<T: Real> Linear<T> {
 
 /// `weight` and, where there is one, `bias`: PyTorch's names.
 impl<T: Real> Parameters<T> for Linear<T> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         f("weight", &[self.outputs(), self.inputs()], self.weight.data());
         if let Some(bias) = &self.bias {
             f("bias", &[bias.len()], bias);
         }
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         f("weight", &[self.outputs(), self.inputs()], self.weight.data_mut());
         if let Some(bias) = &mut self.bias {
             f("bias", &[bias.len()], bias);

@@ -8,7 +8,7 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use crate::{Error, Named, Parameters};
+use crate::{Error, Named, Parameters, Visitor, VisitorMut};
 
 /// What errors about bytes call their file.
 const MEMORY: &str = "safetensors in memory";
@@ -213,11 +213,11 @@ impl<T: Real> ParameterStore<T> {
 
 /// All tensors, sorted by name.
 impl<T: Real> Parameters<T> for ParameterStore<T> {
-    fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         self.tensors.iter().for_each(|(name, tensor)| f(name, &tensor.shape, &tensor.values));
     }
 
-    fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         self.tensors.iter_mut().for_each(|(name, tensor)| f(name, &tensor.shape, &mut tensor.values));
     }
 }

@@ -1,6 +1,9 @@
 //! Tests of the crate from outside.
 
+mod bad_input;
 mod common;
 mod driver;
 mod gradients;
+mod learns;
 mod passes;
+mod stack;
