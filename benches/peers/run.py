@@ -37,11 +37,19 @@ KALDERA = ROOT / "target/release/kaldera"
 PYTHON = WORK / "venv/bin/python"
 MEL_SPEC = WORK / "mel_spec/target/release/peer-mel-spec"
 
-DIM = {"fbank-80": 80, "MFCC-13": 13}
-FRAMES_PER_FILE = 998  # of 25 ms every 10 ms in 10 s, whole frames only
+DIM = {"fbank-80": 80, "MFCC-13": 13, "PLP-13": 13, "spectrogram": 257, "pitch": 2, "Whisper-80": 80}
+FRAMES_PER_FILE = {"Whisper-80": 1000}  # a frame for each 10 ms
+WHOLE_FRAMES = 998  # of 25 ms every 10 ms in 10 s, whole frames only
 
 # CPU seconds for an hour of audio: commit f40076610, g++ -O3, one thread, 2 cores of an AMD EPYC (Zen 5).
-KALDI_RECORDED = {("fbank-80", 0): 1.16, ("MFCC-13", 0): 1.08, ("MFCC-13", 1): 4.14}
+KALDI_RECORDED = {
+    ("fbank-80", 0): 1.16,
+    ("MFCC-13", 0): 1.08,
+    ("MFCC-13", 1): 4.14,
+    ("PLP-13", 0): 1.31,
+    ("spectrogram", 0): 1.61,
+    ("pitch", 0): 6.4,
+}
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "RAYON")}
 
@@ -65,6 +73,13 @@ def contestants(torchaudio: bool) -> list:
         for dither in (0, 1):
             command = [KALDERA, *options, f"--dither={dither}", "scp:{scp}", "ark:{out}"]
             field.append(Contestant(f"kaldera {options[0]}", feature, command, dither))
+    for feature, program in (("PLP-13", "compute-plp-feats"), ("spectrogram", "compute-spectrogram-feats")):
+        command = [KALDERA, program, "--dither=0", "scp:{scp}", "ark:{out}"]
+        field.append(Contestant(f"kaldera {program}", feature, command))
+    pitch = [KALDERA, "compute-kaldi-pitch-feats", "scp:{scp}", "ark:{out}"]
+    field.append(Contestant("kaldera compute-kaldi-pitch-feats", "pitch", pitch))
+    whisper = [KALDERA, "features", "--kind", "whisper", "--jobs", "1", "-o", "{out}", "{scp}"]
+    field.append(Contestant("kaldera features", "Whisper-80", whisper))
     for jobs in (1, 2):
         command = [KALDERA, "features", "--kind", "fbank", "--num-mel-bins=80", "--jobs", str(jobs), "-o", "{out}", "{scp}"]
         field.append(Contestant(f"kaldera features --jobs {jobs}", "fbank-80", command, threads=jobs))
@@ -113,7 +128,8 @@ def measure(contestant: Contestant, scp: Path, out: Path, files: int) -> dict:
     if child.returncode != 0:
         sys.exit(f"{' '.join(command)}\nfailed with status {child.returncode}:\n{child.stderr[-2000:]}")
 
-    expected = files * FRAMES_PER_FILE * DIM[contestant.feature] * 4
+    frames = FRAMES_PER_FILE.get(contestant.feature, WHOLE_FRAMES)
+    expected = files * frames * DIM[contestant.feature] * 4
     if not expected <= out.stat().st_size <= expected * 1.01:
         sys.exit(f"{contestant.name} wrote {out.stat().st_size} bytes, where {expected} and some for the keys are due")
     out.unlink()
@@ -152,12 +168,13 @@ def summarise(runs: list, seconds: float) -> list:
         cpu *= seconds / 3600
         row = {"name": "Kaldi (recorded)", "feature": feature, "dither": dither, "threads": 1, "cpu_s": cpu}
         rows.append({**row, "wall_s": None, "peak_kib": None})
-    return sorted(rows, key=lambda row: (row["feature"] != "fbank-80", row["dither"], row["cpu_s"]))
+    return sorted(rows, key=lambda row: (list(DIM).index(row["feature"]), row["dither"], row["cpu_s"]))
 
 
 def table(rows: list, seconds: float) -> str:
     """The rows as a Markdown table. The ratio is to our Kaldi face, with the same feature and the same dither."""
     ours = {(row["feature"], row["dither"]): row["cpu_s"] for row in rows if row["name"].startswith("kaldera compute-")}
+    ours.update({(row["feature"], row["dither"]): row["cpu_s"] for row in rows if row["feature"] == "Whisper-80"})
     lines = [
         "| program | feature | dither | threads | CPU s | x real time | CPU, ours = 1 | wall s | peak MiB |",
         "|---|---|--:|--:|--:|--:|--:|--:|--:|",
