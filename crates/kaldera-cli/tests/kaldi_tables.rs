@@ -223,14 +223,14 @@ fn segments_of_recordings() {
     };
     let part = |key: &str, len, first| (key.to_owned(), len, first);
     let lines =
-        "a mono 0.5 1.0\nb mono 1.5 -1\nc mono 1.2344 1.5006\nd mono 1.9 2.5\ne stereo 0.25 0.5 1\nf mono 0 2 0\n";
+        "a mono 0.5 1.0\nb mono 1.5 -1\nc mono 1.2344 1.5006\nd mono 1.8 2.5\ne stereo 0.25 0.5 1\nf mono 0 2 0\n";
     let (parts, ended) = cut(lines, &[]);
     assert_eq!(ended.code, 0);
     let expected = [
         part("a", 500, 500),
         part("b", 500, 1500),
         part("c", 267, 1234),
-        part("d", 100, 1900),
+        part("d", 200, 1800),
         part("e", 250, 501),
         part("f", 2000, 0),
     ];

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldera::Error;
 use kaldera::feat::{Fbank, FbankOptions};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::{Matrix, SubMatrix};
-use kaldera::pipeline::{FeatureSink, Inputs, Pipeline};
+use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline};
 use ndarray::Array2;
 use ndarray_npy::NpzReader;
 use safetensors::SafeTensors;
@@ -211,4 +212,44 @@ fn what_a_recording_must_have_can_be_chosen() {
         .rows()
         .fold(vec![0.0_f32; 23], |sums, row| sums.iter().zip(row).map(|(sum, value)| sum + value).collect());
     assert!(sums.iter().all(|sum| sum.abs() < 1e-3), "{sums:?}");
+}
+
+#[test]
+fn batches_are_the_features_of_a_run() {
+    let corpus = corpus();
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    let expected: Vec<_> = in_memory(&inputs).into_iter().map(|(key, matrix)| (key, matrix.into_vec())).collect();
+    let fbank = fbank();
+    for (size, jobs) in [(1, 1), (7, 3), (100, 2)] {
+        let (mut found, mut failed) = (Vec::new(), Vec::new());
+        let pipeline = Pipeline::new(&fbank).jobs(jobs);
+        for batch in pipeline.batches(inputs.utterances().to_vec(), size).unwrap() {
+            let batch = batch.unwrap();
+            assert!(batch.keys.len() + batch.failures.len() <= size);
+            let sequences = (0..batch.keys.len()).map(|i| batch.features.sequence(i).to_vec());
+            found.extend(batch.keys.iter().cloned().zip(sequences));
+            failed.extend(batch.failures.into_iter().map(|failure| failure.utterance.key));
+        }
+        assert!(found == expected, "{size} at a time");
+        assert_eq!(failed, FAILING);
+    }
+    let by_speaker = Pipeline::new(&fbank).cmvn(Cmvn::Speaker { norm_vars: false });
+    assert!(matches!(by_speaker.batches(Vec::new(), 1), Err(Error::NeedsAll { .. })));
+}
+
+#[test]
+fn a_run_that_is_asked_to_stop_stops() {
+    let (corpus, out) = (corpus(), tempfile::tempdir().unwrap());
+    let inputs = Inputs::from_paths([corpus.path()]).unwrap();
+    let (fbank, stop) = (fbank(), AtomicBool::new(false));
+    let pipeline = Pipeline::new(&fbank).jobs(2).stop_when(&stop);
+    let mut seen = 0;
+    let mut file = FeatureFile::create(out.path().join("x.npz")).unwrap();
+    let outcome = pipeline.run_with(&inputs, &mut file, |_| {
+        seen += 1;
+        stop.store(seen == 5, Ordering::Relaxed);
+    });
+    assert!(matches!(outcome, Err(Error::Stopped)) && seen == 5, "{seen}: {outcome:?}");
+    drop(file);
+    assert_eq!(names(out.path()), [""; 0]);
 }

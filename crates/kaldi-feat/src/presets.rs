@@ -89,9 +89,7 @@ impl Preset {
         match self {
             Self::Kaldi => Some(kaldi),
             Self::Torchaudio => Some(FrameExtractionOptions { dither: 0.0, full_scale: 1.0, ..kaldi }),
-            Self::Lhotse => {
-                Some(FrameExtractionOptions { dither: 0.0, full_scale: 1.0, snip_edges: false, ..kaldi })
-            }
+            Self::Lhotse => Some(FrameExtractionOptions { dither: 0.0, full_scale: 1.0, snip_edges: false, ..kaldi }),
             Self::Whisper | Self::Librosa => None,
         }
     }

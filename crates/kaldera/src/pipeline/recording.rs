@@ -83,25 +83,26 @@ impl Recording {
         }
     }
 
-    /// The samples that `span` is about; all without one. Up to half a second behind the end is forgiven, as by Kaldi's
-    /// `extract-segments`, and a tenth of a second must be left.
+    /// The samples that `span` is about; all without one. As with Kaldi's `extract-segments`, up to half a second behind the end
+    /// is forgiven, a tenth of a second must be left, and times are compared in Kaldi's precision.
     pub(super) fn samples_of(&self, span: Option<Span>) -> Result<Range<usize>, Error> {
-        const MAX_OVERSHOOT: f64 = 0.5;
-        const MIN_SECONDS: f64 = 0.1;
+        const MAX_OVERSHOOT: f32 = 0.5;
+        const MIN_SECONDS: f32 = 0.1;
         let num_samples = self.num_samples();
         let Some(Span { start, end }) = span else { return Ok(0..num_samples) };
-        let rate = f64::from(self.samp_freq);
         let wrong = || Error::Segment { start, end, seconds: self.duration() };
-        let end_seconds = end.unwrap_or(num_samples as f64 / rate);
-        if !(start >= 0.0 && end_seconds * rate < num_samples as f64 + MAX_OVERSHOOT * rate) {
+        let length = self.duration();
+        let until = end.unwrap_or(f64::from(length));
+        if !(start >= 0.0 && until <= f64::from(length + MAX_OVERSHOOT)) {
             return Err(wrong());
         }
-        // Not negative, and not far behind the last sample.
-        let (first, last) = ((start * rate) as usize, ((end_seconds * rate) as usize).min(num_samples));
-        if first >= last || (last - first) as f64 <= MIN_SECONDS * rate {
+        if until.min(f64::from(length)) - start < f64::from(MIN_SECONDS) {
             return Err(wrong());
         }
-        Ok(first..last)
+        // The nearest sample; not negative, and not far behind the last one.
+        let sample = |seconds: f64| (seconds * f64::from(self.samp_freq) + 0.5) as usize;
+        let (first, last) = (sample(start), sample(until).min(num_samples));
+        if first < last { Ok(first..last) } else { Err(wrong()) }
     }
 }
 
@@ -190,8 +191,9 @@ mod tests {
         assert_eq!(cut(0.25, Some(0.5)), Some(4000..8000));
         assert_eq!(cut(0.25, None), Some(4000..16_000));
         assert_eq!(cut(0.5, Some(1.4)), Some(8000..16_000));
+        assert_eq!(cut(0.50003, Some(0.70004)), Some(8000..11_201), "the nearest sample");
         for (start, end) in
-            [(0.5, Some(1.5)), (0.5, Some(0.59)), (-0.1, Some(0.5)), (2.0, None), (0.6, Some(0.5)), (f64::NAN, None)]
+            [(0.5, Some(1.6)), (0.5, Some(0.59)), (-0.1, Some(0.5)), (2.0, None), (0.6, Some(0.5)), (f64::NAN, None)]
         {
             assert_eq!(cut(start, end), None, "{start} {end:?}");
         }

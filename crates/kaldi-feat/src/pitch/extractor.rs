@@ -114,13 +114,14 @@ impl PitchExtractor {
         let mut stream = self.stream();
         let mut values = Vec::new();
         for chunk in self.chunks(audio)? {
-            stream.accept_waveform(chunk)?;
+            // Frames of the last chunk are taken when its end is known to be the audio's.
             if self.plan.options.simulate_first_pass_online {
-                take_frames(&mut stream, &mut values);
+                take_frames(&stream, &mut values);
             }
+            stream.accept_waveform(chunk)?;
         }
         stream.input_finished();
-        take_frames(&mut stream, &mut values);
+        take_frames(&stream, &mut values);
         let rows = values.len() / 2;
         Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
     }
@@ -144,7 +145,7 @@ impl PitchExtractor {
 }
 
 /// Appends the frames that are ready and not among `values` yet.
-fn take_frames(stream: &mut OnlinePitch, values: &mut Vec<f32>) {
+fn take_frames(stream: &OnlinePitch, values: &mut Vec<f32>) {
     let frames = values.len() / 2..stream.num_frames_ready();
     for frame in frames.filter_map(|i| stream.frame(i)) {
         values.extend_from_slice(frame);

@@ -114,10 +114,11 @@ impl PitchProcessor {
             }
         };
         for chunk in extractor.chunks(audio)? {
-            stream.accept_waveform(chunk)?;
+            // Frames of the last chunk are taken when its end is known to be the audio's.
             if first_pass {
                 take(&mut stream);
             }
+            stream.accept_waveform(chunk)?;
         }
         stream.input_finished();
         take(&mut stream);

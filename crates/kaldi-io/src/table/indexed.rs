@@ -134,12 +134,12 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
 }
 
 impl<B: AsRef<[u8]>> IndexedArchive<Matrix<f32>, B> {
-    /// The elements of the matrix under this key, row by row, and its shape. They are borrowed where they lie in memory as
+    /// The elements of the matrix under this key, row by row; [`get_as`](Self::get_as) gives the shape. They are borrowed where they lie in memory as
     /// `f32` do, which a fourth of all matrices happen to, and copied otherwise.
     ///
     /// # Errors
     /// As [`get`](Self::get).
-    pub fn elements(&self, key: &str) -> Result<Option<(MatrixHeader, Cow<'_, [f32]>)>, Error> {
+    pub fn elements(&self, key: &str) -> Result<Option<Cow<'_, [f32]>>, Error> {
         let Some(entry) = self.find(key) else { return Ok(None) };
         let header: MatrixHeader = self.read(entry)?;
         let bytes = self.object(entry);
@@ -147,11 +147,11 @@ impl<B: AsRef<[u8]>> IndexedArchive<Matrix<f32>, B> {
         if header.storage == MatrixStorage::Single && cfg!(target_endian = "little") {
             let elements = elements.map(|start| bytemuck::try_cast_slice(&bytes[start..]));
             if let Some(Ok(elements)) = elements {
-                return Ok(Some((header, Cow::Borrowed(elements))));
+                return Ok(Some(Cow::Borrowed(elements)));
             }
         }
         let matrix: Matrix<f32> = self.read(entry)?;
-        Ok(Some((header, Cow::Owned(matrix.into_vec()))))
+        Ok(Some(Cow::Owned(matrix.into_vec())))
     }
 }
 

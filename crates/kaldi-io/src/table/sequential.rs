@@ -44,7 +44,7 @@ type Item<T> = Result<(String, T), Error>;
 
 enum Source<T> {
     Archive(Box<dyn Iterator<Item = Item<T>> + Send>),
-    Script(ScriptItems<Peekable<ScriptLines>, T>),
+    Script(Box<ScriptItems<Peekable<ScriptLines>, T>>),
     Background(Receiver<Item<T>>),
     /// After the end or an error.
     Ended,
@@ -100,7 +100,8 @@ impl<T: Holder> SequentialReader<T> {
     pub fn from_script_input(input: Input) -> Result<Self, Error> {
         let loader = Loader::new(input.name(), false);
         let lines = started(ScriptLines::new(input))?;
-        Ok(SequentialReader { source: Source::Script(ScriptItems::new(lines, loader)), permissive: false })
+        let items = Box::new(ScriptItems::new(lines, loader));
+        Ok(SequentialReader { source: Source::Script(items), permissive: false })
     }
 
     /// Leaves out what cannot be read, as the option `p` does.

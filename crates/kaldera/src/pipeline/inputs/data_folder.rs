@@ -1,7 +1,12 @@
 //! Kaldi's data folder: recordings in `wav.scp`, parts of them in `segments`, speakers in `utt2spk`.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
+
+use kaldi_io::rxfilename::Input;
+use kaldi_io::segments::{Segment, Segments};
 
 use super::{Source, Span, Utterance, add_script, for_each_line};
 use crate::Error;
@@ -17,10 +22,12 @@ pub(super) fn add(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), 
     if segments.is_file() {
         let recordings: HashMap<_, _> =
             utterances.drain(begin..).map(|recording| (recording.key, recording.source)).collect();
-        for_each_line(&segments, |line| {
-            utterances.push(segment(line, &recordings)?);
-            Some(())
-        })?;
+        let file = File::open(&segments).map_err(|source| Error::Read { path: segments.clone(), source })?;
+        for segment in Segments::new(Input::from_reader(segments.to_string_lossy(), BufReader::new(file))) {
+            let Segment { key, recording, start, end, channel, .. } = segment?;
+            let source = recordings.get(&recording).cloned().unwrap_or(Source::Missing(recording));
+            utterances.push(Utterance { span: Some(Span { start, end }), channel, ..Utterance::new(key, source) });
+        }
         if utterances.len() == begin {
             return Err(Error::EmptyInput { path: segments });
         }
@@ -38,21 +45,6 @@ pub(super) fn add(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), 
         }
     }
     Ok(())
-}
-
-/// Reads `UTTERANCE RECORDING START END [CHANNEL]`; an end of -1 is that of the recording.
-fn segment(line: &str, recordings: &HashMap<String, Source>) -> Option<Utterance> {
-    let fields: Vec<_> = line.split_ascii_whitespace().collect();
-    let (&[key, recording, start, end], channel) = fields.split_first_chunk()?;
-    let source = recordings.get(recording).cloned().unwrap_or_else(|| Source::Missing(recording.to_owned()));
-    let (start, end): (f64, f64) = (start.parse().ok()?, end.parse().ok()?);
-    let channel = match channel {
-        [] => None,
-        [channel] => Some(channel.parse().ok()?),
-        _ => return None,
-    };
-    let span = Some(Span { start, end: (end != -1.0).then_some(end) });
-    Some(Utterance { span, channel, ..Utterance::new(key, source) })
 }
 
 #[cfg(test)]
@@ -81,7 +73,8 @@ mod tests {
 
         for wrong in ["u1 rec1 0.5", "u1 rec1 a b", "u1 rec1 0 1 0 0"] {
             write("segments", wrong);
-            assert!(matches!(list(), Err(Error::ScriptLine { line: 1, .. })), "{wrong}");
+            let error = list().unwrap_err().to_string();
+            assert!(error.contains("segments") && error.contains(wrong), "{error}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A file that appears complete or not at all.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,7 +73,14 @@ impl Partial {
     pub(super) fn kept(path: &Path, part: PathBuf) -> Result<(Self, File), Error> {
         let open = || {
             let file = OpenOptions::new().read(true).append(true).create(true).open(&part)?;
-            file.try_lock().map_err(|_| io::Error::other(format!("another run is writing {}", part.display())))?;
+            match file.try_lock() {
+                Err(TryLockError::WouldBlock) => {
+                    return Err(io::Error::other(format!("another run is writing {}", part.display())));
+                }
+                // Some network file systems have no locks.
+                Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
+                _ => {}
+            }
             Ok((file.try_clone()?, file))
         };
         let (file, to_read) = open().map_err(|source| write_error(path, source))?;
