@@ -358,10 +358,10 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
 
 /// The gradient by the peepholes: i and f have seen the old cell state, o the new one.
 fn by_peepholes<T: Real>(gates: GateGradients<'_, T>, c: &[T], old: &[T], hidden: usize) -> Result<Matrix<T>, Error> {
-    let rows = gates.data.chunks_exact(gates.width).zip(c.chunks_exact(hidden).zip(old.chunks_exact(hidden)));
-    let sums = sum_rows(3 * hidden, rows, |sums, (gates, (c, old))| {
+    let sums = sum_rows(3 * hidden, gates.data.len() / gates.width, |sums, row| {
+        let (c, old) = (&c[row * hidden..][..hidden], &old[row * hidden..][..hidden]);
         for (sums, (gate, seen)) in sums.chunks_exact_mut(hidden).zip([(0, old), (1, old), (3, c)]) {
-            let gate = &gates[gate * hidden..][..hidden];
+            let gate = &gates.data[row * gates.width + gate * hidden..][..hidden];
             sums.iter_mut().zip(gate.iter().zip(seen)).for_each(|(sum, (&gate, &seen))| *sum += gate * seen);
         }
     });

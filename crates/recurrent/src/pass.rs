@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldi_matrix::Matrix;
 use lod::{LodTensor, RankTable};
 
-use crate::kernels::track::Track;
+use crate::kernels::track::{Track, cut, cut_mut, for_each_part};
 use crate::{Direction, Error, OutputGradients, State};
 
 /// The sequences of a mini-batch, and what a cell makes of them.
@@ -109,17 +109,20 @@ impl Batch {
     /// For each row the state before it: the row of the step before, or the initial one.
     pub(crate) fn before<T: Real>(&self, values: &[T], initial: &Matrix<T>) -> Vec<T> {
         let width = initial.num_cols();
-        let mut before = kaldera_base::memory::with_capacity(values.len());
-        for (sequence, rows) in self.table.splits().rows().enumerate().filter(|(_, rows)| !rows.is_empty()) {
-            let (first, last) = (rows.start * width, (rows.end - 1) * width);
+        let mut before = kaldera_base::memory::zeros(values.len());
+        let pieces = cut_mut(&mut before, &self.table, width).into_iter().zip(cut(values, &self.table, width));
+        let pieces = pieces.zip(initial.rows()).filter(|((before, _), _)| !before.is_empty()).collect();
+        for_each_part(pieces, |((before, values), initial): ((&mut [T], &[T]), &[T])| {
             if self.reverse {
-                before.extend_from_slice(&values[first + width..last + width]);
-                before.extend_from_slice(initial.row_data(sequence));
+                let (rest, last) = before.split_at_mut(values.len() - width);
+                rest.copy_from_slice(&values[width..]);
+                last.copy_from_slice(initial);
             } else {
-                before.extend_from_slice(initial.row_data(sequence));
-                before.extend_from_slice(&values[first..last]);
+                let (first, rest) = before.split_at_mut(width);
+                first.copy_from_slice(initial);
+                rest.copy_from_slice(&values[..values.len() - width]);
             }
-        }
+        });
         before
     }
 }

@@ -89,21 +89,32 @@ impl<T: Real> GateGradients<'_, T> {
 
     /// The sums of these columns: the gradient by a bias.
     pub(crate) fn sums(&self, columns: &[Range<usize>]) -> Vector<T> {
-        let total = sum_rows(self.width, self.data.chunks_exact(self.width), |sums, row| {
+        let total = sum_rows(self.width, self.rows(), |sums, row| {
+            let row = &self.data[row * self.width..][..self.width];
             sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
         });
         Vector::from(columns.iter().flat_map(|columns| total[columns.clone()].iter().copied()).collect::<Vec<_>>())
     }
 }
 
-/// What `add` adds up of all rows, `width` numbers; some rows at a time.
-pub(crate) fn sum_rows<T: Real, R>(width: usize, rows: impl Iterator<Item = R>, add: impl Fn(&mut [T], R)) -> Vec<T> {
-    let (mut total, mut part) = (vec![T::ZERO; width], vec![T::ZERO; width]);
-    let mut rows = rows.peekable();
-    while rows.peek().is_some() {
-        part.fill(T::ZERO);
-        rows.by_ref().take(SUMMED).for_each(|row| add(&mut part, row));
-        total.iter_mut().zip(&part).for_each(|(total, &part)| *total += part);
+/// What `add` adds up of the rows `0..rows`, `width` numbers; some rows at a time.
+pub(crate) fn sum_rows<T: Real>(width: usize, rows: usize, add: impl Fn(&mut [T], usize) + Sync) -> Vec<T> {
+    let part = |block: usize| {
+        let mut sums = vec![T::ZERO; width];
+        (block * SUMMED..rows.min((block + 1) * SUMMED)).for_each(|row| add(&mut sums, row));
+        sums
+    };
+    let blocks = 0..rows.div_ceil(SUMMED);
+    #[cfg(feature = "rayon")]
+    let parts: Vec<Vec<T>> = {
+        use rayon::prelude::*;
+        blocks.into_par_iter().map(part).collect()
+    };
+    #[cfg(not(feature = "rayon"))]
+    let parts: Vec<Vec<T>> = blocks.map(part).collect();
+    let mut total = vec![T::ZERO; width];
+    for part in parts {
+        total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
     }
     total
 }

@@ -55,7 +55,7 @@ pub(crate) struct Panels<T, const VECTORS: usize> {
 
 impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
     /// Zeros, for the lanes that [`dispatch`] chooses.
-    fn zeros(depth: usize, gates: usize, units: usize) -> Self {
+    pub(crate) fn zeros(depth: usize, gates: usize, units: usize) -> Self {
         let (lanes, per_gate) = (dispatch(LanesOf(PhantomData::<T>)), VECTORS / gates);
         let count = units.div_ceil(per_gate * lanes);
         Self { data: Aligned::zeros(count * depth * VECTORS * lanes), depth, units, lanes, per_gate }

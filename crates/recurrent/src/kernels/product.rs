@@ -68,7 +68,11 @@ impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
         places: Vec<usize>,
         width: usize,
     ) -> Self {
-        let panels = weights.map(|weights| Panels::transposed(weights, inputs, places.len()));
+        // Inputs without values leave the bias; how many units there are such weights do not tell.
+        let panels = weights.map(|weights| match inputs {
+            0 => Panels::zeros(0, places.len(), units),
+            _ => Panels::transposed(weights, inputs, places.len()),
+        });
         Self { panels, bias: bias.unwrap_or_default().to_vec(), inputs, units, places, width }
     }
 

@@ -104,6 +104,30 @@ fn no_hidden_units_are_refused() {
     zero(Stack::<Gru<f32>> { layers: Vec::new() }.forward(&x, &[], None).map(|_| ()));
 }
 
+/// Rows without values leave the biases and what the network says to itself.
+#[test]
+fn inputs_of_no_width_are_as_inputs_of_zeros() {
+    fn check<C: Cell<f64> + Parameters<f64>>(cell: impl Fn(usize) -> C) {
+        let (mut without, mut with) = (cell(0), cell(1));
+        Numbers::new(6).fill(&mut with, 4);
+        let of_with = with.named().into_iter().map(|tensor| (tensor.name.clone(), tensor.values.to_vec()));
+        let values: std::collections::HashMap<_, _> = of_with.collect();
+        for tensor in without.named_mut().into_iter().filter(|tensor| tensor.name != "weight_ih") {
+            tensor.values.copy_from_slice(&values[&tensor.name]);
+        }
+        let (nothing, zeros) = (Numbers::new(1).tensor::<f64>(&[3, 2], 0), Numbers::new(1).tensor::<f64>(&[3, 2], 1));
+        let zeros = zeros.map(|_| 0.0);
+        let (out, saved) = without.forward(&nothing, Direction::Forward, None).unwrap();
+        assert_eq!(out.y.values(), with.run(&zeros, Direction::Forward, None).unwrap().y.values());
+        assert!(out.y.values().iter().any(|&y| y != 0.0));
+        let grads = saved.backward(OutputGradients { y: Some(&out.y), ..OutputGradients::default() }).unwrap();
+        assert_eq!(grads.x.shape()[..], [5, 0]);
+    }
+    check(|inputs| Rnn::zeros(inputs, 4));
+    check(|inputs| Lstm::zeros(inputs, 4));
+    check(|inputs| Gru::zeros(inputs, 4));
+}
+
 #[test]
 fn weights_of_the_wrong_shape_are_named() {
     let x = Numbers::new(1).tensor::<f64>(&[2], 3);

@@ -3,6 +3,7 @@
 mod bad_input;
 mod common;
 mod driver;
+mod equations;
 mod gradients;
 mod learns;
 mod passes;
