@@ -8,8 +8,8 @@ use kaldi_io::rxfilename::{self, Input};
 use kaldi_io::segments::Segments;
 use kaldi_io::specifier::{Rspecifier, Wspecifier};
 use kaldi_io::table::{IndexedArchive, RandomAccessReader, SequentialReader, TableWriter};
-use kaldi_io::wave::{WaveData, WaveInfo};
-use kaldi_io::{Holder, HtkMatrix, IntegerVector, SphinxMatrix, wxfilename};
+use kaldi_io::wave::{WaveData, WaveError, WaveInfo};
+use kaldi_io::{Error, Holder, HtkMatrix, IntegerVector, SphinxMatrix, wxfilename};
 use kaldi_matrix::codec::MatrixHeader;
 use kaldi_matrix::{
     CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, SpMatrix, SparseMatrix, SparseVector, TpMatrix, Vector,
@@ -27,10 +27,15 @@ fn archive<T: Holder>(bytes: &[u8]) {
             found += 1;
             let mut written = Vec::new();
             if object.write(&mut written, true).is_ok() {
-                let again = T::read(&mut &written[..]).expect("what was written can be read");
-                let mut twice = Vec::new();
-                again.write(&mut twice, true).expect("what was written once");
-                assert_eq!(written, twice);
+                match T::read(&mut &written[..]) {
+                    Ok(again) => {
+                        let mut twice = Vec::new();
+                        again.write(&mut twice, true).expect("what was written once");
+                        assert_eq!(written, twice);
+                    }
+                    // Of a file that ends within its first frame no sample is left.
+                    Err(error) => assert!(matches!(error, Error::Wave(WaveError::Empty)), "{error}"),
+                }
             }
             let _ = object.write(&mut Vec::new(), false);
             let _ = object.extract_range("0:1,0:0");
@@ -194,7 +199,7 @@ fn write_corpora() {
     let sparse = SparseVector::new(9, [(1, -2.0_f32), (5, 1.75)]).expect("places below 9");
     tables(&archives, "sparse-vector", &[sparse]);
     let sparse = SparseMatrix::new(4, [vec![(0, 1.5)], vec![], vec![(1, -1.0), (3, 2.0)]]).expect("places below 4");
-    tables(&archives, "sparse", &[sparse.clone()]);
+    tables(&archives, "sparse", &[sparse]);
     let compressed = |matrix, method| CompressedMatrix::new(&matrix, method).expect("numbers");
     tables(
         &archives,

@@ -236,8 +236,11 @@ proptest! {
                     reader.has_key(key).map(|there| there.then_some(expected.unwrap_or(-1)))
                 };
                 match found {
+                    // Where the keys are said to be sorted and are not, the search may end too early.
+                    Ok(None) | Err(Error::MissingKey { .. }) => {
+                        prop_assert!(expected.is_none() || sorted && !is_sorted, "{options} {key}");
+                    }
                     Ok(found) => prop_assert_eq!(found, expected, "{}", &options),
-                    Err(Error::MissingKey { .. }) => prop_assert!(expected.is_none(), "{options} {key}"),
                     Err(Error::NotCalledSorted { .. }) => prop_assert!(!script && sorted && called_sorted && !sort_asked),
                     Err(Error::NotSorted { .. }) => prop_assert!(!script && sorted && !is_sorted),
                     Err(Error::DuplicateKey { .. }) => prop_assert!(!script && !unique),
@@ -270,8 +273,8 @@ proptest! {
     }
 
     #[test]
-    fn wspecifiers_too(archive: bool, script: bool, flags in vec("b|t|f|nf|p", 0..5), first in "[a-z/.]{1,8}", second in "[a-z,/.]{0,8}[a-z]") {
-        prop_assume!(archive || script);
+    fn wspecifiers_too(kind in 0..3usize, flags in vec("b|t|f|nf|p", 0..5), first in "[a-z/.]{1,8}", second in "[a-z,/.]{0,8}[a-z]") {
+        let (archive, script) = [(true, true), (true, false), (false, true)][kind];
         let kinds = [archive.then_some("ark"), script.then_some("scp")];
         let options: Vec<&str> = kinds.into_iter().flatten().chain(flags.iter().map(String::as_str)).collect();
         let specifier = Wspecifier::parse(&format!("{}:{first},{second}", options.join(","))).unwrap();

@@ -110,25 +110,19 @@ impl Transitions {
             let (slopes, slope_left) = self.slopes[ends[0]..=ends[1]].as_chunks::<2>();
             let (heights, height_left) = lines[ends[0]..=ends[1]].as_chunks::<2>();
             for (slopes, heights) in slopes.iter().zip(heights) {
-                for k in 0..2 {
-                    let (slope, height) = (s.splat(slopes[k]), s.splat(heights[k]));
-                    for v in 0..vectors {
-                        best[k][v] = s.min(s.mul_add(at[v], slope, height), best[k][v]);
-                    }
+                for ((&slope, &height), best) in slopes.iter().zip(heights).zip(&mut best) {
+                    add_line(s, slope, height, &at[..vectors], best);
                 }
             }
             for (&slope, &height) in slope_left.iter().zip(height_left) {
-                let (slope, height) = (s.splat(slope), s.splat(height));
-                for v in 0..vectors {
-                    best[0][v] = s.min(s.mul_add(at[v], slope, height), best[0][v]);
-                }
+                add_line(s, slope, height, &at[..vectors], &mut best[0]);
             }
-            for v in 0..vectors {
-                let i = first + v * S::LANES;
+            let [even, odd] = &best;
+            for ((&even, &odd), i) in even.iter().zip(odd).zip((first..first + GROUP).step_by(S::LANES)) {
                 if i >= self.num_states {
                     break;
                 }
-                let least = s.add(s.min(best[0][v], best[1][v]), s.load(&self.squares[i..]));
+                let least = s.add(s.min(even, odd), s.load(&self.squares[i..]));
                 let cost = s.add(least, local(i));
                 s.store(cost, &mut after[i..]);
                 if i + S::LANES <= self.num_states {
@@ -179,6 +173,15 @@ impl Transitions {
     pub(super) fn best_end(&self, costs: &[f32]) -> usize {
         let costs = costs[..self.num_states].iter().enumerate();
         costs.fold((0, f32::INFINITY), |best, (i, &cost)| if cost < best.1 { (i, cost) } else { best }).0
+    }
+}
+
+/// Takes one line more into the minima at the lags `at`.
+#[inline(always)]
+fn add_line<S: Simd>(s: S, slope: f32, height: f32, at: &[S::F32], best: &mut [S::F32]) {
+    let (slope, height) = (s.splat(slope), s.splat(height));
+    for (&at, best) in at.iter().zip(best) {
+        *best = s.min(s.mul_add(at, slope, height), *best);
     }
 }
 
