@@ -65,7 +65,9 @@ pub enum Error {
     AfterEnd,
 
     /// A pitch to be interpolated is none, or too far from the others.
-    #[error("frame {frame} has a pitch of {pitch} Hz: pitches are above 0, or 0 for none, and not millions of steps apart")]
+    #[error(
+        "frame {frame} has a pitch of {pitch} Hz: pitches are above 0, or 0 for none, and not millions of steps apart"
+    )]
     BadPitch {
         /// The frame, from 0.
         frame: usize,
