@@ -182,7 +182,7 @@ impl Kernel for Survivors<'_> {
         let (mut low, mut high) = (0, plan.transitions.num_states() - 1);
         for gone in 0..most.min(history.len() - 1) {
             let row = history.len() - 1 - gone;
-            [low, high] = [low, high].map(|state| history.back(s, plan, row, state));
+            (low, high) = (history.back(s, plan, row, low), history.back(s, plan, row, high));
             if low == high {
                 return (gone, Some((row - 1, low)));
             }

@@ -54,23 +54,24 @@ impl Grid {
             first += vectors * S::LANES;
         }
 
-        let (energy, ballast, zero) = (s.splat(energy), s.splat(ballast), s.splat(0.0));
-        let quotient = |product: S::F32, square: S::F32| {
-            let root = s.sqrt(square);
-            let q = s.div(product, root);
-            // No energy; or numbers so large that they overflow.
-            let q = s.select_lt(zero, root, q, zero);
-            s.select_lt(s.mul(q, q), s.splat(LIMIT * LIMIT), q, zero)
-        };
+        let (energy, ballast) = (s.splat(energy), s.splat(ballast));
         let lanes = S::LANES;
         let outs = rows.pitch.chunks_exact_mut(lanes).zip(rows.pov.chunks_exact_mut(lanes));
         for ((pitch, pov), norm) in outs.zip(rows.norm.chunks_exact_mut(lanes)) {
             let (product, square) = (s.load(pitch), s.mul(energy, s.load(norm)));
             s.store(square, norm);
-            s.store(quotient(product, s.add(square, ballast)), pitch);
-            s.store(quotient(product, square), pov);
+            s.store(quotient(s, product, s.add(square, ballast)), pitch);
+            s.store(quotient(s, product, square), pov);
         }
     }
+}
+
+/// The product over the root of the square; 0 where there is no energy, and where numbers are so large that they overflow.
+#[inline(always)]
+fn quotient<S: Simd>(s: S, product: S::F32, square: S::F32) -> S::F32 {
+    let (root, zero) = (s.sqrt(square), s.splat(0.0));
+    let q = s.select_lt(zero, root, s.div(product, root), zero);
+    s.select_lt(s.mul(q, q), s.splat(LIMIT * LIMIT), q, zero)
 }
 
 /// No correlation is larger than 1 by more than rounding; Kaldi stops at this one.
@@ -108,14 +109,20 @@ fn products<S: Simd, const V: usize>(s: S, window: &[f32], later: &[f32], out: &
 #[inline(always)]
 fn sum<S: Simd>(s: S, x: &[f32]) -> f32 {
     let zero = s.splat(0.0);
-    s.sum(x.chunks(S::LANES).fold(zero, |sum, x| s.add(sum, s.load_partial(x, zero))))
+    let mut sum = zero;
+    for x in x.chunks(S::LANES) {
+        sum = s.add(sum, s.load_partial(x, zero));
+    }
+    s.sum(sum)
 }
 
 #[inline(always)]
 fn dot<S: Simd>(s: S, x: &[f32]) -> f32 {
     let zero = s.splat(0.0);
-    s.sum(x.chunks(S::LANES).fold(zero, |sum, x| {
+    let mut sum = zero;
+    for x in x.chunks(S::LANES) {
         let x = s.load_partial(x, zero);
-        s.mul_add(x, x, sum)
-    }))
+        sum = s.mul_add(x, x, sum);
+    }
+    s.sum(sum)
 }

@@ -3,10 +3,11 @@
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use super::extractor::Plan;
+use super::grid::Grid;
 use super::history::{Found, History};
 use super::nccf::Rows;
 use super::signal::{Loudness, Signal};
-use super::viterbi::Scratch;
+use super::viterbi::{Scratch, Values};
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
 
@@ -257,11 +258,18 @@ impl Kernel for Step<'_> {
 /// The local cost of a lag is 1 - nccf (1 - soft-min-f0 lag).
 #[inline(always)]
 fn step<S: Simd>(s: S, plan: &Plan, scratch: &mut Scratch, before: &[f32], nccf: &[f32], after: &mut [f32]) {
-    let grid = &plan.grid;
-    let one = s.splat(1.0);
-    let local = |i: usize| {
-        let nccf = grid.at_lags(s, nccf, i);
-        s.mul_add(s.load(&grid.soft_lags[i..]), nccf, s.sub(one, nccf))
-    };
-    plan.transitions.forward(s, scratch, before, local, after);
+    plan.transitions.forward(s, scratch, before, LocalCosts { grid: &plan.grid, nccf }, after);
+}
+
+struct LocalCosts<'a> {
+    grid: &'a Grid,
+    nccf: &'a [f32],
+}
+
+impl<S: Simd> Values<S> for LocalCosts<'_> {
+    #[inline(always)]
+    fn at(&self, s: S, i: usize) -> S::F32 {
+        let nccf = self.grid.at_lags(s, self.nccf, i);
+        s.mul_add(s.load(&self.grid.soft_lags[i..]), nccf, s.sub(s.splat(1.0), nccf))
+    }
 }

@@ -86,7 +86,7 @@ impl Transitions {
         s: S,
         scratch: &mut Scratch,
         before: &[f32],
-        local: impl Fn(usize) -> S::F32,
+        local: impl Values<S>,
         after: &mut [f32],
     ) -> f32 {
         let lines = &mut scratch.lines;
@@ -123,7 +123,7 @@ impl Transitions {
                     break;
                 }
                 let least = s.add(s.min(even, odd), s.load(&self.squares[i..]));
-                let cost = s.add(least, local(i));
+                let cost = s.add(least, local.at(s, i));
                 s.store(cost, &mut after[i..]);
                 if i + S::LANES <= self.num_states {
                     lowest = s.min(cost, lowest);
@@ -144,29 +144,26 @@ impl Transitions {
     #[inline(always)]
     fn find_borders<S: Simd>(&self, s: S, lines: &[f32], borders: &mut Vec<usize>) {
         let last = self.num_states - 1;
-        let middle = (self.num_states / 2) as f32;
-        let best = |i: usize, from: usize, to: usize| {
-            let at = s.splat(i as f32 - middle);
-            argmin(s, from, to, |j| s.mul_add(at, s.load(&self.slopes[j..]), s.load(&lines[j..])))
-        };
         borders.clear();
         borders.resize(self.num_groups + 1, 0);
-        borders[0] = best(0, 0, last);
-        borders[self.num_groups] = best(last, borders[0], last);
+        borders[0] = self.best_line(s, lines, 0, 0, last);
+        borders[self.num_groups] = self.best_line(s, lines, last, borders[0], last);
         for &(left, border, right) in &self.order {
-            borders[border] = best(border * GROUP, borders[left], borders[right]);
+            borders[border] = self.best_line(s, lines, border * GROUP, borders[left], borders[right]);
         }
+    }
+
+    /// The lowest line at lag `i`, of those from `from` to `to`.
+    #[inline(always)]
+    fn best_line<S: Simd>(&self, s: S, lines: &[f32], i: usize, from: usize, to: usize) -> usize {
+        let at = i as f32 - (self.num_states / 2) as f32;
+        argmin(s, from, to, Lines { at, slopes: &self.slopes, lines })
     }
 
     /// The lag before lag `i` on its best path, given the costs of the frame before: the first one, where several are.
     #[inline(always)]
     pub(super) fn back<S: Simd>(&self, s: S, before: &[f32], i: usize) -> usize {
-        let (factor, lanes) = (s.splat(self.factor), s.i32_to_f32(s.lane_indexes()));
-        argmin(s, 0, self.num_states - 1, |j| {
-            // Kaldi's expression, with its roundings.
-            let by = s.add(lanes, s.splat(j as f32 - i as f32));
-            s.add(s.mul(s.mul(by, by), factor), s.load(&before[j..]))
-        })
+        argmin(s, 0, self.num_states - 1, Moves { to: i as f32, factor: self.factor, before })
     }
 
     /// The lag of the lowest cost: the first one, where several are.
@@ -185,6 +182,41 @@ fn add_line<S: Simd>(s: S, slope: f32, height: f32, at: &[S::F32], best: &mut [S
     }
 }
 
+/// Numbers in lanes. A closure would not do: it can't be told to become part of the function that is compiled for the instruction set.
+pub(super) trait Values<S: Simd> {
+    /// Those from `i` on, a multiple of the number of lanes.
+    fn at(&self, s: S, i: usize) -> S::F32;
+}
+
+/// The lines' heights at one lag.
+struct Lines<'a> {
+    at: f32,
+    slopes: &'a [f32],
+    lines: &'a [f32],
+}
+
+impl<S: Simd> Values<S> for Lines<'_> {
+    #[inline(always)]
+    fn at(&self, s: S, i: usize) -> S::F32 {
+        s.mul_add(s.splat(self.at), s.load(&self.slopes[i..]), s.load(&self.lines[i..]))
+    }
+}
+
+/// The costs of coming to one lag: Kaldi's expression, with its roundings.
+struct Moves<'a> {
+    to: f32,
+    factor: f32,
+    before: &'a [f32],
+}
+
+impl<S: Simd> Values<S> for Moves<'_> {
+    #[inline(always)]
+    fn at(&self, s: S, i: usize) -> S::F32 {
+        let by = s.add(s.i32_to_f32(s.lane_indexes()), s.splat(i as f32 - self.to));
+        s.add(s.mul(s.mul(by, by), s.splat(self.factor)), s.load(&self.before[i..]))
+    }
+}
+
 /// Memory that [`Transitions::forward`] works in.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -195,12 +227,12 @@ pub(super) struct Scratch {
 /// The first j from `from` to `to` (inclusive) with the lowest value, where `values` gives those from a multiple of the number of lanes
 /// on. Those outside the range don't count.
 #[inline(always)]
-fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Fn(usize) -> S::F32) -> usize {
+fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Values<S>) -> usize {
     let lanes = s.i32_to_f32(s.lane_indexes());
     let (mut best, mut at) = (s.splat(f32::INFINITY), s.splat(0.0));
     let begin = from - from % S::LANES;
     for j in (begin..=to).step_by(S::LANES) {
-        let value = values(j);
+        let value = values.at(s, j);
         at = s.select_lt(value, best, s.splat(j as f32), at);
         best = s.min(value, best);
     }
