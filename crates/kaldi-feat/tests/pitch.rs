@@ -308,23 +308,17 @@ proptest! {
     }
 
     #[test]
-    fn with_the_ballast_of_each_frame_the_cut_changes_nothing(
+    fn with_the_ballast_of_each_frame_no_cut_makes_a_worse_path(
         options in options(),
         seed in 0..1000_u64,
         len in 0..12000_usize,
         cuts in prop::collection::vec(0..800_usize, 0..40),
     ) {
+        // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are taken chunk by chunk.
         let options = PitchExtractionOptions { nccf_ballast_online: true, ..options };
         let samples = audio(seed, len, 150.0, options.samp_freq, 5.0);
-        let extractor = PitchExtractor::new(options.clone()).unwrap();
-        let whole = extractor.compute(&Audio::new(&samples[..], options.samp_freq)).unwrap();
-        let mut stream = extractor.stream();
-        for chunk in chunks(&samples, &cuts) {
-            stream.accept_waveform(chunk).unwrap();
-        }
-        stream.input_finished();
-        let found = all_frames(&stream);
-        prop_assert_eq!(found.as_flattened(), whole.data());
+        check(&options, &samples, &[])?;
+        check(&options, &samples, &cuts)?;
     }
 
     #[test]
