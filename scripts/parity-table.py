@@ -24,6 +24,8 @@ KINDS = {
     "PLP": lambda case: case["group"] == "plp",
     "spectrogram": lambda case: case["group"] == "spec" and "--return-raw-fft=true" not in case["args"],
     "Fourier transform (relative)": lambda case: "--return-raw-fft=true" in case["args"],
+    "pitch and its NCCF (relative)": lambda case: case["tool"] == "compute-kaldi-pitch-feats" and case["group"] == "pitch",
+    "pitch, processed": lambda case: "process-kaldi-pitch" in case["tool"] and case["group"] in ("pitch", "pitchproc"),
     "deltas": lambda case: case["tool"] in ("add-deltas", "add-deltas-sdc"),
     "CMVN": lambda case: case["tool"] in ("apply-cmvn", "apply-cmvn-sliding"),
 }
