@@ -255,7 +255,7 @@ fn last_highest<S: Simd>(s: S, row: &[f32], first: usize, initial: f32, soon: &[
         }
         position = s.add(position, step);
         b = take(b, s.load_partial(vectors.remainder(), nan), position);
-        // Of equal values, the later position: those of one chain are higher where its value is, or where both are the same.
+        // The chain with the higher value in a lane has its position, the later one if both have that value.
         let (low, high) = (s.select_lt(a.0, b.0, s.splat(-1.0), a.1), s.select_lt(b.0, a.0, s.splat(-1.0), b.1));
         a = (s.max(a.0, b.0), s.max(low, high));
     }
