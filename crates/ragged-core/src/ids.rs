@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use kaldera_base::memory;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, MAX_LANES, PastCaches, Simd, dispatch, past_caches};
 
 use crate::Error;
 use crate::kernels::{current_num_threads, join};
@@ -14,6 +14,9 @@ use crate::kernels::{current_num_threads, join};
 /// branch of its own: it writes too many, and the next row writes over them.
 const AHEAD: usize = 32;
 
+/// Ids of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
+const LARGE: usize = 16 << 20;
+
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
     let mut ids = memory::zeros(splits[splits.len() - 1] as usize);
@@ -23,19 +26,20 @@ pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
 
 /// The row of each element, into memory of the right size.
 pub(crate) fn write_from_splits(splits: &[i32], ids: &mut [i32]) {
-    fill_parts(splits, 0, ids);
+    let large = size_of_val(ids) >= LARGE;
+    fill_parts(splits, 0, ids, large);
 }
 
 /// [`fill`] by as many threads as there are, each with rows of its own.
 #[cfg(feature = "rayon")]
-fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32]) {
+fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32], large: bool) {
     /// Rows and elements together that are worth a task of their own.
     const TASK: usize = 1 << 17;
     let rows = splits.len() - 1;
     let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
     let work = work_before(rows);
     if work < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
-        return fill(splits, first_row, ids);
+        return fill(splits, first_row, ids, large);
     }
     // Where half of the work is done, so that neither a long row nor many empty ones leave a thread without any.
     let (mut row, mut high) = (1, rows - 1);
@@ -45,16 +49,32 @@ fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32]) {
     }
     let (left, right) = ids.split_at_mut((splits[row] - splits[0]) as usize);
     rayon::join(
-        || fill_parts(&splits[..=row], first_row, left),
-        || fill_parts(&splits[row..], first_row + row as i32, right),
+        || fill_parts(&splits[..=row], first_row, left, large),
+        || fill_parts(&splits[row..], first_row + row as i32, right, large),
     );
 }
 
 #[cfg(not(feature = "rayon"))]
 use fill as fill_parts;
 
-/// Writes the ids of the rows between `splits`, the first of which is number `first_row`; `ids` are their elements.
-fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
+/// Writes the ids of the rows between `splits`, the first of which is number `first_row`; `ids` are their elements, which
+/// go past the caches if all of them are a `large` result.
+fn fill(splits: &[i32], first_row: i32, ids: &mut [i32], large: bool) {
+    /// Elements from which on it is worth going block by block.
+    const BLOCKS: usize = 4 * BLOCK;
+    if ids.len() < BLOCKS {
+        return fill_rows(splits, first_row, ids);
+    }
+    let left = ids.len();
+    let blocks = Blocks { splits, first_row, row: 1, done: 0, left };
+    match large {
+        true => past_caches(ids, |out| dispatch(WriteBlocks { blocks, until_line: out.until_line(), out })),
+        false => dispatch(WriteBlocks { blocks, until_line: 0, out: &mut Near(ids) }),
+    }
+}
+
+/// As [`fill`], row by row.
+fn fill_rows(splits: &[i32], first_row: i32, ids: &mut [i32]) {
     let offset = splits[0];
     for (id, ends) in (first_row..).zip(splits.windows(2)) {
         let (begin, end) = ((ends[0] - offset) as usize, (ends[1] - offset) as usize);
@@ -66,6 +86,204 @@ fn fill(splits: &[i32], first_row: i32, ids: &mut [i32]) {
                 }
             }
             None => ids[begin..end].fill(id),
+        }
+    }
+}
+
+/// The ids of rows, block by block.
+///
+/// Rows of any length, and empty ones, come without a branch for each: how many rows start at each element is counted, and the id of
+/// an element is the number of all that start up to there.
+///
+/// ```text
+///   rows        [ a b ] [ ] [ c d e ] [ f ]       splits  0 2 2 5 6
+///   starts        . . 2 . . 1                     of row 1 and all that follow
+///   ids           0 0 2 2 2 3
+/// ```
+struct Blocks<'a> {
+    splits: &'a [i32],
+    first_row: i32,
+    /// The first row that starts behind what is done.
+    row: usize,
+    /// Elements whose ids are written, and how many are not.
+    done: usize,
+    left: usize,
+}
+
+/// Where ids go, one behind the other.
+trait Out {
+    fn append(&mut self, ids: &[i32]);
+    fn append_vectors<S: Simd>(&mut self, s: S, ids: impl ExactSizeIterator<Item = S::U32>);
+}
+
+/// Memory that is written through the caches.
+struct Near<'a>(&'a mut [i32]);
+
+impl Near<'_> {
+    #[inline(always)]
+    fn take(&mut self, len: usize) -> &mut [i32] {
+        let (to, rest) = std::mem::take(&mut self.0).split_at_mut(len);
+        self.0 = rest;
+        to
+    }
+}
+
+impl Out for Near<'_> {
+    #[inline(always)]
+    fn append(&mut self, ids: &[i32]) {
+        self.take(ids.len()).copy_from_slice(ids);
+    }
+    #[inline(always)]
+    fn append_vectors<S: Simd>(&mut self, s: S, ids: impl ExactSizeIterator<Item = S::U32>) {
+        let to = self.take(ids.len() * S::LANES).chunks_exact_mut(S::LANES);
+        to.zip(ids).for_each(|(to, v)| s.store_partial_i32(v, to));
+    }
+}
+
+impl Out for PastCaches<'_> {
+    #[inline(always)]
+    fn append(&mut self, ids: &[i32]) {
+        self.append(ids);
+    }
+    #[inline(always)]
+    fn append_vectors<S: Simd>(&mut self, s: S, ids: impl ExactSizeIterator<Item = S::U32>) {
+        self.append_vectors(s, ids);
+    }
+}
+
+/// Elements of which the starts are summed up at once.
+const SUM: usize = 16;
+
+impl Blocks<'_> {
+    /// Writes the ids of the next `len` elements, a whole block or less.
+    #[inline(always)]
+    fn write<S: Simd>(&mut self, s: S, len: usize, out: &mut impl Out) {
+        let begin = self.splits[0] + self.done as i32;
+        let end = begin + len as i32;
+        let rows = &self.splits[self.row..self.splits.len() - 1];
+        let id = self.first_row + self.row as i32 - 1;
+        let crowded = rows.get(usize::from(u8::MAX)).is_some_and(|&start| start < end);
+        self.row += if crowded {
+            let mut ids = [0; BLOCK];
+            let count = write_rows(rows, begin, id, &mut ids[..len]);
+            out.append(&ids[..len]);
+            count
+        } else {
+            let mut starts = Starts([0; BLOCK]);
+            let count = starts.count(rows, begin, end);
+            let before = starts.sum_up(id);
+            match len {
+                BLOCK => out.append_vectors(s, starts.ids(s, &before)),
+                _ => {
+                    let mut ids = [0; BLOCK];
+                    Near(&mut ids).append_vectors(s, starts.ids(s, &before));
+                    out.append(&ids[..len]);
+                }
+            }
+            count
+        };
+        self.done += len;
+        self.left -= len;
+    }
+}
+
+/// How many rows start at each element of a block, then up to each since the last multiple of [`SUM`]; 255 in all at most.
+struct Starts([u8; BLOCK]);
+
+impl Starts {
+    /// Counts those before `end`, in a block that begins at `begin`. How many there are.
+    #[inline(always)]
+    fn count(&mut self, rows: &[i32], begin: i32, end: i32) -> usize {
+        /// Rows that are counted without asking after each whether it is the last.
+        const TOGETHER: usize = 4;
+        let mut add = |start: i32| self.0[(start - begin) as usize % BLOCK] += 1;
+        let mut count = 0;
+        while let Some(starts) = rows[count..].first_chunk::<TOGETHER>().filter(|starts| starts[TOGETHER - 1] < end) {
+            starts.iter().for_each(|&start| add(start));
+            count += TOGETHER;
+        }
+        for &start in rows[count..].iter().take_while(|&&start| start < end) {
+            add(start);
+            count += 1;
+        }
+        count
+    }
+
+    /// Turns the counts into sums. For each group of them, the id before it.
+    #[inline(always)]
+    fn sum_up(&mut self, id: i32) -> [u32; BLOCK / SUM] {
+        /// A number of eight bytes times this is one of their sums up to each.
+        const UP_TO: u64 = 0x0101_0101_0101_0101;
+        let mut sum = id as u32;
+        let mut before = [0; _];
+        for (starts, before) in self.0.as_chunks_mut::<SUM>().0.iter_mut().zip(&mut before) {
+            let (low, high) = starts.split_at_mut(SUM / 2);
+            let eight = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+            let first = eight(low).wrapping_mul(UP_TO);
+            let second = (eight(high) + (first >> 56)).wrapping_mul(UP_TO);
+            low.copy_from_slice(&first.to_le_bytes());
+            high.copy_from_slice(&second.to_le_bytes());
+            *before = sum;
+            sum += (second >> 56) as u32;
+        }
+        before
+    }
+
+    /// The ids, a vector at a time.
+    #[inline(always)]
+    fn ids<S: Simd>(&self, s: S, before: &[u32; BLOCK / SUM]) -> impl ExactSizeIterator<Item = S::U32> {
+        (0..BLOCK / S::LANES).map(move |i| {
+            let at = i * S::LANES;
+            s.add_u32(s.load_u8(&self.0[at..at + S::LANES]), s.splat_u32(before[at / SUM]))
+        })
+    }
+}
+
+/// Writes the ids of a block row by row, for any number of them, which are short then: it begins at `begin` with row `id`, and `rows`
+/// start in it. How many do.
+fn write_rows(rows: &[i32], begin: i32, mut id: i32, ids: &mut [i32]) -> usize {
+    /// As [`AHEAD`].
+    const FEW: usize = 8;
+    let (mut at, mut count) = (0, 0);
+    while at < ids.len() {
+        let start = rows.get(count).map_or(ids.len(), |&start| ids.len().min((start - begin) as usize));
+        match ids.get_mut(at..at + FEW) {
+            Some(few) => {
+                few.fill(id);
+                if start > at + FEW {
+                    ids[at + FEW..start].fill(id);
+                }
+            }
+            None => ids[at..start].fill(id),
+        }
+        if start < ids.len() {
+            count += 1;
+            id += 1;
+        }
+        at = start;
+    }
+    count
+}
+
+/// Writes all blocks: a shorter one first, so that the others begin with a line of the cache.
+struct WriteBlocks<'a, 'o, O> {
+    blocks: Blocks<'a>,
+    until_line: usize,
+    out: &'o mut O,
+}
+
+impl<O: Out> Kernel for WriteBlocks<'_, '_, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { mut blocks, until_line, out } = self;
+        let first = until_line % BLOCK;
+        if first > 0 {
+            blocks.write(s, first.min(blocks.left), out);
+        }
+        while blocks.left > 0 {
+            blocks.write(s, BLOCK.min(blocks.left), out);
         }
     }
 }
@@ -127,24 +345,74 @@ struct Ends<'a> {
     splits: &'a mut [i32],
 }
 
-/// Elements whose ids are compared with the next ones before any is used.
-const BLOCK: usize = 256;
+/// Elements whose ids are compared with the next ones, or counted, before any is used.
+const BLOCK: usize = 512;
+
+/// Elements ahead of those that are compared which are asked for: the processor itself looks no further than a page of 4 KiB.
+const SOON: usize = 2048;
+
+/// Splits that are written at once behind a row.
+///
+/// As many empty rows, less one, may follow it without a branch: too many splits are written, and the next row writes over them.
+/// A power of two.
+const SPLITS_AHEAD: usize = 8;
 
 /// The elements of a block behind which a row ends, and room for a whole vector where fewer of its lanes count.
-struct Places([i32; BLOCK + 16]);
+struct Places {
+    /// The element with which the block starts.
+    start: usize,
+    count: usize,
+    places: [i32; BLOCK + MAX_LANES],
+}
 
 impl Places {
-    /// Adds those among the first vector of `ids`, which begin with that of element `first`, to the `count` that are there, and tells
-    /// where the ids fall. `next_ids` are as many, one element on.
+    const fn none() -> Self {
+        Self { start: 0, count: 0, places: [0; _] }
+    }
+
+    /// Those of the block `ids` that starts at element `start`. `next_ids` are as many, one element on. Gives back all bits that are
+    /// set in the difference of any two ids.
     #[inline(always)]
-    fn add<S: Simd>(&mut self, s: S, first: usize, ids: &[i32], next_ids: &[i32], count: &mut usize) -> u32 {
+    fn find<S: Simd>(&mut self, s: S, start: usize, ids: &[i32], next_ids: &[i32], soon: &[i32]) -> u32 {
+        (self.start, self.count) = (start, 0);
         let nothing = s.splat_u32(0);
-        let (a, b) = (s.load_partial_i32(ids, nothing), s.load_partial_i32(next_ids, nothing));
-        let ends = s.not_equal_u32(a, b);
-        let places = s.add_u32(s.lane_indexes(), s.splat_u32(first as u32));
-        s.store_partial_i32(s.compress_u32(places, ends), &mut self.0[*count..][..S::LANES]);
-        *count += ends.count_ones() as usize;
-        s.not_equal_u32(s.max_i32(a, b), b)
+        let mut steps = nothing;
+        for (at, (a, b)) in ids.chunks(S::LANES).zip(next_ids.chunks(S::LANES)).enumerate() {
+            memory::prefetch(soon, at * S::LANES);
+            let (a, b) = (s.load_partial_i32(a, nothing), s.load_partial_i32(b, nothing));
+            steps = s.or_u32(steps, s.sub_u32(b, a));
+            let ends = s.not_equal_u32(a, b);
+            let places = s.add_u32(s.lane_indexes(), s.splat_u32((at * S::LANES) as u32));
+            s.store_partial_i32(s.compress_u32(places, ends), &mut self.places[self.count..][..S::LANES]);
+            self.count += ends.count_ones() as usize;
+        }
+        let mut lanes = [0; MAX_LANES];
+        s.store_partial_i32(steps, &mut lanes);
+        lanes.iter().fold(0, |bits, lane| bits | lane.cast_unsigned())
+    }
+
+    /// Writes the splits behind these places, of which the first is number `first_split`. With `GAPS`, any number of empty rows may
+    /// follow each; without, fewer than [`SPLITS_AHEAD`].
+    #[inline(always)]
+    fn write<const GAPS: bool>(&self, ids: &[i32], first_split: usize, splits: &mut [i32]) {
+        let Some(ids) = ids.get(self.start..) else { return };
+        for &place in &self.places[..self.count] {
+            let (row, end) = (ids[place as usize], (self.start + place as usize + 1) as i32);
+            // Elsewhere only if the ids fall where another thread sees it, or the next row is one that there is not.
+            let at = (row as usize).wrapping_add(1).wrapping_sub(first_split);
+            let Some(behind) = splits.get_mut(at..) else { continue };
+            match behind.first_chunk_mut::<SPLITS_AHEAD>() {
+                Some(behind) => *behind = [end; _],
+                None => behind.fill(end),
+            }
+            if GAPS {
+                let gap = ids[place as usize + 1].wrapping_sub(row) as usize;
+                let gap = gap.min(behind.len());
+                if gap > SPLITS_AHEAD {
+                    behind[SPLITS_AHEAD..gap].fill(end);
+                }
+            }
+        }
     }
 }
 
@@ -154,54 +422,50 @@ impl Kernel for Ends<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Result<(), Error> {
         let Self { ids, elements, num_rows, first_split, splits } = self;
-        let (first, past_last) = (first_split as i32, (first_split + splits.len()) as i32);
-        let mut places = Places([0; _]);
-        for start in elements.clone().step_by(BLOCK) {
-            let block = &ids[start..elements.end.min(start + BLOCK)];
+        // While the places of one block are used, those of the next one are on their way to memory.
+        let [mut before, mut places] = [&mut Places::none(), &mut Places::none()];
+        let mut start = elements.start;
+        // A vector that begins with a line of the cache touches no other one.
+        let line = start + ids[start..].as_ptr().align_offset(64) % BLOCK;
+        while start < elements.end {
+            let end = if start < line { line } else { start + BLOCK };
+            let block = &ids[start..elements.end.min(end)];
             let next = &ids[start + 1..][..block.len()];
-            let (mut falls, mut count) = (0, 0);
-            match (block.first_chunk::<BLOCK>(), next.first_chunk::<BLOCK>()) {
-                (Some(block), Some(next)) => {
-                    for at in (0..BLOCK).step_by(S::LANES) {
-                        let lanes = at..at + S::LANES;
-                        falls |= places.add(s, at, &block[lanes.clone()], &next[lanes], &mut count);
-                    }
+            let soon = ids.get(start + SOON..).unwrap_or_default();
+            let steps = match (block.first_chunk::<BLOCK>(), next.first_chunk::<BLOCK>()) {
+                (Some(block), Some(next)) => places.find(s, start, block, next, soon),
+                _ => places.find(s, start, block, next, soon),
+            };
+            let far = steps as usize >= SPLITS_AHEAD;
+            if far {
+                let falls = block.iter().zip(next).fold(false, |falls, (a, b)| falls | (a > b));
+                if falls {
+                    return Err(fall(ids, start, block.len(), num_rows));
                 }
-                _ => {
-                    for at in (0..block.len()).step_by(S::LANES) {
-                        falls |= places.add(s, at, &block[at..], &next[at..], &mut count);
-                    }
-                }
-            }
-            if falls != 0 {
-                let position = start + block.iter().zip(next).take_while(|(a, b)| a <= b).count();
-                return match ids[position] as usize >= num_rows {
-                    true => Err(outside(ids, first_outside(ids, start, num_rows), num_rows)),
-                    false => Err(Error::RowIdsFall {
-                        position: position + 1,
-                        before: ids[position],
-                        found: ids[position + 1],
-                    }),
-                };
             }
             if block[block.len() - 1] as usize >= num_rows {
                 return Err(outside(ids, first_outside(ids, start, num_rows), num_rows));
             }
-            for &place in &places.0[..count] {
-                let (row, next_row) = (block[place as usize], next[place as usize]);
-                let end = (start + place as usize + 1) as i32;
-                // Elsewhere only if the ids fall where another thread sees it, or the next row is one that there is not.
-                let mut write = |row: i32| {
-                    if let Some(split) = splits.get_mut((row as usize).wrapping_sub(first_split)) {
-                        *split = end;
-                    }
-                };
-                write(row + 1);
-                write(next_row);
-                ((row + 2).max(first)..next_row.min(past_last)).for_each(write);
+            before.write::<false>(ids, first_split, splits);
+            if far {
+                places.write::<true>(ids, first_split, splits);
+                places.count = 0;
             }
+            std::mem::swap(&mut before, &mut places);
+            start += block.len();
         }
+        before.write::<false>(ids, first_split, splits);
         Ok(())
+    }
+}
+
+/// What is wrong with ids that fall among the `len` from `start` on: so, or before that, one is outside.
+#[cold]
+fn fall(ids: &[i32], start: usize, len: usize, num_rows: usize) -> Error {
+    let position = start + ids[start..].windows(2).take(len).take_while(|pair| pair[0] <= pair[1]).count();
+    match ids[position] as usize >= num_rows {
+        true => outside(ids, first_outside(ids, start, num_rows), num_rows),
+        false => Error::RowIdsFall { position: position + 1, before: ids[position], found: ids[position + 1] },
     }
 }
 
@@ -239,9 +503,40 @@ mod tests {
             Some(*end)
         }));
         let mut alone = vec![0; splits[splits.len() - 1] as usize];
-        fill(&splits, 0, &mut alone);
+        fill_rows(&splits, 0, &mut alone);
         assert!(from_splits(&splits) == alone && to_splits(&alone, 100_000).unwrap() == splits);
         assert!(from_splits(&vec![0; 1_000_000]).is_empty());
+    }
+
+    #[test]
+    fn a_block_may_be_crowded_or_hardly_begun() {
+        let crowds: [fn(i32) -> i32; 6] =
+            [|_| 1, |i| i % 2, |i| (i % 300 == 299).into(), |i| if i % 400 == 0 { 700 } else { 0 }, |i| i % 4, |_| 3];
+        for length_of in crowds {
+            let mut splits = vec![0];
+            (0..6000).for_each(|i| splits.push(splits[splits.len() - 1] + length_of(i)));
+            let len = splits[splits.len() - 1] as usize;
+            let mut expected = vec![0; len];
+            fill_rows(&splits, 0, &mut expected);
+            assert_eq!(to_splits(&expected, 6000).as_ref(), Ok(&splits));
+            // One row cut off at the front, as for the second of two threads, and memory that begins anywhere.
+            let cut = splits[1] as usize;
+            for (large, at) in [(false, 0), (false, 3), (true, 0), (true, 1), (true, 15), (true, 16)] {
+                let mut ids = vec![-1; at + len - cut];
+                fill(&splits[1..], 1, &mut ids[at..], large);
+                assert!(ids[..at].iter().all(|&id| id == -1) && ids[at..] == expected[cut..], "{large} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn large_ids_go_past_the_caches() {
+        let splits: Vec<i32> = (0..=500_000).map(|row| row / 5 * 48 + row % 5 * 3).collect();
+        let ids = from_splits(&splits);
+        assert!(size_of_val(&ids[..]) >= LARGE);
+        let mut expected = vec![0; ids.len()];
+        fill_rows(&splits, 0, &mut expected);
+        assert!(ids == expected && to_splits(&ids, 500_000).unwrap() == splits);
     }
 
     #[test]
@@ -290,14 +585,26 @@ mod tests {
 
         #[test]
         fn ids_and_splits_are_the_same_thing(
-            lengths in prop::collection::vec(prop_oneof![Just(0_i32), 0..6_i32, 0..70_i32], 0..400),
+            lengths in prop_oneof![
+                prop::collection::vec(prop_oneof![Just(0_i32), 0..6_i32, 0..70_i32], 0..400),
+                prop::collection::vec(prop_oneof![19 => Just(0_i32), 1 => 0..70_i32], 0..3000),
+                prop::collection::vec(0..3_i32, 0..5000),
+                prop::collection::vec(0..2000_i32, 0..9),
+            ],
+            begin in 0..17_usize,
         ) {
             let mut splits = vec![0];
             splits.extend(lengths.iter().scan(0, |end, len| { *end += len; Some(*end) }));
             let ids: Vec<i32> =
                 (0..).zip(&lengths).flat_map(|(row, &len)| std::iter::repeat_n(row, len as usize)).collect();
             prop_assert_eq!(from_splits(&splits), ids.clone());
-            prop_assert_eq!(to_splits(&ids, lengths.len()), Ok(splits));
+            prop_assert_eq!(to_splits(&ids, lengths.len()), Ok(splits.clone()));
+            let mut room = vec![-1; begin + ids.len()];
+            fill(&splits, 0, &mut room[begin..], true);
+            prop_assert_eq!(&room[begin..], &ids[..]);
+            // From memory that begins elsewhere, where it is cut elsewhere.
+            room.copy_within(begin.., 0);
+            prop_assert_eq!(to_splits(&room[..ids.len()], lengths.len()), Ok(splits));
         }
     }
 }

@@ -126,6 +126,11 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
+    fn load_u8(self, from: &[u8]) -> __m256i {
+        let from = &from[..LANES];
+        intrinsics!(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.as_ptr().cast())))
+    }
+    #[inline(always)]
     fn add(self, a: __m256, b: __m256) -> __m256 {
         intrinsics!(_mm256_add_ps(a, b))
     }
@@ -168,6 +173,10 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn select_lt(self, a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 {
         intrinsics!(_mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LT_OQ>(a, b)))
+    }
+    #[inline(always)]
+    fn select_le(self, a: __m256, b: __m256, yes: __m256, no: __m256) -> __m256 {
+        intrinsics!(_mm256_blendv_ps(no, yes, _mm256_cmp_ps::<_CMP_LE_OQ>(a, b)))
     }
     #[inline(always)]
     fn round(self, a: __m256) -> __m256 {
@@ -290,6 +299,10 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn and_u32(self, a: __m256i, b: __m256i) -> __m256i {
         intrinsics!(_mm256_and_si256(a, b))
+    }
+    #[inline(always)]
+    fn or_u32(self, a: __m256i, b: __m256i) -> __m256i {
+        intrinsics!(_mm256_or_si256(a, b))
     }
     #[inline(always)]
     fn xor_u32(self, a: __m256i, b: __m256i) -> __m256i {

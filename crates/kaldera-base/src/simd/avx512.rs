@@ -105,6 +105,11 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
+    fn load_u8(self, from: &[u8]) -> __m512i {
+        let from = &from[..LANES];
+        intrinsics!(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.as_ptr().cast())))
+    }
+    #[inline(always)]
     fn add(self, a: __m512, b: __m512) -> __m512 {
         intrinsics!(_mm512_add_ps(a, b))
     }
@@ -147,6 +152,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn select_lt(self, a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
         intrinsics!(_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b), no, yes))
+    }
+    #[inline(always)]
+    fn select_le(self, a: __m512, b: __m512, yes: __m512, no: __m512) -> __m512 {
+        intrinsics!(_mm512_mask_blend_ps(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b), no, yes))
     }
     #[inline(always)]
     fn round(self, a: __m512) -> __m512 {
@@ -273,6 +282,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn and_u32(self, a: __m512i, b: __m512i) -> __m512i {
         intrinsics!(_mm512_and_si512(a, b))
+    }
+    #[inline(always)]
+    fn or_u32(self, a: __m512i, b: __m512i) -> __m512i {
+        intrinsics!(_mm512_or_si512(a, b))
     }
     #[inline(always)]
     fn xor_u32(self, a: __m512i, b: __m512i) -> __m512i {

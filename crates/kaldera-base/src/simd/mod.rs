@@ -47,6 +47,7 @@ mod avx512;
 mod doubles;
 mod lines;
 mod numbers;
+mod past_caches;
 mod portable;
 
 use std::fmt;
@@ -60,6 +61,7 @@ use avx512::Avx512;
 pub use doubles::Doubles;
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
+pub use past_caches::{PastCaches, past_caches};
 use portable::Portable;
 
 /// The most lanes that any instruction set has.
@@ -105,6 +107,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     unsafe fn stream(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// The first `LANES` elements of `from`, as `f32`.
     fn load_i16(self, from: &[i16]) -> Self::F32;
+    /// The first `LANES` elements of `from`, as `u32`.
+    fn load_u8(self, from: &[u8]) -> Self::U32;
 
     /// a + b
     fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
@@ -128,6 +132,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn min(self, a: Self::F32, b: Self::F32) -> Self::F32;
     /// Where a < b (false for NaN) `yes`, else `no`
     fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32;
+    /// Where a <= b (false for NaN) `yes`, else `no`
+    fn select_le(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32;
     /// Rounded to the nearest integer, ties to even; `a` within the range of `i32`
     fn round(self, a: Self::F32) -> Self::F32;
 
@@ -165,6 +171,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn mul_wide_u32(self, a: Self::U32, b: Self::U32) -> (Self::U32, Self::U32);
     /// a and b
     fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
+    /// a or b
+    fn or_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a xor b
     fn xor_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a << N
@@ -343,17 +351,21 @@ mod tests {
             check("min", s.min(va, vb), &|i| a[i].min(b[i]));
             check("sqrt", s.sqrt(s.max(va, s.splat(0.0))), &|i| a[i].max(0.0).sqrt());
             check("select_lt", s.select_lt(va, vb, s.splat(1.0), va), &|i| if a[i] < b[i] { 1.0 } else { a[i] });
+            let cut = s.max(va, vb);
+            check("select_le", s.select_le(cut, va, s.splat(1.0), vb), &|i| if b[i] <= a[i] { 1.0 } else { b[i] });
             check("round", s.round(va), &|i| a[i].round_ties_even());
             check("i32", s.i32_to_f32(s.f32_to_i32(va)), &|i| a[i].round_ties_even() as i32 as f32);
             let nan = s.splat(f32::NAN);
             check("max of NaN", s.max(nan, va), &|i| a[i]);
             check("select_lt of NaN", s.select_lt(nan, va, va, vb), &|i| b[i]);
+            check("select_le of NaN", s.select_le(va, nan, va, vb), &|i| b[i]);
             let as_f32 = |v: S::U32| s.of_bits(v);
             let f = f32::from_bits;
             check("bits", as_f32(vu), &|i| f(bits[i]));
             check("add_u32", as_f32(s.add_u32(vu, s.lane_indexes())), &|i| f(bits[i].wrapping_add(i as u32)));
             check("sub_u32", as_f32(s.sub_u32(s.lane_indexes(), vu)), &|i| f((i as u32).wrapping_sub(bits[i])));
             check("and", as_f32(s.and_u32(vu, s.splat_u32(0xF0F0_1234))), &|i| f(bits[i] & 0xF0F0_1234));
+            check("or", as_f32(s.or_u32(vu, s.splat_u32(0x0F0F_1234))), &|i| f(bits[i] | 0x0F0F_1234));
             check("xor", as_f32(s.xor_u32(vu, s.splat_u32(77))), &|i| f(bits[i] ^ 77));
             check("shl", as_f32(s.shl_u32::<3>(vu)), &|i| f(bits[i] << 3));
             check("shr", as_f32(s.shr_u32::<5>(vu)), &|i| f(bits[i] >> 5));
@@ -365,6 +377,8 @@ mod tests {
             check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
                 [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
             });
+            let bytes: Vec<u8> = (0..=n).map(|i| (i * 37 + 200) as u8).collect();
+            check("u8", as_f32(s.load_u8(&bytes)), &|i| f(bytes[i].into()));
             let other = s.add_u32(vu, s.and_u32(s.lane_indexes(), s.splat_u32(5)));
             let unequal = (0..n as u32).filter(|i| i & 5 != 0).fold(0, |mask, i| mask | 1 << i);
             assert_eq!((s.not_equal_u32(vu, vu), s.not_equal_u32(vu, other)), (0, unequal));

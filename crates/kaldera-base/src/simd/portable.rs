@@ -87,6 +87,10 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
+    fn load_u8(self, from: &[u8]) -> Self::U32 {
+        Eight(from.first_chunk::<LANES>().expect("a vector to load").map(u32::from))
+    }
+    #[inline(always)]
     fn add(self, a: Self::F32, b: Self::F32) -> Self::F32 {
         a.zip(b, |a, b| a + b)
     }
@@ -129,6 +133,10 @@ impl Simd for Portable {
     #[inline(always)]
     fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
         Eight(std::array::from_fn(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] }))
+    }
+    #[inline(always)]
+    fn select_le(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] }))
     }
     #[inline(always)]
     fn round(self, a: Self::F32) -> Self::F32 {
@@ -217,6 +225,10 @@ impl Simd for Portable {
     #[inline(always)]
     fn and_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
         a.zip(b, |a, b| a & b)
+    }
+    #[inline(always)]
+    fn or_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
+        a.zip(b, |a, b| a | b)
     }
     #[inline(always)]
     fn xor_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {

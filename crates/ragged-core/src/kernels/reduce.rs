@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 
 use super::sort::SortKernels;
@@ -215,31 +216,52 @@ row_kernel!(MinRows, f32, |s, values, row, initial| {
 });
 row_kernel!(ArgmaxRows, i32, |s, values, row, initial| {
     let first = row.start;
+    let soon = values.get(row.start + SOON..).unwrap_or_default();
     let row = &values[row];
-    let highest = max_of_row(s, row, initial);
     // Positions count in floats, exactly.
-    if highest == f32::NEG_INFINITY || row.len() > 1 << 24 {
-        argmax_row(row, first, initial)
-    } else {
-        let below = s.splat(highest.next_down());
-        let none = s.splat(-1.0);
-        let lanes = s.i32_to_f32(s.lane_indexes());
-        let mut last = none;
-        let mut start = 0.0;
-        for part in row.chunks(S::LANES) {
-            let x = s.load_partial(part, none_of(s));
-            last = s.max(s.select_lt(below, x, s.add(lanes, s.splat(start)), none), last);
-            start += S::LANES as f32;
-        }
-        let position = s.max_lane(last);
-        if position < 0.0 { -1 } else { (first + position as usize) as i32 }
-    }
+    if row.len() > 1 << 24 { argmax_row(row, first, initial) } else { last_highest(s, row, first, initial, soon) }
 });
 
-/// What compares false with everything.
+/// Values ahead of those that are compared which are asked for: the processor itself looks no further than a page of 4 KiB.
+const SOON: usize = 2048;
+
+/// [`argmax_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its highest values and where it was.
 #[inline(always)]
-fn none_of<S: Simd>(s: S) -> S::F32 {
-    s.splat(f32::NAN)
+fn last_highest<S: Simd>(s: S, row: &[f32], first: usize, initial: f32, soon: &[f32]) -> i32 {
+    /// The highest value of each lane so far, and its position.
+    type Best<S> = (<S as Simd>::F32, <S as Simd>::F32);
+    let take = |best: Best<S>, x, position| (s.max(x, best.0), s.select_le(best.0, x, position, best.1));
+    // NaN is not higher than anything.
+    let nan = s.splat(f32::NAN);
+    let lanes = s.i32_to_f32(s.lane_indexes());
+    let step = s.splat(S::LANES as f32);
+    let none = (s.splat(initial), s.splat(-1.0));
+
+    let (head, rest) = row.split_at(S::LANES.min(row.len()));
+    let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
+    let mut a = take(none, s.load_partial(head, nan), lanes);
+    let mut position = s.add(lanes, step);
+    a = take(a, s.load_partial(second, nan), position);
+    if !rest.is_empty() {
+        // Two chains, as in `fold_lanes`: the one that is older takes the next vector.
+        let mut b = none;
+        let mut vectors = rest.chunks_exact(S::LANES);
+        memory::prefetch(soon, 0);
+        memory::prefetch(soon, S::LANES);
+        for (i, vector) in (&mut vectors).enumerate() {
+            memory::prefetch(soon, (2 + i) * S::LANES);
+            position = s.add(position, step);
+            (a, b) = (take(b, s.load(vector), position), a);
+        }
+        position = s.add(position, step);
+        b = take(b, s.load_partial(vectors.remainder(), nan), position);
+        // The chain with the higher value in a lane has its position, the later one if both have that value.
+        let (low, high) = (s.select_lt(a.0, b.0, s.splat(-1.0), a.1), s.select_lt(b.0, a.0, s.splat(-1.0), b.1));
+        a = (s.max(a.0, b.0), s.max(low, high));
+    }
+    let highest = s.splat(s.max_lane(a.0));
+    let position = s.max_lane(s.select_lt(a.0, highest, s.splat(-1.0), a.1));
+    if position < 0.0 { -1 } else { (first + position as usize) as i32 }
 }
 
 #[cfg(test)]
