@@ -318,25 +318,31 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
         let gates = GateGradients { data: &gates, width: layout.width() };
         let (of_inputs, third) = (layout.of_inputs(), 2 * hidden..3 * hidden);
         let before = batch.before(y.values(), &initial.h);
-        let by_x = match (&weights.weight_ih, reset_first) {
-            (Some(weight_ih), _) => gates.by_operand(&of_inputs, weight_ih)?,
-            (None, true) => gates.data.to_vec(),
-            (None, false) => gates.only(&of_inputs),
+        let weight_hh = if reset_first {
+            let mut of_gates = gates.by_weights(from_ref(&(0..2 * hidden)), &before, hidden)?.into_vec();
+            of_gates.extend(gates.by_weights(from_ref(&third), &reset, hidden)?.into_vec());
+            Matrix::from_vec(3 * hidden, hidden, of_gates)?
+        } else {
+            gates.by_weights(from_ref(&(0..3 * hidden)), &before, hidden)?
+        };
+        let weight_ih = match &weights.weight_ih {
+            Some(_) => Some(gates.by_weights(&of_inputs, x.values(), batch.inputs)?),
+            None => None,
+        };
+        let sums = if weights.bias.is_some() || weights.bias_hn.is_some() { gates.sums() } else { Vec::new() };
+        let sums_of = |columns: &[Range<usize>]| {
+            Vector::from(columns.iter().flat_map(|part| sums[part.clone()].to_vec()).collect::<Vec<_>>())
         };
         let by_weights = GruWeights {
-            weight_ih: match &weights.weight_ih {
-                Some(_) => Some(gates.by_weights(&of_inputs, x.values(), batch.inputs)?),
-                None => None,
-            },
-            weight_hh: if reset_first {
-                let mut of_gates = gates.by_weights(from_ref(&(0..2 * hidden)), &before, hidden)?.into_vec();
-                of_gates.extend(gates.by_weights(from_ref(&third), &reset, hidden)?.into_vec());
-                Matrix::from_vec(3 * hidden, hidden, of_gates)?
-            } else {
-                gates.by_weights(from_ref(&(0..3 * hidden)), &before, hidden)?
-            },
-            bias: weights.bias.as_ref().map(|_| gates.sums(&of_inputs)),
-            bias_hn: weights.bias_hn.as_ref().map(|_| gates.sums(from_ref(&third))),
+            weight_ih,
+            weight_hh,
+            bias: weights.bias.as_ref().map(|_| sums_of(&of_inputs)),
+            bias_hn: weights.bias_hn.as_ref().map(|_| sums_of(from_ref(&third))),
+        };
+        let by_x = match (&weights.weight_ih, reset_first) {
+            (Some(weight_ih), _) => gates.by_operand(&of_inputs, weight_ih, before)?,
+            (None, true) => gates.data.to_vec(),
+            (None, false) => gates.only(&of_inputs),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

@@ -328,18 +328,14 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
         let gates = GateGradients { data: &gates, width: 4 * hidden };
         let whole = 0..4 * hidden;
         let all = from_ref(&whole);
-        let hidden_before = batch.before(y.values(), &initial.h);
-        let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
-            None => gates.data.to_vec(),
-        };
+        let before = batch.before(y.values(), &initial.h);
         let by_weights = LstmWeights {
             weight_ih: match &weights.weight_ih {
                 Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(all, &hidden_before, outputs)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
+            weight_hh: gates.by_weights(all, &before, outputs)?,
+            bias: weights.bias.as_ref().map(|_| Vector::from(gates.sums())),
             peepholes: match &weights.peepholes {
                 Some(_) => Some(by_peepholes(gates, &c, &batch.before(&c, &initial.c), hidden)?),
                 None => None,
@@ -350,6 +346,10 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
                 }
                 false => None,
             },
+        };
+        let by_x = match &weights.weight_ih {
+            Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
+            None => gates.data.to_vec(),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

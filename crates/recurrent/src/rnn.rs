@@ -193,17 +193,18 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
         let gates = GateGradients { data: &gates, width: hidden };
         let whole = 0..hidden;
         let all = from_ref(&whole);
-        let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
-            None => gates.data.to_vec(),
-        };
+        let before = batch.before(y.values(), &initial.h);
         let by_weights = RnnWeights {
             weight_ih: match &weights.weight_ih {
                 Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(all, &batch.before(y.values(), &initial.h), hidden)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
+            weight_hh: gates.by_weights(all, &before, hidden)?,
+            bias: weights.bias.as_ref().map(|_| Vector::from(gates.sums())),
+        };
+        let by_x = match &weights.weight_ih {
+            Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
+            None => gates.data.to_vec(),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

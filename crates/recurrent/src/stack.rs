@@ -1,9 +1,15 @@
 //! Layers upon layers, in one direction or both.
 
+use std::ops::Range;
+
 use kaldera_base::Real;
 use lod::LodTensor;
 
+use crate::kernels::track::for_each_part;
 use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State, Visitor, VisitorMut};
+
+/// Rows that are copied at once: by one thread, while others copy others.
+const ROWS_AT_ONCE: usize = 256;
 
 /// A cell that goes through the sequences from their beginning, and perhaps one that goes from their end; or what belongs to such cells.
 ///
@@ -244,7 +250,7 @@ impl<S> StackSaved<S> {
             let (a, b) = (a?, b.transpose()?);
             let mut x = a.x;
             let reverse = b.map(|b| {
-                x.values_mut().iter_mut().zip(b.x.values()).for_each(|(x, &more)| *x += more);
+                add(x.values_mut(), b.x.values());
                 initial.push(b.initial);
                 b.weights
             });
@@ -321,12 +327,16 @@ fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + 
 
 /// Rows of the one with those of the other behind.
 fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-    let mut values = kaldera_base::memory::with_capacity(a.values().len() + b.values().len());
-    for row in 0..a.rows() {
-        values.extend_from_slice(a.row(row));
-        values.extend_from_slice(b.row(row));
-    }
-    Ok(LodTensor::from_vec([a.rows(), a.width() + b.width()], values, a.lod().clone())?)
+    let (rows, left, width) = (a.rows(), a.width(), a.width() + b.width());
+    let mut values = kaldera_base::memory::zeros(rows * width);
+    let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
+    for_each_part(parts, |(part, values): (usize, &mut [T])| {
+        for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
+            to[..left].copy_from_slice(a.row(row));
+            to[left..].copy_from_slice(b.row(row));
+        }
+    });
+    Ok(LodTensor::from_vec([rows, width], values, a.lod().clone())?)
 }
 
 /// The inverse of [`side_by_side`].
@@ -336,10 +346,24 @@ fn apart<T: Real>(
     [left, right]: [usize; 2],
 ) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
     Error::check_shape("the gradient of the output", &[rows, left + right], y.shape())?;
-    let part = |columns: std::ops::Range<usize>| {
-        let mut values = kaldera_base::memory::with_capacity(rows * columns.len());
-        (0..rows).for_each(|row| values.extend_from_slice(&y.row(row)[columns.clone()]));
-        LodTensor::from_vec([rows, columns.len()], values, y.lod().clone())
+    let columns = |columns: Range<usize>| {
+        let width = columns.len();
+        let mut values = kaldera_base::memory::zeros(rows * width);
+        let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
+        for_each_part(parts, |(part, values): (usize, &mut [T])| {
+            for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
+                to.copy_from_slice(&y.row(row)[columns.clone()]);
+            }
+        });
+        LodTensor::from_vec([rows, width], values, y.lod().clone())
     };
-    Ok((part(0..left)?, part(left..left + right)?))
+    Ok((columns(0..left)?, columns(left..left + right)?))
+}
+
+/// Adds the values of the one to those of the other.
+fn add<T: Real>(to: &mut [T], more: &[T]) {
+    /// Values that are worth handing to a thread.
+    const AT_ONCE: usize = 1 << 16;
+    let parts = to.chunks_mut(AT_ONCE).zip(more.chunks(AT_ONCE)).collect();
+    for_each_part(parts, |(to, more): (&mut [T], &[T])| to.iter_mut().zip(more).for_each(|(to, &more)| *to += more));
 }
