@@ -6,7 +6,9 @@ use kaldera_base::Real;
 use lod::LodTensor;
 
 use crate::kernels::track::for_each_part;
-use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State, Visitor, VisitorMut};
+use crate::{
+    Cell, Direction, Dropout, Error, OutputGradients, Parameters, Prepared, Saved, State, Visitor, VisitorMut,
+};
 
 /// Rows that are copied at once: by one thread, while others copy others.
 const ROWS_AT_ONCE: usize = 256;
@@ -53,6 +55,12 @@ pub struct Layer<C> {
 pub struct Stack<C> {
     /// From the one that takes the input to the one that gives the output.
     pub layers: Vec<Layer<C>>,
+}
+
+/// A [`Stack`] ready to run, the weights of all its cells checked and packed: what a stream holds on to. See [`Prepared`].
+#[derive(Debug, Clone)]
+pub struct PreparedStack<T: Real> {
+    stack: Stack<Prepared<T>>,
 }
 
 /// What comes out of a [`Stack`].
@@ -137,25 +145,27 @@ impl<C> Stack<C> {
     where
         C: Cell<T>,
     {
-        let mut initial = self.states("the number of initial states", initial)?;
-        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
-        for layer in &self.layers {
-            let [forward, reverse] = initial.of(layer);
-            let (a, b) = both(
-                || layer.forward.run(&out.y, Direction::Forward, forward),
-                || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
-            );
-            let (a, b) = (a?, b.transpose()?);
-            out.last.push(a.last);
-            out.y = match b {
-                Some(b) => {
-                    out.last.push(b.last);
-                    side_by_side(&a.y, &b.y)?
-                }
-                None => a.y,
-            };
+        self.prepare()?.run(x, initial)
+    }
+
+    /// The stack ready to run, for many calls with few steps each: see [`Prepared`].
+    ///
+    /// # Errors
+    /// [`Error::Zero`] without layers; what [`Cell::prepare`] refuses.
+    pub fn prepare<T: Real>(&self) -> Result<PreparedStack<T>, Error>
+    where
+        C: Cell<T>,
+    {
+        let prepared = self.layers.iter().map(|layer| {
+            let (forward, reverse) =
+                both(|| layer.forward.prepare(), || layer.reverse.as_ref().map(|cell| cell.prepare()));
+            Ok(Layer { forward: forward?, reverse: reverse.transpose()? })
+        });
+        let stack = Stack { layers: prepared.collect::<Result<_, Error>>()? };
+        if stack.layers.is_empty() {
+            return Err(Error::Zero { what: "the number of layers" });
         }
-        Ok(out)
+        Ok(PreparedStack { stack })
     }
 
     /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there is `dropout`; take another seed for each pass.
@@ -208,6 +218,34 @@ impl<C> Stack<C> {
             return Err(Error::Zero { what: "the number of layers" });
         }
         States::new(what, states, self.num_states())
+    }
+}
+
+impl<T: Real> PreparedStack<T> {
+    /// What [`Stack::run`] gives, to the last bit. `initial` has a state for each layer and direction, or nothing for zeros.
+    ///
+    /// # Errors
+    /// [`Error::Count`] for another number of states; what [`Prepared::run`] refuses.
+    pub fn run(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error> {
+        let mut initial = self.stack.states("the number of initial states", initial)?;
+        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.stack.num_states()) };
+        for layer in &self.stack.layers {
+            let [forward, reverse] = initial.of(layer);
+            let (a, b) = both(
+                || layer.forward.run(&out.y, Direction::Forward, forward),
+                || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
+            );
+            let (a, b) = (a?, b.transpose()?);
+            out.last.push(a.last);
+            out.y = match b {
+                Some(b) => {
+                    out.last.push(b.last);
+                    side_by_side(&a.y, &b.y)?
+                }
+                None => a.y,
+            };
+        }
+        Ok(out)
     }
 }
 

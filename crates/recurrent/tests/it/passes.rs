@@ -185,6 +185,41 @@ where
     assert!(out.y.values().iter().chain(all.x.values()).all(|x| x.is_finite()));
 }
 
+/// Weights packed once, for windows of one to three steps.
+#[test]
+fn what_is_prepared_runs_as_the_cell_did_when_it_was() {
+    let mut numbers = Numbers::new(8);
+    let mut stack = Stack::<Gru<f64>>::new(2, true, 3, |inputs| {
+        let mut cell = Gru::zeros(inputs, 5);
+        cell.options.reset = Reset::Before;
+        cell.weights.bias_hn = None;
+        cell
+    });
+    numbers.fill(&mut stack, 5);
+    let x = numbers.tensor(&[7, 0, 4, 1], 3);
+    let whole = stack.run(&x, &[]).unwrap();
+    let (prepared, cell) = (stack.prepare().unwrap(), stack.layers[0].forward.prepare().unwrap());
+    let whole_cell = stack.layers[0].forward.run(&x, Direction::Forward, None).unwrap();
+    numbers.fill(&mut stack, 5);
+    let again = prepared.run(&x, &[]).unwrap();
+    assert_eq!(again.y, whole.y);
+    assert_ne!(again.y, stack.run(&x, &[]).unwrap().y);
+
+    let mut last = None;
+    for steps in [0..1, 1..4, 4..4, 4..6, 6..9] {
+        let window = time_window(&x, steps).unwrap();
+        last = Some(cell.run(&window, Direction::Forward, last.as_ref()).unwrap().last);
+    }
+    assert_eq!(last.unwrap().h.data(), whole_cell.last.h.data());
+
+    stack.layers[1].forward.weights.weight_hh.data_mut()[3] = f64::NAN;
+    assert!(matches!(stack.prepare(), Err(Error::NotFinite { tensor: "weight_hh", position: 3, .. })));
+    let none = Stack::<Gru<f64>> { layers: vec![] };
+    assert!(matches!(none.prepare::<f64>(), Err(Error::Zero { .. })));
+    let narrow = Numbers::new(1).tensor::<f64>(&[2], 2);
+    assert!(matches!(cell.run(&narrow, Direction::Forward, None), Err(Error::Shape { tensor: "the input", .. })));
+}
+
 #[test]
 fn batches_without_rows_or_sequences_give_none() {
     let cell = Lstm::<f64>::zeros(2, 3);
