@@ -52,7 +52,7 @@
 //! | a `PackedSequence` in and out | a [`LodTensor`](lod::LodTensor) in and out; lengths may be 0, and nothing has to be sorted |
 //! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
 //! | `proj_size` | [`LstmWeights::weight_hr`] |
-//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart |
+//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
 //! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
 //! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
 //!

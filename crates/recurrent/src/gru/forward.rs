@@ -1,7 +1,5 @@
 //! The way forward of a GRU, step by step.
 
-use std::ops::Range;
-
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
@@ -57,22 +55,12 @@ impl<T: Real> Packed<T> {
         Self { options: gru.options, layout, inputs, recurrent }
     }
 
-    /// r and z of some units, from what they have of h'; in `gates` they take the place of what they have of the input.
+    /// r or z of some units: takes the place of what it has of the input, and `sum` is what it has of h'.
     #[inline(always)]
-    fn reset_and_update<S: Simd>(
-        &self,
-        s: T::Lanes<S>,
-        gates: &mut [T],
-        units: &Range<usize>,
-        sums: [Vector<T, S>; 2],
-    ) -> [Vector<T, S>; 2] {
-        let mut gate = |place: usize, sum: Vector<T, S>| {
-            let place = &mut gates[place..][units.clone()];
-            let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, place)));
-            store::<T, S>(s, v, place);
-            v
-        };
-        [gate(0, sums[0]), gate(self.layout.hidden, sums[1])]
+    fn gate<S: Simd>(&self, s: T::Lanes<S>, place: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
+        let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, place)));
+        store::<T, S>(s, v, place);
+        v
     }
 
     /// What z makes of the old state and of n.
@@ -137,7 +125,8 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
         let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
         let place = track.place(track.gates, step, layout.width());
         let gates = &mut track.gates[place..][..layout.width()];
-        let [r, z] = self.packed.reset_and_update::<S>(s, gates, &units, [sums[0], sums[1]]);
+        let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[0]);
+        let z = self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[1]);
         let mut product = sums[2];
         if !self.bias.is_empty() {
             product = s.add(product, load::<T, S>(s, &self.bias[units.clone()]));
@@ -179,7 +168,8 @@ impl<T: Real> Product<T, 4> for Gates<'_, T> {
             let units = self.panels.units_of(panel, v);
             let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
             let gates = &mut track.gates[place..][..width];
-            let [r, _] = self.packed.reset_and_update::<S>(s, gates, &units, [sums[v], sums[2 + v]]);
+            let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[v]);
+            self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[2 + v]);
             store::<T, S>(s, s.mul(r, old), &mut track.m[m_at..][units]);
         }
     }
