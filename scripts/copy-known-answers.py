@@ -21,8 +21,6 @@ WHOLE_FILES = {
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
 }
-# Operations of `matrix.json` that are internals of the feature code, and come with it.
-INTERNALS = "feat."
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -71,10 +69,9 @@ def kaldi(source, target):
     write(target / "manifest.json", manifest, "cases", cases)
     (target / "precision.json").write_text(json.dumps(precision, indent=0) + "\n")
     matrix = json.loads((source / "matrix.json").read_text())
-    records = [record for record in matrix["records"] if not record["op"].startswith(INTERNALS)]
-    write(target / "matrix.json", matrix, "records", records)
+    write(target / "matrix.json", matrix, "records", matrix["records"])
     shutil.copyfile(source / "README.md", target / "README.md")
-    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases, {len(records)} of {len(matrix['records'])} records")
+    print(f"kaldi: {len(cases)} of {len(manifest['cases'])} cases, {len(matrix['records'])} records")
 
 
 def whole_files(name, source, target):
