@@ -3,7 +3,7 @@
 use kaldera::lod::{Lod, LodTensor};
 use kaldera::recurrent::train::uniform;
 use kaldera::recurrent::weights::{ParameterStore, TorchCell};
-use kaldera::recurrent::{Gru, GruOptions, Lstm, LstmOptions, Stack};
+use kaldera::recurrent::{Error, Gru, GruOptions, Lstm, LstmOptions, Stack, StackOutput, State};
 
 /// 64 utterances, 38,054 frames: log-normal lengths as speech has them. Padded to 1470 they are 2.47 times as many; at 682 of the 1470 steps at
 /// most 8 are left.
@@ -55,7 +55,8 @@ pub fn stack<C: TorchCell<f32>>(layers: usize, options: C::Options) -> Stack<C> 
 /// Something to be measured: once more at each call.
 pub type Case = Box<dyn FnMut()>;
 
-/// The case of a name, such as `lstm 1 forward`, `gru 2 forward+backward`, `lstm 1 forward+backward equal`; `None` for another.
+/// The case of a name, such as `lstm 1 forward`, `gru 2 forward+backward`, `lstm 1 forward+backward equal`; `None` for another. `gru 1 stream` is
+/// a hundred calls of ten rows of one sequence; `gru 1 stream-anew` packs the weights at each.
 pub fn case(name: &str) -> Option<Case> {
     let words: Vec<&str> = name.split(' ').collect();
     let lengths = match words.get(3) {
@@ -71,9 +72,24 @@ pub fn case(name: &str) -> Option<Case> {
     }
 }
 
+/// Each with the state that the one before ended with.
+fn hundred_calls(call: impl Fn(&[State<f32>]) -> Result<StackOutput<f32>, Error>) {
+    let mut state = Vec::new();
+    for _ in 0..100 {
+        state = call(&state).unwrap_or_else(|error| unreachable!("all fits: {error}")).last;
+    }
+    std::hint::black_box(state);
+}
+
 fn pass<C: TorchCell<f32> + 'static>(stack: Stack<C>, lengths: &[usize], kind: &str) -> Option<Case> {
     let x = batch(lengths, INPUT);
+    let rows = batch(&[10], INPUT);
     match kind {
+        "stream" => {
+            let prepared = stack.prepare().unwrap_or_else(|error| unreachable!("weights that fit: {error}"));
+            Some(Box::new(move || hundred_calls(|state| prepared.run(&rows, state))))
+        }
+        "stream-anew" => Some(Box::new(move || hundred_calls(|state| stack.run(&rows, state)))),
         "forward" => Some(Box::new(move || {
             let out = stack.run(&x, &[]).unwrap_or_else(|error| unreachable!("all fits: {error}"));
             std::hint::black_box(out.y.values()[0]);

@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use lod::LodTensor;
 
-use crate::{Direction, Error, Gradients, Output, OutputGradients, Parameters, State};
+use crate::{Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, State};
 
 /// A recurrent cell of this crate: [`Rnn`](crate::Rnn), [`Lstm`](crate::Lstm) or [`Gru`](crate::Gru).
 ///
@@ -27,13 +27,20 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     /// The weights, to be changed.
     fn weights_mut(&mut self) -> &mut Self::Weights;
 
+    /// The cell ready to run, for many calls with few steps each.
+    ///
+    /// # Errors
+    /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights or options that do not fit.
+    fn prepare(&self) -> Result<Prepared<T>, Error>;
+
     /// One pass without a way back: for recognition, not for training. `x` is `[rows, input_size]` with at least one level; its last
     /// level are the sequences. Without `initial`, all states are zeros.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights, options or states that do not fit;
-    /// [`Error::Lod`] without a level.
-    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error>;
+    /// As [`prepare`](Self::prepare) and [`Prepared::run`].
+    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
+        self.prepare()?.run(x, direction, initial)
+    }
 
     /// As [`run`](Self::run), keeping what [`Saved::backward`] needs.
     ///

@@ -7,20 +7,18 @@ use std::ops::Range;
 use std::slice::from_ref;
 
 use kaldera_base::Real;
-use kaldera_base::memory;
-use kaldera_base::simd::dispatch;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
-use self::backward::Backward;
-use self::forward::Forward;
-use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend_gates, parts, rows_mut};
-use crate::pass::{Batch, check_bias, check_weights};
+use crate::forward::{Pass, pass};
+use crate::kernels::steps;
+use crate::kernels::track::{cut, cut_mut, give};
+use crate::pass::{check_bias, check_weights};
 use crate::products::GateGradients;
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
-    VisitorMut,
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
+    Visitor, VisitorMut,
 };
 
 /// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
@@ -192,51 +190,6 @@ impl<T: Real> Gru<T> {
         }
         check_bias("bias_hn", hidden, weights.bias_hn.as_ref())
     }
-
-    /// A pass; with `keep`, the gates of all steps are there afterwards.
-    fn pass(
-        &self,
-        x: &LodTensor<T>,
-        direction: Direction,
-        initial: Option<&State<T>>,
-        keep: bool,
-    ) -> Result<(Output<T>, GruSaved<'_, T>), Error> {
-        self.check()?;
-        let (hidden, width) = (self.hidden_size(), self.layout().width());
-        let batch = Batch::new(x, direction, [self.input_size(), hidden, 0])?;
-        let (initial, table) = (batch.initial(initial)?, &batch.table);
-        let mut y = memory::zeros(batch.rows() * hidden);
-        let mut gates = memory::zeros(if keep { batch.rows() * width } else { 0 });
-        let reset_first = self.options.reset == Reset::Before;
-        let mut m = vec![T::ZERO; if reset_first { batch.sequences() * hidden } else { 0 }];
-
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(x.values(), table, batch.inputs), |track| &mut track.x);
-        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-        give(&mut tracks, cut_mut(&mut y, table, hidden), |track| &mut track.y);
-        if keep {
-            give(&mut tracks, cut_mut(&mut gates, table, width), |track| &mut track.gates);
-        }
-        if reset_first {
-            give(&mut tracks, rows_mut(&mut m, batch.sequences(), hidden), |track| &mut track.m);
-        }
-        let packed = forward::Packed::new(self);
-        let parts = deal(tracks, table, parts(table, 3 * hidden * (hidden + batch.inputs)));
-        for_each_part(parts, |tracks| {
-            let mut scratch = Vec::new();
-            let mut tracks: Vec<Track<'_, T>> = tracks;
-            if !keep {
-                lend_gates(&mut tracks, &mut scratch, width);
-            }
-            dispatch(Forward { packed: &packed, tracks: &mut tracks });
-        });
-
-        let mut last = initial.clone();
-        batch.keep_last(&y, &mut last.h);
-        let y = LodTensor::from_vec([batch.rows(), hidden], y, x.lod().clone())?;
-        let saved = GruSaved { gru: self, batch, x: x.clone(), initial, y: y.clone(), gates };
-        Ok((Output { y, last }, saved))
-    }
 }
 
 impl<T: Real> Cell<T> for Gru<T> {
@@ -263,8 +216,9 @@ impl<T: Real> Cell<T> for Gru<T> {
         &mut self.weights
     }
 
-    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
-        Ok(self.pass(x, direction, initial, false)?.0)
+    fn prepare(&self) -> Result<Prepared<T>, Error> {
+        self.check()?;
+        Ok(Prepared::from_packed(forward::Packed::new(self)))
     }
 
     fn forward<'a>(
@@ -273,7 +227,9 @@ impl<T: Real> Cell<T> for Gru<T> {
         direction: Direction,
         initial: Option<&State<T>>,
     ) -> Result<(Output<T>, GruSaved<'a, T>), Error> {
-        self.pass(x, direction, initial, true)
+        self.check()?;
+        let pass = pass(&forward::Packed::new(self), x, direction, initial, true)?;
+        Ok((pass.output.clone(), GruSaved { gru: self, pass }))
     }
 }
 
@@ -281,24 +237,19 @@ impl<T: Real> Cell<T> for Gru<T> {
 #[derive(Clone, Debug)]
 pub struct GruSaved<'a, T: Real> {
     gru: &'a Gru<T>,
-    batch: Batch,
-    x: LodTensor<T>,
-    initial: State<T>,
-    y: LodTensor<T>,
-    /// A row for each step, of the widths that [`Layout`] says.
-    gates: Vec<T>,
+    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were reset, if that is before the product.
+    pass: Pass<T>,
 }
 
 impl<T: Real> Saved<T> for GruSaved<'_, T> {
     type Weights = GruWeights<T>;
 
     fn backward(self, grads: OutputGradients<'_, T>) -> Result<Gradients<T, GruWeights<T>>, Error> {
-        let Self { gru, batch, x, initial, y, mut gates } = self;
+        let Self { gru, pass } = self;
+        let Pass { batch, x, initial, output: Output { y, .. }, mut gates, m: reset, .. } = pass;
         let (weights, hidden, layout, table) = (&gru.weights, batch.outputs, gru.layout(), &batch.table);
         let reset_first = gru.options.reset == Reset::Before;
         let mut states = batch.check_gradients(&x, &grads)?;
-        // Hidden states that were reset, for the gradient by the weights that they were multiplied with.
-        let mut reset = memory::zeros(if reset_first { batch.rows() * hidden } else { 0 });
 
         let mut tracks = batch.tracks();
         give(&mut tracks, cut(y.values(), table, hidden), |track| &mut track.out);
@@ -308,35 +259,36 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
         if let Some(grad) = grads.y {
             give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
         }
-        if reset_first {
-            give(&mut tracks, cut_mut(&mut reset, table, hidden), |track| &mut track.dr);
-        }
-        let packed = backward::Packed::new(gru);
-        let parts = deal(tracks, table, parts(table, 3 * hidden * hidden));
-        for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
+        steps::backward(&backward::Packed::new(gru), tracks, table, 3 * hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: layout.width() };
         let (of_inputs, third) = (layout.of_inputs(), 2 * hidden..3 * hidden);
         let before = batch.before(y.values(), &initial.h);
-        let by_x = match (&weights.weight_ih, reset_first) {
-            (Some(weight_ih), _) => gates.by_operand(&of_inputs, weight_ih)?,
-            (None, true) => gates.data.to_vec(),
-            (None, false) => gates.only(&of_inputs),
+        let weight_hh = if reset_first {
+            let mut of_gates = gates.by_weights(from_ref(&(0..2 * hidden)), &before, hidden)?.into_vec();
+            of_gates.extend(gates.by_weights(from_ref(&third), &reset, hidden)?.into_vec());
+            Matrix::from_vec(3 * hidden, hidden, of_gates)?
+        } else {
+            gates.by_weights(from_ref(&(0..3 * hidden)), &before, hidden)?
+        };
+        let weight_ih = match &weights.weight_ih {
+            Some(_) => Some(gates.by_weights(&of_inputs, x.values(), batch.inputs)?),
+            None => None,
+        };
+        let sums = if weights.bias.is_some() || weights.bias_hn.is_some() { gates.sums() } else { Vec::new() };
+        let sums_of = |columns: &[Range<usize>]| {
+            Vector::from(columns.iter().flat_map(|part| sums[part.clone()].to_vec()).collect::<Vec<_>>())
         };
         let by_weights = GruWeights {
-            weight_ih: match &weights.weight_ih {
-                Some(_) => Some(gates.by_weights(&of_inputs, x.values(), batch.inputs)?),
-                None => None,
-            },
-            weight_hh: if reset_first {
-                let mut of_gates = gates.by_weights(from_ref(&(0..2 * hidden)), &before, hidden)?.into_vec();
-                of_gates.extend(gates.by_weights(from_ref(&third), &reset, hidden)?.into_vec());
-                Matrix::from_vec(3 * hidden, hidden, of_gates)?
-            } else {
-                gates.by_weights(from_ref(&(0..3 * hidden)), &before, hidden)?
-            },
-            bias: weights.bias.as_ref().map(|_| gates.sums(&of_inputs)),
-            bias_hn: weights.bias_hn.as_ref().map(|_| gates.sums(from_ref(&third))),
+            weight_ih,
+            weight_hh,
+            bias: weights.bias.as_ref().map(|_| sums_of(&of_inputs)),
+            bias_hn: weights.bias_hn.as_ref().map(|_| sums_of(from_ref(&third))),
+        };
+        let by_x = match (&weights.weight_ih, reset_first) {
+            (Some(weight_ih), _) => gates.by_operand(&of_inputs, weight_ih, before)?,
+            (None, true) => gates.data.to_vec(),
+            (None, false) => gates.only(&of_inputs),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

@@ -39,7 +39,8 @@
 //! | one layer in one direction | [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both kinds); what they share: [`Cell`] |
 //! | layers upon layers, both directions, dropout | [`Stack`] |
 //! | steps of one's own | [`Recurrent`], [`Step`] |
-//! | streams, gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
+//! | streams | [`Prepared`], [`PreparedStack`], with [`State`] carried on |
+//! | gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
 //! | an input that is the same at all steps | [`with_static_input`] |
 //! | learning | [`train`] |
 //! | weights of PyTorch and Paddle, files | [`weights`] |
@@ -51,7 +52,7 @@
 //! | a `PackedSequence` in and out | a [`LodTensor`](lod::LodTensor) in and out; lengths may be 0, and nothing has to be sorted |
 //! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
 //! | `proj_size` | [`LstmWeights::weight_hr`] |
-//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart |
+//! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
 //! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
 //! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
 //!
@@ -87,11 +88,13 @@ mod cell;
 mod driver;
 mod dropout;
 mod error;
+mod forward;
 mod gru;
 mod kernels;
 mod lstm;
 mod parameters;
 mod pass;
+mod prepared;
 mod products;
 mod rnn;
 mod stack;
@@ -111,8 +114,9 @@ pub use gru::{Gru, GruOptions, GruSaved, GruWeights, Reset, Update};
 pub use kaldi_matrix::{Matrix, Vector};
 pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
 pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
+pub use prepared::Prepared;
 pub use rnn::{Rnn, RnnSaved, RnnWeights};
-pub use stack::{Layer, Stack, StackGradients, StackOutput, StackSaved};
+pub use stack::{Layer, PreparedStack, Stack, StackGradients, StackOutput, StackSaved};
 pub use state::{Direction, Gradients, Output, OutputGradients, State};
 pub use static_input::{with_static_input, with_static_input_backward};
 pub use window::time_window;

@@ -7,19 +7,18 @@ use std::slice::from_ref;
 
 use kaldera_base::Real;
 use kaldera_base::memory;
-use kaldera_base::simd::dispatch;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
-use self::backward::Backward;
-use self::forward::Forward;
-use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend_gates, parts, rows_mut};
-use crate::pass::{Batch, check_bias, check_clip, check_weights};
+use crate::forward::{Pass, pass};
+use crate::kernels::steps;
+use crate::kernels::track::{cut, cut_mut, give, rows_mut};
+use crate::pass::{check_bias, check_clip, check_weights};
 use crate::products::{GateGradients, sum_rows};
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
-    VisitorMut,
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
+    Visitor, VisitorMut,
 };
 
 /// What kind of LSTM it is. The default is PyTorch's.
@@ -163,69 +162,6 @@ impl<T: Real> Lstm<T> {
             None => Ok(()),
         }
     }
-
-    /// A pass; with `keep`, the gates and cell states of all steps are there afterwards.
-    fn pass(
-        &self,
-        x: &LodTensor<T>,
-        direction: Direction,
-        initial: Option<&State<T>>,
-        keep: bool,
-    ) -> Result<(Output<T>, LstmSaved<'_, T>), Error> {
-        self.check()?;
-        let (hidden, outputs) = (self.hidden_size(), self.output_size());
-        let batch = Batch::new(x, direction, [self.input_size(), outputs, hidden])?;
-        let initial = batch.initial(initial)?;
-        let (rows, sequences, table) = (batch.rows(), batch.sequences(), &batch.table);
-        // Without the way back, each sequence has one row that all its steps use in turn.
-        let states = if keep { rows } else { sequences };
-        let mut y = memory::zeros(rows * outputs);
-        let mut gates = memory::zeros(if keep { rows * 4 * hidden } else { 0 });
-        let mut c = memory::zeros(states * hidden);
-        let mut m = memory::zeros(if self.weights.weight_hr.is_some() { states * hidden } else { 0 });
-
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(x.values(), table, batch.inputs), |track| &mut track.x);
-        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-        give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
-        give(&mut tracks, cut_mut(&mut y, table, outputs), |track| &mut track.y);
-        if keep {
-            give(&mut tracks, cut_mut(&mut gates, table, 4 * hidden), |track| &mut track.gates);
-            give(&mut tracks, cut_mut(&mut c, table, hidden), |track| &mut track.c);
-        } else {
-            give(&mut tracks, rows_mut(&mut c, sequences, hidden), |track| &mut track.c);
-        }
-        if !m.is_empty() {
-            let pieces = if keep { cut_mut(&mut m, table, hidden) } else { rows_mut(&mut m, sequences, hidden) };
-            give(&mut tracks, pieces, |track| &mut track.m);
-        }
-
-        let packed = forward::Packed::new(self);
-        let parts = deal(tracks, table, parts(table, 4 * hidden * (outputs + batch.inputs)));
-        for_each_part(parts, |tracks| {
-            let mut scratch = Vec::new();
-            let mut tracks: Vec<Track<'_, T>> = tracks;
-            if !keep {
-                lend_gates(&mut tracks, &mut scratch, 4 * hidden);
-            }
-            dispatch(Forward { packed: &packed, tracks: &mut tracks });
-        });
-
-        let mut last = initial.clone();
-        batch.keep_last(&y, &mut last.h);
-        if keep {
-            batch.keep_last(&c, &mut last.c);
-        } else {
-            for (sequence, row) in c.chunks_exact(hidden).enumerate() {
-                if table.splits().len_of(sequence) > 0 {
-                    last.c.row_data_mut(sequence).copy_from_slice(row);
-                }
-            }
-        }
-        let y = LodTensor::from_vec([rows, outputs], y, x.lod().clone())?;
-        let saved = LstmSaved { lstm: self, batch, x: x.clone(), initial, y: y.clone(), gates, c, m };
-        Ok((Output { y, last }, saved))
-    }
 }
 
 impl<T: Real> Cell<T> for Lstm<T> {
@@ -252,8 +188,9 @@ impl<T: Real> Cell<T> for Lstm<T> {
         &mut self.weights
     }
 
-    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
-        Ok(self.pass(x, direction, initial, false)?.0)
+    fn prepare(&self) -> Result<Prepared<T>, Error> {
+        self.check()?;
+        Ok(Prepared::from_packed(forward::Packed::new(self)))
     }
 
     fn forward<'a>(
@@ -262,7 +199,9 @@ impl<T: Real> Cell<T> for Lstm<T> {
         direction: Direction,
         initial: Option<&State<T>>,
     ) -> Result<(Output<T>, LstmSaved<'a, T>), Error> {
-        self.pass(x, direction, initial, true)
+        self.check()?;
+        let pass = pass(&forward::Packed::new(self), x, direction, initial, true)?;
+        Ok((pass.output.clone(), LstmSaved { lstm: self, pass }))
     }
 }
 
@@ -270,15 +209,8 @@ impl<T: Real> Cell<T> for Lstm<T> {
 #[derive(Clone, Debug)]
 pub struct LstmSaved<'a, T: Real> {
     lstm: &'a Lstm<T>,
-    batch: Batch,
-    x: LodTensor<T>,
-    initial: State<T>,
-    y: LodTensor<T>,
-    /// `[rows, 4 hidden]`: i, f, g, o.
-    gates: Vec<T>,
-    c: Vec<T>,
-    /// What is projected; empty without a projection.
-    m: Vec<T>,
+    /// The gates are i, f, g, o; what is between is what is projected.
+    pass: Pass<T>,
 }
 
 impl<T: Real> LstmSaved<'_, T> {
@@ -287,8 +219,8 @@ impl<T: Real> LstmSaved<'_, T> {
     /// # Errors
     /// None that can be met: the rows are those of the input.
     pub fn cells(&self) -> Result<LodTensor<T>, Error> {
-        let shape = [self.batch.rows(), self.batch.cells];
-        Ok(LodTensor::from_vec(shape, self.c.clone(), self.x.lod().clone())?)
+        let Pass { batch, x, c, .. } = &self.pass;
+        Ok(LodTensor::from_vec([batch.rows(), batch.cells], c.clone(), x.lod().clone())?)
     }
 }
 
@@ -296,7 +228,8 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
     type Weights = LstmWeights<T>;
 
     fn backward(self, grads: OutputGradients<'_, T>) -> Result<Gradients<T, LstmWeights<T>>, Error> {
-        let Self { lstm, batch, x, initial, y, mut gates, mut c, m } = self;
+        let Self { lstm, pass } = self;
+        let Pass { batch, x, initial, output: Output { y, .. }, mut gates, mut c, m } = pass;
         let weights = &lstm.weights;
         let (hidden, outputs, table) = (batch.cells, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
@@ -321,25 +254,19 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
             give(&mut tracks, rows_mut(&mut dm, batch.sequences(), hidden), |track| &mut track.dm);
             give(&mut tracks, cut_mut(&mut dr, table, outputs), |track| &mut track.dr);
         }
-        let packed = backward::Packed::new(lstm);
-        let parts = deal(tracks, table, parts(table, 4 * hidden * outputs));
-        for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
+        steps::backward(&backward::Packed::new(lstm), tracks, table, 4 * hidden * outputs);
 
         let gates = GateGradients { data: &gates, width: 4 * hidden };
         let whole = 0..4 * hidden;
         let all = from_ref(&whole);
-        let hidden_before = batch.before(y.values(), &initial.h);
-        let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
-            None => gates.data.to_vec(),
-        };
+        let before = batch.before(y.values(), &initial.h);
         let by_weights = LstmWeights {
             weight_ih: match &weights.weight_ih {
                 Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(all, &hidden_before, outputs)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
+            weight_hh: gates.by_weights(all, &before, outputs)?,
+            bias: weights.bias.as_ref().map(|_| Vector::from(gates.sums())),
             peepholes: match &weights.peepholes {
                 Some(_) => Some(by_peepholes(gates, &c, &batch.before(&c, &initial.c), hidden)?),
                 None => None,
@@ -350,6 +277,10 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
                 }
                 false => None,
             },
+        };
+        let by_x = match &weights.weight_ih {
+            Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
+            None => gates.data.to_vec(),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

@@ -5,12 +5,12 @@
 use std::ops::Range;
 
 use kaldera_base::Real;
-use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 
 use crate::Error;
 
-/// Columns of gates whose weights' gradients are one product.
-const COLUMNS: usize = 512;
+/// Columns of gates whose weights' gradients are one product: few enough that the three gates of a GRU are no odd number of blocks.
+const COLUMNS: usize = 256;
 /// Rows whose inputs' gradients are one product.
 const ROWS: usize = 1024;
 /// Rows that are summed up before their sum is added to the whole, so that sums of many stay exact.
@@ -60,10 +60,18 @@ impl<T: Real> GateGradients<'_, T> {
         Ok(out)
     }
 
-    /// The gradient by what was multiplied with `weights`, which have a row for each of these columns: `[rows, width of the weights]`.
-    pub(crate) fn by_operand(&self, columns: &[Range<usize>], weights: &Matrix<T>) -> Result<Vec<T>, Error> {
+    /// The gradient by what was multiplied with `weights`, which have a row for each of these columns: `[rows, width of the weights]`. It
+    /// takes the place of `used`, if that is large enough: fresh memory costs more than what is written there.
+    pub(crate) fn by_operand(
+        &self,
+        columns: &[Range<usize>],
+        weights: &Matrix<T>,
+        used: Vec<T>,
+    ) -> Result<Vec<T>, Error> {
         let width = weights.num_cols();
-        let mut out = kaldera_base::memory::zeros(self.rows() * width);
+        let len = self.rows() * width;
+        let mut out = if used.len() < len { kaldera_base::memory::zeros(len) } else { used };
+        out.truncate(len);
         let blocks = out.chunks_mut((ROWS * width).max(1)).enumerate().collect();
         each(blocks, |(block, place): (usize, &mut [T])| {
             let rows = place.len() / width;
@@ -87,13 +95,12 @@ impl<T: Real> GateGradients<'_, T> {
         rows.flat_map(|row| columns.iter().flat_map(|columns| row[columns.clone()].iter().copied())).collect()
     }
 
-    /// The sums of these columns: the gradient by a bias.
-    pub(crate) fn sums(&self, columns: &[Range<usize>]) -> Vector<T> {
-        let total = sum_rows(self.width, self.rows(), |sums, row| {
+    /// The sums of all columns: gradients by biases.
+    pub(crate) fn sums(&self) -> Vec<T> {
+        sum_rows(self.width, self.rows(), |sums, row| {
             let row = &self.data[row * self.width..][..self.width];
             sums.iter_mut().zip(row).for_each(|(sum, &x)| *sum += x);
-        });
-        Vector::from(columns.iter().flat_map(|columns| total[columns.clone()].iter().copied()).collect::<Vec<_>>())
+        })
     }
 }
 

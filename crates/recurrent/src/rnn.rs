@@ -6,18 +6,19 @@ use std::slice::from_ref;
 
 use kaldera_base::Real;
 use kaldera_base::memory;
-use kaldera_base::simd::dispatch;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
-use self::steps::{Backward, Forward, PackedBackward, PackedForward};
-use crate::kernels::track::{Track, cut, cut_mut, deal, for_each_part, give, lend_gates, parts};
-use crate::pass::{Batch, check_bias, check_weights};
+use self::steps::{PackedBackward, PackedForward};
+use crate::forward::{Pass, pass};
+use crate::kernels::steps::backward;
+use crate::kernels::track::{cut, cut_mut, give};
+use crate::pass::{check_bias, check_weights};
 use crate::products::GateGradients;
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Saved, State, Visitor,
-    VisitorMut,
+    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
+    Visitor, VisitorMut,
 };
 
 /// Weights of an [`Rnn`], or gradients by them.
@@ -88,38 +89,6 @@ impl<T: Real> Rnn<T> {
         }
         check_bias("bias", hidden, weights.bias.as_ref())
     }
-
-    fn pass(
-        &self,
-        x: &LodTensor<T>,
-        direction: Direction,
-        initial: Option<&State<T>>,
-    ) -> Result<(Output<T>, RnnSaved<'_, T>), Error> {
-        self.check()?;
-        let hidden = self.hidden_size();
-        let batch = Batch::new(x, direction, [self.input_size(), hidden, 0])?;
-        let (initial, table) = (batch.initial(initial)?, &batch.table);
-        let mut y = memory::zeros(batch.rows() * hidden);
-
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(x.values(), table, batch.inputs), |track| &mut track.x);
-        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-        give(&mut tracks, cut_mut(&mut y, table, hidden), |track| &mut track.y);
-        let packed = PackedForward::new(self);
-        let parts = deal(tracks, table, parts(table, hidden * (hidden + batch.inputs)));
-        for_each_part(parts, |tracks| {
-            let mut scratch = Vec::new();
-            let mut tracks: Vec<Track<'_, T>> = tracks;
-            lend_gates(&mut tracks, &mut scratch, hidden);
-            dispatch(Forward { packed: &packed, tracks: &mut tracks });
-        });
-
-        let mut last = initial.clone();
-        batch.keep_last(&y, &mut last.h);
-        let y = LodTensor::from_vec([batch.rows(), hidden], y, x.lod().clone())?;
-        let saved = RnnSaved { rnn: self, batch, x: x.clone(), initial, y: y.clone() };
-        Ok((Output { y, last }, saved))
-    }
 }
 
 impl<T: Real> Cell<T> for Rnn<T> {
@@ -146,8 +115,9 @@ impl<T: Real> Cell<T> for Rnn<T> {
         &mut self.weights
     }
 
-    fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
-        Ok(self.pass(x, direction, initial)?.0)
+    fn prepare(&self) -> Result<Prepared<T>, Error> {
+        self.check()?;
+        Ok(Prepared::from_packed(PackedForward::new(self)))
     }
 
     fn forward<'a>(
@@ -156,7 +126,10 @@ impl<T: Real> Cell<T> for Rnn<T> {
         direction: Direction,
         initial: Option<&State<T>>,
     ) -> Result<(Output<T>, RnnSaved<'a, T>), Error> {
-        self.pass(x, direction, initial)
+        self.check()?;
+        // The outputs are all that the way back needs.
+        let pass = pass(&PackedForward::new(self), x, direction, initial, false)?;
+        Ok((pass.output.clone(), RnnSaved { rnn: self, pass }))
     }
 }
 
@@ -164,17 +137,15 @@ impl<T: Real> Cell<T> for Rnn<T> {
 #[derive(Clone, Debug)]
 pub struct RnnSaved<'a, T: Real> {
     rnn: &'a Rnn<T>,
-    batch: Batch,
-    x: LodTensor<T>,
-    initial: State<T>,
-    y: LodTensor<T>,
+    pass: Pass<T>,
 }
 
 impl<T: Real> Saved<T> for RnnSaved<'_, T> {
     type Weights = RnnWeights<T>;
 
     fn backward(self, grads: OutputGradients<'_, T>) -> Result<Gradients<T, RnnWeights<T>>, Error> {
-        let Self { rnn, batch, x, initial, y } = self;
+        let Self { rnn, pass } = self;
+        let Pass { batch, x, initial, output: Output { y, .. }, .. } = pass;
         let (weights, hidden, table) = (&rnn.weights, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
         let mut gates = memory::zeros(batch.rows() * hidden);
@@ -186,24 +157,23 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
         if let Some(grad) = grads.y {
             give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
         }
-        let packed = PackedBackward::new(rnn);
-        let parts = deal(tracks, table, parts(table, hidden * hidden));
-        for_each_part(parts, |mut tracks| dispatch(Backward { packed: &packed, tracks: &mut tracks }));
+        backward(&PackedBackward::new(rnn), tracks, table, hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: hidden };
         let whole = 0..hidden;
         let all = from_ref(&whole);
-        let by_x = match &weights.weight_ih {
-            Some(weight_ih) => gates.by_operand(all, weight_ih)?,
-            None => gates.data.to_vec(),
-        };
+        let before = batch.before(y.values(), &initial.h);
         let by_weights = RnnWeights {
             weight_ih: match &weights.weight_ih {
                 Some(_) => Some(gates.by_weights(all, x.values(), batch.inputs)?),
                 None => None,
             },
-            weight_hh: gates.by_weights(all, &batch.before(y.values(), &initial.h), hidden)?,
-            bias: weights.bias.as_ref().map(|_| gates.sums(all)),
+            weight_hh: gates.by_weights(all, &before, hidden)?,
+            bias: weights.bias.as_ref().map(|_| Vector::from(gates.sums())),
+        };
+        let by_x = match &weights.weight_ih {
+            Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
+            None => gates.data.to_vec(),
         };
         let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })

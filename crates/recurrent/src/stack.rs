@@ -1,9 +1,17 @@
 //! Layers upon layers, in one direction or both.
 
+use std::ops::Range;
+
 use kaldera_base::Real;
 use lod::LodTensor;
 
-use crate::{Cell, Direction, Dropout, Error, OutputGradients, Parameters, Saved, State, Visitor, VisitorMut};
+use crate::kernels::track::for_each_part;
+use crate::{
+    Cell, Direction, Dropout, Error, OutputGradients, Parameters, Prepared, Saved, State, Visitor, VisitorMut,
+};
+
+/// Rows that are copied at once: by one thread, while others copy others.
+const ROWS_AT_ONCE: usize = 256;
 
 /// A cell that goes through the sequences from their beginning, and perhaps one that goes from their end; or what belongs to such cells.
 ///
@@ -47,6 +55,12 @@ pub struct Layer<C> {
 pub struct Stack<C> {
     /// From the one that takes the input to the one that gives the output.
     pub layers: Vec<Layer<C>>,
+}
+
+/// A [`Stack`] ready to run, the weights of all its cells checked and packed: what a stream holds on to. See [`Prepared`].
+#[derive(Debug, Clone)]
+pub struct PreparedStack<T: Real> {
+    stack: Stack<Prepared<T>>,
 }
 
 /// What comes out of a [`Stack`].
@@ -131,25 +145,27 @@ impl<C> Stack<C> {
     where
         C: Cell<T>,
     {
-        let mut initial = self.states("the number of initial states", initial)?;
-        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
-        for layer in &self.layers {
-            let [forward, reverse] = initial.of(layer);
-            let (a, b) = both(
-                || layer.forward.run(&out.y, Direction::Forward, forward),
-                || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
-            );
-            let (a, b) = (a?, b.transpose()?);
-            out.last.push(a.last);
-            out.y = match b {
-                Some(b) => {
-                    out.last.push(b.last);
-                    side_by_side(&a.y, &b.y)?
-                }
-                None => a.y,
-            };
+        self.prepare()?.run(x, initial)
+    }
+
+    /// The stack ready to run, for many calls with few steps each: see [`Prepared`].
+    ///
+    /// # Errors
+    /// [`Error::Zero`] without layers; what [`Cell::prepare`] refuses.
+    pub fn prepare<T: Real>(&self) -> Result<PreparedStack<T>, Error>
+    where
+        C: Cell<T>,
+    {
+        let prepared = self.layers.iter().map(|layer| {
+            let (forward, reverse) =
+                both(|| layer.forward.prepare(), || layer.reverse.as_ref().map(|cell| cell.prepare()));
+            Ok(Layer { forward: forward?, reverse: reverse.transpose()? })
+        });
+        let stack = Stack { layers: prepared.collect::<Result<_, Error>>()? };
+        if stack.layers.is_empty() {
+            return Err(Error::Zero { what: "the number of layers" });
         }
-        Ok(out)
+        Ok(PreparedStack { stack })
     }
 
     /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there is `dropout`; take another seed for each pass.
@@ -205,6 +221,34 @@ impl<C> Stack<C> {
     }
 }
 
+impl<T: Real> PreparedStack<T> {
+    /// What [`Stack::run`] gives, to the last bit. `initial` has a state for each layer and direction, or nothing for zeros.
+    ///
+    /// # Errors
+    /// [`Error::Count`] for another number of states; what [`Prepared::run`] refuses.
+    pub fn run(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error> {
+        let mut initial = self.stack.states("the number of initial states", initial)?;
+        let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.stack.num_states()) };
+        for layer in &self.stack.layers {
+            let [forward, reverse] = initial.of(layer);
+            let (a, b) = both(
+                || layer.forward.run(&out.y, Direction::Forward, forward),
+                || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
+            );
+            let (a, b) = (a?, b.transpose()?);
+            out.last.push(a.last);
+            out.y = match b {
+                Some(b) => {
+                    out.last.push(b.last);
+                    side_by_side(&a.y, &b.y)?
+                }
+                None => a.y,
+            };
+        }
+        Ok(out)
+    }
+}
+
 impl<S> StackSaved<S> {
     /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and by [`StackOutput::last`], where an empty list
     /// stands for zeros.
@@ -244,7 +288,7 @@ impl<S> StackSaved<S> {
             let (a, b) = (a?, b.transpose()?);
             let mut x = a.x;
             let reverse = b.map(|b| {
-                x.values_mut().iter_mut().zip(b.x.values()).for_each(|(x, &more)| *x += more);
+                add(x.values_mut(), b.x.values());
                 initial.push(b.initial);
                 b.weights
             });
@@ -321,12 +365,16 @@ fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + 
 
 /// Rows of the one with those of the other behind.
 fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-    let mut values = kaldera_base::memory::with_capacity(a.values().len() + b.values().len());
-    for row in 0..a.rows() {
-        values.extend_from_slice(a.row(row));
-        values.extend_from_slice(b.row(row));
-    }
-    Ok(LodTensor::from_vec([a.rows(), a.width() + b.width()], values, a.lod().clone())?)
+    let (rows, left, width) = (a.rows(), a.width(), a.width() + b.width());
+    let mut values = kaldera_base::memory::zeros(rows * width);
+    let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
+    for_each_part(parts, |(part, values): (usize, &mut [T])| {
+        for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
+            to[..left].copy_from_slice(a.row(row));
+            to[left..].copy_from_slice(b.row(row));
+        }
+    });
+    Ok(LodTensor::from_vec([rows, width], values, a.lod().clone())?)
 }
 
 /// The inverse of [`side_by_side`].
@@ -336,10 +384,24 @@ fn apart<T: Real>(
     [left, right]: [usize; 2],
 ) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
     Error::check_shape("the gradient of the output", &[rows, left + right], y.shape())?;
-    let part = |columns: std::ops::Range<usize>| {
-        let mut values = kaldera_base::memory::with_capacity(rows * columns.len());
-        (0..rows).for_each(|row| values.extend_from_slice(&y.row(row)[columns.clone()]));
-        LodTensor::from_vec([rows, columns.len()], values, y.lod().clone())
+    let columns = |columns: Range<usize>| {
+        let width = columns.len();
+        let mut values = kaldera_base::memory::zeros(rows * width);
+        let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
+        for_each_part(parts, |(part, values): (usize, &mut [T])| {
+            for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
+                to.copy_from_slice(&y.row(row)[columns.clone()]);
+            }
+        });
+        LodTensor::from_vec([rows, width], values, y.lod().clone())
     };
-    Ok((part(0..left)?, part(left..left + right)?))
+    Ok((columns(0..left)?, columns(left..left + right)?))
+}
+
+/// Adds the values of the one to those of the other.
+fn add<T: Real>(to: &mut [T], more: &[T]) {
+    /// Values that are worth handing to a thread.
+    const AT_ONCE: usize = 1 << 16;
+    let parts = to.chunks_mut(AT_ONCE).zip(more.chunks(AT_ONCE)).collect();
+    for_each_part(parts, |(to, more): (&mut [T], &[T])| to.iter_mut().zip(more).for_each(|(to, &more)| *to += more));
 }

@@ -18,6 +18,21 @@
 //! | keeping what was learnt | [`ParameterStore`] | `state_dict`, `safetensors` |
 //!
 //! `examples/examples/recurrent_memory.rs` is a whole program.
+//!
+//! # One bias where PyTorch has two
+//! PyTorch trains `bias_ih` and `bias_hh`, which a network only ever adds up; here their sum is trained. (Of a GRU's candidate, which has the
+//! two apart, so has this crate: `bias` and `bias_hn`.) Both of PyTorch's have the gradient that the sum has here, and so both make the same step:
+//! their sum goes twice as far as `bias` does. The networks are the same, the way to them is not:
+//!
+//! | step | the sum in PyTorch | `bias` here | to go as far |
+//! |---|---|---|---|
+//! | [`Sgd`], also with momentum | -2 rate g | -rate g | the gradient by `bias` twice |
+//! | [`Adam`] | -2 rate m/√v | -rate m/√v | twice the rate: gradients twice as large do not lengthen its steps |
+//! | weight decay of [`Sgd`] or decoupled | -rate decay b | -rate decay b | with twice the rate: half the decay |
+//! | [`clip_grad_norm`] | counts g² twice | counts g² once | |
+//!
+//! A rate of its own takes an optimiser of its own, over a type whose [`Parameters`](crate::Parameters) are the biases alone. Other settings
+//! equal, the shorter steps of biases rarely show in what is learnt; only a comparison step by step has to heed them.
 
 mod clip;
 mod init;

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
-use kaldera_base::simd::{Kernel, Lanes, Simd};
+use kaldera_base::simd::{Lanes, Simd};
 
 use super::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};
-use crate::kernels::track::{Track, rows_of_step};
+use crate::kernels::steps::Backward;
+use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -35,30 +36,16 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// All steps of some sequences, the last first.
-pub(super) struct Backward<'p, 't, 'a, T> {
-    pub(super) packed: &'p Packed<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Backward<'_, '_, '_, T> {
-    type Output = ();
-
+impl<T: Real> Backward<T> for Packed<T> {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let steps = tracks.first().map_or(0, |track| track.len);
-        let mut rows = Vec::new();
-        for step in (0..steps).rev() {
-            rows_of_step(tracks, step, &mut rows);
-            for &(track, _) in &rows {
-                packed.gates(s, &mut tracks[track], step);
-            }
-            if let Some(panels) = &packed.candidate {
-                multiply(s, &ResetHidden { packed, panels }, tracks, &rows);
-            }
-            multiply(s, &packed.recurrent, tracks, &rows);
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        for &(track, step) in rows {
+            self.gates(s, &mut tracks[track], step);
         }
+        if let Some(panels) = &self.candidate {
+            multiply(s, &ResetHidden { packed: self, panels }, tracks, rows);
+        }
+        multiply(s, &self.recurrent, tracks, rows);
     }
 }
 
@@ -143,7 +130,6 @@ impl<T: Real> Product<T, 4> for ResetHidden<'_, T> {
             let gate = &mut track.gates[3 * row..][units.clone()];
             let (r, old) = (load::<T, S>(s, gate), load::<T, S>(s, &old[units.clone()]));
             store::<T, S>(s, slope::<T, S>(s, options.gate_activation, r, s.mul(sum, old)), gate);
-            store::<T, S>(s, s.mul(r, old), &mut track.dr[row..][units.clone()]);
             let dh = &mut track.dh[units];
             store::<T, S>(s, s.mul_add(sum, r, load::<T, S>(s, dh)), dh);
         }

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
-use kaldera_base::simd::{Kernel, Lanes, Simd};
+use kaldera_base::simd::{Lanes, Simd};
 
 use super::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{activate, load, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, multiply};
-use crate::kernels::track::{Chunk, Track};
+use crate::kernels::steps::{Forward, Widths};
+use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -54,6 +55,14 @@ impl<T: Real> Packed<T> {
         Self { options: gru.options, layout, inputs, recurrent }
     }
 
+    /// r or z of some units: takes the place of what it has of the input, and `sum` is what it has of h'.
+    #[inline(always)]
+    fn gate<S: Simd>(&self, s: T::Lanes<S>, place: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
+        let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, place)));
+        store::<T, S>(s, v, place);
+        v
+    }
+
     /// What z makes of the old state and of n.
     #[inline(always)]
     fn mixed<S: Simd>(&self, s: T::Lanes<S>, z: Vector<T, S>, old: Vector<T, S>, n: Vector<T, S>) -> Vector<T, S> {
@@ -65,34 +74,26 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// All steps of some sequences.
-pub(super) struct Forward<'p, 't, 'a, T> {
-    pub(super) packed: &'p Packed<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Forward<'_, '_, '_, T> {
-    type Output = ();
+impl<T: Real> Forward<T> for Packed<T> {
+    fn widths(&self) -> Widths {
+        let Layout { hidden, reset } = self.layout;
+        let between = if reset == Reset::Before { hidden } else { 0 };
+        Widths { inputs: self.inputs.inputs(), outputs: hidden, cells: 0, gates: self.layout.width(), between }
+    }
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let mut begin = 0;
-        while let Some(chunk) = Chunk::next(tracks, begin) {
-            packed.inputs.run(s, tracks, chunk.rows());
-            for step in chunk.steps.clone() {
-                let rows = chunk.rows_of(step);
-                match &packed.recurrent {
-                    Recurrent::After(panels, bias) => {
-                        multiply(s, &ResetAfter { packed, panels, bias }, tracks, rows);
-                    }
-                    Recurrent::Before(gates, candidate) => {
-                        multiply(s, &Gates { packed, panels: gates }, tracks, rows);
-                        multiply(s, &Candidate { packed, panels: candidate }, tracks, rows);
-                    }
-                }
+    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, tracks, rows);
+    }
+
+    #[inline(always)]
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        match &self.recurrent {
+            Recurrent::After(panels, bias) => multiply(s, &ResetAfter { packed: self, panels, bias }, tracks, rows),
+            Recurrent::Before(gates, candidate) => {
+                multiply(s, &Gates { packed: self, panels: gates }, tracks, rows);
+                multiply(s, &Candidate { packed: self, panels: candidate }, tracks, rows);
             }
-            begin = chunk.steps.end;
         }
     }
 }
@@ -124,19 +125,16 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
         let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
         let place = track.place(track.gates, step, layout.width());
         let gates = &mut track.gates[place..][..layout.width()];
-        let r = s.add(sums[0], load::<T, S>(s, &gates[units.clone()]));
-        let r = activate::<T, S>(s, options.gate_activation, r);
-        let z = s.add(sums[1], load::<T, S>(s, &gates[hidden..][units.clone()]));
-        let z = activate::<T, S>(s, options.gate_activation, z);
+        let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[0]);
+        let z = self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[1]);
         let mut product = sums[2];
         if !self.bias.is_empty() {
             product = s.add(product, load::<T, S>(s, &self.bias[units.clone()]));
         }
         let n = s.mul_add(r, product, load::<T, S>(s, &gates[3 * hidden..][units.clone()]));
         let n = activate::<T, S>(s, options.candidate_activation, n);
-        for (gate, v) in [r, z, product, n].into_iter().enumerate() {
-            store::<T, S>(s, v, &mut gates[gate * hidden..][units.clone()]);
-        }
+        store::<T, S>(s, product, &mut gates[2 * hidden..][units.clone()]);
+        store::<T, S>(s, n, &mut gates[3 * hidden..][units.clone()]);
         let row = track.row(step) * hidden;
         store::<T, S>(s, self.packed.mixed::<S>(s, z, old, n), &mut track.y[row..][units]);
     }
@@ -161,21 +159,18 @@ impl<T: Real> Product<T, 4> for Gates<'_, T> {
 
     #[inline(always)]
     fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
-        let Packed { options, layout, .. } = self.packed;
-        let hidden = layout.hidden;
+        let Layout { hidden, .. } = self.packed.layout;
+        let width = self.packed.layout.width();
         let s = T::lanes(s);
-        let place = track.place(track.gates, step, layout.width());
+        let place = track.place(track.gates, step, width);
+        let m_at = track.place(track.m, step, hidden);
         for v in 0..2 {
             let units = self.panels.units_of(panel, v);
             let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
-            let gates = &mut track.gates[place..][..layout.width()];
-            let r = s.add(sums[v], load::<T, S>(s, &gates[units.clone()]));
-            let r = activate::<T, S>(s, options.gate_activation, r);
-            let z = s.add(sums[2 + v], load::<T, S>(s, &gates[hidden..][units.clone()]));
-            let z = activate::<T, S>(s, options.gate_activation, z);
-            store::<T, S>(s, r, &mut gates[units.clone()]);
-            store::<T, S>(s, z, &mut gates[hidden..][units.clone()]);
-            store::<T, S>(s, s.mul(r, old), &mut track.m[units]);
+            let gates = &mut track.gates[place..][..width];
+            let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[v]);
+            self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[2 + v]);
+            store::<T, S>(s, s.mul(r, old), &mut track.m[m_at..][units]);
         }
     }
 }
@@ -193,8 +188,9 @@ impl<T: Real> Product<T, 4> for Candidate<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, _: usize) -> &'t [T] {
-        track.m
+    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+        let hidden = self.packed.layout.hidden;
+        &track.m[track.place(track.m, step, hidden)..][..hidden]
     }
 
     #[inline(always)]

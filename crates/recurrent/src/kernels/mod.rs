@@ -4,4 +4,5 @@ pub(crate) mod aligned;
 pub(crate) mod lanes;
 pub(crate) mod panels;
 pub(crate) mod product;
+pub(crate) mod steps;
 pub(crate) mod track;

@@ -76,6 +76,11 @@ impl<T: Real, const VECTORS: usize> Projection<T, VECTORS> {
         Self { panels, bias: bias.unwrap_or_default().to_vec(), inputs, units, places, width }
     }
 
+    /// The width of the inputs.
+    pub(crate) fn inputs(&self) -> usize {
+        self.inputs
+    }
+
     /// Projects the inputs of the tracks and steps of `rows` into their gates.
     #[inline(always)]
     pub(crate) fn run<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {

@@ -36,8 +36,7 @@ pub(crate) struct Track<'a, T> {
     /// Gradients by the hidden and the cell state, one row each, on their way from step to step.
     pub(crate) dh: &'a mut [T],
     pub(crate) dc: &'a mut [T],
-    /// Gradients by what is projected, one row, and by its product with the weights, before the activation, a row for each step; or by
-    /// hidden states that were reset.
+    /// Gradients by what is projected, one row, and by its product with the weights, before the activation, a row for each step.
     pub(crate) dm: &'a mut [T],
     pub(crate) dr: &'a mut [T],
 }

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
-use kaldera_base::simd::{Kernel, Lanes, Simd};
+use kaldera_base::simd::{Lanes, Simd};
 
 use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, load, slope, store, uncut};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};
-use crate::kernels::track::{Track, rows_of_step};
+use crate::kernels::steps::Backward;
+use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -41,33 +42,19 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// All steps of some sequences, the last first.
-pub(super) struct Backward<'p, 't, 'a, T> {
-    pub(super) packed: &'p Packed<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Backward<'_, '_, '_, T> {
-    type Output = ();
-
+impl<T: Real> Backward<T> for Packed<T> {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let steps = tracks.first().map_or(0, |track| track.len);
-        let mut rows = Vec::new();
-        for step in (0..steps).rev() {
-            rows_of_step(tracks, step, &mut rows);
-            for &(track, _) in &rows {
-                packed.outputs(s, &mut tracks[track], step);
-            }
-            if let Some(panels) = &packed.projection {
-                multiply(s, &Projected { packed, panels }, tracks, &rows);
-            }
-            for &(track, _) in &rows {
-                packed.gates(s, &mut tracks[track], step);
-            }
-            multiply(s, &packed.recurrent, tracks, &rows);
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        for &(track, step) in rows {
+            self.outputs(s, &mut tracks[track], step);
         }
+        if let Some(panels) = &self.projection {
+            multiply(s, &Projected { packed: self, panels }, tracks, rows);
+        }
+        for &(track, step) in rows {
+            self.gates(s, &mut tracks[track], step);
+        }
+        multiply(s, &self.recurrent, tracks, rows);
     }
 }
 

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
-use kaldera_base::simd::{Kernel, Lanes, Simd};
+use kaldera_base::simd::{Lanes, Simd};
 
 use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, clip, load, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, multiply};
-use crate::kernels::track::{Chunk, Track};
+use crate::kernels::steps::{Forward, Widths};
+use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -53,28 +54,23 @@ impl<T: Real> Packed<T> {
     }
 }
 
-/// All steps of some sequences.
-pub(super) struct Forward<'p, 't, 'a, T> {
-    pub(super) packed: &'p Packed<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Forward<'_, '_, '_, T> {
-    type Output = ();
+impl<T: Real> Forward<T> for Packed<T> {
+    fn widths(&self) -> Widths {
+        let Self { hidden, outputs, .. } = *self;
+        let between = if self.projection.is_some() { hidden } else { 0 };
+        Widths { inputs: self.inputs.inputs(), outputs, cells: hidden, gates: 4 * hidden, between }
+    }
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let mut begin = 0;
-        while let Some(chunk) = Chunk::next(tracks, begin) {
-            packed.inputs.run(s, tracks, chunk.rows());
-            for step in chunk.steps.clone() {
-                multiply(s, &Units(packed), tracks, chunk.rows_of(step));
-                if let Some(panels) = &packed.projection {
-                    multiply(s, &Outputs { packed, panels }, tracks, chunk.rows_of(step));
-                }
-            }
-            begin = chunk.steps.end;
+    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, tracks, rows);
+    }
+
+    #[inline(always)]
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        multiply(s, &Units(self), tracks, rows);
+        if let Some(panels) = &self.projection {
+            multiply(s, &Outputs { packed: self, panels }, tracks, rows);
         }
     }
 }

@@ -2,14 +2,15 @@
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
-use kaldera_base::simd::{Kernel, Lanes, Simd};
+use kaldera_base::simd::{Lanes, Simd};
 
 use super::Rnn;
 use crate::Activation;
 use crate::kernels::lanes::{activate, load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, ToHidden, multiply};
-use crate::kernels::track::{Chunk, Track, rows_of_step};
+use crate::kernels::steps::{Backward, Forward, Widths};
+use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -34,26 +35,20 @@ impl<T: Real> PackedForward<T> {
     }
 }
 
-/// All steps of some sequences.
-pub(super) struct Forward<'p, 't, 'a, T> {
-    pub(super) packed: &'p PackedForward<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Forward<'_, '_, '_, T> {
-    type Output = ();
+impl<T: Real> Forward<T> for PackedForward<T> {
+    fn widths(&self) -> Widths {
+        let hidden = self.hidden;
+        Widths { inputs: self.inputs.inputs(), outputs: hidden, cells: 0, gates: hidden, between: 0 }
+    }
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let mut begin = 0;
-        while let Some(chunk) = Chunk::next(tracks, begin) {
-            packed.inputs.run(s, tracks, chunk.rows());
-            for step in chunk.steps.clone() {
-                multiply(s, packed, tracks, chunk.rows_of(step));
-            }
-            begin = chunk.steps.end;
-        }
+    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, tracks, rows);
+    }
+
+    #[inline(always)]
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        multiply(s, self, tracks, rows);
     }
 }
 
@@ -98,27 +93,13 @@ impl<T: Real> PackedBackward<T> {
     }
 }
 
-/// All steps of some sequences, the last first.
-pub(super) struct Backward<'p, 't, 'a, T> {
-    pub(super) packed: &'p PackedBackward<T>,
-    pub(super) tracks: &'t mut [Track<'a, T>],
-}
-
-impl<T: Real> Kernel for Backward<'_, '_, '_, T> {
-    type Output = ();
-
+impl<T: Real> Backward<T> for PackedBackward<T> {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { packed, tracks } = self;
-        let steps = tracks.first().map_or(0, |track| track.len);
-        let mut rows = Vec::new();
-        for step in (0..steps).rev() {
-            rows_of_step(tracks, step, &mut rows);
-            for &(track, _) in &rows {
-                packed.gates(s, &mut tracks[track], step);
-            }
-            multiply(s, &packed.recurrent, tracks, &rows);
+    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+        for &(track, step) in rows {
+            self.gates(s, &mut tracks[track], step);
         }
+        multiply(s, &self.recurrent, tracks, rows);
     }
 }
 

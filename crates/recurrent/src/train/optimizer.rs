@@ -146,7 +146,7 @@ impl Default for AdamOptions {
 }
 
 /// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*,
-/// ICLR 2015).
+/// ICLR 2015). Biases of recurrent cells make [half the step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
 ///
 /// ```text
 /// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p

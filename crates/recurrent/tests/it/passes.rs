@@ -5,7 +5,7 @@ use lod::{Lod, LodTensor};
 use proptest::prelude::*;
 use recurrent::{
     Cell, Direction, Error, Gradients, Gru, Lstm, LstmWeights, Matrix, OutputGradients, Parameters, Reset, Rnn, Saved,
-    State, time_window, with_static_input, with_static_input_backward,
+    Stack, State, time_window, with_static_input, with_static_input_backward,
 };
 
 use crate::common::{Numbers, dot};
@@ -138,28 +138,86 @@ proptest! {
     }
 }
 
-/// A batch large enough that all threads take part.
+/// Batches large enough that all threads take part, of layers whose gates are several blocks of columns.
 #[test]
 fn the_number_of_threads_makes_no_difference() {
+    let before = |inputs| {
+        let mut cell = Gru::zeros(inputs, 160);
+        cell.options.reset = Reset::Before;
+        cell.weights.bias_hn = None;
+        cell
+    };
+    check_threads(Stack::<Gru<f32>>::new(2, true, 40, |inputs| Gru::zeros(inputs, 160)));
+    check_threads(Stack::<Gru<f32>>::new(1, false, 40, before));
+    check_threads(Stack::<Lstm<f32>>::new(1, true, 40, |inputs| Lstm::zeros(inputs, 160)));
+    check_threads(Stack::<Rnn<f32>>::new(2, true, 40, |inputs| Rnn::zeros(inputs, 160)));
+}
+
+fn check_threads<C: Cell<f32>>(mut stack: Stack<C>)
+where
+    Stack<C>: Parameters<f32>,
+    Stack<C::Weights>: Parameters<f32>,
+{
     let mut numbers = Numbers::new(3);
-    let mut cell = Gru::<f32>::zeros(40, 160);
-    numbers.fill(&mut cell.weights, 160);
+    numbers.fill(&mut stack, 160);
     let lengths: Vec<usize> = (0..13).map(|i| 40 + 37 * i % 90).collect();
     let x = numbers.tensor(&lengths, 40);
-    let initial = numbers.state(13, 160, 0);
-    let (y, last) = (numbers.tensor(&lengths, 160), numbers.state(13, 160, 0));
-    let pass = || gradients(&cell, &x, Direction::Reverse, &initial, &y, &last);
-    let all = pass();
+    let width = stack.run(&x, &[]).unwrap().y.width();
+    let y = numbers.tensor(&lengths, width);
+    let pass = || {
+        let (out, saved) = stack.forward(&x, &[], None).unwrap();
+        (out, saved.backward(Some(&y), &[]).unwrap())
+    };
+    let (out, all) = pass();
     #[cfg(feature = "rayon")]
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let some = pool.install(pass);
+        let (some_out, some) = pool.install(pass);
+        assert_eq!(some_out.y, out.y);
         assert_eq!(some.x, all.x);
+        for (some, all) in some.initial.iter().zip(&all.initial) {
+            assert_eq!((some.h.data(), some.c.data()), (all.h.data(), all.c.data()));
+        }
         for (some, all) in some.weights.named().into_iter().zip(all.weights.named()) {
             assert_eq!(some, all);
         }
     }
-    assert!(all.x.values().iter().all(|x| x.is_finite()));
+    assert!(out.y.values().iter().chain(all.x.values()).all(|x| x.is_finite()));
+}
+
+/// Weights packed once, for windows of one to three steps.
+#[test]
+fn what_is_prepared_runs_as_the_cell_did_when_it_was() {
+    let mut numbers = Numbers::new(8);
+    let mut stack = Stack::<Gru<f64>>::new(2, true, 3, |inputs| {
+        let mut cell = Gru::zeros(inputs, 5);
+        cell.options.reset = Reset::Before;
+        cell.weights.bias_hn = None;
+        cell
+    });
+    numbers.fill(&mut stack, 5);
+    let x = numbers.tensor(&[7, 0, 4, 1], 3);
+    let whole = stack.run(&x, &[]).unwrap();
+    let (prepared, cell) = (stack.prepare().unwrap(), stack.layers[0].forward.prepare().unwrap());
+    let whole_cell = stack.layers[0].forward.run(&x, Direction::Forward, None).unwrap();
+    numbers.fill(&mut stack, 5);
+    let again = prepared.run(&x, &[]).unwrap();
+    assert_eq!(again.y, whole.y);
+    assert_ne!(again.y, stack.run(&x, &[]).unwrap().y);
+
+    let mut last = None;
+    for steps in [0..1, 1..4, 4..4, 4..6, 6..9] {
+        let window = time_window(&x, steps).unwrap();
+        last = Some(cell.run(&window, Direction::Forward, last.as_ref()).unwrap().last);
+    }
+    assert_eq!(last.unwrap().h.data(), whole_cell.last.h.data());
+
+    stack.layers[1].forward.weights.weight_hh.data_mut()[3] = f64::NAN;
+    assert!(matches!(stack.prepare(), Err(Error::NotFinite { tensor: "weight_hh", position: 3, .. })));
+    let none = Stack::<Gru<f64>> { layers: vec![] };
+    assert!(matches!(none.prepare::<f64>(), Err(Error::Zero { .. })));
+    let narrow = Numbers::new(1).tensor::<f64>(&[2], 2);
+    assert!(matches!(cell.run(&narrow, Direction::Forward, None), Err(Error::Shape { tensor: "the input", .. })));
 }
 
 #[test]
