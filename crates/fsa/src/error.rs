@@ -1,0 +1,138 @@
+//! What can be wrong with an FSA or with what is asked of it.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+///
+/// `fsa` is the place of the FSA in its vector, `state` and `arc` are counted within the FSA.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A single state, which would be start and final state at once; a valid FSA has none, or two or more.
+    #[error("FSA {fsa} has a single state; it needs none, or a start and a final state")]
+    SingleState {
+        /// Which FSA.
+        fsa: usize,
+    },
+    /// An arc that stands in the row of another state than the one that it leaves.
+    #[error("FSA {fsa}: arc {arc} leaves state {found}, but stands among the arcs of state {expected}")]
+    SourceState {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state whose row it stands in.
+        expected: usize,
+        /// The state that it names.
+        found: i32,
+    },
+    /// An arc into a state that does not exist.
+    #[error("FSA {fsa}: arc {arc} enters state {found}, but there are {num_states} states")]
+    DestState {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it names.
+        found: i32,
+        /// How many there are.
+        num_states: usize,
+    },
+    /// An arc that leaves the final state, which is the last one.
+    #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
+    FinalStateLeft {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+    },
+    /// The label -1 on an arc that does not enter the final state, or another label on one that does.
+    #[error(
+        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the final state, and on no other"
+    )]
+    FinalLabel {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it enters.
+        dest_state: i32,
+        /// Its label.
+        label: i32,
+    },
+    /// A label below -1.
+    #[error("FSA {fsa}: arc {arc} has label {label}; labels are -1, 0 or above")]
+    Label {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// Its label.
+        label: i32,
+    },
+    /// A score that is NaN or plus infinity, with which no total could be formed.
+    #[error("arc {arc} has the score {score}; a score is a finite number or -inf")]
+    Score {
+        /// Which arc, counted over all FSAs.
+        arc: usize,
+        /// Its score.
+        score: f32,
+    },
+    /// A ragged tensor of arcs with the wrong number of axes.
+    #[error("{what} needs {expected} axes, but there are {found}")]
+    Axes {
+        /// What was to be made.
+        what: &'static str,
+        /// The number of axes that it needs.
+        expected: usize,
+        /// The number of axes given.
+        found: usize,
+    },
+    /// Numbers of things that must be equal.
+    #[error("{what} must be {expected}, but it is {found}")]
+    Size {
+        /// What has the wrong size.
+        what: &'static str,
+        /// The right size.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// More states or arcs than indexes of 32 bits can tell apart.
+    #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it would be.
+        size: u64,
+    },
+    /// An arc map that names an arc that does not exist.
+    #[error("the arc map names arc {found} at position {position}, but there are {num_arcs} arcs (-1 is none)")]
+    ArcMap {
+        /// Where it stands.
+        position: usize,
+        /// The arc that it names.
+        found: i32,
+        /// How many there are.
+        num_arcs: usize,
+    },
+    /// An attribute of a kind that the operation cannot take.
+    #[error("{what}")]
+    Attribute {
+        /// What it needs.
+        what: &'static str,
+    },
+    /// Shapes that do not fit.
+    #[error(transparent)]
+    Ragged(#[from] ragged_core::Error),
+}
+
+impl Error {
+    /// `size` as the number that indexes are stored as.
+    pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
+        i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// `found` is `expected`.
+    pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+        if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}

@@ -1,0 +1,106 @@
+//! Algorithms work on one FSA at a time; this runs them over all, and puts the results behind each other.
+
+use ragged_core::{Ragged, RaggedShape, RowSplits};
+
+use crate::view::FsaView;
+use crate::{Arc, Error, FsaVec};
+
+/// An FSA in the making: the arcs, and where those of each state end.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Part {
+    /// For each state, the number of arcs up to its last one.
+    pub ends: Vec<usize>,
+    /// The arcs in the order of the states that they leave.
+    pub arcs: Vec<Arc>,
+}
+
+impl Part {
+    /// Ends the arcs of a state.
+    #[inline]
+    pub fn end_state(&mut self) {
+        self.ends.push(self.arcs.len());
+    }
+
+    /// The parts as one vector. They must be valid FSAs.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
+        let mut states = Vec::with_capacity(parts.len() + 1);
+        states.push(0);
+        let num_states = parts.iter().map(|part| part.ends.len()).sum();
+        let num_arcs: usize = parts.iter().map(|part| part.arcs.len()).sum();
+        Error::fit("the number of states", num_states)?;
+        Error::fit("the number of arcs", num_arcs)?;
+        let mut arc_splits = Vec::with_capacity(num_states + 1);
+        arc_splits.push(0);
+        let (mut first, mut arcs) = (0, Vec::with_capacity(if parts.len() == 1 { 0 } else { num_arcs }));
+        for part in parts {
+            for end in part.ends {
+                arc_splits.push(Error::fit("the number of arcs", first + end)?);
+            }
+            states.push(Error::fit("the number of states", arc_splits.len() - 1)?);
+            first += part.arcs.len();
+            if arcs.is_empty() {
+                arcs = part.arcs;
+            } else {
+                arcs.extend_from_slice(&part.arcs);
+            }
+        }
+        let shape = RaggedShape::new([RowSplits::new(states)?, RowSplits::new(arc_splits)?])?;
+        Ok(FsaVec::trusted(Ragged::new(shape, arcs)?))
+    }
+}
+
+/// Below this number of arcs, threads cost more than they bring.
+#[cfg(feature = "rayon")]
+const ARCS_FOR_THREADS: usize = 1 << 14;
+
+/// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
+///
+/// # Errors
+/// That of the first FSA that has one.
+pub(crate) fn for_each<T: Send>(
+    fsas: &FsaVec,
+    run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    #[cfg(feature = "rayon")]
+    if fsas.num_fsas() > 1 && fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let results: Vec<_> = (0..fsas.num_fsas()).into_par_iter().map(|i| run(i, fsas.fsa(i))).collect();
+        return results.into_iter().collect();
+    }
+    fsas.iter().enumerate().map(|(i, fsa)| run(i, fsa)).collect()
+}
+
+/// The FSAs that `run` makes of each, with whatever else it makes.
+pub(crate) fn map_fsas<T: Send>(
+    fsas: &FsaVec,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, T), Error> + Sync,
+) -> Result<(FsaVec, Vec<T>), Error> {
+    let (parts, rest) = for_each(fsas, run)?.into_iter().unzip();
+    Ok((Part::assemble(parts)?, rest))
+}
+
+/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA that it comes from or -1, and all
+/// of them come back as one arc map.
+pub(crate) fn map_arcs(
+    fsas: &FsaVec,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Sync,
+) -> Result<(FsaVec, Vec<i32>), Error> {
+    let (made, maps) = map_fsas(fsas, |i, fsa| {
+        let (part, mut map) = run(i, fsa)?;
+        debug_assert_eq!(part.arcs.len(), map.len(), "one source for each arc");
+        let first = Error::fit("the number of arcs", fsa.first_arc())?;
+        if first > 0 {
+            map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
+        }
+        Ok((part, map))
+    })?;
+    Ok((made, flatten(maps)))
+}
+
+/// All vectors as one; a single one is not copied.
+pub(crate) fn flatten<T: Clone>(mut vectors: Vec<Vec<T>>) -> Vec<T> {
+    if vectors.len() == 1 { vectors.swap_remove(0) } else { vectors.concat() }
+}
