@@ -13,13 +13,19 @@
 
 #![deny(unsafe_code)]
 
+pub mod algorithms;
 mod arc;
 mod attributes;
+pub mod builders;
 mod error;
 mod fsa;
 mod graph;
+pub mod graphs;
+pub mod io;
+pub mod optimize;
 mod parts;
 mod properties;
+pub mod scores;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};

@@ -1,0 +1,1 @@
+//! k2's algorithms on FSAs: sorting, trimming, closing, intersecting, composing.

@@ -1,0 +1,1 @@
+//! k2's graph builders: linear FSAs, CTC topologies and graphs, Levenshtein graphs.

@@ -1,0 +1,1 @@
+//! Decoding graphs: lexicon, n-gram language model, HLG, hot words.
