@@ -120,6 +120,36 @@ pub enum Error {
         /// What it needs.
         what: &'static str,
     },
+    /// A cycle of more than one state, where states are to be put in an order.
+    #[error(
+        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
+    )]
+    Cycle {
+        /// Which FSA.
+        fsa: usize,
+        /// The states of one cycle, in the order in which its arcs go.
+        states: Vec<i32>,
+    },
+    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
+    StartEntered {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+    },
+    /// A number outside the range that makes sense.
+    #[error("{what} must be within {min} and {max}, but it is {found}")]
+    OutOfRange {
+        /// What the number is.
+        what: &'static str,
+        /// The smallest that makes sense.
+        min: i64,
+        /// The largest that makes sense.
+        max: i64,
+        /// The one given.
+        found: i64,
+    },
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
