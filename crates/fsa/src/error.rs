@@ -149,6 +149,7 @@ pub enum Error {
         max: i64,
         /// The one given.
         found: i64,
+    },
     /// A symbol that a graph cannot be built of.
     #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
     Symbol {
