@@ -120,6 +120,38 @@ pub enum Error {
         /// What it needs.
         what: &'static str,
     },
+    /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
+    #[error(
+        "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
+    )]
+    NotTopSorted {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it leaves.
+        src_state: i32,
+        /// The state that it enters, which is the same or an earlier one.
+        dest_state: i32,
+    },
+    /// A total score above everything that the type of number can hold.
+    #[error("FSA {fsa}: the scores add up to more than the type of number holds; use f64, or smaller scores")]
+    Overflow {
+        /// Which FSA.
+        fsa: usize,
+    },
+    /// Scores that grow without end around a cycle.
+    #[error(
+        "FSA {fsa}: after {visits} visits to states scores still grow: a cycle at state {state} has a score that adds up without end"
+    )]
+    EndlessCycle {
+        /// Which FSA.
+        fsa: usize,
+        /// A state whose score still grew.
+        state: usize,
+        /// How many visits were made.
+        visits: u64,
+    },
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
