@@ -151,6 +151,23 @@ pub enum Error {
         state: usize,
         /// How many visits were made.
         visits: u64,
+    /// A symbol that a graph cannot be built of.
+    #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
+    Symbol {
+        /// Where it stands among all symbols.
+        position: usize,
+        /// The symbol.
+        symbol: i32,
+        /// The least that is taken.
+        least: i32,
+    },
+    /// An FSA that accepts more, or less, than one string.
+    #[error("FSA {fsa} is not linear: state {state} has not exactly one arc, to the next state")]
+    NotLinear {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
     },
     /// Shapes that do not fit.
     #[error(transparent)]

@@ -328,6 +328,12 @@ impl Fsa {
         Self::from_arcs(0, vec![]).expect("no states are valid")
     }
 
+    /// The one FSA of a vector that this crate made.
+    pub(crate) fn single(vec: FsaVec) -> Self {
+        debug_assert_eq!(vec.num_fsas(), 1);
+        Self(vec)
+    }
+
     /// The FSA, borrowed.
     #[inline]
     pub fn view(&self) -> FsaView<'_> {
