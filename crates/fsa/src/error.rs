@@ -151,6 +151,7 @@ pub enum Error {
         state: usize,
         /// How many visits were made.
         visits: u64,
+    },
     /// A symbol that a graph cannot be built of.
     #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
     Symbol {
