@@ -398,16 +398,29 @@ pub enum FsaOrVec {
 }
 
 /// What an algorithm takes that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; it returns the same kind.
-pub trait Fsas: Clone + sealed::Sealed {
+pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
+    /// What an algorithm returns that takes this and a `B`: one FSA for two, a vector if either is one.
+    type With<B: Fsas>: Fsas;
+
     /// As a vector; nothing is copied.
     fn as_vec(&self) -> &FsaVec;
 
     /// `made` has as many FSAs as this has: it, as this kind.
     #[doc(hidden)]
     fn same_kind(&self, made: FsaVec) -> Self;
+
+    /// `made` of this and of `other`, as the kind that both together have.
+    #[doc(hidden)]
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self::With<B>;
 }
 
 impl Fsas for FsaVec {
+    type With<B: Fsas> = Self;
+
+    fn common_kind<B: Fsas>(&self, _: &B, made: FsaVec) -> Self {
+        made
+    }
+
     #[inline]
     fn as_vec(&self) -> &FsaVec {
         self
@@ -419,6 +432,12 @@ impl Fsas for FsaVec {
 }
 
 impl Fsas for Fsa {
+    type With<B: Fsas> = B;
+
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> B {
+        other.same_kind(made)
+    }
+
     #[inline]
     fn as_vec(&self) -> &FsaVec {
         &self.0
@@ -431,6 +450,15 @@ impl Fsas for Fsa {
 }
 
 impl Fsas for FsaOrVec {
+    type With<B: Fsas> = Self;
+
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self {
+        match self {
+            Self::Fsa(_) => other.same_kind(made).into(),
+            Self::FsaVec(_) => Self::FsaVec(made),
+        }
+    }
+
     fn as_vec(&self) -> &FsaVec {
         match self {
             Self::Fsa(fsa) => fsa.as_vec(),
