@@ -125,19 +125,6 @@ pub enum Error {
         "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
     )]
     NotTopSorted {
-    /// A cycle of more than one state, where states are to be put in an order.
-    #[error(
-        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
-    )]
-    Cycle {
-        /// Which FSA.
-        fsa: usize,
-        /// The states of one cycle, in the order in which its arcs go.
-        states: Vec<i32>,
-    },
-    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
-    #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
-    StartEntered {
         /// Which FSA.
         fsa: usize,
         /// Which of its arcs.
@@ -164,6 +151,24 @@ pub enum Error {
         state: usize,
         /// How many visits were made.
         visits: u64,
+    },
+    /// A cycle of more than one state, where states are to be put in an order.
+    #[error(
+        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
+    )]
+    Cycle {
+        /// Which FSA.
+        fsa: usize,
+        /// The states of one cycle, in the order in which its arcs go.
+        states: Vec<i32>,
+    },
+    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
+    StartEntered {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
     },
     /// A number outside the range that makes sense.
     #[error("{what} must be within {min} and {max}, but it is {found}")]
