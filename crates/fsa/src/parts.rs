@@ -67,6 +67,28 @@ impl Part {
 #[cfg(feature = "rayon")]
 const ARCS_FOR_THREADS: usize = 1 << 14;
 
+/// Whether it pays to use several threads, and there are such.
+pub(crate) fn large(fsas: &FsaVec) -> bool {
+    #[cfg(feature = "rayon")]
+    return fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1;
+    #[cfg(not(feature = "rayon"))]
+    return fsas.num_arcs() == usize::MAX;
+}
+
+/// Runs both, at the same time if `parallel`.
+pub(crate) fn join<A: Send, B: Send>(
+    parallel: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    if parallel {
+        return rayon::join(a, b);
+    }
+    let _ = parallel;
+    (a(), b())
+}
+
 /// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
 ///
 /// # Errors
@@ -95,7 +117,7 @@ pub(crate) fn for_each_with<P: Send, T: Send>(
 ) -> Result<Vec<T>, Error> {
     debug_assert_eq!(own.len(), fsas.num_fsas());
     #[cfg(feature = "rayon")]
-    if fsas.num_fsas() > 1 && fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+    if fsas.num_fsas() > 1 && large(fsas) {
         use rayon::prelude::*;
         let results: Vec<_> = own.into_par_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect();
         return results.into_iter().collect();
