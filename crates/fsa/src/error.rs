@@ -138,6 +138,9 @@ pub enum Error {
         /// Which of its states.
         state: usize,
     },
+    /// A text that is not what it should be, with the place.
+    #[error(transparent)]
+    Parse(Box<crate::io::ParseError>),
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
@@ -152,5 +155,11 @@ impl Error {
     /// `found` is `expected`.
     pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}
+
+impl From<crate::io::ParseError> for Error {
+    fn from(error: crate::io::ParseError) -> Self {
+        Self::Parse(Box::new(error))
     }
 }

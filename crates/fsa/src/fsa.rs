@@ -402,12 +402,20 @@ pub trait Fsas: Clone + sealed::Sealed {
     /// As a vector; nothing is copied.
     fn as_vec(&self) -> &FsaVec;
 
+    /// Whether it is one FSA and no vector.
+    fn is_single(&self) -> bool;
+
     /// `made` has as many FSAs as this has: it, as this kind.
     #[doc(hidden)]
     fn same_kind(&self, made: FsaVec) -> Self;
 }
 
 impl Fsas for FsaVec {
+    #[inline]
+    fn is_single(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn as_vec(&self) -> &FsaVec {
         self
@@ -420,6 +428,11 @@ impl Fsas for FsaVec {
 
 impl Fsas for Fsa {
     #[inline]
+    fn is_single(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn as_vec(&self) -> &FsaVec {
         &self.0
     }
@@ -431,6 +444,10 @@ impl Fsas for Fsa {
 }
 
 impl Fsas for FsaOrVec {
+    fn is_single(&self) -> bool {
+        matches!(self, Self::Fsa(_))
+    }
+
     fn as_vec(&self) -> &FsaVec {
         match self {
             Self::Fsa(fsa) => fsa.as_vec(),
