@@ -15,28 +15,28 @@ pub(super) struct Cursor<'a> {
 /// A field, and where it stands.
 #[derive(Clone, Copy)]
 pub(super) struct Field<'a> {
-    pub text: &'a str,
-    pub position: usize,
+    pub(super) text: &'a str,
+    pub(super) position: usize,
 }
 
 /// States up to here are believed of any text.
 const FEW_STATES: usize = 1 << 16;
 
 impl<'a> Cursor<'a> {
-    pub fn new(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self { text, at: 0 }
     }
 
     /// At the start of the same text.
-    pub fn rewound(&self) -> Self {
+    pub(super) fn rewound(&self) -> Self {
         Self::new(self.text)
     }
 
-    pub fn position(&self) -> usize {
+    pub(super) fn position(&self) -> usize {
         self.at
     }
 
-    pub fn error(&self, kind: ParseErrorKind, position: usize) -> Error {
+    pub(super) fn error(&self, kind: ParseErrorKind, position: usize) -> Error {
         ParseError::new(kind, self.text, position).into()
     }
 
@@ -49,18 +49,18 @@ impl<'a> Cursor<'a> {
     }
 
     /// Goes to the next line that is not blank; false at the end of the text.
-    pub fn next_line(&mut self) -> bool {
+    pub(super) fn next_line(&mut self) -> bool {
         self.at += self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
         self.at < self.text.len()
     }
 
     /// Goes past the end of the line.
-    pub fn skip_line(&mut self) {
+    pub(super) fn skip_line(&mut self) {
         self.at += self.rest().iter().take_while(|&&byte| byte != b'\n').count();
     }
 
     /// The next field of the line, if there is one.
-    pub fn field(&mut self) -> Option<Field<'a>> {
+    pub(super) fn field(&mut self) -> Option<Field<'a>> {
         self.skip_blanks();
         let len = self.rest().iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
         let field = Field { text: &self.text[self.at..self.at + len], position: self.at };
@@ -69,28 +69,28 @@ impl<'a> Cursor<'a> {
     }
 
     /// How many fields are left on the line.
-    pub fn count_fields(mut self) -> usize {
+    pub(super) fn count_fields(mut self) -> usize {
         std::iter::from_fn(|| self.field()).count()
     }
 
     /// The next field, which must be there.
-    pub fn expect(&mut self, what: &'static str) -> Result<Field<'a>, Error> {
+    pub(super) fn expect(&mut self, what: &'static str) -> Result<Field<'a>, Error> {
         self.field().ok_or_else(|| self.error(ParseErrorKind::EndOfLine { what }, self.at))
     }
 
     /// The next field as a number.
-    pub fn number<T: FromStr>(&mut self, what: &'static str) -> Result<T, Error> {
+    pub(super) fn number<T: FromStr>(&mut self, what: &'static str) -> Result<T, Error> {
         let field = self.expect(what)?;
         self.parse(field, what)
     }
 
     /// A field as a number.
-    pub fn parse<T: FromStr>(&self, field: Field<'a>, what: &'static str) -> Result<T, Error> {
+    pub(super) fn parse<T: FromStr>(&self, field: Field<'a>, what: &'static str) -> Result<T, Error> {
         field.text.parse().map_err(|_| self.error(ParseErrorKind::Expected { what }, field.position))
     }
 
     /// A field as a state: not below 0, and not so high that it cannot be meant.
-    pub fn state(&self, field: Field<'a>) -> Result<i32, Error> {
+    pub(super) fn state(&self, field: Field<'a>) -> Result<i32, Error> {
         let state: i32 = self.parse(field, "a state")?;
         match usize::try_from(state) {
             Err(_) => Err(self.error(ParseErrorKind::Expected { what: "a state, 0 or above" }, field.position)),
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A field as a label: a symbol, 0 or -1.
-    pub fn label(&self, field: Field<'a>) -> Result<i32, Error> {
+    pub(super) fn label(&self, field: Field<'a>) -> Result<i32, Error> {
         let label: i32 = self.parse(field, "a label")?;
         if label < crate::FINAL {
             return Err(self.error(ParseErrorKind::Expected { what: "a label, -1 or above" }, field.position));
@@ -112,7 +112,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A field as a label put out: k2 takes any number that is whole, `3.0` too.
-    pub fn aux_label(&self, field: Field<'a>) -> Result<i32, Error> {
+    pub(super) fn aux_label(&self, field: Field<'a>) -> Result<i32, Error> {
         if let Ok(label) = field.text.parse() {
             return Ok(label);
         }
@@ -124,7 +124,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The rest of the line as a score, which may be missing; `sign` is -1 for costs.
-    pub fn last_score(&mut self, sign: f32) -> Result<f32, Error> {
+    pub(super) fn last_score(&mut self, sign: f32) -> Result<f32, Error> {
         let Some(field) = self.field() else { return Ok(0.0) };
         let score = sign * self.parse::<f32>(field, "a number")?;
         if score.is_nan() || score == f32::INFINITY {
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Nothing is left on the line.
-    pub fn end_of_line(&mut self) -> Result<(), Error> {
+    pub(super) fn end_of_line(&mut self) -> Result<(), Error> {
         match self.field() {
             None => Ok(()),
             Some(field) => Err(self.error(ParseErrorKind::TrailingField, field.position)),
@@ -143,7 +143,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A list `[1 2 3]`, with blanks or commas between the numbers, added to `values`.
-    pub fn list(&mut self, values: &mut Vec<i32>) -> Result<(), Error> {
+    pub(super) fn list(&mut self, values: &mut Vec<i32>) -> Result<(), Error> {
         const WHAT: &str = "a list in square brackets";
         self.skip_blanks();
         if self.rest().first() != Some(&b'[') {

@@ -52,17 +52,17 @@ impl Semiring {
 /// An arc as OpenFst has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct CostArc {
-    pub dest: i32,
-    pub ilabel: i32,
-    pub olabel: i32,
-    pub cost: f32,
+    pub(super) dest: i32,
+    pub(super) ilabel: i32,
+    pub(super) olabel: i32,
+    pub(super) cost: f32,
 }
 
 /// A state as OpenFst has it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CostState {
-    pub final_cost: f32,
-    pub arcs: Vec<CostArc>,
+    pub(super) final_cost: f32,
+    pub(super) arcs: Vec<CostArc>,
 }
 
 /// The states of a transducer, or of an acceptor, which puts out what it takes; the start is state 0. Final arcs become final costs, but
