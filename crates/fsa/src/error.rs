@@ -162,6 +162,81 @@ pub enum Error {
     /// Two arcs of a state with the same label, where there may be only one.
     #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
     NotDeterministic {
+    /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
+    #[error(
+        "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
+    )]
+    NotTopSorted {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it leaves.
+        src_state: i32,
+        /// The state that it enters, which is the same or an earlier one.
+        dest_state: i32,
+    },
+    /// A total score above everything that the type of number can hold.
+    #[error("FSA {fsa}: the scores add up to more than the type of number holds; use f64, or smaller scores")]
+    Overflow {
+        /// Which FSA.
+        fsa: usize,
+    },
+    /// Scores that grow without end around a cycle.
+    #[error(
+        "FSA {fsa}: after {visits} visits to states scores still grow: a cycle at state {state} has a score that adds up without end"
+    )]
+    EndlessCycle {
+        /// Which FSA.
+        fsa: usize,
+        /// A state whose score still grew.
+        state: usize,
+        /// How many visits were made.
+        visits: u64,
+    },
+    /// A cycle of more than one state, where states are to be put in an order.
+    #[error(
+        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
+    )]
+    Cycle {
+        /// Which FSA.
+        fsa: usize,
+        /// The states of one cycle, in the order in which its arcs go.
+        states: Vec<i32>,
+    },
+    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
+    StartEntered {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+    },
+    /// A number outside the range that makes sense.
+    #[error("{what} must be within {min} and {max}, but it is {found}")]
+    OutOfRange {
+        /// What the number is.
+        what: &'static str,
+        /// The smallest that makes sense.
+        min: i64,
+        /// The largest that makes sense.
+        max: i64,
+        /// The one given.
+        found: i64,
+    },
+    /// A symbol that a graph cannot be built of.
+    #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
+    Symbol {
+        /// Where it stands among all symbols.
+        position: usize,
+        /// The symbol.
+        symbol: i32,
+        /// The least that is taken.
+        least: i32,
+    },
+    /// An FSA that accepts more, or less, than one string.
+    #[error("FSA {fsa} is not linear: state {state} has not exactly one arc, to the next state")]
+    NotLinear {
         /// Which FSA.
         fsa: usize,
         /// Which of its states.
@@ -177,6 +252,10 @@ pub enum Error {
         /// A state whose best path changed to the last.
         state: usize,
     },
+    },
+    /// A text that is not what it should be, with the place.
+    #[error(transparent)]
+    Parse(Box<crate::io::ParseError>),
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
@@ -191,5 +270,11 @@ impl Error {
     /// `found` is `expected`.
     pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}
+
+impl From<crate::io::ParseError> for Error {
+    fn from(error: crate::io::ParseError) -> Self {
+        Self::Parse(Box::new(error))
     }
 }

@@ -328,6 +328,12 @@ impl Fsa {
         Self::from_arcs(0, vec![]).expect("no states are valid")
     }
 
+    /// The one FSA of a vector that this crate made.
+    pub(crate) fn single(vec: FsaVec) -> Self {
+        debug_assert_eq!(vec.num_fsas(), 1);
+        Self(vec)
+    }
+
     /// The FSA, borrowed.
     #[inline]
     pub fn view(&self) -> FsaView<'_> {
@@ -392,16 +398,37 @@ pub enum FsaOrVec {
 }
 
 /// What an algorithm takes that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; it returns the same kind.
-pub trait Fsas: Clone + sealed::Sealed {
+pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
+    /// What an algorithm returns that takes this and a `B`: one FSA for two, a vector if either is one.
+    type With<B: Fsas>: Fsas;
+
     /// As a vector; nothing is copied.
     fn as_vec(&self) -> &FsaVec;
+
+    /// Whether it is one FSA and no vector.
+    fn is_single(&self) -> bool;
 
     /// `made` has as many FSAs as this has: it, as this kind.
     #[doc(hidden)]
     fn same_kind(&self, made: FsaVec) -> Self;
+
+    /// `made` of this and of `other`, as the kind that both together have.
+    #[doc(hidden)]
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self::With<B>;
 }
 
 impl Fsas for FsaVec {
+    type With<B: Fsas> = Self;
+
+    fn common_kind<B: Fsas>(&self, _: &B, made: FsaVec) -> Self {
+        made
+    }
+
+    #[inline]
+    fn is_single(&self) -> bool {
+        false
+    }
+
     #[inline]
     fn as_vec(&self) -> &FsaVec {
         self
@@ -413,6 +440,17 @@ impl Fsas for FsaVec {
 }
 
 impl Fsas for Fsa {
+    type With<B: Fsas> = B;
+
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> B {
+        other.same_kind(made)
+    }
+
+    #[inline]
+    fn is_single(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn as_vec(&self) -> &FsaVec {
         &self.0
@@ -425,6 +463,19 @@ impl Fsas for Fsa {
 }
 
 impl Fsas for FsaOrVec {
+    fn is_single(&self) -> bool {
+        matches!(self, Self::Fsa(_))
+    }
+
+    type With<B: Fsas> = Self;
+
+    fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self {
+        match self {
+            Self::Fsa(_) => other.same_kind(made).into(),
+            Self::FsaVec(_) => Self::FsaVec(made),
+        }
+    }
+
     fn as_vec(&self) -> &FsaVec {
         match self {
             Self::Fsa(fsa) => fsa.as_vec(),

@@ -3,21 +3,32 @@
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::view::FsaView;
-use crate::{Arc, Error, FsaVec};
+use crate::{Arc, Error, FsaVec, Fsas};
 
 /// An FSA in the making: the arcs, and where those of each state end.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Part {
     /// For each state, the number of arcs up to its last one.
-    pub ends: Vec<usize>,
+    pub(crate) ends: Vec<usize>,
     /// The arcs in the order of the states that they leave.
-    pub arcs: Vec<Arc>,
+    pub(crate) arcs: Vec<Arc>,
 }
 
 impl Part {
+    /// An FSA as it is.
+    pub(crate) fn copy_of(fsa: FsaView<'_>) -> Self {
+        let ends = (0..fsa.num_states()).map(|state| fsa.arc_range(state).end).collect();
+        Self { ends, arcs: fsa.arcs().to_vec() }
+    }
+
+    /// Room for that many states and arcs.
+    pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
+        Self { ends: Vec::with_capacity(states), arcs: Vec::with_capacity(arcs) }
+    }
+
     /// Ends the arcs of a state.
     #[inline]
-    pub fn end_state(&mut self) {
+    pub(crate) fn end_state(&mut self) {
         self.ends.push(self.arcs.len());
     }
 
@@ -25,7 +36,7 @@ impl Part {
     ///
     /// # Errors
     /// [`Error::TooLarge`].
-    pub fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
+    pub(crate) fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
         let mut states = Vec::with_capacity(parts.len() + 1);
         states.push(0);
         let num_states = parts.iter().map(|part| part.ends.len()).sum();
@@ -73,6 +84,44 @@ pub(crate) fn for_each<T: Send>(
     fsas.iter().enumerate().map(|(i, fsa)| run(i, fsa)).collect()
 }
 
+/// [`for_each`] where each FSA has something of its own to write to, such as a part of the output.
+///
+/// # Errors
+/// That of the first FSA that has one.
+pub(crate) fn for_each_with<P: Send, T: Send>(
+    fsas: &FsaVec,
+    own: Vec<P>,
+    run: impl Fn(usize, FsaView<'_>, P) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    debug_assert_eq!(own.len(), fsas.num_fsas());
+    #[cfg(feature = "rayon")]
+    if fsas.num_fsas() > 1 && fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let results: Vec<_> = own.into_par_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect();
+        return results.into_iter().collect();
+    }
+    own.into_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect()
+}
+
+/// One entry for each state, as the parts of the FSAs.
+pub(crate) fn by_states<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
+    split(entries, fsas.iter().map(|fsa| fsa.num_states()))
+}
+
+/// One entry for each arc, as the parts of the FSAs.
+pub(crate) fn by_arcs<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
+    split(entries, fsas.iter().map(|fsa| fsa.arcs().len()))
+}
+
+fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    let each = sizes.map(|size| {
+        let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
+        entries = rest;
+        part
+    });
+    each.collect()
+}
+
 /// The FSAs that `run` makes of each, with whatever else it makes.
 pub(crate) fn map_fsas<T: Send>(
     fsas: &FsaVec,
@@ -98,6 +147,44 @@ pub(crate) fn map_arcs(
         Ok((part, map))
     })?;
     Ok((made, flatten(maps)))
+}
+
+/// [`map_arcs`] for algorithms that may find nothing to do: `run` gives `None` for an FSA that stays as it is. If all do, the very same
+/// FSAs come back.
+pub(crate) fn map_arcs_if_needed<F: Fsas>(
+    fsas: &F,
+    run: impl Fn(usize, FsaView<'_>) -> Result<Option<(Part, Vec<i32>)>, Error> + Sync,
+) -> Result<(F, Vec<i32>), Error> {
+    let all = fsas.as_vec();
+    let made = for_each(all, |i, fsa| {
+        let Some((part, mut map)) = run(i, fsa)? else { return Ok(None) };
+        debug_assert_eq!(part.arcs.len(), map.len(), "one source for each arc");
+        let first = Error::fit("the number of arcs", fsa.first_arc())?;
+        map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
+        Ok(Some((part, map)))
+    })?;
+    if made.iter().all(Option::is_none) {
+        return Ok((fsas.clone(), identity(all.num_arcs())));
+    }
+    let (parts, maps) = made
+        .into_iter()
+        .zip(all.iter())
+        .map(|(made, fsa)| {
+            made.unwrap_or_else(|| (Part::copy_of(fsa), identity_from(fsa.first_arc(), fsa.arcs().len())))
+        })
+        .unzip();
+    Ok((fsas.same_kind(Part::assemble(parts)?), flatten(maps)))
+}
+
+/// The arc map of `len` arcs that each come from themselves.
+pub(crate) fn identity(len: usize) -> Vec<i32> {
+    identity_from(0, len)
+}
+
+/// The numbers from `first` on, `len` of them; they are places of arcs, which fit.
+pub(crate) fn identity_from(first: usize, len: usize) -> Vec<i32> {
+    let first = i32::try_from(first).unwrap_or(i32::MAX);
+    (first..).take(len).collect()
 }
 
 /// All vectors as one; a single one is not copied.

@@ -1,1 +1,5 @@
-//! Scores of states, arcs and paths in the log and the tropical semiring, their gradients, and the best paths.
+//! Scores of states, arcs and whole FSAs, their gradients, and the paths that they lead to.
+
+mod semiring;
+
+pub use semiring::Semiring;
