@@ -259,6 +259,35 @@ pub enum Error {
         fsa: usize,
         /// A state whose best path changed to the last.
         state: usize,
+    /// A binary file that is not what it should be.
+    #[error("byte {offset}: {what}")]
+    Binary {
+        /// Where reading stopped.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Plain arrays that are no FSAs.
+    #[error("{what}")]
+    Tensor {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A symbol or a label that a table has already.
+    #[error("the table has {what} of {symbol:?} and {label} already")]
+    RepeatedSymbol {
+        /// Which of the two.
+        what: &'static str,
+        /// The symbol.
+        symbol: String,
+        /// The label.
+        label: i32,
+    },
+    /// A label that a table has no symbol for.
+    #[error("the table has no symbol for label {label}")]
+    NoSymbol {
+        /// The label.
+        label: i32,
     },
     /// Shapes that do not fit.
     #[error(transparent)]
