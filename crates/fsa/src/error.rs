@@ -203,6 +203,36 @@ pub enum Error {
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
     Parse(Box<crate::io::ParseError>),
+    /// A binary file that is not what it should be.
+    #[error("byte {offset}: {what}")]
+    Binary {
+        /// Where reading stopped.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Plain arrays that are no FSAs.
+    #[error("{what}")]
+    Tensor {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A symbol or a label that a table has already.
+    #[error("the table has {what} of {symbol:?} and {label} already")]
+    RepeatedSymbol {
+        /// Which of the two.
+        what: &'static str,
+        /// The symbol.
+        symbol: String,
+        /// The label.
+        label: i32,
+    },
+    /// A label that a table has no symbol for.
+    #[error("the table has no symbol for label {label}")]
+    NoSymbol {
+        /// The label.
+        label: i32,
+    },
     /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
     /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
     #[error(
@@ -249,43 +279,6 @@ pub enum Error {
         fsa: usize,
         /// Which of its states.
         state: usize,
-        /// The label.
-        label: i32,
-    },
-    /// A cycle that makes paths better each time round, so that there is no best one.
-    #[error("FSA {fsa}: a cycle through or behind state {state} has a positive score, so that no path is the best")]
-    PositiveCycle {
-        /// Which FSA.
-        fsa: usize,
-        /// A state whose best path changed to the last.
-        state: usize,
-    /// A binary file that is not what it should be.
-    #[error("byte {offset}: {what}")]
-    Binary {
-        /// Where reading stopped.
-        offset: usize,
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// Plain arrays that are no FSAs.
-    #[error("{what}")]
-    Tensor {
-        /// What is wrong.
-        what: &'static str,
-    },
-    /// A symbol or a label that a table has already.
-    #[error("the table has {what} of {symbol:?} and {label} already")]
-    RepeatedSymbol {
-        /// Which of the two.
-        what: &'static str,
-        /// The symbol.
-        symbol: String,
-        /// The label.
-        label: i32,
-    },
-    /// A label that a table has no symbol for.
-    #[error("the table has no symbol for label {label}")]
-    NoSymbol {
         /// The label.
         label: i32,
     },

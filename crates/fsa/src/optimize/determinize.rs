@@ -90,7 +90,7 @@ impl DeterminizeOptions {
 ///
 /// # Errors
 /// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::Attribute`] if the labels put out are lists;
-/// with a beam, [`Error::PositiveCycle`].
+/// with a beam, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
 pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {

@@ -57,7 +57,7 @@ impl MinimizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::PositiveCycle`]; [`Error::Attribute`] if the labels put out are lists.
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::Attribute`] if the labels put out are lists.
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))

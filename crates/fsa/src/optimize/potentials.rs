@@ -11,7 +11,7 @@ use crate::{Arc, Error};
 /// The cost of the best path from each state to the final one, infinite where there is none.
 ///
 /// # Errors
-/// [`Error::PositiveCycle`].
+/// [`Error::EndlessCycle`].
 pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, Error> {
     let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
     match view.final_state() {
@@ -61,11 +61,13 @@ impl<'a> Entering<'a> {
 /// rise along most arcs: O(states + arcs) if along all.
 ///
 /// # Errors
-/// [`Error::PositiveCycle`].
+/// [`Error::EndlessCycle`].
 pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let mut costs = vec![f32::INFINITY; entering.num_states()];
     costs[target] = 0.0;
+    let mut visits = 0;
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
+        visits += 1;
         for &arc in entering.of(state) {
             let arc = &entering.arcs[arc as usize];
             let source = arc.states().0;
@@ -81,7 +83,7 @@ pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Re
     match sweep(target, entering.num_states(), most, &mut relax) {
         None => Ok(costs),
         Some(_) if none_negative => Ok(nearest_first(target, entering)),
-        Some(state) => Err(Error::PositiveCycle { fsa, state }),
+        Some(state) => Err(Error::EndlessCycle { fsa, state, visits }),
     }
 }
 
@@ -189,7 +191,7 @@ mod tests {
         assert_eq!(costs(4, &[(0, 1, -1.0), (0, 2, -5.0), (1, 2, -1.0), (2, 3, -1.0)]).unwrap(), [3.0, 2.0, 1.0, 0.0]);
         assert_eq!(costs(4, &[(0, 1, -1.0), (1, 0, 0.5), (1, 2, 1.0), (2, 3, 1.0)]).unwrap(), [-1.0, -2.0, -1.0, 0.0]);
         assert_eq!(costs(4, &[(0, 1, 0.0), (1, 0, 0.0), (2, 3, 0.0)]).unwrap()[..2], [f32::INFINITY; 2]);
-        assert!(matches!(costs(3, &[(0, 1, 1.0), (1, 0, -0.5), (1, 2, 0.0)]), Err(Error::PositiveCycle { .. })));
+        assert!(matches!(costs(3, &[(0, 1, 1.0), (1, 0, -0.5), (1, 2, 0.0)]), Err(Error::EndlessCycle { .. })));
         // A chain against the order of the states, through more sweeps than are made.
         let n = 60_i16;
         let mut arcs = vec![(0, i32::from(n), -1.0)];

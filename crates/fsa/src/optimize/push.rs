@@ -30,7 +30,7 @@ pub enum PushTo {
 /// ```
 ///
 /// # Errors
-/// [`Error::PositiveCycle`]: there is no best path.
+/// [`Error::EndlessCycle`]: there is no best path.
 #[doc(alias = "fstpush")]
 pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Error> {
     let (made, map) = parts::map_arcs(fsas.as_vec(), |i, fsa| push_one(i, fsa, to))?;
