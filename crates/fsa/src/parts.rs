@@ -70,6 +70,31 @@ impl Part {
 #[cfg(feature = "rayon")]
 const ARCS_FOR_THREADS: usize = 1 << 14;
 
+/// Whether it pays to use several threads, and there are such.
+pub(crate) fn large(fsas: &FsaVec) -> bool {
+    #[cfg(feature = "rayon")]
+    return fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1;
+    #[cfg(not(feature = "rayon"))]
+    {
+        let _ = fsas;
+        false
+    }
+}
+
+/// Runs both, at the same time if `parallel`.
+pub(crate) fn join<A: Send, B: Send>(
+    parallel: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    if parallel {
+        return rayon::join(a, b);
+    }
+    let _ = parallel;
+    (a(), b())
+}
+
 /// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
 ///
 /// # Errors
@@ -85,6 +110,44 @@ pub(crate) fn for_each<T: Send>(
         return results.into_iter().collect();
     }
     fsas.iter().enumerate().map(|(i, fsa)| run(i, fsa)).collect()
+}
+
+/// [`for_each`] where each FSA has something of its own to write to, such as a part of the output.
+///
+/// # Errors
+/// That of the first FSA that has one.
+pub(crate) fn for_each_with<P: Send, T: Send>(
+    fsas: &FsaVec,
+    own: Vec<P>,
+    run: impl Fn(usize, FsaView<'_>, P) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    debug_assert_eq!(own.len(), fsas.num_fsas());
+    #[cfg(feature = "rayon")]
+    if fsas.num_fsas() > 1 && large(fsas) {
+        use rayon::prelude::*;
+        let results: Vec<_> = own.into_par_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect();
+        return results.into_iter().collect();
+    }
+    own.into_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect()
+}
+
+/// One entry for each state, as the parts of the FSAs.
+pub(crate) fn by_states<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
+    split(entries, fsas.iter().map(|fsa| fsa.num_states()))
+}
+
+/// One entry for each arc, as the parts of the FSAs.
+pub(crate) fn by_arcs<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
+    split(entries, fsas.iter().map(|fsa| fsa.arcs().len()))
+}
+
+fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
+    let each = sizes.map(|size| {
+        let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
+        entries = rest;
+        part
+    });
+    each.collect()
 }
 
 /// The FSAs that `run` makes of each, with whatever else it makes.
