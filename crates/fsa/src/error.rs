@@ -259,6 +259,9 @@ pub enum Error {
         /// The number given.
         found: f64,
     },
+    /// A text that is not what it should be, with the place.
+    #[error(transparent)]
+    Parse(Box<crate::io::ParseError>),
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
@@ -273,5 +276,11 @@ impl Error {
     /// `found` is `expected`.
     pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}
+
+impl From<crate::io::ParseError> for Error {
+    fn from(error: crate::io::ParseError) -> Self {
+        Self::Parse(Box::new(error))
     }
 }

@@ -405,6 +405,9 @@ pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
     /// As a vector; nothing is copied.
     fn as_vec(&self) -> &FsaVec;
 
+    /// Whether it is one FSA and no vector.
+    fn is_single(&self) -> bool;
+
     /// `made` has as many FSAs as this has: it, as this kind.
     #[doc(hidden)]
     fn same_kind(&self, made: FsaVec) -> Self;
@@ -419,6 +422,11 @@ impl Fsas for FsaVec {
 
     fn common_kind<B: Fsas>(&self, _: &B, made: FsaVec) -> Self {
         made
+    }
+
+    #[inline]
+    fn is_single(&self) -> bool {
+        false
     }
 
     #[inline]
@@ -439,6 +447,11 @@ impl Fsas for Fsa {
     }
 
     #[inline]
+    fn is_single(&self) -> bool {
+        true
+    }
+
+    #[inline]
     fn as_vec(&self) -> &FsaVec {
         &self.0
     }
@@ -450,6 +463,10 @@ impl Fsas for Fsa {
 }
 
 impl Fsas for FsaOrVec {
+    fn is_single(&self) -> bool {
+        matches!(self, Self::Fsa(_))
+    }
+
     type With<B: Fsas> = Self;
 
     fn common_kind<B: Fsas>(&self, other: &B, made: FsaVec) -> Self {

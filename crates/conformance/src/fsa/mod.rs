@@ -60,9 +60,7 @@ fn judge(case: &Case) -> Verdict {
     let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {
         return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
     };
-    let Some(run) = operation(op) else {
-        return Verdict::NotRun;
-    };
+    let Some(run) = operation(op) else { return Verdict::NotRun };
     let came = catch_unwind(AssertUnwindSafe(|| run(args, expect)));
     if case.value["match"] == "free" {
         return Verdict::Free(came.is_err().then(|| "the code panics".into()));

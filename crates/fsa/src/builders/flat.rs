@@ -17,7 +17,7 @@ impl Flat {
     ///
     /// # Errors
     /// [`Error::TooLarge`] for more than 32 bits can count.
-    pub fn with_capacity(num_fsas: usize, num_states: usize, num_arcs: usize) -> Result<Self, Error> {
+    pub(super) fn with_capacity(num_fsas: usize, num_states: usize, num_arcs: usize) -> Result<Self, Error> {
         Error::fit("the number of FSAs", num_fsas)?;
         Error::fit("the number of states", num_states)?;
         Error::fit("the number of arcs", num_arcs)?;
@@ -33,44 +33,44 @@ impl Flat {
     }
 
     /// Room for labels put out, one for each arc.
-    pub fn transducers(mut self) -> Self {
+    pub(super) fn transducers(mut self) -> Self {
         self.aux_labels.reserve_exact(self.arcs.capacity());
         self
     }
 
     /// One arc of acceptors.
     #[inline]
-    pub fn arc(&mut self, arc: Arc) {
+    pub(super) fn arc(&mut self, arc: Arc) {
         self.arcs.push(arc);
     }
 
     /// One arc of transducers.
     #[inline]
-    pub fn arc_with(&mut self, arc: Arc, aux_label: i32) {
+    pub(super) fn arc_with(&mut self, arc: Arc, aux_label: i32) {
         self.arcs.push(arc);
         self.aux_labels.push(aux_label);
     }
 
     /// Many arcs of transducers.
-    pub fn arcs_with(&mut self, arcs: impl Iterator<Item = Arc>, aux_labels: impl Iterator<Item = i32>) {
+    pub(super) fn arcs_with(&mut self, arcs: impl Iterator<Item = Arc>, aux_labels: impl Iterator<Item = i32>) {
         self.arcs.extend(arcs);
         self.aux_labels.extend(aux_labels);
     }
 
     /// Ends the arcs of a state.
     #[inline]
-    pub fn end_state(&mut self) {
+    pub(super) fn end_state(&mut self) {
         self.ends.push(small(self.arcs.len()));
     }
 
     /// Ends the states of an FSA, of which the last one, without arcs, is the final state.
-    pub fn end_fsa(&mut self) {
+    pub(super) fn end_fsa(&mut self) {
         self.end_state();
         self.states.push(small(self.ends.len() - 1));
     }
 
     /// The FSAs and the labels put out.
-    pub fn finish(self) -> Result<(FsaVec, Vec<i32>), Error> {
+    pub(super) fn finish(self) -> Result<(FsaVec, Vec<i32>), Error> {
         let shape = RaggedShape::new([RowSplits::new(self.states)?, RowSplits::new(self.ends)?])?;
         Ok((FsaVec::trusted(Ragged::new(shape, self.arcs)?), self.aux_labels))
     }
