@@ -242,7 +242,9 @@ pub enum Error {
         symbol: String,
     },
     /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
-    #[error("the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others")]
+    #[error(
+        "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
+    )]
     SymbolOrder {
         /// Which symbols.
         what: &'static str,

@@ -4,8 +4,8 @@ use std::io::BufRead;
 
 use super::lines::Lines;
 use super::pairs::Pairs;
-use super::{OutOfVocabulary, Progress};
 use super::symbols::SymbolTable;
+use super::{OutOfVocabulary, Progress};
 use crate::{Arc, EPSILON, Error, FINAL, Fsa};
 
 /// How an ARPA file is read.
@@ -95,7 +95,9 @@ impl NgramModel {
         for (order, &expected) in (1..).zip(&promised) {
             // The section's name is at hand: reading the counts, or the section before, has stopped there.
             if section(lines.text()) != Some(order) {
-                return Err(lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text()));
+                return Err(
+                    lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
+                );
             }
             let mut found = 0;
             loop {
@@ -231,7 +233,8 @@ impl NgramModel {
     #[doc(alias = "arpa2fst")]
     #[doc(alias = "kaldilm")]
     pub fn to_fsa(&self, label: i32) -> Result<Fsa, Error> {
-        let start = self.find(ROOT, START).filter(|&start| self.node(start).extended || self.node(start).backoff != 0.0);
+        let start =
+            self.find(ROOT, START).filter(|&start| self.node(start).extended || self.node(start).backoff != 0.0);
         let start = start.unwrap_or(ROOT);
         // The root is always there, the start as the first.
         let is_state = |node: u32| node == ROOT || node == start || self.node(node).extended;
@@ -330,7 +333,8 @@ fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
             return Ok(counts);
         }
         let count = text.strip_prefix("ngram").and_then(|rest| rest.split_once('='));
-        let count = count.and_then(|(order, count)| Some((order.trim().parse().ok()?, count.trim().parse().ok()?)));
+        let count = count
+            .and_then(|(order, count)| Some((order.trim().parse::<usize>().ok()?, count.trim().parse::<u64>().ok()?)));
         match count {
             Some((order, count)) if order == counts.len() + 1 => counts.push(count),
             _ => return Err(lines.error("there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on", text)),

@@ -97,7 +97,10 @@ impl Lexicon {
             None => None,
             Some(Silence { token, probability }) => {
                 if !(*probability > 0.0 && *probability < 1.0) {
-                    return Err(Error::Probability { what: "the probability of silence", found: (*probability).into() });
+                    return Err(Error::Probability {
+                        what: "the probability of silence",
+                        found: (*probability).into(),
+                    });
                 }
                 let id = tokens.id(token).filter(|&id| id > EPSILON);
                 Some((id.ok_or_else(|| Error::MissingSymbol { symbol: token.clone() })?, *probability))
@@ -106,7 +109,8 @@ impl Lexicon {
         let pronunciations = Ragged::from_lists(&read.tokens)?;
         let disambiguations = disambiguate(&pronunciations);
         let most = disambiguations.iter().copied().max().unwrap_or(0) + usize::from(silence.is_some());
-        let disambiguation_tokens = (0..=most).map(|k| symbol(tokens, &format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
+        let disambiguation_tokens =
+            (0..=most).map(|k| symbol(tokens, &format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
         let backoff_word = symbol(words, BACKOFF_SYMBOL)?;
         let highest = |used: &[i32]| used.iter().copied().max().unwrap_or(EPSILON);
         let highest_token = highest(pronunciations.values()).max(silence.map_or(EPSILON, |(token, _)| token));

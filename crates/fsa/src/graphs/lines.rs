@@ -30,7 +30,8 @@ impl<R: BufRead> Lines<R> {
         self.buffer.clear();
         self.line += 1;
         let read = self.reader.by_ref().take(LONGEST as u64).read_until(b'\n', &mut self.buffer);
-        let read = read.map_err(|error| Error::Read { what: self.what, line: self.line, problem: error.to_string() })?;
+        let read =
+            read.map_err(|error| Error::Read { what: self.what, line: self.line, problem: error.to_string() })?;
         if read == LONGEST {
             return Err(self.error("the line is too long", ""));
         }

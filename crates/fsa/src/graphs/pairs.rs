@@ -117,6 +117,9 @@ mod tests {
                 assert_eq!(pairs.insert(i % 100, i / 100), Ok((i, round == 0)));
             }
         }
-        assert_eq!((pairs.len(), pairs.pair(205), pairs.find(5, 2), pairs.find(2, 500)), (10_000, (5, 2), Some(205), None));
+        assert_eq!(
+            (pairs.len(), pairs.pair(205), pairs.find(5, 2), pairs.find(2, 500)),
+            (10_000, (5, 2), Some(205), None)
+        );
     }
 }
