@@ -264,6 +264,85 @@ pub enum Error {
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
     Parse(Box<crate::io::ParseError>),
+    /// A binary file that is not what it should be.
+    #[error("byte {offset}: {what}")]
+    Binary {
+        /// Where reading stopped.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Plain arrays that are no FSAs.
+    #[error("{what}")]
+    Tensor {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A symbol or a label that a table has already.
+    #[error("the table has {what} of {symbol:?} and {label} already")]
+    RepeatedSymbol {
+        /// Which of the two.
+        what: &'static str,
+        /// The symbol.
+        symbol: String,
+        /// The label.
+        label: i32,
+    },
+    /// A label that a table has no symbol for.
+    #[error("the table has no symbol for label {label}")]
+    NoSymbol {
+        /// The label.
+        label: i32,
+    },
+    /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
+    /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
+    #[error(
+        "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
+         {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
+    )]
+    DeterminizeLimit {
+        /// Which FSA.
+        fsa: usize,
+        /// What is limited: states or bytes.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+        /// The number of states made.
+        states: usize,
+        /// The number of arcs made.
+        arcs: usize,
+        /// The size of the largest subset of states of the input.
+        largest_subset: usize,
+        /// How many labels are still to be put out in the newest state, at most.
+        pending_labels: usize,
+        /// Which score is still to come in the newest state, at most.
+        pending_score: f32,
+    },
+    /// A transducer that puts out two strings for one, where one was to be kept.
+    #[error(
+        "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
+         disambiguate to keep the better one, or encode the labels"
+    )]
+    NotFunctional {
+        /// Which FSA.
+        fsa: usize,
+        /// The label where the paths meet.
+        label: i32,
+        /// The labels put out by the better path, or the beginning of them.
+        first: Vec<i32>,
+        /// The labels put out by the other path, or the beginning of them.
+        second: Vec<i32>,
+    },
+    /// Two arcs of a state with the same label, where there may be only one.
+    #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
+    NotDeterministic {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
+        /// The label.
+        label: i32,
+    },
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),

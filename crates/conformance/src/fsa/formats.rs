@@ -1,10 +1,10 @@
 //! Text, plain arrays and properties.
 
-use fsa::io::K2Text;
+use fsa::io::{self, K2Text};
 use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph};
 use serde_json::{Value, json};
 
-use super::json::{self, compare, field};
+use super::json::{self, compare, compare_ints, field};
 use super::{Operation, Stop};
 
 /// The code of the operations of this file.
@@ -13,6 +13,7 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "from_str" => from_str,
         "from_str_bad" => from_str_bad,
         "properties" => properties,
+        "to_tensor" => to_tensor,
         _ => return None,
     })
 }
@@ -64,6 +65,27 @@ fn properties(args: &Value, expect: &Value) -> Differences {
         if back.fsas() != fsa || back.attributes() != graph.attributes() {
             differences.push(format!("printed {graph:?}, read {back:?}"));
         }
+    }
+    Ok(differences)
+}
+
+fn to_tensor(args: &Value, expect: &Value) -> Differences {
+    let graph = json::graph(args)?;
+    let (came, same) = match graph.fsas() {
+        FsaOrVec::Fsa(fsa) => {
+            let tensor = io::fsa_to_tensor(fsa);
+            let same = io::fsa_from_tensor(&tensor)? == *fsa;
+            (tensor.concat(), same)
+        }
+        FsaOrVec::FsaVec(fsas) => {
+            let tensor = io::fsa_vec_to_tensor(fsas)?;
+            let same = io::fsa_vec_from_tensor(&tensor)? == *fsas;
+            (tensor, same)
+        }
+    };
+    let mut differences = compare_ints(expect, "tensor_i32", &came)?;
+    if !same {
+        differences.push(format!("{came:?} reads as other FSAs"));
     }
     Ok(differences)
 }

@@ -78,20 +78,19 @@ impl<'a> Cursor<'a> {
         self.field().ok_or_else(|| self.error(ParseErrorKind::EndOfLine { what }, self.at))
     }
 
-    /// The next field as a number.
-    pub(super) fn number<T: FromStr>(&mut self, what: &'static str) -> Result<T, Error> {
-        let field = self.expect(what)?;
-        self.parse(field, what)
-    }
-
     /// A field as a number.
     pub(super) fn parse<T: FromStr>(&self, field: Field<'a>, what: &'static str) -> Result<T, Error> {
         field.text.parse().map_err(|_| self.error(ParseErrorKind::Expected { what }, field.position))
     }
 
-    /// A field as a state: not below 0, and not so high that it cannot be meant.
+    /// A field as a state.
     pub(super) fn state(&self, field: Field<'a>) -> Result<i32, Error> {
-        let state: i32 = self.parse(field, "a state")?;
+        let state = self.parse(field, "a state")?;
+        self.plausible(state, field)
+    }
+
+    /// A state that is not below 0, and not so high that it cannot be meant.
+    pub(super) fn plausible(&self, state: i32, field: Field<'a>) -> Result<i32, Error> {
         match usize::try_from(state) {
             Err(_) => Err(self.error(ParseErrorKind::Expected { what: "a state, 0 or above" }, field.position)),
             Ok(index) if index > FEW_STATES.max(self.text.len()) || state == i32::MAX => {
