@@ -200,6 +200,67 @@ pub enum Error {
         /// Which of its states.
         state: usize,
     },
+    /// A line of a text that is read line by line.
+    #[error("{what}, line {line}: {problem}{}{found}", if found.is_empty() { "" } else { ": " })]
+    Line {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A text that could not be read to its end.
+    #[error("{what}, line {line}: {problem}")]
+    Read {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What the system says.
+        problem: String,
+    },
+    /// More or fewer n-grams than the beginning of the model says.
+    #[error("the model has {found} n-grams of order {order}, but says that it has {expected}")]
+    NgramCount {
+        /// The number of words of the n-grams.
+        order: usize,
+        /// How many there are said to be.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A language model without an end of sentences: it has no sentence at all.
+    #[error("no n-gram of the model ends a sentence")]
+    NoSentence,
+    /// A symbol that must be in a table and is not.
+    #[error("there is no symbol {symbol:?}")]
+    MissingSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
+    #[error(
+        "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
+    )]
+    SymbolOrder {
+        /// Which symbols.
+        what: &'static str,
+        /// The highest number of one in use.
+        highest: i32,
+        /// The lowest number of one for disambiguation.
+        disambiguation: i32,
+    },
+    /// A probability that is none.
+    #[error("{what} must be above 0 and below 1, but it is {found}")]
+    Probability {
+        /// Of what.
+        what: &'static str,
+        /// The number given.
+        found: f64,
+    },
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
     Parse(Box<crate::io::ParseError>),
@@ -230,6 +291,55 @@ pub enum Error {
     /// A label that a table has no symbol for.
     #[error("the table has no symbol for label {label}")]
     NoSymbol {
+        /// The label.
+        label: i32,
+    },
+    /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
+    /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
+    #[error(
+        "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
+         {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
+    )]
+    DeterminizeLimit {
+        /// Which FSA.
+        fsa: usize,
+        /// What is limited: states or bytes.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+        /// The number of states made.
+        states: usize,
+        /// The number of arcs made.
+        arcs: usize,
+        /// The size of the largest subset of states of the input.
+        largest_subset: usize,
+        /// How many labels are still to be put out in the newest state, at most.
+        pending_labels: usize,
+        /// Which score is still to come in the newest state, at most.
+        pending_score: f32,
+    },
+    /// A transducer that puts out two strings for one, where one was to be kept.
+    #[error(
+        "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
+         disambiguate to keep the better one, or encode the labels"
+    )]
+    NotFunctional {
+        /// Which FSA.
+        fsa: usize,
+        /// The label where the paths meet.
+        label: i32,
+        /// The labels put out by the better path, or the beginning of them.
+        first: Vec<i32>,
+        /// The labels put out by the other path, or the beginning of them.
+        second: Vec<i32>,
+    },
+    /// Two arcs of a state with the same label, where there may be only one.
+    #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
+    NotDeterministic {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
         /// The label.
         label: i32,
     },
