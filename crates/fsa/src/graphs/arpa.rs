@@ -49,6 +49,8 @@ pub struct NgramModel {
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
+    /// N-grams have been added for the sake of longer ones since suffixes were found for all.
+    added: bool,
 }
 
 /// An n-gram. Logarithms are natural ones here.
@@ -90,7 +92,7 @@ impl NgramModel {
         let promised = read_counts(&mut lines)?;
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
-        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0 };
+        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0, added: false };
         let (mut done, mut ngram) = (0, Vec::new());
         for (order, &expected) in (1..).zip(&promised) {
             // The section's name is at hand: reading the counts, or the section before, has stopped there.
@@ -125,6 +127,9 @@ impl NgramModel {
                         return Err(lines.error("an n-gram stands there twice", lines.text()));
                     }
                 }
+            }
+            if model.added {
+                model.find_suffixes();
             }
             if found != expected {
                 return Err(Error::NgramCount { order, expected, found });
@@ -196,6 +201,7 @@ impl NgramModel {
                 Some(node) => node,
                 None => {
                     let score = self.step(context, word).0;
+                    self.added = true;
                     self.insert(context, word, rounded(score), 0.0)?.expect("it was not found")
                 }
             };
@@ -209,14 +215,38 @@ impl NgramModel {
         if !fresh {
             return Ok(None);
         }
-        let (mut shorter, mut suffix) = (context, ROOT);
-        while shorter != ROOT && word != FINAL && suffix == ROOT {
-            shorter = self.node(shorter).suffix;
-            suffix = self.find(shorter, word).unwrap_or(ROOT);
-        }
+        let suffix = self.suffix(context, word);
         self.nodes.push(Node { score, backoff, suffix, extended: false });
         self.nodes[context as usize].extended = true;
         Ok(Some(pair + 1))
+    }
+
+    /// The node of as many of the last words as there is one for, if that of `context` knows its own.
+    fn suffix(&self, mut context: u32, word: i32) -> u32 {
+        let mut suffix = ROOT;
+        while context != ROOT && word != FINAL && suffix == ROOT {
+            context = self.node(context).suffix;
+            suffix = self.find(context, word).unwrap_or(ROOT);
+        }
+        suffix
+    }
+
+    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer words must know theirs first.
+    #[cold]
+    fn find_suffixes(&mut self) {
+        self.added = false;
+        let mut lengths = vec![0; self.nodes.len()];
+        for length in 1..=self.order {
+            for node in (1..).take(self.tree.len()) {
+                let (context, word) = self.tree.pair(node - 1);
+                if length == 1 {
+                    lengths[node as usize] = lengths[context as usize] + 1;
+                }
+                if lengths[node as usize] == length {
+                    self.nodes[node as usize].suffix = self.suffix(context, word.cast_signed());
+                }
+            }
+        }
     }
 
     /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead on that may follow, and an arc with `label`
