@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence, SymbolTable,
+    ArpaOptions, ContextGraph, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
 };
+use fsa::io::SymbolTable;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 use ragged_core::Ragged;
@@ -112,7 +113,7 @@ proptest! {
                 expected += back_off(&entries, order, &history, WORDS[word]) * std::f64::consts::LN_10;
                 history.push(WORDS[word]);
             }
-            let sentence: Vec<_> = sentence.iter().map(|&word| words.id(WORDS[word]).unwrap()).collect();
+            let sentence: Vec<_> = sentence.iter().map(|&word| words.find(WORDS[word]).unwrap()).collect();
             prop_assert!((model.score(&sentence) - expected).abs() < TOLERANCE, "{} {expected}", model.score(&sentence));
             for (label, grammar) in &graphs {
                 let found = walk(grammar, *label, &sentence);
@@ -147,7 +148,7 @@ fn grammars_have_no_states_that_only_back_off() {
     assert_eq!((model.order(), model.num_ngrams(), model.num_skipped()), (2, 6, 0));
     let grammar = model.to_fsa(7).unwrap();
     let ln = |log10: f64| (log10 * std::f64::consts::LN_10) as f32;
-    let (a, b) = (words.id("a").unwrap(), words.id("b").unwrap());
+    let (a, b) = (words.find("a").unwrap(), words.find("b").unwrap());
     // State 0 is <s>, 1 that of no words, 2 is a, 3 the end.
     let expected = [
         Arc::new(0, 2, a, ln(-0.1)),
@@ -166,15 +167,27 @@ fn grammars_have_no_states_that_only_back_off() {
 fn models_that_are_wrong_are_refused_with_the_line() {
     for (from, to, message) in [
         ("ngram 2=2", "ngram 2=3", "the model has 2 n-grams of order 2, but says that it has 3"),
-        ("ngram 1=4", "ngram 1=4000000000000", "the model has 4 n-grams of order 1, but says that it has 4000000000000"),
-        ("ngram 2=2", "ngram 3=2", "n-gram model, line 3: there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on: ngram 3=2"),
+        (
+            "ngram 1=4",
+            "ngram 1=4000000000000",
+            "the model has 4 n-grams of order 1, but says that it has 4000000000000",
+        ),
+        (
+            "ngram 2=2",
+            "ngram 3=2",
+            "n-gram model, line 3: there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on: ngram 3=2",
+        ),
         ("-0.75 b", "-0.75", "n-gram model, line 9: too few words: -0.75"),
         ("-0.75 b", "-0.75 b c d", "n-gram model, line 9: there should be a logarithm of a probability: c"),
         ("-0.75 b", "-0.75 b 1 d", "n-gram model, line 9: too many words: -0.75 b 1 d"),
         ("-0.75 b", "NaN b", "n-gram model, line 9: there should be a logarithm of a probability: NaN"),
         ("-0.75 b", "inf b", "n-gram model, line 9: there should be a logarithm of a probability: inf"),
         ("-0.75 b", "-0.75 a", "n-gram model, line 9: an n-gram stands there twice: -0.75 a"),
-        ("\\2-grams:", "\\3-grams:", "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:"),
+        (
+            "\\2-grams:",
+            "\\3-grams:",
+            "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:",
+        ),
         ("\\end\\", "", "n-gram model, line 17: the model ends before \\end\\"),
         ("\\end\\", "\\3-grams:", "n-gram model, line 15: a section of n-grams that were not counted: \\3-grams:"),
         ("\\data\\", "", "n-gram model, line 17: there is no \\data\\"),
@@ -192,10 +205,10 @@ fn models_that_are_wrong_are_refused_with_the_line() {
 fn words_out_of_the_table_are_added_skipped_or_refused() {
     let read = |out_of_vocabulary| {
         let mut words = SymbolTable::default();
-        words.add("b").unwrap();
+        words.find_or_add("b").unwrap();
         let mut options = ArpaOptions::default();
         options.out_of_vocabulary = out_of_vocabulary;
-        read(SMALL, &mut words, &options).map(|model| (model.num_ngrams(), model.num_skipped(), words.id("a")))
+        read(SMALL, &mut words, &options).map(|model| (model.num_ngrams(), model.num_skipped(), words.find("a")))
     };
     assert_eq!(read(OutOfVocabulary::Add), Ok((6, 0, Some(2))));
     assert_eq!(read(OutOfVocabulary::Skip), Ok((3, 3, None)));
@@ -221,9 +234,8 @@ fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>,
         }
         for arc in view.arc_range(state) {
             let (it, aux) = (view.arcs()[arc], aux[arc]);
-            let with = |list: &[i32], label: i32| {
-                list.iter().copied().chain((label > 0).then_some(label)).collect::<Vec<_>>()
-            };
+            let with =
+                |list: &[i32], label: i32| list.iter().copied().chain((label > 0).then_some(label)).collect::<Vec<_>>();
             let dest = usize::try_from(it.dest_state).unwrap();
             let score = score + f64::from(it.score);
             waiting.push((dest, with(&inputs, it.label), with(&outputs, aux), score, length + 1));
@@ -258,12 +270,12 @@ proptest! {
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).unwrap();
         let ids = |(word, list): &(usize, Vec<usize>)| {
-            let list: Vec<_> = list.iter().map(|&token| tokens.id(TOKENS[token]).unwrap()).collect();
-            (words.id(SPOKEN[*word]).unwrap(), list)
+            let list: Vec<_> = list.iter().map(|&token| tokens.find(TOKENS[token]).unwrap()).collect();
+            (words.find(SPOKEN[*word]).unwrap(), list)
         };
         // One word, or two, with silence or without at each place: its tokens, the words, and the score.
         let places = if silence {
-            vec![(vec![], 0.75_f64.ln()), (vec![tokens.id("SIL").unwrap()], 0.25_f64.ln())]
+            vec![(vec![], 0.75_f64.ln()), (vec![tokens.find("SIL").unwrap()], 0.25_f64.ln())]
         } else {
             vec![(vec![], 0.0)]
         };
@@ -303,8 +315,8 @@ proptest! {
         let text: String = entries.iter().map(line).collect();
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
-        prop_assert_eq!(lexicon.first_disambiguation(), tokens.id("#0").unwrap());
-        prop_assert_eq!(lexicon.backoff_word(), words.id("#0").unwrap());
+        prop_assert_eq!(lexicon.first_disambiguation(), tokens.find("#0").unwrap());
+        prop_assert_eq!(lexicon.backoff_word(), words.find("#0").unwrap());
         let plain = language(&lexicon.to_graph().unwrap(), 7, 3);
         let mut marked = HashMap::new();
         for ((tokens, words), (_, paths)) in language(&lexicon.to_disambiguated_graph().unwrap(), 7, 3) {
@@ -329,11 +341,16 @@ fn symbols_for_disambiguation_are_those_of_kaldi() {
     assert_eq!(lexicon.num_disambiguations(), 4);
     let graph = lexicon.to_disambiguated_graph().unwrap();
     let found = language(&graph, 5, 2);
-    for (tokens_of, word) in
-        [("#1", "silent"), ("r iy d #2", "read"), ("r iy d #3", "reed"), ("r iy #2", "rea"), ("r ih d", "rid"), ("#0", "#0")]
-    {
-        let tokens_of = tokens_of.split(' ').map(|token| tokens.id(token).unwrap()).collect();
-        assert!(found.contains_key(&(tokens_of, vec![words.id(word).unwrap()])), "{word}");
+    for (tokens_of, word) in [
+        ("#1", "silent"),
+        ("r iy d #2", "read"),
+        ("r iy d #3", "reed"),
+        ("r iy #2", "rea"),
+        ("r ih d", "rid"),
+        ("#0", "#0"),
+    ] {
+        let tokens_of = tokens_of.split(' ').map(|token| tokens.find(token).unwrap()).collect();
+        assert!(found.contains_key(&(tokens_of, vec![words.find(word).unwrap()])), "{word}");
     }
 }
 
@@ -341,14 +358,20 @@ fn symbols_for_disambiguation_are_those_of_kaldi() {
 fn lexica_that_are_wrong_are_refused_with_the_line() {
     let read = |text: &str, options: LexiconOptions| {
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
-        tokens.add("x").unwrap();
+        tokens.find_or_add("x").unwrap();
         Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).map(|lexicon| lexicon.num_pronunciations())
     };
     let message = |text, options| read(text, options).unwrap_err().to_string();
     let mut options = LexiconOptions::default();
     options.probabilities = Some(true);
-    assert_eq!(message("a 0.5 x\n\nb 1.5 x\n", options.clone()), "lexicon, line 3: there should be a probability above 0 and up to 1 after the word: 1.5");
-    assert_eq!(message("a\n", options), "lexicon, line 1: there should be a probability above 0 and up to 1 after the word");
+    assert_eq!(
+        message("a 0.5 x\n\nb 1.5 x\n", options.clone()),
+        "lexicon, line 3: there should be a probability above 0 and up to 1 after the word: 1.5"
+    );
+    assert_eq!(
+        message("a\n", options),
+        "lexicon, line 1: there should be a probability above 0 and up to 1 after the word"
+    );
     let mut options = LexiconOptions::default();
     options.tokens = OutOfVocabulary::Refuse;
     assert_eq!(message("a x\nb y\n", options.clone()), "lexicon, line 2: a symbol that the table does not have: y");
@@ -471,7 +494,8 @@ fn hot_words_that_are_wrong_are_refused() {
 fn token_graph() -> impl Strategy<Value = Graph<Fsa>> {
     let arc = (0..3_i32, 0..3_i32, 1..4_i32, 10..13_i32, -8..0_i32);
     (prop::collection::vec(arc, 1..8), prop::collection::vec(any::<bool>(), 3)).prop_map(|(arcs, finals)| {
-        let arcs = arcs.into_iter().map(|(from, to, label, aux, score)| (Arc::new(from, to, label, score as f32 / 4.0), aux));
+        let arcs =
+            arcs.into_iter().map(|(from, to, label, aux, score)| (Arc::new(from, to, label, score as f32 / 4.0), aux));
         let finals = (0..3).filter(|&state| finals[state]).map(|state| (Arc::new(state as i32, 3, FINAL, -0.5), FINAL));
         let mut all: Vec<_> = arcs.chain(finals).collect();
         all.sort_by_key(|(arc, _)| (arc.src_state, arc.sort_key()));
@@ -503,7 +527,9 @@ fn frames_of(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>),
                 let inputs: Vec<i32> = [&inputs[..], &[it.label]].concat();
                 let mut outputs: Vec<i32> = outputs.clone();
                 outputs.extend((aux > 0).then_some(aux));
-                let entry = next.entry((usize::try_from(it.dest_state).unwrap(), inputs, outputs)).or_insert((f64::NEG_INFINITY, 0));
+                let entry = next
+                    .entry((usize::try_from(it.dest_state).unwrap(), inputs, outputs))
+                    .or_insert((f64::NEG_INFINITY, 0));
                 *entry = (entry.0.max(score + f64::from(it.score)), entry.1 + paths);
             }
         }
