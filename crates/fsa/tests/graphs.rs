@@ -188,9 +188,9 @@ fn models_that_are_wrong_are_refused_with_the_line() {
             "\\3-grams:",
             "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:",
         ),
-        ("\\end\\", "", "n-gram model, line 17: the model ends before \\end\\"),
+        ("\\end\\", "", "n-gram model, line 16: the model ends before \\end\\"),
         ("\\end\\", "\\3-grams:", "n-gram model, line 15: a section of n-grams that were not counted: \\3-grams:"),
-        ("\\data\\", "", "n-gram model, line 17: there is no \\data\\"),
+        ("\\data\\", "", "n-gram model, line 16: there is no \\data\\"),
     ] {
         let error = read(&SMALL.replace(from, to), &mut SymbolTable::default(), &ArpaOptions::default()).unwrap_err();
         assert_eq!(error.to_string(), message);
