@@ -249,7 +249,11 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(&mut self) -> Result<(), Error> {
         self.subsets.number(&[Element { state: 0, string: EMPTY, cost: 0.0 }]);
-        if self.beam.is_some() { self.run_best_first()? } else { self.run_in_order()? }
+        if self.beam.is_some() {
+            self.run_best_first()?
+        } else {
+            self.run_in_order()?
+        }
         Ok(())
     }
 
@@ -399,11 +403,7 @@ impl Work<'_> {
             states,
             arcs: self.part.arcs.len(),
             largest_subset: self.largest,
-            pending_labels: newest
-                .iter()
-                .map(|element| self.strings.labels(element.string).count())
-                .max()
-                .unwrap_or(0),
+            pending_labels: newest.iter().map(|element| self.strings.labels(element.string).count()).max().unwrap_or(0),
             pending_score: newest.iter().map(|element| element.cost).fold(0.0, f32::max),
         })
     }

@@ -139,13 +139,7 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
 }
 
 /// One state for each class, in the order in which they are met from the start; its arcs are those of the first of its states.
-fn merge(
-    work: Pushed,
-    symbols: &[u32],
-    classes: &[u32],
-    num_classes: usize,
-    deterministic: bool,
-) -> Pushed {
+fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
     const NONE: u32 = u32::MAX;
     let Pushed { part, outputs } = work;
     let last = part.ends.len() - 1;

@@ -75,9 +75,10 @@ fn walk(machine: Machine<'_>, last: usize) -> Walk {
         let state = *state;
         let Some(at) = arcs.next() else {
             seen[state] = DONE;
-            made.useful[state] |= view.arcs_of(state).iter().any(|arc| {
-                arc.score > f32::NEG_INFINITY && made.useful[index(arc.dest_state)]
-            });
+            made.useful[state] |= view
+                .arcs_of(state)
+                .iter()
+                .any(|arc| arc.score > f32::NEG_INFINITY && made.useful[index(arc.dest_state)]);
             made.finished.push(number(state));
             stack.pop();
             continue;
