@@ -51,6 +51,13 @@ pub(crate) fn index(x: i32) -> usize {
     x.cast_unsigned() as usize
 }
 
+/// An index as the number of a state or an arc; it is known to fit where this is called.
+#[inline]
+pub(crate) fn id(i: usize) -> i32 {
+    debug_assert!(i32::try_from(i).is_ok(), "{i} is no state or arc");
+    i32::try_from(i).unwrap_or(i32::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,7 +1,10 @@
 //! Algorithms work on one FSA at a time; this runs them over all, and puts the results behind each other.
 
+use std::ops::Range;
+
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
+use crate::arc::{id, index};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -208,8 +211,39 @@ pub(crate) fn identity(len: usize) -> Vec<i32> {
 
 /// The numbers from `first` on, `len` of them; they are places of arcs, which fit.
 pub(crate) fn identity_from(first: usize, len: usize) -> Vec<i32> {
-    let first = i32::try_from(first).unwrap_or(i32::MAX);
-    (first..).take(len).collect()
+    (id(first)..).take(len).collect()
+}
+
+/// Cuts rows in pieces and runs `run` on each with the values of its rows, on several threads where it pays. `splits` counts the values
+/// of the rows.
+pub(crate) fn for_each_piece<T: Send>(splits: &[i32], values: &mut [T], run: impl Fn(Range<usize>, &mut [T]) + Sync) {
+    let num_rows = splits.len() - 1;
+    #[cfg(feature = "rayon")]
+    if values.len() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let piece = values.len().div_ceil(8 * rayon::current_num_threads());
+        let (mut pieces, mut rest, mut row) = (Vec::new(), values, 0);
+        while row < num_rows {
+            let until = index(splits[row]) + piece;
+            let end = splits.partition_point(|&split| index(split) < until).clamp(row + 1, num_rows);
+            let (here, later) = rest.split_at_mut(index(splits[end] - splits[row]));
+            pieces.push((row..end, here));
+            (rest, row) = (later, end);
+        }
+        pieces.into_par_iter().for_each(|(rows, values)| run(rows, values));
+        return;
+    }
+    run(0..num_rows, values);
+}
+
+/// The arcs at these places.
+pub(crate) fn gather(arcs: &[Arc], places: &[i32]) -> Vec<Arc> {
+    #[cfg(feature = "rayon")]
+    if arcs.len() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        return places.par_iter().with_min_len(1 << 12).map(|&place| arcs[index(place)]).collect();
+    }
+    places.iter().map(|&place| arcs[index(place)]).collect()
 }
 
 /// All vectors as one; a single one is not copied.

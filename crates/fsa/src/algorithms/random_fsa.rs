@@ -4,7 +4,7 @@ use kaldera_base::random::Philox;
 
 use crate::arc::index;
 use crate::parts::Part;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, FsaVec};
+use crate::{Arc, Error, FINAL, Fsa, FsaVec};
 
 /// What [`random_fsa`] may draw; by default what k2 draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,6 +61,7 @@ pub fn random_fsa_vec(seed: u64, num_fsas: usize, options: &RandomFsaOptions) ->
         if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, min, max, found }) }
     };
     within("the smallest symbol", 0, min_symbol.into(), max_symbol.into())?;
+    within("the largest symbol", 0, max_symbol.into(), i64::from(i32::MAX) - 1)?;
     let most_arcs = Error::fit("the number of arcs", max_num_arcs)?;
     let fewest_arcs = Error::fit("the number of arcs", min_num_arcs)?;
     within("the smallest number of arcs", 0, fewest_arcs.into(), most_arcs.into())?;
@@ -132,12 +133,9 @@ fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> Part {
     }
     ends.sort_by_key(|&(from, _)| from);
     let mut part = Part::with_capacity(index(last) + 1, ends.len());
-    let most = options.max_symbol;
     for state in 0..=last {
         for &(from, to) in ends[part.arcs.len()..].iter().take_while(|&&(from, _)| from == state) {
-            // The largest label of all cannot be drawn: the range ends before it.
-            let drawn =
-                draws.from_to(options.min_symbol, most.saturating_add(1).max(options.min_symbol.max(EPSILON) + 1));
+            let drawn = draws.from_to(options.min_symbol, options.max_symbol + 1);
             let label = if to == last { FINAL } else { drawn };
             part.arcs.push(Arc::new(from, to, label, draws.score()));
         }
@@ -176,9 +174,6 @@ mod tests {
         assert!(refused(&RandomFsaOptions { min_symbol: -1, ..base }));
         assert!(refused(&RandomFsaOptions { min_symbol: 7, max_symbol: 6, ..base }));
         assert!(refused(&RandomFsaOptions { min_num_arcs: 7, max_num_arcs: 6, ..base }));
-        assert!(
-            random_fsa(0, &RandomFsaOptions { min_symbol: i32::MAX, max_symbol: i32::MAX, max_num_arcs: 9, ..base })
-                .is_ok()
-        );
+        assert!(refused(&RandomFsaOptions { max_symbol: i32::MAX, ..base }));
     }
 }

@@ -3,6 +3,8 @@
 mod bytes;
 mod cursor;
 mod k2_text;
+#[cfg(feature = "npz")]
+mod npz;
 mod openfst;
 mod openfst_binary;
 mod openfst_text;
@@ -11,6 +13,8 @@ mod symbols;
 mod tensor;
 
 pub use k2_text::K2Text;
+#[cfg(feature = "npz")]
+pub use npz::{NpzError, read_npz, write_npz};
 pub use openfst::Semiring;
 pub use openfst_binary::OpenFstBinary;
 pub use openfst_text::OpenFstText;
