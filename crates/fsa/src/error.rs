@@ -343,6 +343,14 @@ pub enum Error {
         /// The label.
         label: i32,
     },
+    /// An arc with label 0, where there may be none.
+    #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
+    Epsilons {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
+    },
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),

@@ -4,8 +4,8 @@ use std::io::BufRead;
 
 use super::lines::Lines;
 use super::pairs::Pairs;
-use super::symbols::SymbolTable;
 use super::{OutOfVocabulary, Progress};
+use crate::io::SymbolTable;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa};
 
 /// How an ARPA file is read.
@@ -30,12 +30,12 @@ impl Default for ArpaOptions {
 ///
 /// ```
 /// use fsa::graphs::{ArpaOptions, NgramModel};
-/// use fsa::graphs::SymbolTable;
+/// use fsa::io::SymbolTable;
 ///
 /// let arpa = "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 hello\n\\2-grams:\n-0.125 <s> hello\n\\end\\\n";
 /// let mut words = SymbolTable::default();
 /// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
-/// let hello = words.id("hello").unwrap();
+/// let hello = words.find("hello").unwrap();
 /// // log10: -0.125 of "<s> hello", -0.25 of "</s>"; "hello" has no weight for backing off.
 /// assert!((model.score(&[hello]) / std::f64::consts::LN_10 - -0.375).abs() < 1e-6);
 /// let grammar = model.to_fsa(fsa::EPSILON)?;
@@ -49,6 +49,8 @@ pub struct NgramModel {
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
+    /// N-grams have been added for the sake of longer ones since suffixes were found for all.
+    added: bool,
 }
 
 /// An n-gram. Logarithms are natural ones here.
@@ -90,7 +92,7 @@ impl NgramModel {
         let promised = read_counts(&mut lines)?;
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
-        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0 };
+        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0, added: false };
         let (mut done, mut ngram) = (0, Vec::new());
         for (order, &expected) in (1..).zip(&promised) {
             // The section's name is at hand: reading the counts, or the section before, has stopped there.
@@ -125,6 +127,9 @@ impl NgramModel {
                         return Err(lines.error("an n-gram stands there twice", lines.text()));
                     }
                 }
+            }
+            if model.added {
+                model.find_suffixes();
             }
             if found != expected {
                 return Err(Error::NgramCount { order, expected, found });
@@ -196,6 +201,7 @@ impl NgramModel {
                 Some(node) => node,
                 None => {
                     let score = self.step(context, word).0;
+                    self.added = true;
                     self.insert(context, word, rounded(score), 0.0)?.expect("it was not found")
                 }
             };
@@ -209,14 +215,38 @@ impl NgramModel {
         if !fresh {
             return Ok(None);
         }
-        let (mut shorter, mut suffix) = (context, ROOT);
-        while shorter != ROOT && word != FINAL && suffix == ROOT {
-            shorter = self.node(shorter).suffix;
-            suffix = self.find(shorter, word).unwrap_or(ROOT);
-        }
+        let suffix = self.suffix(context, word);
         self.nodes.push(Node { score, backoff, suffix, extended: false });
         self.nodes[context as usize].extended = true;
         Ok(Some(pair + 1))
+    }
+
+    /// The node of as many of the last words as there is one for, if that of `context` knows its own.
+    fn suffix(&self, mut context: u32, word: i32) -> u32 {
+        let mut suffix = ROOT;
+        while context != ROOT && word != FINAL && suffix == ROOT {
+            context = self.node(context).suffix;
+            suffix = self.find(context, word).unwrap_or(ROOT);
+        }
+        suffix
+    }
+
+    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer words must know theirs first.
+    #[cold]
+    fn find_suffixes(&mut self) {
+        self.added = false;
+        let mut lengths = vec![0; self.nodes.len()];
+        for length in 1..=self.order {
+            for node in (1..).take(self.tree.len()) {
+                let (context, word) = self.tree.pair(node - 1);
+                if length == 1 {
+                    lengths[node as usize] = lengths[context as usize] + 1;
+                }
+                if lengths[node as usize] == length {
+                    self.nodes[node as usize].suffix = self.suffix(context, word.cast_signed());
+                }
+            }
+        }
     }
 
     /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead on that may follow, and an arc with `label`
@@ -377,10 +407,10 @@ fn parse_ngram<R: BufRead>(
                 skip |= position + 1 < order;
                 FINAL
             }
-            _ => match (words.id(word), &options.out_of_vocabulary) {
+            _ => match (words.find(word), &options.out_of_vocabulary) {
                 (Some(EPSILON), _) => return Err(lines.error("epsilon is no word", word)),
                 (Some(id), _) => id,
-                (None, OutOfVocabulary::Add) => words.add(word)?,
+                (None, OutOfVocabulary::Add) => words.find_or_add(word)?,
                 (None, OutOfVocabulary::Refuse) => return Err(lines.error("a word that the table does not have", word)),
                 (None, OutOfVocabulary::Skip) => {
                     skip = true;
