@@ -200,6 +200,67 @@ pub enum Error {
         /// Which of its states.
         state: usize,
     },
+    /// A line of a text that is read line by line.
+    #[error("{what}, line {line}: {problem}{}{found}", if found.is_empty() { "" } else { ": " })]
+    Line {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A text that could not be read to its end.
+    #[error("{what}, line {line}: {problem}")]
+    Read {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What the system says.
+        problem: String,
+    },
+    /// More or fewer n-grams than the beginning of the model says.
+    #[error("the model has {found} n-grams of order {order}, but says that it has {expected}")]
+    NgramCount {
+        /// The number of words of the n-grams.
+        order: usize,
+        /// How many there are said to be.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A language model without an end of sentences: it has no sentence at all.
+    #[error("no n-gram of the model ends a sentence")]
+    NoSentence,
+    /// A symbol that must be in a table and is not.
+    #[error("there is no symbol {symbol:?}")]
+    MissingSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
+    #[error(
+        "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
+    )]
+    SymbolOrder {
+        /// Which symbols.
+        what: &'static str,
+        /// The highest number of one in use.
+        highest: i32,
+        /// The lowest number of one for disambiguation.
+        disambiguation: i32,
+    },
+    /// A probability that is none.
+    #[error("{what} must be above 0 and below 1, but it is {found}")]
+    Probability {
+        /// Of what.
+        what: &'static str,
+        /// The number given.
+        found: f64,
+    },
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
     Parse(Box<crate::io::ParseError>),
@@ -281,6 +342,14 @@ pub enum Error {
         state: usize,
         /// The label.
         label: i32,
+    },
+    /// An arc with label 0, where there may be none.
+    #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
+    Epsilons {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
     },
     /// Shapes that do not fit.
     #[error(transparent)]

@@ -130,6 +130,21 @@ proptest! {
     }
 }
 
+#[cfg(feature = "npz")]
+proptest! {
+    #[test]
+    fn npz_reads_back(one in graph(score(), false), vector in any::<bool>()) {
+        let (fsa, attributes) = one.into_parts();
+        // The array of one FSA tells no more states than its arcs.
+        let fsa = io::fsa_from_tensor(&io::fsa_to_tensor(&fsa)).unwrap();
+        let fsas = if vector { FsaOrVec::from(fsa.into_vec()) } else { fsa.into() };
+        let graph = Graph::from_parts(fsas, attributes).unwrap();
+        let mut file = std::io::Cursor::new(vec![]);
+        io::write_npz(&graph, &mut file).unwrap();
+        prop_assert_eq!(io::read_npz(file).unwrap(), graph);
+    }
+}
+
 #[test]
 fn huge_numbers_take_no_memory() {
     for text in ["0 2147483647 1 0\n2147483647", "0 1 1 0\n2000000000", "2147483646"] {
@@ -194,4 +209,33 @@ fn several_final_costs_become_one() {
     assert_eq!(OpenFstText::default().print(&dead).unwrap(), "0\tInfinity\n");
     let lists = dead.with_aux_labels(Ragged::from_lists(&[] as &[Vec<i32>]).unwrap()).unwrap();
     assert!(OpenFstText::default().print(&lists).is_err());
+}
+
+/// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what `fstconvert --fst_type=const --fst_align` made
+/// of that.
+const BY_OPENFST: [&str; 2] = [
+    "d6fdb27e06000000766563746f72080000007374616e646172640200000000000000030082598100000000000000000000000200000000\
+     00000000000000000000000000807f010000000000000007000000460000000000003f010000000000803e010000000000000000000000\
+     080000000000000001000000",
+    "d6fdb27e05000000636f6e7374080000007374616e64617264010000000400000001009659a5a500000000000000000000020000000000\
+     000002000000000000000000000000000000000000000000000000807f000000000100000000000000000000000000803e010000000100\
+     00000100000000000000000000000000000007000000460000000000003f0100000000000000080000000000000001000000",
+];
+
+#[test]
+fn files_of_openfst_are_read() {
+    for hex in BY_OPENFST {
+        let byte = |i| u8::from_str_radix(&hex[i..i + 2], 16).unwrap();
+        let file: Vec<u8> = (0..hex.len()).step_by(2).map(byte).collect();
+        let read = OpenFstBinary::read(&file).unwrap();
+        assert_eq!(OpenFstText::default().print(&read.graph).unwrap(), "0\t1\t7\t70\t0.5\n1\t1\t0\t8\n1\t0.25\n");
+        // All but the properties, of which only the first two are claimed.
+        let written = read.write().unwrap();
+        if hex == BY_OPENFST[0] {
+            assert_eq!((&written[..34], &written[42..]), (&file[..34], &file[42..]));
+        }
+        for len in 0..file.len() {
+            assert!(OpenFstBinary::read(&file[..len]).is_err());
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fsa::scores::{
-    MatchingOptions, Nbest, REF_LABELS, Semiring, get_best_matching_stats, levenshtein_alignment, random_paths,
-    total_scores,
+    MatchingOptions, Nbest, REF_LABELS, Semiring, get_best_matching_stats, levenshtein_alignment, n_best_paths,
+    random_paths, total_scores,
 };
 use fsa::{FsaOrVec, Fsas, Graph};
 use ragged_core::Ragged;
@@ -19,6 +19,7 @@ const SINGLE: f64 = 1e-5;
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
+        "nbest_paths" => n_best,
         "random_paths" => random,
         "nbest_from_lattice" => from_lattice,
         "nbest_top_k" => top_k,
@@ -32,6 +33,49 @@ impl From<ragged_core::Error> for Stop {
     fn from(error: ragged_core::Error) -> Self {
         fsa::Error::from(error).into()
     }
+}
+
+fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    #[derive(Debug, serde::Deserialize)]
+    struct Path {
+        score: f64,
+        arcs: Vec<usize>,
+    }
+    let graph = graph(args)?;
+    let fsas = graph.fsas().as_vec();
+    let paths = n_best_paths(fsas, field(args, "n")?)?;
+    let right: Vec<Vec<Path>> = field(expect, "paths")?;
+    let mut differences = Vec::new();
+    let groups = paths.shape().row_splits(1).rows();
+    if groups.len() != right.len() {
+        return Ok(vec![format!("expected paths of {} FSAs, came of {}", right.len(), groups.len())]);
+    }
+    for ((right, group), fsa) in right.iter().zip(groups).zip(fsas.iter()) {
+        let arcs = |path: usize| paths.row(path).iter().filter_map(|&arc| usize::try_from(arc).ok());
+        let came: Vec<Path> = group
+            .map(|path| arcs(path).map(|arc| arc - fsa.first_arc()).collect::<Vec<_>>())
+            .map(|arcs| Path { score: arcs.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum(), arcs })
+            .collect();
+        // Of paths with the same score either may come first, or as the last one.
+        let alone = |i: usize| {
+            let near = |other: Option<&Path>| other.is_some_and(|other| close(other.score, right[i].score, SINGLE));
+            !near(i.checked_sub(1).and_then(|i| right.get(i))) && !near(right.get(i + 1))
+        };
+        let same = |i: usize| {
+            let (a, b) = (&right[i], &came[i]);
+            close(a.score, b.score, SINGLE) && (a.arcs == b.arcs || !alone(i))
+        };
+        if right.len() != came.len() || !(0..right.len()).all(same) {
+            differences.push(format!("expected {right:?}, came {came:?}"));
+        }
+    }
+    let all: Vec<usize> = field(expect, "num_paths")?;
+    let found = n_best_paths(fsas, all.iter().max().map_or(1, |most| most + 1))?;
+    let found: Vec<_> = found.shape().row_splits(1).rows().map(|paths| paths.len()).collect();
+    if found != all {
+        differences.push(format!("expected {all:?} paths in all, came {found:?}"));
+    }
+    Ok(differences)
 }
 
 fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {

@@ -1,1 +1,15 @@
 //! Decoding graphs: lexicon, n-gram language model, HLG, hot words.
+
+mod arpa;
+mod context;
+mod implicit_ctc;
+mod lexicon;
+mod lines;
+mod pairs;
+mod progress;
+
+pub use arpa::{ArpaOptions, NgramModel};
+pub use context::{ContextGraph, ContextMatch, ContextState};
+pub use implicit_ctc::CtcTopology;
+pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
+pub use progress::{OutOfVocabulary, Progress};

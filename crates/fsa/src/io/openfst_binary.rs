@@ -90,7 +90,6 @@ impl OpenFstBinary {
     /// [`Error::Attribute`] if the auxiliary labels are lists; [`Error::TooLarge`].
     pub fn write(&self) -> Result<Vec<u8>, Error> {
         let states = openfst::states(&self.graph, self.semiring)?;
-        let num_arcs = Error::fit("the number of arcs", states.iter().map(|state| state.arcs.len()).sum())?;
         let num_states = Error::fit("the number of states", states.len())?;
         let mut flags = 0;
         for (symbols, bit) in [(&self.input_symbols, INPUT_SYMBOLS), (&self.output_symbols, OUTPUT_SYMBOLS)] {
@@ -107,7 +106,8 @@ impl OpenFstBinary {
         out.extend(EXPANDED_AND_MUTABLE.to_le_bytes());
         out.extend(if num_states == 0 { -1_i64 } else { 0 }.to_le_bytes());
         out.extend(i64::from(num_states).to_le_bytes());
-        out.extend(i64::from(num_arcs).to_le_bytes());
+        // The number of arcs, which OpenFst leaves open in files of this type.
+        out.extend(0_i64.to_le_bytes());
         for symbols in [&self.input_symbols, &self.output_symbols].into_iter().flatten() {
             symbols.write(&mut out)?;
         }

@@ -99,7 +99,22 @@ pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> R
 
 /// [`determinize`] of one FSA.
 pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Made, Error> {
-    let Some(last) = machine.fsa.final_state() else { return Ok(Made::default()) };
+    let mut strings = Strings::new();
+    let (part, outputs) = determinize_parts(fsa, machine, options, &mut strings)?;
+    match machine.aux {
+        None => Ok(Made { part, aux: None }),
+        Some(_) => factor(part, outputs, &mut strings),
+    }
+}
+
+/// [`determinize`] of one FSA, with a string for each arc if it is a transducer.
+pub(super) fn determinize_parts(
+    fsa: usize,
+    machine: Machine<'_>,
+    options: &DeterminizeOptions,
+    strings: &mut Strings,
+) -> Result<(Part, Vec<u32>), Error> {
+    let Some(last) = machine.fsa.final_state() else { return Ok(Default::default()) };
     let beam = match options.beam {
         None => None,
         Some(beam) => Some(Beam::new(fsa, machine, beam)?),
@@ -109,7 +124,7 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
         machine,
         options,
         last: number(last),
-        strings: Strings::new(),
+        strings,
         subsets: Subsets::new(last + 1),
         part: Part::default(),
         outputs: Vec::new(),
@@ -119,12 +134,7 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
         beam,
     };
     work.run()?;
-    let Work { part, outputs, mut strings, subsets, .. } = work;
-    drop(subsets);
-    match machine.aux {
-        None => Ok(Made { part, aux: None }),
-        Some(_) => factor(part, outputs, &mut strings),
-    }
+    Ok((work.part, work.outputs))
 }
 
 /// A state of the input as a member of a subset: what is left to put out and to pay when the subset is reached.
@@ -235,7 +245,7 @@ struct Work<'a> {
     options: &'a DeterminizeOptions,
     /// The final state of the input.
     last: u32,
-    strings: Strings,
+    strings: &'a mut Strings,
     subsets: Subsets,
     part: Part,
     /// What each arc puts out, if it is a transducer.
@@ -249,7 +259,11 @@ struct Work<'a> {
 impl Work<'_> {
     fn run(&mut self) -> Result<(), Error> {
         self.subsets.number(&[Element { state: 0, string: EMPTY, cost: 0.0 }]);
-        if self.beam.is_some() { self.run_best_first()? } else { self.run_in_order()? }
+        if self.beam.is_some() {
+            self.run_best_first()?
+        } else {
+            self.run_in_order()?
+        }
         Ok(())
     }
 
@@ -399,11 +413,7 @@ impl Work<'_> {
             states,
             arcs: self.part.arcs.len(),
             largest_subset: self.largest,
-            pending_labels: newest
-                .iter()
-                .map(|element| self.strings.labels(element.string).count())
-                .max()
-                .unwrap_or(0),
+            pending_labels: newest.iter().map(|element| self.strings.labels(element.string).count()).max().unwrap_or(0),
             pending_score: newest.iter().map(|element| element.cost).fold(0.0, f32::max),
         })
     }

@@ -30,6 +30,9 @@ impl Table {
         hash_of: impl Fn(u32) -> u64,
         next: usize,
     ) -> Result<u32, u32> {
+        if (self.len + 1) * 8 > self.places.len() * 5 {
+            self.grow(hash_of);
+        }
         let mask = self.places.len() - 1;
         let (tag, mut at) = (hash & TAG, place(hash) & mask);
         loop {
@@ -46,9 +49,6 @@ impl Table {
         let next = u32::try_from(next).ok().filter(|&next| next < u32::MAX).expect("fewer than 2^32 things");
         self.places[at] = tag | u64::from(next + 1);
         self.len += 1;
-        if self.len * 8 > self.places.len() * 5 {
-            self.grow(hash_of);
-        }
         Err(next)
     }
 

@@ -21,7 +21,7 @@ impl<'a> Machine<'a> {
 
     /// What an arc puts out; 0 is nothing.
     #[inline]
-    pub fn output(&self, arc: usize) -> i32 {
+    pub(super) fn output(&self, arc: usize) -> i32 {
         self.aux.map_or(EPSILON, |aux| aux[arc].max(EPSILON))
     }
 

@@ -65,7 +65,7 @@ pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<
 
 /// [`minimize`] of one FSA.
 pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Made, Error> {
-    let Trimmed { part, sources, acyclic } = trim(machine)?;
+    let Trimmed { part, sources, acyclic } = trim(machine.fsa);
     if part.ends.is_empty() {
         return Ok(Made::default());
     }
@@ -76,7 +76,8 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
         .map(|_| sources.iter().map(|&arc| strings.append(0, machine.output(arc as usize))).collect::<Vec<_>>());
     drop(sources);
     let mut work = Pushed { part, outputs };
-    push_to_start(fsa, &mut work, &mut strings)?;
+    let (score, before) = push_to_start(fsa, &mut work, &mut strings)?;
+    work.pass_start(score, before, &mut strings)?;
     let symbols = symbols(&work, options.delta);
     let dests: Vec<_> = work.part.arcs.iter().map(|arc| arc.dest_state.cast_unsigned()).collect();
     let automaton = Automaton { ends: &work.part.ends, symbols: &symbols, dests: &dests };
@@ -139,13 +140,7 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
 }
 
 /// One state for each class, in the order in which they are met from the start; its arcs are those of the first of its states.
-fn merge(
-    work: Pushed,
-    symbols: &[u32],
-    classes: &[u32],
-    num_classes: usize,
-    deterministic: bool,
-) -> Pushed {
+fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
     const NONE: u32 = u32::MAX;
     let Pushed { part, outputs } = work;
     let last = part.ends.len() - 1;

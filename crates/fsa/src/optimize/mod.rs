@@ -1,6 +1,9 @@
 //! OpenFst's algorithms: determinization, minimization, weight pushing, exact n best paths, differences, lazy composition.
 
 mod determinize;
+mod difference;
+mod encode;
+mod equivalent;
 mod factor;
 mod hash;
 mod machine;
@@ -8,10 +11,17 @@ mod minimize;
 mod numbers;
 mod partition;
 mod potentials;
+mod project;
 mod push;
+mod shortest_paths;
 mod strings;
 mod trim;
 
 pub use determinize::{DeterminizeOptions, determinize};
+pub use difference::difference;
+pub use encode::{Encoder, encode};
+pub use equivalent::equivalent;
 pub use minimize::{MinimizeOptions, minimize};
+pub use project::{Side, project};
 pub use push::{PushTo, push_weights};
+pub use shortest_paths::{Unique, shortest_paths};

@@ -60,9 +60,10 @@ impl Automaton<'_> {
     /// The arcs of a state as a set of symbols and numbers of the states behind.
     fn signature(&self, state: usize, number_of: impl Fn(usize) -> u32, signature: &mut Vec<u64>) {
         signature.clear();
-        signature.extend(self.arcs_of(state).map(|arc| {
-            (u64::from(self.symbols[arc]) << 32) | u64::from(number_of(self.dests[arc] as usize))
-        }));
+        signature.extend(
+            self.arcs_of(state)
+                .map(|arc| (u64::from(self.symbols[arc]) << 32) | u64::from(number_of(self.dests[arc] as usize))),
+        );
         if !signature.is_sorted_by(|a, b| a < b) {
             signature.sort_unstable();
             signature.dedup();

@@ -182,7 +182,8 @@ mod tests {
 
     fn costs(num_states: usize, arcs: &[(i32, i32, f32)]) -> Result<Vec<f32>, Error> {
         let last = i32::try_from(num_states).unwrap() - 1;
-        let arcs = arcs.iter().map(|&(src, dest, score)| Arc::new(src, dest, if dest == last { FINAL } else { 1 }, score));
+        let arcs =
+            arcs.iter().map(|&(src, dest, score)| Arc::new(src, dest, if dest == last { FINAL } else { 1 }, score));
         costs_to_final(0, Fsa::from_arcs(num_states, arcs.collect::<Vec<_>>()).unwrap().view())
     }
 

@@ -111,17 +111,17 @@ pub(super) struct Pushed {
     pub outputs: Option<Vec<u32>>,
 }
 
-/// Pushes scores and strings to the start.
-pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(), Error> {
+/// Pushes scores and strings to the start, and gives back what is pushed out there.
+pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
     let Pushed { part, outputs } = work;
     let last = part.ends.len() - 1;
     let entering = Entering::new(&part.ends, &part.arcs);
     let weighted = part.arcs.iter().any(|arc| arc.score != 0.0);
-    let costs = if weighted { costs_to(fsa, last, &entering)? } else { vec![0.0; last + 1] };
-    let mut before = EMPTY;
+    let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
     drop(entering);
-    if let (Some(outputs), Some(known)) = (&mut *outputs, &known) {
+    let mut before = EMPTY;
+    if let (Some(outputs), Some(known)) = (outputs, known) {
         for (arc, output) in part.arcs.iter().zip(outputs) {
             let (src, dest) = arc.states();
             if known[src] != EMPTY || known[dest] != EMPTY {
@@ -131,17 +131,26 @@ pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings
         }
         before = known[0];
     }
+    let Some(costs) = costs else { return Ok((0.0, before)) };
     push_costs(part, &costs);
-    if costs[0] == 0.0 && before == EMPTY {
-        return Ok(());
-    }
-    let added = pass_start(part, 0.0 - costs[0])?;
-    if let (Some(outputs), true) = (&mut *outputs, before != EMPTY || added) {
-        if added {
-            outputs.insert(0, before);
-        } else {
-            outputs[..part.ends[0]].iter_mut().for_each(|output| *output = strings.concat(before, *output));
+    Ok((0.0 - costs[0], before))
+}
+
+impl Pushed {
+    /// Adds a score and a string to all paths, as [`pass_start`] does.
+    pub(super) fn pass_start(&mut self, score: f32, before: u32, strings: &mut Strings) -> Result<(), Error> {
+        if score == 0.0 && before == EMPTY {
+            return Ok(());
         }
+        let added = pass_start(&mut self.part, score)?;
+        match &mut self.outputs {
+            Some(outputs) if added => outputs.insert(0, before),
+            Some(outputs) => {
+                let first = &mut outputs[..self.part.ends[0]];
+                first.iter_mut().for_each(|output| *output = strings.concat(before, *output));
+            }
+            None => {}
+        }
+        Ok(())
     }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
-use super::machine::Machine;
 use super::numbers::number;
 use super::potentials::Entering;
 use crate::arc::index;
 use crate::parts::Part;
+use crate::view::FsaView;
 use crate::{Arc, Error};
 
 /// States that are on a path from the start, which is the first, to the final state, which is the last; the numbers rise along the
@@ -18,19 +18,28 @@ pub(super) struct Trimmed {
     pub acyclic: bool,
 }
 
+/// [`trim`] of an FSA in the making.
+pub(super) fn trim_part(part: &Part) -> Result<Trimmed, Error> {
+    let mut splits = Vec::with_capacity(part.ends.len() + 1);
+    splits.push(0);
+    for &end in &part.ends {
+        splits.push(Error::fit("the number of arcs", end)?);
+    }
+    Ok(trim(FsaView::new(&splits, &part.arcs)))
+}
+
 /// O(states + arcs). Empty if there is no path.
-pub(super) fn trim(machine: Machine<'_>) -> Result<Trimmed, Error> {
-    let view = machine.fsa;
-    let Some(last) = view.final_state() else { return Ok(Trimmed::default()) };
-    let Walk { finished, mut useful, cyclic } = walk(machine, last);
+pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
+    let Some(last) = view.final_state() else { return Trimmed::default() };
+    let Walk { finished, mut useful, cyclic } = walk(view, last);
     if cyclic {
-        useful = reach_the_end(machine, last, useful);
+        useful = reach_the_end(view, last, useful);
     }
     let mut new = vec![NONE; view.num_states()];
     let order: Vec<u32> =
         finished.into_iter().rev().filter(|&state| useful[state as usize] && state as usize != last).collect();
     if order.is_empty() {
-        return Ok(Trimmed::default());
+        return Trimmed::default();
     }
     order.iter().chain([&number(last)]).zip(0..).for_each(|(&state, place)| new[state as usize] = place);
     let mut made = Trimmed { acyclic: true, ..Trimmed::default() };
@@ -47,7 +56,7 @@ pub(super) fn trim(machine: Machine<'_>) -> Result<Trimmed, Error> {
         made.part.end_state();
     }
     made.part.end_state();
-    Ok(made)
+    made
 }
 
 const NONE: u32 = u32::MAX;
@@ -61,11 +70,10 @@ struct Walk {
     cyclic: bool,
 }
 
-fn walk(machine: Machine<'_>, last: usize) -> Walk {
+fn walk(view: FsaView<'_>, last: usize) -> Walk {
     const UNSEEN: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
-    let view = machine.fsa;
     let mut seen = vec![UNSEEN; view.num_states()];
     let mut made = Walk { finished: Vec::new(), useful: vec![false; view.num_states()], cyclic: false };
     made.useful[last] = true;
@@ -75,9 +83,10 @@ fn walk(machine: Machine<'_>, last: usize) -> Walk {
         let state = *state;
         let Some(at) = arcs.next() else {
             seen[state] = DONE;
-            made.useful[state] |= view.arcs_of(state).iter().any(|arc| {
-                arc.score > f32::NEG_INFINITY && made.useful[index(arc.dest_state)]
-            });
+            made.useful[state] |= view
+                .arcs_of(state)
+                .iter()
+                .any(|arc| arc.score > f32::NEG_INFINITY && made.useful[index(arc.dest_state)]);
             made.finished.push(number(state));
             stack.pop();
             continue;
@@ -103,8 +112,7 @@ fn walk(machine: Machine<'_>, last: usize) -> Walk {
 }
 
 /// Those of the states `among` from which the final state can be reached.
-fn reach_the_end(machine: Machine<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
-    let view = machine.fsa;
+fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
     let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
     let entering = Entering::new(&ends, view.arcs());
     let mut reached = vec![false; among.len()];

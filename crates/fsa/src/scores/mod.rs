@@ -2,6 +2,8 @@
 
 mod alignment;
 mod best_path;
+mod best_paths;
+mod distance;
 mod matching;
 mod nbest;
 mod passes;
@@ -15,6 +17,8 @@ mod suffixes;
 
 pub use alignment::{HYP_LABELS, REF_LABELS, levenshtein_alignment};
 pub use best_path::{best_paths, shortest_path};
+pub use best_paths::{n_best_paths, n_best_strings};
+pub use distance::{reverse_shortest_distance, shortest_distance};
 pub use matching::{MatchingOptions, MatchingStats, get_best_matching_stats};
 pub use nbest::Nbest;
 pub use posteriors::{ArcPosteriorsSaved, arc_posteriors, arc_posteriors_saved, prune_on_arc_post};

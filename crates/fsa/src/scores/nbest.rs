@@ -3,7 +3,7 @@
 use ragged_core::{Ragged, RaggedShape, RowSplits, index_select};
 
 use super::best_path::fsas_of_paths;
-use super::random_paths;
+use super::{n_best_strings, random_paths};
 use crate::arc::index;
 use crate::{AUX_LABELS, Attribute, Error, FsaVec, Fsas, Graph};
 
@@ -56,6 +56,24 @@ impl Nbest {
             random_paths(&fsas.with_scores(&scores)?, num_paths)?
         };
         Self::from_paths(lattice, &paths)
+    }
+
+    /// The `n` best sequences of words of each FSA of a lattice, exactly, from the best down, each with its best path.
+    ///
+    /// # Errors
+    /// As [`n_best_strings`]; [`Error::Attribute`] if the arcs put out lists.
+    pub fn best<F: Fsas>(lattice: &Graph<F>, n: usize) -> Result<Self, Error> {
+        let fsas = lattice.fsas().as_vec();
+        let paths = match lattice.attributes().get(AUX_LABELS) {
+            Some(Attribute::Ints { values, .. }) => n_best_strings(fsas, values, n)?,
+            Some(Attribute::Lists(_)) => {
+                return Err(Error::Attribute { what: "the best words are found where each arc puts out one label" });
+            }
+            _ => n_best_strings(fsas, &fsas.labels(), n)?,
+        };
+        let utterances = paths.shape().row_splits(1).clone();
+        let paths = lattice.carry(fsas_of_paths(fsas, &paths.remove_axis(0)?)?)?;
+        Ok(Self { paths, utterances })
     }
 
     /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the first.

@@ -263,8 +263,8 @@ pub(super) fn backward_best<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut
     check_range(fsa, scores)
 }
 
-/// The first arc of the best path from a state with that score to the final one, -1 if there is none. Of several it is the last.
-fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T]) -> Option<usize> {
+/// The first arc of the best path from a state with that score to the final one, if there is one. Of several it is the last.
+pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T]) -> Option<usize> {
     if scores[state] == none() {
         return None;
     }
