@@ -181,7 +181,12 @@ impl<'a> Work<'a> {
             let range = self.fsa.arc_range(at(state));
             for (arc, place) in self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..) {
                 if self.useful[arc.states().1] {
-                    records.push(Record { key: arc.sort_key(), score: score + f64::from(arc.score), before, arc: place });
+                    records.push(Record {
+                        key: arc.sort_key(),
+                        score: score + f64::from(arc.score),
+                        before,
+                        arc: place,
+                    });
                 }
             }
         }
@@ -289,6 +294,8 @@ impl<'a> Work<'a> {
         // The final state is one more.
         if self.subsets.len() + 2 > self.max_states {
             let pending_labels = self.labels_since(subset).count();
+            let scores = self.steps[at(subset.first)..at(subset.end)].iter().map(|step| step.score);
+            let spread = scores.clone().fold(f64::NEG_INFINITY, f64::max) - scores.fold(f64::INFINITY, f64::min);
             return Err(Error::DeterminizeLimit {
                 fsa: self.fsa_index,
                 what: "states",
@@ -297,6 +304,7 @@ impl<'a> Work<'a> {
                 arcs: self.part.arcs.len(),
                 largest_subset: self.largest,
                 pending_labels,
+                pending_score: narrow(spread),
             });
         }
         self.subsets.push(subset);
@@ -319,7 +327,9 @@ impl<'a> Work<'a> {
     fn number_of(&mut self, subset: Subset) -> Result<i32, Error> {
         let base_state = |work: &Self, subset: &Subset| work.steps[at(subset.base)].state;
         let state = base_state(self, &subset);
-        let hash = self.labels_since(subset).fold(mix(state.into()), |hash, label| mix(hash ^ u64::from(label.cast_unsigned())));
+        let hash = self
+            .labels_since(subset)
+            .fold(mix(state.into()), |hash, label| mix(hash ^ u64::from(label.cast_unsigned())));
         let mask = self.table.len() - 1;
         let mut place = low_bits(hash) & mask;
         while self.table[place].1 != ROOT {
@@ -392,7 +402,8 @@ mod tests {
     /// Case 168 of k2's known answers, with shorter numbers.
     #[test]
     fn scores_wait_or_are_pushed() {
-        let arcs = [(0, 1, 3, -1.0), (0, 2, 3, -0.5), (1, 3, -1, 0.5), (1, 2, 2, -0.25), (2, 3, -1, -0.5), (2, 3, -1, 0.75)];
+        let arcs =
+            [(0, 1, 3, -1.0), (0, 2, 3, -0.5), (1, 3, -1, 0.5), (1, 2, 2, -0.25), (2, 3, -1, -0.5), (2, 3, -1, 0.75)];
         let graph = Graph::new(fsa(4, &arcs)).with_aux_labels(vec![3, 1, -1, 1, -1, -1]).unwrap();
         let scores = |pushing| determinize(graph.fsas(), pushing).unwrap().0.scores();
         assert_eq!(scores(WeightPushing::No), [0.0, -1.25, 0.25, 0.75]);
@@ -417,7 +428,8 @@ mod tests {
 
     #[test]
     fn what_stays_open_is_refused() {
-        let twins = fsa(4, &[(0, 1, 3, 0.0), (0, 2, 3, 1.0), (1, 1, 5, 0.0), (1, 3, -1, 0.0), (2, 2, 5, 0.5), (2, 3, -1, 0.0)]);
+        let twins =
+            fsa(4, &[(0, 1, 3, 0.0), (0, 2, 3, 1.0), (1, 1, 5, 0.0), (1, 3, -1, 0.0), (2, 2, 5, 0.5), (2, 3, -1, 0.0)]);
         let made = determinize_within(&twins, WeightPushing::Log, 100);
         assert!(matches!(made, Err(Error::DeterminizeLimit { limit: 100, largest_subset: 2, .. })), "{made:?}");
     }

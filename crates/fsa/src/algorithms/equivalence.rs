@@ -133,7 +133,11 @@ impl<'a> Side<'a> {
     }
 
     fn labels(&self, front: &Front) -> impl Iterator<Item = i32> {
-        front.iter().flat_map(|&(state, _)| self.fsa.view().arcs_of(state)).map(|arc| arc.label).filter(|&l| l != EPSILON)
+        front
+            .iter()
+            .flat_map(|&(state, _)| self.fsa.view().arcs_of(state))
+            .map(|arc| arc.label)
+            .filter(|&l| l != EPSILON)
     }
 
     fn step(&mut self, front: &Front, label: i32) -> Result<Front, Error> {
@@ -227,7 +231,10 @@ mod tests {
         assert!(exactly(Semiring::Tropical) && !exactly(Semiring::Log));
         let options = RandEquivalentOptions::default();
         assert!(!is_rand_equivalent(&once, &twice, &options).unwrap());
-        assert!(is_rand_equivalent(&once, &twice, &RandEquivalentOptions { semiring: Semiring::Tropical, ..options }).unwrap());
+        assert!(
+            is_rand_equivalent(&once, &twice, &RandEquivalentOptions { semiring: Semiring::Tropical, ..options })
+                .unwrap()
+        );
         assert!(!is_equivalent(&once, &Fsa::empty(), Semiring::Log, 1e-6).unwrap());
         assert!(!is_rand_equivalent(&once, &Fsa::empty(), &options).unwrap());
         assert!(is_equivalent(&Fsa::empty(), &Fsa::empty(), Semiring::Log, 1e-6).unwrap());

@@ -122,7 +122,12 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
             closures.path_to(place, &mut path);
             for &(arc, place) in row {
                 let dest_state = names[arc.states().1];
-                part.arcs.push(Arc { src_state, dest_state, label: arc.label, score: narrow(score + f64::from(arc.score)) });
+                part.arcs.push(Arc {
+                    src_state,
+                    dest_state,
+                    label: arc.label,
+                    score: narrow(score + f64::from(arc.score)),
+                });
                 if semiring == Semiring::Tropical {
                     lists.places.extend_from_slice(&path);
                     lists.places.push(place);
@@ -168,7 +173,8 @@ mod tests {
 
     #[test]
     fn cycles_of_epsilons() {
-        let circle = |score| fsa(4, &[(0, 1, 0, -1.0), (1, 2, 0, score), (1, 2, 5, 0.0), (2, 1, 0, 0.0), (2, 3, -1, 0.0)]);
+        let circle =
+            |score| fsa(4, &[(0, 1, 0, -1.0), (1, 2, 0, score), (1, 2, 5, 0.0), (2, 1, 0, 0.0), (2, 3, -1, 0.0)]);
         let (after, map) = remove_epsilon(&circle(-0.5)).unwrap();
         assert_eq!(after.num_states(), 3);
         assert_eq!(map.rows().collect::<Vec<_>>(), [&[0, 2][..], &[0, 1, 4], &[4], &[3, 2]]);
