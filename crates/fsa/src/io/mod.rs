@@ -18,7 +18,6 @@ pub use draw::Drawing;
 pub use k2_text::K2Text;
 #[cfg(feature = "npz")]
 pub use npz::{NpzError, read_npz, write_npz};
-pub use openfst::Semiring;
 pub use openfst_binary::OpenFstBinary;
 pub use openfst_text::OpenFstText;
 pub use parse_error::{ParseError, ParseErrorKind};
