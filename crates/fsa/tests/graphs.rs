@@ -166,15 +166,27 @@ fn grammars_have_no_states_that_only_back_off() {
 fn models_that_are_wrong_are_refused_with_the_line() {
     for (from, to, message) in [
         ("ngram 2=2", "ngram 2=3", "the model has 2 n-grams of order 2, but says that it has 3"),
-        ("ngram 1=4", "ngram 1=4000000000000", "the model has 4 n-grams of order 1, but says that it has 4000000000000"),
-        ("ngram 2=2", "ngram 3=2", "n-gram model, line 3: there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on: ngram 3=2"),
+        (
+            "ngram 1=4",
+            "ngram 1=4000000000000",
+            "the model has 4 n-grams of order 1, but says that it has 4000000000000",
+        ),
+        (
+            "ngram 2=2",
+            "ngram 3=2",
+            "n-gram model, line 3: there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on: ngram 3=2",
+        ),
         ("-0.75 b", "-0.75", "n-gram model, line 9: too few words: -0.75"),
         ("-0.75 b", "-0.75 b c d", "n-gram model, line 9: there should be a logarithm of a probability: c"),
         ("-0.75 b", "-0.75 b 1 d", "n-gram model, line 9: too many words: -0.75 b 1 d"),
         ("-0.75 b", "NaN b", "n-gram model, line 9: there should be a logarithm of a probability: NaN"),
         ("-0.75 b", "inf b", "n-gram model, line 9: there should be a logarithm of a probability: inf"),
         ("-0.75 b", "-0.75 a", "n-gram model, line 9: an n-gram stands there twice: -0.75 a"),
-        ("\\2-grams:", "\\3-grams:", "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:"),
+        (
+            "\\2-grams:",
+            "\\3-grams:",
+            "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:",
+        ),
         ("\\end\\", "", "n-gram model, line 17: the model ends before \\end\\"),
         ("\\end\\", "\\3-grams:", "n-gram model, line 15: a section of n-grams that were not counted: \\3-grams:"),
         ("\\data\\", "", "n-gram model, line 17: there is no \\data\\"),
@@ -221,9 +233,8 @@ fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>,
         }
         for arc in view.arc_range(state) {
             let (it, aux) = (view.arcs()[arc], aux[arc]);
-            let with = |list: &[i32], label: i32| {
-                list.iter().copied().chain((label > 0).then_some(label)).collect::<Vec<_>>()
-            };
+            let with =
+                |list: &[i32], label: i32| list.iter().copied().chain((label > 0).then_some(label)).collect::<Vec<_>>();
             let dest = usize::try_from(it.dest_state).unwrap();
             let score = score + f64::from(it.score);
             waiting.push((dest, with(&inputs, it.label), with(&outputs, aux), score, length + 1));
@@ -329,9 +340,14 @@ fn symbols_for_disambiguation_are_those_of_kaldi() {
     assert_eq!(lexicon.num_disambiguations(), 4);
     let graph = lexicon.to_disambiguated_graph().unwrap();
     let found = language(&graph, 5, 2);
-    for (tokens_of, word) in
-        [("#1", "silent"), ("r iy d #2", "read"), ("r iy d #3", "reed"), ("r iy #2", "rea"), ("r ih d", "rid"), ("#0", "#0")]
-    {
+    for (tokens_of, word) in [
+        ("#1", "silent"),
+        ("r iy d #2", "read"),
+        ("r iy d #3", "reed"),
+        ("r iy #2", "rea"),
+        ("r ih d", "rid"),
+        ("#0", "#0"),
+    ] {
         let tokens_of = tokens_of.split(' ').map(|token| tokens.id(token).unwrap()).collect();
         assert!(found.contains_key(&(tokens_of, vec![words.id(word).unwrap()])), "{word}");
     }
@@ -347,8 +363,14 @@ fn lexica_that_are_wrong_are_refused_with_the_line() {
     let message = |text, options| read(text, options).unwrap_err().to_string();
     let mut options = LexiconOptions::default();
     options.probabilities = Some(true);
-    assert_eq!(message("a 0.5 x\n\nb 1.5 x\n", options.clone()), "lexicon, line 3: there should be a probability above 0 and up to 1 after the word: 1.5");
-    assert_eq!(message("a\n", options), "lexicon, line 1: there should be a probability above 0 and up to 1 after the word");
+    assert_eq!(
+        message("a 0.5 x\n\nb 1.5 x\n", options.clone()),
+        "lexicon, line 3: there should be a probability above 0 and up to 1 after the word: 1.5"
+    );
+    assert_eq!(
+        message("a\n", options),
+        "lexicon, line 1: there should be a probability above 0 and up to 1 after the word"
+    );
     let mut options = LexiconOptions::default();
     options.tokens = OutOfVocabulary::Refuse;
     assert_eq!(message("a x\nb y\n", options.clone()), "lexicon, line 2: a symbol that the table does not have: y");
@@ -471,7 +493,8 @@ fn hot_words_that_are_wrong_are_refused() {
 fn token_graph() -> impl Strategy<Value = Graph<Fsa>> {
     let arc = (0..3_i32, 0..3_i32, 1..4_i32, 10..13_i32, -8..0_i32);
     (prop::collection::vec(arc, 1..8), prop::collection::vec(any::<bool>(), 3)).prop_map(|(arcs, finals)| {
-        let arcs = arcs.into_iter().map(|(from, to, label, aux, score)| (Arc::new(from, to, label, score as f32 / 4.0), aux));
+        let arcs =
+            arcs.into_iter().map(|(from, to, label, aux, score)| (Arc::new(from, to, label, score as f32 / 4.0), aux));
         let finals = (0..3).filter(|&state| finals[state]).map(|state| (Arc::new(state as i32, 3, FINAL, -0.5), FINAL));
         let mut all: Vec<_> = arcs.chain(finals).collect();
         all.sort_by_key(|(arc, _)| (arc.src_state, arc.sort_key()));
@@ -503,7 +526,9 @@ fn frames_of(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>),
                 let inputs: Vec<i32> = [&inputs[..], &[it.label]].concat();
                 let mut outputs: Vec<i32> = outputs.clone();
                 outputs.extend((aux > 0).then_some(aux));
-                let entry = next.entry((usize::try_from(it.dest_state).unwrap(), inputs, outputs)).or_insert((f64::NEG_INFINITY, 0));
+                let entry = next
+                    .entry((usize::try_from(it.dest_state).unwrap(), inputs, outputs))
+                    .or_insert((f64::NEG_INFINITY, 0));
                 *entry = (entry.0.max(score + f64::from(it.score)), entry.1 + paths);
             }
         }

@@ -27,7 +27,8 @@ use crate::{Arc, Error, Fsa, Graph};
 #[doc(alias = "fstequivalent")]
 pub fn equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, delta: f32) -> Result<bool, Error> {
     let mut strings = Strings::new();
-    let as_transducers = a.attributes().get(crate::AUX_LABELS).is_some() || b.attributes().get(crate::AUX_LABELS).is_some();
+    let as_transducers =
+        a.attributes().get(crate::AUX_LABELS).is_some() || b.attributes().get(crate::AUX_LABELS).is_some();
     let a = Canonical::new(0, a, as_transducers, &mut strings)?;
     let b = Canonical::new(1, b, as_transducers, &mut strings)?;
     Ok(same(&a, &b, delta))

@@ -164,7 +164,9 @@ impl<'a> Search<'a> {
             for before in first..end {
                 let step = self.steps[before as usize];
                 let arcs = self.machine.fsa.arc_range(step.state as usize);
-                next.extend(arcs.filter_map(|arc| self.follow(step, before, arc)).filter(|(label, _)| *label != EPSILON));
+                next.extend(
+                    arcs.filter_map(|arc| self.follow(step, before, arc)).filter(|(label, _)| *label != EPSILON),
+                );
             }
             if self.unique == Unique::Paths {
                 for at in 0..next.len() {
@@ -172,7 +174,9 @@ impl<'a> Search<'a> {
                 }
                 continue;
             }
-            next.sort_by(|(label, a), (other, b)| label.cmp(other).then(a.state.cmp(&b.state)).then(a.cost.total_cmp(&b.cost)));
+            next.sort_by(|(label, a), (other, b)| {
+                label.cmp(other).then(a.state.cmp(&b.state)).then(a.cost.total_cmp(&b.cost))
+            });
             next.dedup_by(|(label, a), (other, b)| label == other && a.state == b.state);
             for group in next.chunk_by(|a, b| a.0 == b.0) {
                 self.group(group.iter().map(|(_, step)| *step).collect())?;

@@ -1,8 +1,7 @@
 //! Which symbol of one sequence stands for which of another.
 
-use ragged_core::{Ragged, RowSplits};
+use ragged_core::Ragged;
 
-use crate::arc::index;
 use crate::parts::Part;
 use crate::{Arc, Error, FINAL, FsaVec, Graph};
 
