@@ -92,3 +92,17 @@ pub fn symbols() -> Ragged<i32> {
     let lists: Vec<Vec<i32>> = (0..64).map(|_| (0..60).map(|_| id(random.between(1, 500))).collect()).collect();
     Ragged::from_lists(&lists).expect("small lists")
 }
+
+/// An acyclic FSA of 2500 states and a final one, 20,000 arcs, of which each goes at most ten states on; one label in ten is epsilon.
+pub fn lattice() -> Fsa {
+    const STATES: usize = 2501;
+    let mut random = Random(20_261_107);
+    let last = STATES - 1;
+    let arcs = (0..last).flat_map(|state| (0..8).map(move |i| (state, i)));
+    let arcs = arcs.map(|(state, i)| {
+        let dest = if i == 0 { state + 1 } else { random.between(state + 1, STATES.min(state + 11)) };
+        let label = if random.uniform() < 0.1 { EPSILON } else { id(random.between(1, LABELS + 1)) };
+        Arc::new(id(state), id(dest), if dest == last { FINAL } else { label }, random.score())
+    });
+    Fsa::from_arcs(STATES, arcs.collect::<Vec<_>>()).expect("a valid FSA")
+}

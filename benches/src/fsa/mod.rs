@@ -4,7 +4,7 @@
 mod batches;
 mod language;
 
-pub use batches::{symbols, top_sorted, unsorted, with_epsilons, word_trie};
+pub use batches::{lattice, symbols, top_sorted, unsorted, with_epsilons, word_trie};
 pub use language::{Language, LanguageFiles};
 
 /// SplitMix64.

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence, SymbolTable,
+    ArpaOptions, ContextGraph, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
 };
+use fsa::io::SymbolTable;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 use ragged_core::Ragged;
@@ -112,7 +113,7 @@ proptest! {
                 expected += back_off(&entries, order, &history, WORDS[word]) * std::f64::consts::LN_10;
                 history.push(WORDS[word]);
             }
-            let sentence: Vec<_> = sentence.iter().map(|&word| words.id(WORDS[word]).unwrap()).collect();
+            let sentence: Vec<_> = sentence.iter().map(|&word| words.find(WORDS[word]).unwrap()).collect();
             prop_assert!((model.score(&sentence) - expected).abs() < TOLERANCE, "{} {expected}", model.score(&sentence));
             for (label, grammar) in &graphs {
                 let found = walk(grammar, *label, &sentence);
@@ -147,7 +148,7 @@ fn grammars_have_no_states_that_only_back_off() {
     assert_eq!((model.order(), model.num_ngrams(), model.num_skipped()), (2, 6, 0));
     let grammar = model.to_fsa(7).unwrap();
     let ln = |log10: f64| (log10 * std::f64::consts::LN_10) as f32;
-    let (a, b) = (words.id("a").unwrap(), words.id("b").unwrap());
+    let (a, b) = (words.find("a").unwrap(), words.find("b").unwrap());
     // State 0 is <s>, 1 that of no words, 2 is a, 3 the end.
     let expected = [
         Arc::new(0, 2, a, ln(-0.1)),
@@ -187,9 +188,9 @@ fn models_that_are_wrong_are_refused_with_the_line() {
             "\\3-grams:",
             "n-gram model, line 11: the sections must follow each other as 1-grams, 2-grams and so on: \\3-grams:",
         ),
-        ("\\end\\", "", "n-gram model, line 17: the model ends before \\end\\"),
+        ("\\end\\", "", "n-gram model, line 16: the model ends before \\end\\"),
         ("\\end\\", "\\3-grams:", "n-gram model, line 15: a section of n-grams that were not counted: \\3-grams:"),
-        ("\\data\\", "", "n-gram model, line 17: there is no \\data\\"),
+        ("\\data\\", "", "n-gram model, line 16: there is no \\data\\"),
     ] {
         let error = read(&SMALL.replace(from, to), &mut SymbolTable::default(), &ArpaOptions::default()).unwrap_err();
         assert_eq!(error.to_string(), message);
@@ -204,10 +205,10 @@ fn models_that_are_wrong_are_refused_with_the_line() {
 fn words_out_of_the_table_are_added_skipped_or_refused() {
     let read = |out_of_vocabulary| {
         let mut words = SymbolTable::default();
-        words.add("b").unwrap();
+        words.find_or_add("b").unwrap();
         let mut options = ArpaOptions::default();
         options.out_of_vocabulary = out_of_vocabulary;
-        read(SMALL, &mut words, &options).map(|model| (model.num_ngrams(), model.num_skipped(), words.id("a")))
+        read(SMALL, &mut words, &options).map(|model| (model.num_ngrams(), model.num_skipped(), words.find("a")))
     };
     assert_eq!(read(OutOfVocabulary::Add), Ok((6, 0, Some(2))));
     assert_eq!(read(OutOfVocabulary::Skip), Ok((3, 3, None)));
@@ -269,12 +270,12 @@ proptest! {
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).unwrap();
         let ids = |(word, list): &(usize, Vec<usize>)| {
-            let list: Vec<_> = list.iter().map(|&token| tokens.id(TOKENS[token]).unwrap()).collect();
-            (words.id(SPOKEN[*word]).unwrap(), list)
+            let list: Vec<_> = list.iter().map(|&token| tokens.find(TOKENS[token]).unwrap()).collect();
+            (words.find(SPOKEN[*word]).unwrap(), list)
         };
         // One word, or two, with silence or without at each place: its tokens, the words, and the score.
         let places = if silence {
-            vec![(vec![], 0.75_f64.ln()), (vec![tokens.id("SIL").unwrap()], 0.25_f64.ln())]
+            vec![(vec![], 0.75_f64.ln()), (vec![tokens.find("SIL").unwrap()], 0.25_f64.ln())]
         } else {
             vec![(vec![], 0.0)]
         };
@@ -314,8 +315,8 @@ proptest! {
         let text: String = entries.iter().map(line).collect();
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
         let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
-        prop_assert_eq!(lexicon.first_disambiguation(), tokens.id("#0").unwrap());
-        prop_assert_eq!(lexicon.backoff_word(), words.id("#0").unwrap());
+        prop_assert_eq!(lexicon.first_disambiguation(), tokens.find("#0").unwrap());
+        prop_assert_eq!(lexicon.backoff_word(), words.find("#0").unwrap());
         let plain = language(&lexicon.to_graph().unwrap(), 7, 3);
         let mut marked = HashMap::new();
         for ((tokens, words), (_, paths)) in language(&lexicon.to_disambiguated_graph().unwrap(), 7, 3) {
@@ -348,8 +349,8 @@ fn symbols_for_disambiguation_are_those_of_kaldi() {
         ("r ih d", "rid"),
         ("#0", "#0"),
     ] {
-        let tokens_of = tokens_of.split(' ').map(|token| tokens.id(token).unwrap()).collect();
-        assert!(found.contains_key(&(tokens_of, vec![words.id(word).unwrap()])), "{word}");
+        let tokens_of = tokens_of.split(' ').map(|token| tokens.find(token).unwrap()).collect();
+        assert!(found.contains_key(&(tokens_of, vec![words.find(word).unwrap()])), "{word}");
     }
 }
 
@@ -357,7 +358,7 @@ fn symbols_for_disambiguation_are_those_of_kaldi() {
 fn lexica_that_are_wrong_are_refused_with_the_line() {
     let read = |text: &str, options: LexiconOptions| {
         let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
-        tokens.add("x").unwrap();
+        tokens.find_or_add("x").unwrap();
         Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &options).map(|lexicon| lexicon.num_pronunciations())
     };
     let message = |text, options| read(text, options).unwrap_err().to_string();

@@ -4,8 +4,8 @@ use std::io::BufRead;
 
 use super::lines::Lines;
 use super::pairs::Pairs;
-use super::symbols::SymbolTable;
 use super::{OutOfVocabulary, Progress};
+use crate::io::SymbolTable;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa};
 
 /// How an ARPA file is read.
@@ -30,12 +30,12 @@ impl Default for ArpaOptions {
 ///
 /// ```
 /// use fsa::graphs::{ArpaOptions, NgramModel};
-/// use fsa::graphs::SymbolTable;
+/// use fsa::io::SymbolTable;
 ///
 /// let arpa = "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 hello\n\\2-grams:\n-0.125 <s> hello\n\\end\\\n";
 /// let mut words = SymbolTable::default();
 /// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
-/// let hello = words.id("hello").unwrap();
+/// let hello = words.find("hello").unwrap();
 /// // log10: -0.125 of "<s> hello", -0.25 of "</s>"; "hello" has no weight for backing off.
 /// assert!((model.score(&[hello]) / std::f64::consts::LN_10 - -0.375).abs() < 1e-6);
 /// let grammar = model.to_fsa(fsa::EPSILON)?;
@@ -407,10 +407,10 @@ fn parse_ngram<R: BufRead>(
                 skip |= position + 1 < order;
                 FINAL
             }
-            _ => match (words.id(word), &options.out_of_vocabulary) {
+            _ => match (words.find(word), &options.out_of_vocabulary) {
                 (Some(EPSILON), _) => return Err(lines.error("epsilon is no word", word)),
                 (Some(id), _) => id,
-                (None, OutOfVocabulary::Add) => words.add(word)?,
+                (None, OutOfVocabulary::Add) => words.find_or_add(word)?,
                 (None, OutOfVocabulary::Refuse) => return Err(lines.error("a word that the table does not have", word)),
                 (None, OutOfVocabulary::Skip) => {
                     skip = true;

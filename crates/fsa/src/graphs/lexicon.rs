@@ -7,7 +7,7 @@ use ragged_core::Ragged;
 
 use super::OutOfVocabulary;
 use super::lines::Lines;
-use super::symbols::SymbolTable;
+use crate::io::SymbolTable;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 /// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
@@ -41,7 +41,7 @@ pub struct Silence {
 ///
 /// ```
 /// use fsa::graphs::{Lexicon, LexiconOptions};
-/// use fsa::graphs::SymbolTable;
+/// use fsa::io::SymbolTable;
 ///
 /// let text = "read R IY D\nreed R IY D\nrid R IH D\n";
 /// let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
@@ -102,7 +102,7 @@ impl Lexicon {
                         found: (*probability).into(),
                     });
                 }
-                let id = tokens.id(token).filter(|&id| id > EPSILON);
+                let id = tokens.find(token).filter(|&id| id > EPSILON);
                 Some((id.ok_or_else(|| Error::MissingSymbol { symbol: token.clone() })?, *probability))
             }
         };
@@ -110,8 +110,8 @@ impl Lexicon {
         let disambiguations = disambiguate(&pronunciations);
         let most = disambiguations.iter().copied().max().unwrap_or(0) + usize::from(silence.is_some());
         let disambiguation_tokens =
-            (0..=most).map(|k| symbol(tokens, &format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
-        let backoff_word = symbol(words, BACKOFF_SYMBOL)?;
+            (0..=most).map(|k| tokens.find_or_add(&format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
+        let backoff_word = words.find_or_add(BACKOFF_SYMBOL)?;
         let highest = |used: &[i32]| used.iter().copied().max().unwrap_or(EPSILON);
         let highest_token = highest(pronunciations.values()).max(silence.map_or(EPSILON, |(token, _)| token));
         check_order("tokens", highest_token, disambiguation_tokens.iter().copied().min().unwrap_or(i32::MAX))?;
@@ -333,12 +333,12 @@ impl Entries {
             OutOfVocabulary::Skip => Ok(()),
             _ => Err(line.error("a symbol that the table does not have", symbol)),
         };
-        let Some(word) = words.id(&line.word) else {
+        let Some(word) = words.find(&line.word) else {
             return unknown(options.words, &line.word);
         };
         let mut pronunciation = Vec::new();
         for token in line.tokens() {
-            match tokens.id(token) {
+            match tokens.find(token) {
                 None => return unknown(options.tokens, token),
                 Some(id) if id <= EPSILON => return Err(line.error("epsilon is no token", token)),
                 Some(id) => pronunciation.push(id),
@@ -361,20 +361,12 @@ fn add_missing<'a>(
     symbols: impl Iterator<Item = &'a str>,
 ) -> Result<(), Error> {
     if what == OutOfVocabulary::Add {
-        let missing: BTreeSet<_> = symbols.filter(|symbol| table.id(symbol).is_none()).collect();
+        let missing: BTreeSet<_> = symbols.filter(|symbol| table.find(symbol).is_none()).collect();
         for symbol in missing {
-            table.add(symbol)?;
+            table.find_or_add(symbol)?;
         }
     }
     Ok(())
-}
-
-/// The number of a symbol that is added if there is none.
-fn symbol(table: &mut SymbolTable, symbol: &str) -> Result<i32, Error> {
-    match table.id(symbol) {
-        Some(id) => Ok(id),
-        None => table.add(symbol),
-    }
 }
 
 fn check_order(what: &'static str, highest: i32, disambiguation: i32) -> Result<(), Error> {

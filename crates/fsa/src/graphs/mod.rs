@@ -7,11 +7,9 @@ mod lexicon;
 mod lines;
 mod pairs;
 mod progress;
-mod symbols;
 
 pub use arpa::{ArpaOptions, NgramModel};
 pub use context::{ContextGraph, ContextMatch, ContextState};
 pub use implicit_ctc::CtcTopology;
 pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
 pub use progress::{OutOfVocabulary, Progress};
-pub use symbols::SymbolTable;

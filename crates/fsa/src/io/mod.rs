@@ -2,7 +2,9 @@
 
 mod bytes;
 mod cursor;
+mod draw;
 mod k2_text;
+mod layout;
 #[cfg(feature = "npz")]
 mod npz;
 mod openfst;
@@ -12,10 +14,10 @@ mod parse_error;
 mod symbols;
 mod tensor;
 
+pub use draw::Drawing;
 pub use k2_text::K2Text;
 #[cfg(feature = "npz")]
 pub use npz::{NpzError, read_npz, write_npz};
-pub use openfst::Semiring;
 pub use openfst_binary::OpenFstBinary;
 pub use openfst_text::OpenFstText;
 pub use parse_error::{ParseError, ParseErrorKind};

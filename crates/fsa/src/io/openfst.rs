@@ -1,6 +1,7 @@
 //! The border to OpenFst: final costs of states become arcs with the label -1 into one final state, and costs turn their sign.
 
 use crate::arc::index;
+use crate::scores::Semiring;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 /// What stands for the one final state until the number of states is known.
@@ -28,24 +29,12 @@ pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(
     Ok((Fsa::from_arcs(index(last) + 1, arcs)?, order))
 }
 
-/// The semiring of OpenFst's arcs: how two costs of the same state become one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum Semiring {
-    /// The better one: arcs of the type `standard`.
-    #[default]
-    Tropical,
-    /// The logarithm of the sum of both probabilities: arcs of the type `log`.
-    Log,
-}
-
-impl Semiring {
-    fn plus(self, a: f32, b: f32) -> f32 {
-        let (low, high) = if a < b { (a, b) } else { (b, a) };
-        match self {
-            Self::Log if low > f32::NEG_INFINITY => high + (low - high).exp().ln_1p(),
-            _ => high,
-        }
+/// The score of two arcs as one.
+fn plus(semiring: Semiring, a: f32, b: f32) -> f32 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    match semiring {
+        Semiring::Log if low > f32::NEG_INFINITY => high + (low - high).exp().ln_1p(),
+        _ => high,
     }
 }
 
@@ -91,7 +80,7 @@ pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<Vec<CostS
                     cost: -arc.score,
                 });
             } else if aux_label == FINAL || aux_label == EPSILON {
-                made.final_cost = -semiring.plus(-made.final_cost, arc.score);
+                made.final_cost = -plus(semiring, -made.final_cost, arc.score);
             } else {
                 loud_end = true;
                 made.arcs.push(CostArc { dest: last_id, ilabel: EPSILON, olabel: aux_label, cost: -arc.score });

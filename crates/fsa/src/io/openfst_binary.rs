@@ -1,8 +1,9 @@
 //! OpenFst's binary files.
 
 use super::bytes::{Bytes, string};
-use super::openfst::{self, Semiring, TO_FINAL};
+use super::openfst::{self, TO_FINAL};
 use super::symbols::SymbolTable;
+use crate::scores::Semiring;
 use crate::{Arc, Error, FINAL, Fsa, Graph};
 
 /// The first bytes of every file.

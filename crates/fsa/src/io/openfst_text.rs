@@ -5,9 +5,10 @@ use std::fmt::Write;
 use ragged_core::TextValue;
 
 use super::cursor::{Cursor, Field};
-use super::openfst::{self, Semiring, TO_FINAL};
+use super::openfst::{self, TO_FINAL};
 use super::parse_error::ParseErrorKind;
 use super::symbols::SymbolTable;
+use crate::scores::Semiring;
 use crate::{Arc, Error, FINAL, Fsa, Graph};
 
 /// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`

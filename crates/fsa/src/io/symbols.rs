@@ -8,7 +8,7 @@ use std::sync::Arc as Shared;
 use super::bytes::{Bytes, string};
 use super::cursor::Cursor;
 use super::parse_error::ParseErrorKind;
-use crate::Error;
+use crate::{EPSILON, Error};
 
 /// The first bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;
@@ -31,6 +31,8 @@ pub struct SymbolTable {
     symbols: Vec<(Shared<str>, i32)>,
     by_symbol: HashMap<Shared<str>, i32>,
     by_label: HashMap<i32, usize>,
+    /// The highest label, 0 without symbols.
+    highest: i32,
 }
 
 impl SymbolTable {
@@ -80,10 +82,34 @@ impl SymbolTable {
             return Err(Error::RepeatedSymbol { what, symbol: symbol.to_owned(), label });
         }
         let symbol: Shared<str> = symbol.into();
+        self.highest = self.highest.max(label);
         self.by_label.insert(label, self.symbols.len());
         self.by_symbol.insert(Shared::clone(&symbol), label);
         self.symbols.push((symbol, label));
         Ok(())
+    }
+
+    /// The label of a symbol, which gets the one after the highest if it has none; an empty table gets `<eps>` first, as 0.
+    ///
+    /// ```
+    /// let mut words = fsa::io::SymbolTable::default();
+    /// assert_eq!((words.find_or_add("hello")?, words.find_or_add("<eps>")?), (1, 0));
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the highest label is the highest of all.
+    pub fn find_or_add(&mut self, symbol: &str) -> Result<i32, Error> {
+        if self.is_empty() {
+            self.add("<eps>", EPSILON)?;
+        }
+        if let Some(label) = self.find(symbol) {
+            return Ok(label);
+        }
+        let too_large = Error::TooLarge { what: "the label of a symbol", size: i32::MAX as u64 + 1 };
+        let label = self.highest.checked_add(1).ok_or(too_large)?;
+        self.add(symbol, label)?;
+        Ok(label)
     }
 
     /// Which of the two it has.

@@ -101,7 +101,7 @@ const ERROR: u64 = 1 << 32;
 impl Table {
     /// Pairs of symbols, 0 for none.
     fn align(&mut self, reference: &[i32], hyp: &[i32]) -> Result<Vec<(i32, i32)>, Error> {
-        let cells = reference.len().checked_mul(hyp.len()).unwrap_or(usize::MAX);
+        let cells = reference.len().saturating_mul(hyp.len());
         Error::fit("the number of pairs of symbols", cells)?;
         self.steps.clear();
         self.costs.clear();
