@@ -18,7 +18,11 @@ pub(super) fn compare_counts(case: &Value, name: &str, came: &Graph<Fsa>) -> Vec
     let info = &case[name];
     let right = ["states", "arcs", "finals"].map(|what| info[what].as_u64().and_then(|n| usize::try_from(n).ok()));
     let came = counts(came);
-    if right == came.map(Some) { vec![] } else { vec![format!("expected [states, arcs, finals] {right:?}, came {came:?}")] }
+    if right == came.map(Some) {
+        vec![]
+    } else {
+        vec![format!("expected [states, arcs, finals] {right:?}, came {came:?}")]
+    }
 }
 
 /// `shortest`, `samples` and `result`, those that the case has: the strings accepted and their costs.

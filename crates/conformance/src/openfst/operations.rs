@@ -1,8 +1,6 @@
 //! The operations by their names.
 
-use fsa::optimize::{
-    DeterminizeOptions, MinimizeOptions, PushTo, determinize, minimize, push_weights,
-};
+use fsa::optimize::{DeterminizeOptions, MinimizeOptions, PushTo, determinize, minimize, push_weights};
 use fsa::{Fsa, Graph};
 use serde_json::Value;
 

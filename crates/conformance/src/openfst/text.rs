@@ -34,7 +34,15 @@ pub(super) fn read(text: &str) -> Result<Machine, Stop> {
     }
     let Some(start) = start else { return Ok(Machine { graph: Graph::new(Fsa::empty()), start: 0 }) };
     arcs.extend(finals.into_iter().map(|(state, cost)| (state, last + 1, FINAL, FINAL, cost)));
-    let turn = |state: i32| if state == start { 0 } else if state == 0 { start } else { state };
+    let turn = |state: i32| {
+        if state == start {
+            0
+        } else if state == 0 {
+            start
+        } else {
+            state
+        }
+    };
     arcs.sort_by_key(|arc| turn(arc.0));
     let aux: Vec<_> = arcs.iter().map(|arc| arc.3).collect();
     let made = arcs.iter().map(|arc| Arc::new(turn(arc.0), turn(arc.1), arc.2, -arc.4)).collect::<Vec<_>>();
