@@ -1,4 +1,5 @@
 //! Benchmarks: see the benches folder. Here is what several of them share.
 
+pub mod fsa;
 pub mod recurrent;
 pub mod tensor;

@@ -35,10 +35,12 @@ mod case_file;
 mod error;
 mod filter;
 mod folder;
+mod fsa;
 mod k2;
 mod kaldi;
 mod lod;
 mod ndarray;
+mod openfst;
 mod strided_slice;
 mod verdict;
 
@@ -108,6 +110,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "kaldi/matrix.json" => Some(kaldi::run_matrix),
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
+        "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Some(fsa::run),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),
@@ -117,8 +120,9 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
         "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
+        "openfst/openfst.json" => Some(openfst::run),
         _ if set == "ndarray" => Some(ndarray::run),
-        _ => matches!(set, "ctc_rnnt" | "k2" | "lod" | "openfst").then_some(not_run as Runner),
+        _ => matches!(set, "ctc_rnnt" | "k2" | "lod").then_some(not_run as Runner),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It has two faces. Kaldi's face takes the command lines of Kaldi's programs argument for argument, so that a recipe
 //! changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link to the binary that has the name of a
-//! program is that program, so that a recipe need not change at all. The people's face (`features`, `merge`, `info`,
+//! program is that program, so that a recipe need not change at all. The people's face (`features`, `fst`, `merge`, `info`,
 //! `plot`) takes the same options and more forgiving arguments.
 //!
 //! | exit status | Kaldi's face | people's face |
@@ -16,6 +16,7 @@
 
 #![forbid(unsafe_code)]
 
+mod fst;
 mod interrupt;
 mod kaldi;
 mod log;
@@ -41,6 +42,7 @@ const PEOPLE: &[Tool] = &[
         about: "Turn recordings into features: ark,scp, npz or safetensors",
         run: people::features::run,
     },
+    Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
     Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
     Tool {
         name: "merge",

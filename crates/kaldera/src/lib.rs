@@ -3,6 +3,7 @@
 //! ```text
 //!   kaldera     pipeline: recordings -> features        (this crate)
 //!      |
+//!      +--- fsa      finite-state acceptors and transducers: k2's and OpenFst's algorithms, formats, decoding graphs
 //!      +--- feat     fbank, MFCC, PLP, pitch, ...: samples -> matrix; CMVN, deltas, VAD
 //!      +--- io       Kaldi tables, files, pipes, WAV
 //!      +--- matrix   vectors and matrices, their Kaldi codecs
@@ -38,6 +39,7 @@
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
 //! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
+//! `Fsa` and `FsaVec` are [`fsa::Fsa`] and [`fsa::FsaVec`], with their attributes [`fsa::Graph`].
 //! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in [`recurrent`].
 //! Coming from PyTorch: `nn.LSTM` and its like over packed sequences are [`recurrent::Stack`].
 //!
@@ -57,6 +59,7 @@
 mod error;
 pub mod pipeline;
 
+pub use fsa;
 pub use kaldera_base as base;
 pub use kaldi_feat as feat;
 pub use kaldi_io as io;

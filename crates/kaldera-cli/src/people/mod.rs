@@ -16,7 +16,7 @@ use crate::parse_options::OptionsError;
 
 /// What keeps a tool from its work, told on one line.
 #[derive(Debug)]
-enum Trouble {
+pub(crate) enum Trouble {
     /// The command line is wrong: exit status 2.
     Usage(String),
     /// Anything else: exit status 1.
@@ -24,7 +24,7 @@ enum Trouble {
 }
 
 impl Trouble {
-    fn failed(error: &dyn Error) -> Self {
+    pub(crate) fn failed(error: &dyn Error) -> Self {
         Self::Failed(one_line(error))
     }
 }
@@ -36,7 +36,7 @@ impl From<OptionsError> for Trouble {
 }
 
 /// Tells the trouble, if there is any, and gives the exit status.
-fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
+pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     match outcome {
         Ok(code) => code,
         Err(Trouble::Usage(text)) => {
@@ -51,7 +51,7 @@ fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
 }
 
 /// Writes to stdout. A reader that stopped listening is no trouble.
-fn print(text: &str) -> Result<(), Trouble> {
+pub(crate) fn print(text: &str) -> Result<(), Trouble> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

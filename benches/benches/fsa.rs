@@ -1,0 +1,63 @@
+//! The operations of `fsa` on batches shaped as those of k2's figures.
+//!
+//! ```text
+//! RAYON_NUM_THREADS=1 cargo bench -p kaldera-benches --bench fsa               # one thread, as k2's figures are
+//! RAYON_NUM_THREADS=2 cargo bench -p kaldera-benches --bench fsa -- determinize
+//! ```
+//!
+//! All is measured cold: an FSA remembers its properties and entering arcs, so that each round takes a fresh one. OpenFst and others beside ours, on
+//! a lexicon and a language model: `benches/peers/fst.py`.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
+use fsa::FsaVec;
+use fsa::scores::{self, Semiring};
+use kaldera_benches::fsa as inputs;
+
+fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
+    let mut group = criterion.benchmark_group("fsa");
+    group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
+    group
+}
+
+/// The same FSAs in the same memory, with nothing known of them.
+fn fresh(fsas: &FsaVec) -> FsaVec {
+    FsaVec::new(fsas.as_ragged().clone()).expect("they were valid before")
+}
+
+/// One operation on fresh FSAs.
+fn bench<T>(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, fsas: &FsaVec, mut run: impl FnMut(&FsaVec) -> T) {
+    group.bench_function(name, |bencher| {
+        bencher.iter_batched_ref(|| fresh(fsas), |fsas| black_box(run(fsas)), BatchSize::PerIteration);
+    });
+}
+
+fn bench_properties(criterion: &mut Criterion) {
+    let fsas = inputs::unsorted();
+    let mut group = group(criterion);
+    bench(&mut group, "construct and properties, 1 M arcs", &fsas, |fsas| fresh(fsas).properties());
+    bench(&mut group, "entering arcs, 1 M arcs", &fsas, |fsas| fsas.entering_arcs().num_elements());
+}
+
+fn bench_scores(criterion: &mut Criterion) {
+    let fsas = inputs::top_sorted();
+    let mut group = group(criterion);
+    for semiring in [Semiring::Log, Semiring::Tropical] {
+        let name = |what: &str, real: &str| format!("{what} {semiring:?} {real}, 1 M arcs");
+        bench(&mut group, &name("total scores", "f32"), &fsas, |fsas| scores::total_scores::<f32, _>(fsas, semiring));
+        bench(&mut group, &name("total scores", "f64"), &fsas, |fsas| scores::total_scores::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("posteriors", "f64"), &fsas, |fsas| scores::arc_posteriors::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("total scores and gradient", "f64"), &fsas, |fsas| {
+            let (totals, saved) = scores::total_scores_saved::<f64, _>(fsas, semiring).expect("sorted FSAs");
+            saved.backward(&totals)
+        });
+    }
+    bench(&mut group, "shortest path, 1 M arcs", &fsas, scores::shortest_path);
+    bench(&mut group, "100 best paths, 1 M arcs", &fsas, |fsas| scores::n_best_paths(fsas, 100));
+    bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
+}
+
+criterion_group!(benches, bench_properties, bench_scores);
+criterion_main!(benches);

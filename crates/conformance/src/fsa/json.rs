@@ -1,0 +1,129 @@
+//! FSAs in the JSON of the known answers, read and compared.
+
+use fsa::{Arc, Fsa, FsaOrVec, FsaVec, Fsas, Graph};
+use ragged_core::Ragged;
+use serde_json::Value;
+
+use super::Stop;
+
+/// Scores are f32; what k2 prints differs by no more than its rounding.
+const SCORE: f64 = 1e-6;
+
+/// `value` as the type asked for, or the case is damaged.
+pub(super) fn field<T: serde::de::DeserializeOwned>(value: &Value, name: &str) -> Result<T, Stop> {
+    serde_json::from_value(value[name].clone()).map_err(|why| Stop::Damaged(format!("{name}: {why}")))
+}
+
+/// A number, or one of the strings "inf", "-inf" and "nan".
+pub(super) fn number(value: &Value) -> Result<f64, Stop> {
+    let number = value.as_f64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
+    number.ok_or_else(|| Stop::Damaged(format!("{value} is no number")))
+}
+
+/// A list of numbers.
+pub(super) fn numbers(value: &Value) -> Result<Vec<f64>, Stop> {
+    value.as_array().ok_or_else(|| Stop::Damaged(format!("{value} is no list")))?.iter().map(number).collect()
+}
+
+/// A list of f32.
+pub(super) fn floats(value: &Value) -> Result<Vec<f32>, Stop> {
+    Ok(numbers(value)?.into_iter().map(single).collect())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the shortest decimals of numbers that were f32")]
+fn single(number: f64) -> f32 {
+    number as f32
+}
+
+/// The object `{fsas, is_vec}` with its auxiliary labels.
+pub(super) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
+    let list = value["fsas"].as_array().ok_or_else(|| Stop::Damaged("no list of fsas".into()))?;
+    let mut fsas = Vec::new();
+    let (mut aux, mut lists) = (Vec::<i32>::new(), Vec::<Vec<i32>>::new());
+    for one in list {
+        let rows: Vec<(i32, i32, i32, Value)> = field(one, "arcs")?;
+        let arcs = rows
+            .iter()
+            .map(|(src, dest, label, score)| number(score).map(|score| Arc::new(*src, *dest, *label, single(score))));
+        fsas.push(Fsa::from_arcs(field(one, "num_states")?, arcs.collect::<Result<Vec<_>, _>>()?)?);
+        if one.get("aux_labels").is_some() {
+            aux.append(&mut field(one, "aux_labels")?);
+        }
+        if one.get("aux_labels_ragged").is_some() {
+            lists.append(&mut field(one, "aux_labels_ragged")?);
+        }
+    }
+    let fsas = match (value["is_vec"] == true, &fsas[..]) {
+        (false, [one]) => FsaOrVec::Fsa(one.clone()),
+        _ => FsaOrVec::FsaVec(FsaVec::from_fsas(&fsas)?),
+    };
+    let has = |name: &str| list.iter().any(|one| one.get(name).is_some());
+    let graph = Graph::new(fsas);
+    if has("aux_labels") {
+        Ok(graph.with_aux_labels(aux)?)
+    } else if has("aux_labels_ragged") {
+        Ok(graph.with_aux_labels(Ragged::from_lists(&lists).map_err(fsa::Error::from)?)?)
+    } else {
+        Ok(graph)
+    }
+}
+
+/// The differences of everything that `expect` says of states, arcs, labels put out, and properties.
+pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
+    let mut differences = Vec::new();
+    let right = graph(expect)?;
+    let (right_vec, came_vec) = (right.fsas().as_vec(), came.fsas().as_vec());
+    if right_vec.num_fsas() != came_vec.num_fsas() {
+        return Ok(vec![format!("expected {} FSAs, came {}", right_vec.num_fsas(), came_vec.num_fsas())]);
+    }
+    for (i, (right, came)) in right_vec.iter().zip(came_vec.iter()).enumerate() {
+        if right.num_states() != came.num_states() {
+            differences.push(format!("FSA {i}: expected {} states, came {}", right.num_states(), came.num_states()));
+        }
+        if right.arcs().len() != came.arcs().len() {
+            differences.push(format!("FSA {i}: expected {:?}, came {:?}", right.arcs(), came.arcs()));
+            continue;
+        }
+        for (at, (right, came)) in right.arcs().iter().zip(came.arcs()).enumerate() {
+            let key = |arc: &Arc| (arc.src_state, arc.dest_state, arc.label);
+            if key(right) != key(came) || !close(right.score.into(), came.score.into(), SCORE) {
+                differences.push(format!("FSA {i}: arc {at}: expected {right:?}, came {came:?}"));
+            }
+        }
+    }
+    if right.attributes().get(fsa::AUX_LABELS) != came.attributes().get(fsa::AUX_LABELS) {
+        let of = |graph: &fsa::Attributes| graph.get(fsa::AUX_LABELS).cloned();
+        differences.push(format!("expected aux_labels {:?}, came {:?}", of(right.attributes()), of(came.attributes())));
+    }
+    if let Some(bits) = expect["properties"].as_u64() {
+        let came = came_vec.properties();
+        if bits != u64::from(came.bits()) {
+            differences.push(format!("expected properties {bits}, came {} ({came})", came.bits()));
+        }
+    }
+    Ok(differences)
+}
+
+/// The differences of a list of whole numbers under the name `name` of `expect`, if the case has it.
+pub(super) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<Vec<String>, Stop> {
+    if expect.get(name).is_none() {
+        return Ok(vec![]);
+    }
+    let right: Vec<i32> = field(expect, name)?;
+    Ok(if right == came { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
+}
+
+/// The differences of a list of numbers under the name `name` of `expect`, if the case has it.
+pub(super) fn compare_numbers(expect: &Value, name: &str, came: &[f64], tolerance: f64) -> Result<Vec<String>, Stop> {
+    if expect.get(name).is_none() {
+        return Ok(vec![]);
+    }
+    let right = numbers(&expect[name])?;
+    let same = right.len() == came.len() && right.iter().zip(came).all(|(&a, &b)| close(a, b, tolerance));
+    Ok(if same { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
+}
+
+/// Within `tolerance`, absolute below 1 and relative above; infinities are equal.
+pub(super) fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance * a.abs().max(1.0) || (a.is_nan() && b.is_nan())
+}

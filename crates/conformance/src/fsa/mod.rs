@@ -1,0 +1,81 @@
+//! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`.
+//!
+//! Every operation is a function that runs a case and says in which points the result differs from the known answer, by the
+//! rule of the README that the case names (`match`). Reading and comparing is in `json`, what an FSA accepts in `language`.
+
+mod binary;
+mod builders;
+mod formats;
+mod json;
+mod language;
+mod nbest;
+mod scores;
+mod unary;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::{Case, Error, Settings, Verdict};
+
+/// Runs cases of any of the files.
+pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
+    Ok(cases.iter().map(judge).collect())
+}
+
+/// Runs a case with its `args` and returns every difference to what it should `expect`.
+type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
+
+/// The code of an operation, wherever it is.
+fn operation(op: &str) -> Option<Operation> {
+    let files = [
+        formats::operation,
+        builders::operation,
+        unary::operation,
+        binary::operation,
+        scores::operation,
+        nbest::operation,
+    ];
+    files.iter().find_map(|file| file(op))
+}
+
+/// Why a call gives nothing to compare.
+#[derive(Debug)]
+enum Stop {
+    /// The case cannot be read.
+    Damaged(String),
+    /// The call returned an error.
+    Refused(String),
+}
+
+impl From<fsa::Error> for Stop {
+    fn from(error: fsa::Error) -> Self {
+        Self::Refused(error.to_string())
+    }
+}
+
+fn judge(case: &Case) -> Verdict {
+    let (args, expect) = (&case.value["args"], &case.value["expect"]);
+    let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {
+        return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
+    };
+    let Some(run) = operation(op) else { return Verdict::NotRun };
+    let came = catch_unwind(AssertUnwindSafe(|| run(args, expect)));
+    if case.value["match"] == "free" {
+        return Verdict::Free(came.is_err().then(|| "the code panics".into()));
+    }
+    let must_fail = expect["error"] == true;
+    let differences = match came {
+        Ok(Err(Stop::Refused(_))) if must_fail => vec![],
+        Ok(_) if must_fail => vec!["expected an error, came a result".into()],
+        Ok(Ok(differences)) => differences,
+        Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
+        Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
+        Err(panic) => {
+            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+            vec![format!("came a panic: {}", words.unwrap_or("(silent)"))]
+        }
+    };
+    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+}

@@ -1,0 +1,181 @@
+//! Paths of lattices, alignments and matching statistics.
+
+use std::collections::BTreeMap;
+
+use fsa::scores::{
+    MatchingOptions, Nbest, REF_LABELS, Semiring, get_best_matching_stats, levenshtein_alignment, n_best_paths,
+    random_paths, total_scores,
+};
+use fsa::{FsaOrVec, Fsas, Graph};
+use ragged_core::Ragged;
+use serde_json::Value;
+
+use super::json::{close, compare_ints, field, floats, graph, numbers};
+use super::{Operation, Stop};
+
+/// Sums of a few scores in single precision.
+const SINGLE: f64 = 1e-5;
+
+/// The code of the operations of this file.
+pub(super) fn operation(op: &str) -> Option<Operation> {
+    Some(match op {
+        "nbest_paths" => n_best,
+        "random_paths" => random,
+        "nbest_from_lattice" => from_lattice,
+        "nbest_top_k" => top_k,
+        "levenshtein_alignment" => alignment,
+        "get_best_matching_stats" => matching,
+        _ => return None,
+    })
+}
+
+impl From<ragged_core::Error> for Stop {
+    fn from(error: ragged_core::Error) -> Self {
+        fsa::Error::from(error).into()
+    }
+}
+
+fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    #[derive(Debug, serde::Deserialize)]
+    struct Path {
+        score: f64,
+        arcs: Vec<usize>,
+    }
+    let graph = graph(args)?;
+    let fsas = graph.fsas().as_vec();
+    let paths = n_best_paths(fsas, field(args, "n")?)?;
+    let right: Vec<Vec<Path>> = field(expect, "paths")?;
+    let mut differences = Vec::new();
+    let groups = paths.shape().row_splits(1).rows();
+    if groups.len() != right.len() {
+        return Ok(vec![format!("expected paths of {} FSAs, came of {}", right.len(), groups.len())]);
+    }
+    for ((right, group), fsa) in right.iter().zip(groups).zip(fsas.iter()) {
+        let arcs = |path: usize| paths.row(path).iter().filter_map(|&arc| usize::try_from(arc).ok());
+        let came: Vec<Path> = group
+            .map(|path| arcs(path).map(|arc| arc - fsa.first_arc()).collect::<Vec<_>>())
+            .map(|arcs| Path { score: arcs.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum(), arcs })
+            .collect();
+        // Of paths with the same score either may come first, or as the last one.
+        let alone = |i: usize| {
+            let near = |other: Option<&Path>| other.is_some_and(|other| close(other.score, right[i].score, SINGLE));
+            !near(i.checked_sub(1).and_then(|i| right.get(i))) && !near(right.get(i + 1))
+        };
+        let same = |i: usize| {
+            let (a, b) = (&right[i], &came[i]);
+            close(a.score, b.score, SINGLE) && (a.arcs == b.arcs || !alone(i))
+        };
+        if right.len() != came.len() || !(0..right.len()).all(same) {
+            differences.push(format!("expected {right:?}, came {came:?}"));
+        }
+    }
+    let all: Vec<usize> = field(expect, "num_paths")?;
+    let found = n_best_paths(fsas, all.iter().max().map_or(1, |most| most + 1))?;
+    let found: Vec<_> = found.shape().row_splits(1).rows().map(|paths| paths.len()).collect();
+    if found != all {
+        differences.push(format!("expected {all:?} paths in all, came {found:?}"));
+    }
+    Ok(differences)
+}
+
+fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let graph = graph(args)?;
+    let paths = random_paths(graph.fsas(), field(args, "num_paths")?)?;
+    let mut differences = compare_ints(expect, "arcs", paths.values())?;
+    let splits: Vec<Vec<i32>> = field(expect, "row_splits")?;
+    for (axis, right) in splits.iter().enumerate() {
+        let came: &[i32] = paths.shape().row_splits(axis + 1).as_ref();
+        if right != came {
+            differences.push(format!("expected row splits {right:?} of axis {}, came {came:?}", axis + 1));
+        }
+    }
+    Ok(differences)
+}
+
+fn nbest(args: &Value) -> Result<Nbest, Stop> {
+    let graph: Graph<FsaOrVec> = graph(args)?;
+    let scale = floats(&Value::from(vec![args["nbest_scale"].clone()]))?[0];
+    Ok(Nbest::from_lattice(&graph, field(args, "num_paths")?, scale)?)
+}
+
+/// For each utterance the words and total scores.
+type Hypotheses = Vec<Vec<(Vec<i32>, f64)>>;
+
+fn came(nbest: &Nbest) -> Hypotheses {
+    let (words, scores) = (nbest.words(), nbest.total_scores());
+    let paths = |paths: std::ops::Range<usize>| paths.map(|i| (words.row(i).to_vec(), scores.values()[i])).collect();
+    nbest.utterances().rows().map(paths).collect()
+}
+
+fn expected(expect: &Value) -> Result<Hypotheses, Stop> {
+    let words: Vec<Vec<i32>> = field(expect, "words")?;
+    let all: Vec<_> = words.into_iter().zip(numbers(&expect["total_scores"])?).collect();
+    let splits: Vec<usize> = field(expect, "row_splits")?;
+    Ok(splits.windows(2).map(|ends| all[ends[0]..ends[1]].to_vec()).collect())
+}
+
+fn from_lattice(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let in_order = |hypotheses: Hypotheses| -> Vec<BTreeMap<_, _>> {
+        hypotheses.into_iter().map(|paths| paths.into_iter().collect()).collect()
+    };
+    let (right, came) = (in_order(expected(expect)?), in_order(came(&nbest(args)?)));
+    let alike = |right: &BTreeMap<_, f64>, came: &BTreeMap<_, f64>| {
+        right.keys().eq(came.keys()) && right.values().zip(came.values()).all(|(&a, &b)| close(a, b, SINGLE))
+    };
+    let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
+    Ok(if same { vec![] } else { vec![format!("expected {right:?}, came {came:?}")] })
+}
+
+fn top_k(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let (right, came) = (expected(expect)?, came(&nbest(args)?.top_k(field(args, "k")?)?));
+    let alike = |right: &[(Vec<i32>, f64)], came: &[(Vec<i32>, f64)]| {
+        right.len() == came.len() && right.iter().zip(came).all(|(a, b)| close(a.1, b.1, SINGLE))
+    };
+    let same = right.len() == came.len() && right.iter().zip(&came).all(|(right, came)| alike(right, came));
+    Ok(if same { vec![] } else { vec![format!("expected {right:?}, came {came:?}")] })
+}
+
+fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let (reference, hyps): (Vec<i32>, Vec<Vec<i32>>) = (field(args, "ref")?, field(args, "hyps")?);
+    let (refs, map) = (Ragged::from_lists(&[reference.clone()])?, vec![0; hyps.len()]);
+    let aligned = levenshtein_alignment(&refs, &Ragged::from_lists(&hyps)?, &map)?;
+    let totals = total_scores::<f64, _>(aligned.fsas(), Semiring::Tropical)?;
+    let right = numbers(&expect["distance"])?;
+    let mut differences = Vec::new();
+    // k2 sums in single precision what has to be a whole number.
+    if right.len() != totals.len() || !right.iter().zip(&totals).all(|(right, total)| right.round() == -total) {
+        differences.push(format!("expected the distances {right:?}, came {totals:?} with their signs turned"));
+    }
+    let of_ref = aligned.attributes().ints(REF_LABELS).unwrap_or_default();
+    for fsa in aligned.fsas().as_vec().iter() {
+        let symbols = of_ref[fsa.first_arc()..][..fsa.arcs().len()].iter().copied();
+        if !symbols.filter(|&symbol| symbol > 0).eq(reference.iter().copied()) {
+            differences.push(format!("an alignment has not the symbols of the reference: {of_ref:?}"));
+        }
+    }
+    Ok(differences)
+}
+
+fn matching(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let tokens = Ragged::from_lists(&field::<Vec<Vec<i32>>>(args, "tokens")?)?;
+    let counts: Vec<i32> = field(args, "counts")?;
+    let options = MatchingOptions {
+        eos: field(args, "eos")?,
+        min_token: field(args, "min_token")?,
+        max_token: field(args, "max_token")?,
+        max_order: field(args, "max_order")?,
+    };
+    let stats = get_best_matching_stats(&tokens, &floats(&args["scores"])?, &counts, options)?;
+    let (means, vars) = (numbers(&expect["mean"])?, numbers(&expect["var"])?);
+    let (sums, orders): (Vec<i64>, Vec<i32>) = (field(expect, "counts_out")?, field(expect, "ngram_order")?);
+    let mut differences = Vec::new();
+    for query in (0..counts.len()).filter(|&token| counts[token] == 0) {
+        let right = (means[query], vars[query], sums[query], orders[query]);
+        let came = (stats.mean[query].into(), stats.var[query].into(), stats.counts[query], stats.ngram_order[query]);
+        let near = |a: f64, b: f64| close(a, b, SINGLE);
+        if !near(right.0, came.0) || !near(right.1, came.1) || (right.2, right.3) != (came.2, came.3) {
+            differences.push(format!("token {query}: expected {right:?}, came {came:?}"));
+        }
+    }
+    Ok(differences)
+}

@@ -1,0 +1,127 @@
+//! Transducers one behind the other.
+
+use crate::algorithms::intersect::{Epsilons, intersect};
+use crate::algorithms::{fix_final_labels, invert};
+use crate::attributes::{Attribute, Attributes};
+use crate::{AUX_LABELS, Arc, Error, FsaVec, Fsas, Graph};
+
+/// How [`compose`] works.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ComposeOptions {
+    /// What label 0 means between the two.
+    pub epsilons: Epsilons,
+    /// Under which name the labels where the two met are kept, if they are.
+    pub inner_labels: Option<String>,
+}
+
+/// What `a` makes of its input and `b` of that: the labels that `a` puts out meet those of `b`, scores add.
+///
+/// The result has the labels of `a` and puts out what `b` does, or, if `b` puts out nothing, the labels where they met. If `a` puts out nothing, its labels
+/// stand for that. Attributes of one side follow by its arc map; floating-point ones with the same name on both add, others of the same name
+/// are left out. As for [`intersect`], states may lead nowhere, sorted arcs save work, and single ones meet several.
+///
+/// # Errors
+/// [`Error::Attribute`] if `a` puts out lists ([`invert`] makes single labels of them), and as [`invert`] and [`intersect`].
+#[doc(alias = "Compose")]
+pub fn compose<A: Fsas, B: Fsas>(
+    a: &Graph<A>,
+    b: &Graph<B>,
+    options: &ComposeOptions,
+) -> Result<Graph<A::With<B>>, Error> {
+    let inverted = match a.attributes().get(AUX_LABELS) {
+        None => a.fsas().clone(),
+        Some(Attribute::Ints { .. }) => invert(a)?.0.into_parts().0,
+        _ => return Err(Error::Attribute { what: "the labels put out by the first of two must be one for each arc" }),
+    };
+    let (met, map_a, map_b) = intersect(&inverted, b.fsas(), options.epsilons)?;
+    let inner = met.as_vec().labels();
+    let label_of_a = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| a.fsas().as_vec().arcs()[arc].label);
+    let labels: Vec<i32> = map_a.iter().map(label_of_a).collect();
+    let arcs: Vec<_> = met.as_vec().arcs().iter().zip(&labels).map(|(&arc, &label)| Arc { label, ..arc }).collect();
+    let made = met.same_kind(FsaVec::trusted(met.as_vec().as_ragged().with_values(arcs)?));
+
+    let mut attributes = merge(&without(a, AUX_LABELS), &map_a, &without(b, AUX_LABELS), &map_b)?;
+    let aux_labels = match b.attributes().get(AUX_LABELS) {
+        None => inner.clone().into(),
+        Some(aux_labels) => aux_labels.carry(&map_b)?,
+    };
+    attributes.insert(AUX_LABELS, aux_labels);
+    if let Some(name) = &options.inner_labels {
+        attributes.insert(name, inner.into());
+    }
+    Graph::from_parts(made, attributes)
+}
+
+fn without<F: Fsas>(graph: &Graph<F>, name: &str) -> Attributes {
+    graph.clone().without(name).into_parts().1
+}
+
+/// The attributes of arcs that come from arcs of two sides.
+pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]) -> Result<Attributes, Error> {
+    let mut merged = Attributes::default();
+    for (name, attribute) in a.iter() {
+        let carried = attribute.carry(map_a)?;
+        match b.get(name) {
+            None => merged.insert(name, carried),
+            Some(other) => {
+                if let (Attribute::Floats { values: a, filler }, Attribute::Floats { values: b, .. }) =
+                    (carried, other.carry(map_b)?)
+                {
+                    let values = a.iter().zip(b.iter()).map(|(a, b)| a + b).collect::<Vec<_>>().into();
+                    merged.insert(name, Attribute::Floats { values, filler });
+                }
+            }
+        }
+    }
+    for (name, attribute) in b.iter().filter(|(name, _)| a.get(name).is_none()) {
+        merged.insert(name, attribute.carry(map_b)?);
+    }
+    Ok(merged)
+}
+
+impl<F: Fsas> Graph<F> {
+    /// With -1 put out on final arcs only, after an algorithm that moved them.
+    pub(crate) fn with_final_aux_labels(self) -> Result<Self, Error> {
+        match self.aux_labels() {
+            None => Ok(self),
+            Some(labels) => {
+                let fixed = fix_final_labels(self.fsas(), labels)?;
+                self.with_aux_labels(fixed)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fsa;
+
+    fn pair(label: i32, aux: i32) -> Graph<Fsa> {
+        let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, label, 0.5), Arc::new(1, 2, -1, 0.0)]).unwrap();
+        Graph::new(fsa).with_aux_labels(vec![aux, -1]).unwrap()
+    }
+
+    #[test]
+    fn the_inner_labels_meet() {
+        let a = pair(3, 5).with("cost", vec![0.5, 0.0]).unwrap().with("word", vec![7, 8]).unwrap();
+        let b = pair(5, 9).with("cost", vec![0.25, 4.0]).unwrap().with("tone", vec![1, 2]).unwrap();
+        let options = ComposeOptions { inner_labels: Some("inner".into()), ..Default::default() };
+        let made = compose(&a, &b, &options).unwrap();
+        assert_eq!((made.fsas().labels(), made.aux_labels()), (vec![3, -1], Some(&[9, -1][..])));
+        assert_eq!(made.fsas().scores(), [1.0, 0.0]);
+        let attribute = |name| made.attributes().get(name).cloned();
+        assert_eq!(attribute("inner"), Some(vec![5, -1].into()));
+        assert_eq!(attribute("cost"), Some(vec![0.75, 4.0].into()));
+        assert_eq!((attribute("word"), attribute("tone")), (Some(vec![7, 8].into()), Some(vec![1, 2].into())));
+        let acceptor = Graph::new(pair(5, 9).into_parts().0);
+        assert_eq!(compose(&a, &acceptor, &ComposeOptions::default()).unwrap().aux_labels(), Some(&[5, -1][..]));
+        assert_eq!(compose(&pair(3, 4), &b, &ComposeOptions::default()).unwrap().fsas().num_arcs(), 0);
+    }
+
+    #[test]
+    fn one_side_moves_alone() {
+        let made = compose(&pair(3, 0), &pair(0, 9), &ComposeOptions::default()).unwrap();
+        assert_eq!((made.fsas().labels(), made.aux_labels()), (vec![3, 0, 0, -1], Some(&[0, 9, 9, -1][..])));
+    }
+}

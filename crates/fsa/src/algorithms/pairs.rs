@@ -1,0 +1,62 @@
+//! Algorithms of two FSAs, run over two vectors.
+
+use crate::parts::{Part, flatten, map_fsas};
+use crate::view::FsaView;
+use crate::{Error, FsaVec, Fsas};
+
+/// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or -1.
+pub(crate) struct PairPart {
+    pub(crate) part: Part,
+    pub(crate) map_a: Vec<i32>,
+    pub(crate) map_b: Vec<i32>,
+}
+
+/// FSAs with the arc maps to the first and to the second ones that they were made of.
+pub type WithArcMaps<F> = (F, Vec<i32>, Vec<i32>);
+
+/// `run` on each FSA of `a` with the one of `b` at the same place; a single one goes with each of the others. Arc maps of `run` count within
+/// the two FSAs.
+///
+/// # Errors
+/// [`Error::Size`] if the numbers of FSAs differ and neither is 1; those of `run`.
+pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
+    a: &A,
+    b: &B,
+    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
+) -> Result<WithArcMaps<A::With<B>>, Error> {
+    let (all_a, all_b) = (a.as_vec(), b.as_vec());
+    let (many_a, many_b) = (all_a.num_fsas() != 1, all_b.num_fsas() != 1);
+    if many_a && many_b {
+        Error::same_size("the number of FSAs on the second side", all_a.num_fsas(), all_b.num_fsas())?;
+    }
+    let place = |many: bool, i: usize| if many { i } else { 0 };
+    // The side with more FSAs leads, so that the work is shared out by it.
+    let leader = if many_b { all_b } else { all_a };
+    let (fsas, map_a, map_b) = map_chosen_pairs(leader, all_a, all_b, |i| (place(many_a, i), place(many_b, i)), run)?;
+    Ok((a.common_kind(b, fsas), map_a, map_b))
+}
+
+/// [`map_pairs`] where `choose` says for each FSA of `leader` which pair comes in its place.
+pub(crate) fn map_chosen_pairs(
+    leader: &FsaVec,
+    a: &FsaVec,
+    b: &FsaVec,
+    choose: impl Fn(usize) -> (usize, usize) + Sync,
+    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
+) -> Result<WithArcMaps<FsaVec>, Error> {
+    let (fsas, maps) = map_fsas(leader, |i, _| {
+        let (i_a, i_b) = choose(i);
+        let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
+        let mut made = run(fsa_a, fsa_b)?;
+        for (map, fsa) in [(&mut made.map_a, fsa_a), (&mut made.map_b, fsa_b)] {
+            debug_assert_eq!(made.part.arcs.len(), map.len(), "one source for each arc");
+            let first = Error::fit("the number of arcs", fsa.first_arc())?;
+            if first > 0 {
+                map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
+            }
+        }
+        Ok((made.part, (made.map_a, made.map_b)))
+    })?;
+    let (maps_a, maps_b) = maps.into_iter().unzip();
+    Ok((fsas, flatten(maps_a), flatten(maps_b)))
+}

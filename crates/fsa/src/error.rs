@@ -1,0 +1,375 @@
+//! What can be wrong with an FSA or with what is asked of it.
+
+/// Everything that this crate refuses, with the numbers that were wrong.
+///
+/// `fsa` is the place of the FSA in its vector, `state` and `arc` are counted within the FSA.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A single state, which would be start and final state at once; a valid FSA has none, or two or more.
+    #[error("FSA {fsa} has a single state; it needs none, or a start and a final state")]
+    SingleState {
+        /// Which FSA.
+        fsa: usize,
+    },
+    /// An arc that stands in the row of another state than the one that it leaves.
+    #[error("FSA {fsa}: arc {arc} leaves state {found}, but stands among the arcs of state {expected}")]
+    SourceState {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state whose row it stands in.
+        expected: usize,
+        /// The state that it names.
+        found: i32,
+    },
+    /// An arc into a state that does not exist.
+    #[error("FSA {fsa}: arc {arc} enters state {found}, but there are {num_states} states")]
+    DestState {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it names.
+        found: i32,
+        /// How many there are.
+        num_states: usize,
+    },
+    /// An arc that leaves the final state, which is the last one.
+    #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
+    FinalStateLeft {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+    },
+    /// The label -1 on an arc that does not enter the final state, or another label on one that does.
+    #[error(
+        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the final state, and on no other"
+    )]
+    FinalLabel {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it enters.
+        dest_state: i32,
+        /// Its label.
+        label: i32,
+    },
+    /// A label below -1.
+    #[error("FSA {fsa}: arc {arc} has label {label}; labels are -1, 0 or above")]
+    Label {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// Its label.
+        label: i32,
+    },
+    /// A score that is NaN or plus infinity, with which no total could be formed.
+    #[error("arc {arc} has the score {score}; a score is a finite number or -inf")]
+    Score {
+        /// Which arc, counted over all FSAs.
+        arc: usize,
+        /// Its score.
+        score: f32,
+    },
+    /// A ragged tensor of arcs with the wrong number of axes.
+    #[error("{what} needs {expected} axes, but there are {found}")]
+    Axes {
+        /// What was to be made.
+        what: &'static str,
+        /// The number of axes that it needs.
+        expected: usize,
+        /// The number of axes given.
+        found: usize,
+    },
+    /// Numbers of things that must be equal.
+    #[error("{what} must be {expected}, but it is {found}")]
+    Size {
+        /// What has the wrong size.
+        what: &'static str,
+        /// The right size.
+        expected: usize,
+        /// The size found.
+        found: usize,
+    },
+    /// More states or arcs than indexes of 32 bits can tell apart.
+    #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
+    TooLarge {
+        /// What is too large.
+        what: &'static str,
+        /// How large it would be.
+        size: u64,
+    },
+    /// An arc map that names an arc that does not exist.
+    #[error("the arc map names arc {found} at position {position}, but there are {num_arcs} arcs (-1 is none)")]
+    ArcMap {
+        /// Where it stands.
+        position: usize,
+        /// The arc that it names.
+        found: i32,
+        /// How many there are.
+        num_arcs: usize,
+    },
+    /// An attribute of a kind that the operation cannot take.
+    #[error("{what}")]
+    Attribute {
+        /// What it needs.
+        what: &'static str,
+    },
+    /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
+    #[error(
+        "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
+    )]
+    NotTopSorted {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// The state that it leaves.
+        src_state: i32,
+        /// The state that it enters, which is the same or an earlier one.
+        dest_state: i32,
+    },
+    /// A total score above everything that the type of number can hold.
+    #[error("FSA {fsa}: the scores add up to more than the type of number holds; use f64, or smaller scores")]
+    Overflow {
+        /// Which FSA.
+        fsa: usize,
+    },
+    /// Scores that grow without end around a cycle.
+    #[error(
+        "FSA {fsa}: after {visits} visits to states scores still grow: a cycle at state {state} has a score that adds up without end"
+    )]
+    EndlessCycle {
+        /// Which FSA.
+        fsa: usize,
+        /// A state whose score still grew.
+        state: usize,
+        /// How many visits were made.
+        visits: u64,
+    },
+    /// A cycle of more than one state, where states are to be put in an order.
+    #[error(
+        "FSA {fsa} has a cycle through the states {states:?}; an order of states needs that all cycles are self-loops"
+    )]
+    Cycle {
+        /// Which FSA.
+        fsa: usize,
+        /// The states of one cycle, in the order in which its arcs go.
+        states: Vec<i32>,
+    },
+    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
+    StartEntered {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+    },
+    /// A number outside the range that makes sense.
+    #[error("{what} must be within {min} and {max}, but it is {found}")]
+    OutOfRange {
+        /// What the number is.
+        what: &'static str,
+        /// The smallest that makes sense.
+        min: i64,
+        /// The largest that makes sense.
+        max: i64,
+        /// The one given.
+        found: i64,
+    },
+    /// A symbol that a graph cannot be built of.
+    #[error("symbol {symbol} at position {position}: symbols are {least} or above")]
+    Symbol {
+        /// Where it stands among all symbols.
+        position: usize,
+        /// The symbol.
+        symbol: i32,
+        /// The least that is taken.
+        least: i32,
+    },
+    /// An FSA that accepts more, or less, than one string.
+    #[error("FSA {fsa} is not linear: state {state} has not exactly one arc, to the next state")]
+    NotLinear {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
+    },
+    /// A line of a text that is read line by line.
+    #[error("{what}, line {line}: {problem}{}{found}", if found.is_empty() { "" } else { ": " })]
+    Line {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A text that could not be read to its end.
+    #[error("{what}, line {line}: {problem}")]
+    Read {
+        /// What the text is.
+        what: &'static str,
+        /// The line, from 1.
+        line: usize,
+        /// What the system says.
+        problem: String,
+    },
+    /// More or fewer n-grams than the beginning of the model says.
+    #[error("the model has {found} n-grams of order {order}, but says that it has {expected}")]
+    NgramCount {
+        /// The number of words of the n-grams.
+        order: usize,
+        /// How many there are said to be.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A language model without an end of sentences: it has no sentence at all.
+    #[error("no n-gram of the model ends a sentence")]
+    NoSentence,
+    /// A symbol that must be in a table and is not.
+    #[error("there is no symbol {symbol:?}")]
+    MissingSymbol {
+        /// The symbol.
+        symbol: String,
+    },
+    /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
+    #[error(
+        "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
+    )]
+    SymbolOrder {
+        /// Which symbols.
+        what: &'static str,
+        /// The highest number of one in use.
+        highest: i32,
+        /// The lowest number of one for disambiguation.
+        disambiguation: i32,
+    },
+    /// A probability that is none.
+    #[error("{what} must be above 0 and below 1, but it is {found}")]
+    Probability {
+        /// Of what.
+        what: &'static str,
+        /// The number given.
+        found: f64,
+    },
+    /// A text that is not what it should be, with the place.
+    #[error(transparent)]
+    Parse(Box<crate::io::ParseError>),
+    /// A binary file that is not what it should be.
+    #[error("byte {offset}: {what}")]
+    Binary {
+        /// Where reading stopped.
+        offset: usize,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// Plain arrays that are no FSAs.
+    #[error("{what}")]
+    Tensor {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A symbol or a label that a table has already.
+    #[error("the table has {what} of {symbol:?} and {label} already")]
+    RepeatedSymbol {
+        /// Which of the two.
+        what: &'static str,
+        /// The symbol.
+        symbol: String,
+        /// The label.
+        label: i32,
+    },
+    /// A label that a table has no symbol for.
+    #[error("the table has no symbol for label {label}")]
+    NoSymbol {
+        /// The label.
+        label: i32,
+    },
+    /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
+    /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
+    #[error(
+        "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
+         {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
+    )]
+    DeterminizeLimit {
+        /// Which FSA.
+        fsa: usize,
+        /// What is limited: states or bytes.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+        /// The number of states made.
+        states: usize,
+        /// The number of arcs made.
+        arcs: usize,
+        /// The size of the largest subset of states of the input.
+        largest_subset: usize,
+        /// How many labels are still to be put out in the newest state, at most.
+        pending_labels: usize,
+        /// Which score is still to come in the newest state, at most.
+        pending_score: f32,
+    },
+    /// A transducer that puts out two strings for one, where one was to be kept.
+    #[error(
+        "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
+         disambiguate to keep the better one, or encode the labels"
+    )]
+    NotFunctional {
+        /// Which FSA.
+        fsa: usize,
+        /// The label where the paths meet.
+        label: i32,
+        /// The labels put out by the better path, or the beginning of them.
+        first: Vec<i32>,
+        /// The labels put out by the other path, or the beginning of them.
+        second: Vec<i32>,
+    },
+    /// Two arcs of a state with the same label, where there may be only one.
+    #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
+    NotDeterministic {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
+        /// The label.
+        label: i32,
+    },
+    /// An arc with label 0, where there may be none.
+    #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
+    Epsilons {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its states.
+        state: usize,
+    },
+    /// Shapes that do not fit.
+    #[error(transparent)]
+    Ragged(#[from] ragged_core::Error),
+}
+
+impl Error {
+    /// `size` as the number that indexes are stored as.
+    pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
+        i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// `found` is `expected`.
+    pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+        if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
+    }
+}
+
+impl From<crate::io::ParseError> for Error {
+    fn from(error: crate::io::ParseError) -> Self {
+        Self::Parse(Box::new(error))
+    }
+}

@@ -1,0 +1,431 @@
+//! N-gram models: from ARPA files to acceptors.
+
+use std::io::BufRead;
+
+use super::lines::Lines;
+use super::pairs::Pairs;
+use super::{OutOfVocabulary, Progress};
+use crate::io::SymbolTable;
+use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+
+/// How an ARPA file is read.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct ArpaOptions {
+    /// The word that begins sentences, `<s>`.
+    pub start: String,
+    /// The word that ends sentences, `</s>`.
+    pub end: String,
+    /// What becomes of n-grams with words that are not in the table.
+    pub out_of_vocabulary: OutOfVocabulary,
+}
+
+impl Default for ArpaOptions {
+    fn default() -> Self {
+        Self { start: "<s>".into(), end: "</s>".into(), out_of_vocabulary: OutOfVocabulary::Add }
+    }
+}
+
+/// An n-gram model with back-off: the words of each n-gram are a path from the root of a tree.
+///
+/// ```
+/// use fsa::graphs::{ArpaOptions, NgramModel};
+/// use fsa::io::SymbolTable;
+///
+/// let arpa = "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 hello\n\\2-grams:\n-0.125 <s> hello\n\\end\\\n";
+/// let mut words = SymbolTable::default();
+/// let model = NgramModel::read(arpa.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})?;
+/// let hello = words.find("hello").unwrap();
+/// // log10: -0.125 of "<s> hello", -0.25 of "</s>"; "hello" has no weight for backing off.
+/// assert!((model.score(&[hello]) / std::f64::consts::LN_10 - -0.375).abs() < 1e-6);
+/// let grammar = model.to_fsa(fsa::EPSILON)?;
+/// assert_eq!((grammar.num_states(), grammar.num_arcs()), (3, 4));
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct NgramModel {
+    /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
+    tree: Pairs,
+    nodes: Vec<Node>,
+    order: usize,
+    skipped: u64,
+    /// N-grams have been added for the sake of longer ones since suffixes were found for all.
+    added: bool,
+}
+
+/// An n-gram. Logarithms are natural ones here.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    /// The logarithm of the probability of the last word after those before.
+    score: f32,
+    /// What is added where the words are not known to be followed by the next one.
+    backoff: f32,
+    /// The node of as many of the last words as there is one for.
+    suffix: u32,
+    /// There are n-grams of these words and one more.
+    extended: bool,
+}
+
+const ROOT: u32 = 0;
+
+/// The beginning of a sentence, among words; the end is [`FINAL`].
+const START: i32 = -2;
+
+impl NgramModel {
+    /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
+    /// needed for the n-grams that there are, whatever the file promises. `progress` is called now and then.
+    ///
+    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its last one, since no sentence can have it, and if
+    /// [`OutOfVocabulary`] says so. Where the words before the last one of an n-gram are none themselves, they are added with the probability
+    /// that backing off gives.
+    ///
+    /// # Errors
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are more or fewer n-grams than promised,
+    /// [`Error::Read`], and [`Error::TooLarge`].
+    pub fn read(
+        reader: impl BufRead,
+        words: &mut SymbolTable,
+        options: &ArpaOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        let mut lines = Lines::new("n-gram model", reader);
+        let promised = read_counts(&mut lines)?;
+        let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
+        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0, added: false };
+        let (mut done, mut ngram) = (0, Vec::new());
+        for (order, &expected) in (1..).zip(&promised) {
+            // The section's name is at hand: reading the counts, or the section before, has stopped there.
+            if section(lines.text()) != Some(order) {
+                return Err(
+                    lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
+                );
+            }
+            let mut found = 0;
+            loop {
+                if !lines.advance()? {
+                    return Err(lines.error("the model ends before \\end\\", ""));
+                }
+                let text = lines.text();
+                if text.is_empty() {
+                    continue;
+                }
+                if text.starts_with('\\') && (text == "\\end\\" || section(text).is_some()) {
+                    break;
+                }
+                found += 1;
+                done += 1;
+                if done % (1 << 16) == 0 {
+                    progress(Progress { what: "reading n-grams", done, of: Some(all) });
+                }
+                let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram)?;
+                if ngram.len() < order {
+                    model.skipped += 1;
+                } else {
+                    let fresh = model.add(&ngram, score, backoff)?;
+                    if !fresh {
+                        return Err(lines.error("an n-gram stands there twice", lines.text()));
+                    }
+                }
+            }
+            if model.added {
+                model.find_suffixes();
+            }
+            if found != expected {
+                return Err(Error::NgramCount { order, expected, found });
+            }
+        }
+        if lines.text() != "\\end\\" {
+            return Err(lines.error("a section of n-grams that were not counted", lines.text()));
+        }
+        progress(Progress { what: "reading n-grams", done, of: Some(all) });
+        Ok(model)
+    }
+
+    /// How many words its longest n-grams have.
+    pub fn order(&self) -> usize {
+        self.order
+    }
+
+    /// How many n-grams it has, those included that were added.
+    pub fn num_ngrams(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// How many n-grams of the file were skipped.
+    pub fn num_skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// The natural logarithm of the probability of a sentence, its end included; its beginning is certain.
+    pub fn score(&self, sentence: &[i32]) -> f64 {
+        let mut context = self.find(ROOT, START).unwrap_or(ROOT);
+        let mut total = 0.0;
+        for &word in sentence.iter().chain(&[FINAL]) {
+            let (score, next) = self.step(context, word);
+            total += score;
+            context = next;
+        }
+        total
+    }
+
+    /// The score of a word after those of a node, -inf if even alone it is unknown, and the node after it.
+    fn step(&self, mut context: u32, word: i32) -> (f64, u32) {
+        let mut total = 0.0;
+        loop {
+            if let Some(node) = self.find(context, word) {
+                return (total + f64::from(self.node(node).score), node);
+            }
+            if context == ROOT {
+                return (f64::NEG_INFINITY, ROOT);
+            }
+            total += f64::from(self.node(context).backoff);
+            context = self.node(context).suffix;
+        }
+    }
+
+    fn node(&self, node: u32) -> Node {
+        self.nodes[node as usize]
+    }
+
+    fn find(&self, context: u32, word: i32) -> Option<u32> {
+        self.tree.find(context, word.cast_unsigned()).map(|pair| pair + 1)
+    }
+
+    /// Takes in an n-gram; false if there is one of these words.
+    fn add(&mut self, ngram: &[i32], score: f32, backoff: f32) -> Result<bool, Error> {
+        let (&word, before) = ngram.split_last().expect("an n-gram has words");
+        let mut context = ROOT;
+        for &word in before {
+            context = match self.find(context, word) {
+                Some(node) => node,
+                None => {
+                    let score = self.step(context, word).0;
+                    self.added = true;
+                    self.insert(context, word, rounded(score), 0.0)?.expect("it was not found")
+                }
+            };
+        }
+        Ok(self.insert(context, word, score, backoff)?.is_some())
+    }
+
+    /// A new node, if there is none of these words.
+    fn insert(&mut self, context: u32, word: i32, score: f32, backoff: f32) -> Result<Option<u32>, Error> {
+        let (pair, fresh) = self.tree.insert(context, word.cast_unsigned())?;
+        if !fresh {
+            return Ok(None);
+        }
+        let suffix = self.suffix(context, word);
+        self.nodes.push(Node { score, backoff, suffix, extended: false });
+        self.nodes[context as usize].extended = true;
+        Ok(Some(pair + 1))
+    }
+
+    /// The node of as many of the last words as there is one for, if that of `context` knows its own.
+    fn suffix(&self, mut context: u32, word: i32) -> u32 {
+        let mut suffix = ROOT;
+        while context != ROOT && word != FINAL && suffix == ROOT {
+            context = self.node(context).suffix;
+            suffix = self.find(context, word).unwrap_or(ROOT);
+        }
+        suffix
+    }
+
+    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer words must know theirs first.
+    #[cold]
+    fn find_suffixes(&mut self) {
+        self.added = false;
+        let mut lengths = vec![0; self.nodes.len()];
+        for length in 1..=self.order {
+            for node in (1..).take(self.tree.len()) {
+                let (context, word) = self.tree.pair(node - 1);
+                if length == 1 {
+                    lengths[node as usize] = lengths[context as usize] + 1;
+                }
+                if lengths[node as usize] == length {
+                    self.nodes[node as usize].suffix = self.suffix(context, word.cast_signed());
+                }
+            }
+        }
+    }
+
+    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead on that may follow, and an arc with `label`
+    /// ([`EPSILON`], or a symbol of its own) backs off to the words but for the first one. State 0 is the beginning of a sentence. Arcs are
+    /// sorted. O(n-grams).
+    ///
+    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then has a score above that of
+    /// [`score`](Self::score), if its words are likelier so. With a symbol that each such arc must take, both are told apart.
+    ///
+    /// States that can only be left by backing off are left out; their weights go to the arcs that would have entered them.
+    ///
+    /// # Errors
+    /// [`Error::NoSentence`] if the model has no end of sentences, [`Error::Symbol`] if `label` is a word of the model, and [`Error::TooLarge`].
+    #[doc(alias = "arpa2fst")]
+    #[doc(alias = "kaldilm")]
+    pub fn to_fsa(&self, label: i32) -> Result<Fsa, Error> {
+        let start =
+            self.find(ROOT, START).filter(|&start| self.node(start).extended || self.node(start).backoff != 0.0);
+        let start = start.unwrap_or(ROOT);
+        // The root is always there, the start as the first.
+        let is_state = |node: u32| node == ROOT || node == start || self.node(node).extended;
+        let mut states = vec![0; self.nodes.len()];
+        let mut num_states = 1;
+        for node in (0..).take(self.nodes.len()) {
+            if node != start && is_state(node) {
+                states[node as usize] = Error::fit("the number of states", num_states)?;
+                num_states += 1;
+            }
+        }
+        let last = Error::fit("the number of states", num_states)?;
+        // The state of as many of the words as matter for what follows, and what it costs to forget the others.
+        let resolve = |mut node: u32, mut score: f64| {
+            while !is_state(node) {
+                score += f64::from(self.node(node).backoff);
+                node = self.node(node).suffix;
+            }
+            (states[node as usize], rounded(score))
+        };
+        let mut arcs = Vec::with_capacity(self.nodes.len() * 2);
+        let mut ends = false;
+        for node in (1..).take(self.tree.len()) {
+            let (context, word) = self.tree.pair(node - 1);
+            let (from, word) = (states[context as usize], word.cast_signed());
+            if word == label {
+                return Err(Error::Symbol { position: node as usize, symbol: word, least: 1 });
+            }
+            let it = self.node(node);
+            let (dest, score) = match word {
+                FINAL => (last, it.score),
+                _ => resolve(node, it.score.into()),
+            };
+            if word != START {
+                arcs.push(Arc::new(from, dest, word, score));
+            }
+            ends |= word == FINAL;
+            if is_state(node) {
+                let (dest, score) = resolve(it.suffix, it.backoff.into());
+                arcs.push(Arc::new(states[node as usize], dest, label, score));
+            }
+        }
+        if !ends {
+            return Err(Error::NoSentence);
+        }
+        Error::fit("the number of arcs", arcs.len())?;
+        sort(&mut arcs, num_states);
+        Fsa::from_arcs(num_states + 1, arcs)
+    }
+}
+
+/// By the states that they leave, then as arcs of a state are sorted.
+fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
+    let mut ends = vec![0; num_states + 1];
+    arcs.iter().for_each(|arc| ends[arc.states().0 + 1] += 1);
+    for state in 0..num_states {
+        ends[state + 1] += ends[state];
+    }
+    let mut next = ends.clone();
+    let mut sorted = vec![Arc::default(); arcs.len()];
+    for arc in arcs.iter() {
+        let place = &mut next[arc.states().0];
+        sorted[*place] = *arc;
+        *place += 1;
+    }
+    ends.windows(2).for_each(|range| sorted[range[0]..range[1]].sort_by_key(Arc::sort_key));
+    *arcs = sorted;
+}
+
+/// As arcs have them; what is too small for a number is never.
+#[expect(clippy::cast_possible_truncation, reason = "rounding is meant")]
+fn rounded(score: f64) -> f32 {
+    score as f32
+}
+
+/// The counts of `\data\`, up to the first section's name, which stays at hand.
+fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
+    loop {
+        if !lines.advance()? {
+            return Err(lines.error("there is no \\data\\", ""));
+        }
+        if lines.text() == "\\data\\" {
+            break;
+        }
+    }
+    let mut counts = Vec::new();
+    loop {
+        if !lines.advance()? {
+            return Err(lines.error("the model ends before its n-grams", ""));
+        }
+        let text = lines.text();
+        if text.is_empty() {
+            continue;
+        }
+        if section(text).is_some() && !counts.is_empty() {
+            return Ok(counts);
+        }
+        let count = text.strip_prefix("ngram").and_then(|rest| rest.split_once('='));
+        let count = count
+            .and_then(|(order, count)| Some((order.trim().parse::<usize>().ok()?, count.trim().parse::<u64>().ok()?)));
+        match count {
+            Some((order, count)) if order == counts.len() + 1 => counts.push(count),
+            _ => return Err(lines.error("there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on", text)),
+        }
+    }
+}
+
+/// The N of `\N-grams:`.
+fn section(text: &str) -> Option<usize> {
+    text.strip_prefix('\\')?.strip_suffix("-grams:")?.parse().ok()
+}
+
+/// The score and the back-off weight of the line at hand; its words go to `ngram`, or less than all of them if it is to be skipped.
+fn parse_ngram<R: BufRead>(
+    lines: &Lines<R>,
+    order: usize,
+    words: &mut SymbolTable,
+    options: &ArpaOptions,
+    ngram: &mut Vec<i32>,
+) -> Result<(f32, f32), Error> {
+    let number = |text: &str| {
+        let log10 = text.parse::<f64>().ok().map(|log10| rounded(log10 * std::f64::consts::LN_10));
+        let valid = log10.filter(|&log| !log.is_nan() && log < f32::INFINITY);
+        valid.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))
+    };
+    let mut fields = lines.text().split_ascii_whitespace();
+    let score = number(fields.next().unwrap_or_default())?;
+    ngram.clear();
+    let mut skip = false;
+    for position in 0..order {
+        let Some(word) = fields.next() else {
+            return Err(lines.error("too few words", lines.text()));
+        };
+        let id = match word {
+            _ if word == options.start => {
+                skip |= position > 0;
+                START
+            }
+            _ if word == options.end => {
+                skip |= position + 1 < order;
+                FINAL
+            }
+            _ => match (words.find(word), &options.out_of_vocabulary) {
+                (Some(EPSILON), _) => return Err(lines.error("epsilon is no word", word)),
+                (Some(id), _) => id,
+                (None, OutOfVocabulary::Add) => words.find_or_add(word)?,
+                (None, OutOfVocabulary::Refuse) => return Err(lines.error("a word that the table does not have", word)),
+                (None, OutOfVocabulary::Skip) => {
+                    skip = true;
+                    continue;
+                }
+            },
+        };
+        ngram.push(id);
+    }
+    let backoff = fields.next().map(number).transpose()?.unwrap_or(0.0);
+    if fields.next().is_some() {
+        return Err(lines.error("too many words", lines.text()));
+    }
+    if skip {
+        ngram.clear();
+    }
+    Ok((score, backoff))
+}

@@ -1,0 +1,254 @@
+//! Hot words: an automaton after Aho and Corasick that gives phrases a bonus, token by token.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use ragged_core::Ragged;
+
+use crate::arc::index;
+use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+
+/// A state of a [`ContextGraph`]: how much of which phrases has been seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct ContextState(u32);
+
+/// What a token does.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ContextMatch {
+    /// What it adds to the score; less than 0 where it ends a match that was not complete.
+    pub score: f32,
+    /// The state after it.
+    pub state: ContextState,
+    /// The longest phrase that it ends, as its place among the phrases (the first of equal ones).
+    pub matched: Option<usize>,
+}
+
+/// Phrases of tokens with a bonus for each of their tokens.
+///
+/// Each token that goes on with a phrase adds its bonus at once, so that beams keep what may become the phrase; if it does not become it, all of
+/// that is taken back. Phrases may begin within others and end within them: what follows is always matched with the longest beginning of a phrase that
+/// the last tokens are ("Efficient string matching", 1975), and a token that ends several adds the bonus of all.
+///
+/// Where phrases share their beginning, its tokens have the larger bonus of both.
+///
+/// ```
+/// use fsa::graphs::ContextGraph;
+/// use ragged_core::Ragged;
+///
+/// let phrases = Ragged::from_lists(&[vec![1, 2, 3], vec![2, 9]])?;
+/// let graph = ContextGraph::new(&phrases, &[1.0, 0.5])?;
+/// let mut state = graph.start();
+/// let mut scores = vec![];
+/// for token in [1, 2, 9, 5] {
+///     let step = graph.forward_one_step(state, token, true);
+///     state = step.state;
+///     scores.push((step.score, step.matched));
+/// }
+/// // After 1 2, the 9 makes 2 9 of it, which is worth 2 x 0.5; 5 keeps nothing but that.
+/// assert_eq!(scores, [(1.0, None), (1.0, None), (0.0, Some(1)), (-1.0, None)]);
+/// assert_eq!(graph.finalize(state), 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct ContextGraph {
+    /// In the order of their depths; the children of each behind each other, in the order of their tokens. The root is the first.
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Clone)]
+struct Node {
+    token: i32,
+    /// The bonus of `token`.
+    token_score: f32,
+    /// The bonus of all tokens up to here.
+    score: f32,
+    /// The bonus of the phrases that end here.
+    output_score: f32,
+    /// The phrase that is the path to here.
+    phrase: Option<usize>,
+    children: Range<u32>,
+    /// The node of as many of the last tokens as there is one for.
+    fail: u32,
+    /// The longest of those at which a phrase ends.
+    output: Option<u32>,
+}
+
+impl Node {
+    fn new(token: i32, token_score: f32, score: f32) -> Self {
+        Self { token, token_score, score, output_score: 0.0, phrase: None, children: 0..0, fail: 0, output: None }
+    }
+}
+
+const ROOT: u32 = 0;
+
+impl ContextGraph {
+    /// A graph of phrases, with the bonus of each token of each phrase. Phrases without tokens are left out. O(tokens), but for the time of sorting.
+    ///
+    /// # Errors
+    /// [`Error::Axes`] if the phrases have not two axes, [`Error::Size`] if there is not one bonus for each, [`Error::Score`] if one is not finite,
+    /// [`Error::Symbol`] for a token below 1, [`Error::TooLarge`].
+    pub fn new(phrases: &Ragged<i32>, scores: &[f32]) -> Result<Self, Error> {
+        if phrases.num_axes() != 2 {
+            return Err(Error::Axes { what: "a list of phrases", expected: 2, found: phrases.num_axes() });
+        }
+        Error::same_size("the number of scores", phrases.num_rows(), scores.len())?;
+        if let Some(arc) = scores.iter().position(|score| !score.is_finite()) {
+            return Err(Error::Score { arc, score: scores[arc] });
+        }
+        if let Some(position) = phrases.values().iter().position(|&token| token <= EPSILON) {
+            return Err(Error::Symbol { position, symbol: phrases.values()[position], least: 1 });
+        }
+        Error::fit("the number of states", phrases.num_elements().saturating_add(2))?;
+        let mut made = Self { nodes: vec![Node::new(EPSILON, 0.0, 0.0)] };
+        made.grow(phrases, scores)?;
+        made.connect();
+        Ok(made)
+    }
+
+    /// Makes the tree.
+    fn grow(&mut self, phrases: &Ragged<i32>, scores: &[f32]) -> Result<(), Error> {
+        let mut order: Vec<usize> = (0..phrases.num_rows()).collect();
+        order.sort_by(|&a, &b| phrases.row(a).cmp(phrases.row(b)).then(a.cmp(&b)));
+        let empty = order.iter().take_while(|&&phrase| phrases.row(phrase).is_empty()).count();
+        // Nodes whose children are to be made, with their depths and the phrases that go through them.
+        let mut waiting = VecDeque::from([(ROOT, 0, &order[empty..])]);
+        while let Some((node, depth, through)) = waiting.pop_front() {
+            let ends = through.iter().take_while(|&&phrase| phrases.row(phrase).len() == depth).count();
+            let parent = &mut self.nodes[node as usize];
+            parent.phrase = through[..ends].first().copied();
+            let score = parent.score;
+            let first = number(self.nodes.len())?;
+            for group in through[ends..].chunk_by(|&a, &b| phrases.row(a)[depth] == phrases.row(b)[depth]) {
+                let token = phrases.row(group[0])[depth];
+                let token_score = group.iter().map(|&phrase| scores[phrase]).fold(f32::NEG_INFINITY, f32::max);
+                waiting.push_back((number(self.nodes.len())?, depth + 1, group));
+                self.nodes.push(Node::new(token, token_score, score + token_score));
+            }
+            self.nodes[node as usize].children = first..number(self.nodes.len())?;
+        }
+        Ok(())
+    }
+
+    /// Finds where to go on when a token does not fit. Nodes come after all that have less depth.
+    fn connect(&mut self) {
+        for parent in 0..self.nodes.len() {
+            for child in self.nodes[parent].children.clone() {
+                let token = self.nodes[child as usize].token;
+                let fail = if parent == 0 { ROOT } else { self.after(self.nodes[parent].fail, token) };
+                let shorter = &self.nodes[fail as usize];
+                let output = if shorter.phrase.is_some() { Some(fail) } else { shorter.output };
+                let outputs = output.map_or(0.0, |output| self.nodes[output as usize].output_score);
+                let node = &mut self.nodes[child as usize];
+                (node.fail, node.output) = (fail, output);
+                node.output_score = outputs + if node.phrase.is_some() { node.score } else { 0.0 };
+            }
+        }
+    }
+
+    /// The node after a token: of the longest beginning of a phrase that the last tokens are.
+    fn after(&self, mut node: u32, token: i32) -> u32 {
+        loop {
+            if let Some(child) = self.child(node, token) {
+                return child;
+            }
+            if node == ROOT {
+                return ROOT;
+            }
+            node = self.nodes[node as usize].fail;
+        }
+    }
+
+    fn child(&self, node: u32, token: i32) -> Option<u32> {
+        let children = &self.nodes[node as usize].children;
+        let nodes = &self.nodes[children.start as usize..children.end as usize];
+        let place = nodes.binary_search_by_key(&token, |node| node.token).ok()?;
+        Some(children.start + u32::try_from(place).expect("children are counted so"))
+    }
+
+    /// The state before the first token.
+    pub fn start(&self) -> ContextState {
+        ContextState(ROOT)
+    }
+
+    /// How many states there are.
+    pub fn num_states(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Takes a token. Where `strict` is not asked for, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
+    /// beginning of another; its bonus is then that of the longest phrase alone. O(log of the phrases), on the average over the tokens.
+    ///
+    /// # Panics
+    /// If the state is of another graph that is larger.
+    pub fn forward_one_step(&self, state: ContextState, token: i32, strict: bool) -> ContextMatch {
+        let before = &self.nodes[state.0 as usize];
+        let after = self.after(state.0, token);
+        let node = &self.nodes[after as usize];
+        // What goes on with the same phrase has its bonus exactly; the other way around it would be rounded.
+        let goes_on = before.children.contains(&after);
+        let score = if goes_on { node.token_score } else { node.score - before.score };
+        let longest = if node.phrase.is_some() { Some(after) } else { node.output };
+        let matched = longest.and_then(|longest| self.nodes[longest as usize].phrase);
+        match longest {
+            Some(longest) if !strict => {
+                let bonus = self.nodes[longest as usize].score;
+                ContextMatch { score: score + bonus - node.score, state: self.start(), matched }
+            }
+            _ => ContextMatch { score: score + node.output_score, state: ContextState(after), matched },
+        }
+    }
+
+    /// What the end of the utterance adds to the score: it takes back the bonus of what has not become a phrase.
+    ///
+    /// # Panics
+    /// If the state is of another graph that is larger.
+    pub fn finalize(&self, state: ContextState) -> f32 {
+        0.0 - self.nodes[state.0 as usize].score
+    }
+
+    /// The graph as an acceptor of all strings of the tokens 1 to `max_token`, to be intersected or composed with lattices. State 0 is the
+    /// root; an epsilon arc goes back from each other state to the one of fewer tokens.
+    ///
+    /// Such arcs can be taken also where a token would fit. If no bonus is below 0, a best path of a string has the score that
+    /// [`forward_one_step`](Self::forward_one_step), strictly, and [`finalize`](Self::finalize) add up to.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if a phrase has a token above `max_token`; [`Error::TooLarge`].
+    pub fn to_fsa(&self, max_token: i32) -> Result<Fsa, Error> {
+        if let Some(node) = self.nodes.iter().find(|node| node.token > max_token) {
+            let (found, max) = (node.token.into(), max_token.into());
+            return Err(Error::OutOfRange { what: "a token of a phrase", min: 1, max, found });
+        }
+        let last = Error::fit("the number of states", self.nodes.len())?;
+        Error::fit("the number of arcs", self.nodes.len() * 2 + index(max_token.max(0)) + 1)?;
+        let mut arcs = Vec::with_capacity(self.nodes.len() * 2 + index(max_token.max(0)));
+        for (state, node) in (0..).zip(&self.nodes) {
+            let mut children =
+                node.children.clone().map(|child| &self.nodes[child as usize]).zip(node.children.clone());
+            let arc = |(child, dest): (&Node, u32)| {
+                Arc::new(state, dest.cast_signed(), child.token, child.token_score + child.output_score)
+            };
+            if state > 0 {
+                let back = self.nodes[node.fail as usize].score - node.score;
+                arcs.push(Arc::new(state, node.fail.cast_signed(), EPSILON, back));
+                arcs.extend(children.map(arc));
+            } else {
+                let mut next = children.next();
+                for token in 1..=max_token {
+                    if next.is_some_and(|(child, _)| child.token == token) {
+                        arcs.extend(next.map(arc));
+                        next = children.next();
+                    } else {
+                        arcs.push(Arc::new(state, state, token, 0.0));
+                    }
+                }
+                arcs.push(Arc::new(state, last, FINAL, 0.0));
+            }
+        }
+        Fsa::from_arcs(self.nodes.len() + 1, arcs)
+    }
+}
+
+fn number(nodes: usize) -> Result<u32, Error> {
+    Error::fit("the number of states", nodes).map(i32::cast_unsigned)
+}

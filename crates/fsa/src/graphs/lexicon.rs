@@ -1,0 +1,401 @@
+//! A lexicon: which tokens make a word, as text and as a transducer from tokens to words.
+
+use std::collections::BTreeSet;
+use std::io::BufRead;
+
+use ragged_core::Ragged;
+
+use super::OutOfVocabulary;
+use super::lines::Lines;
+use crate::io::SymbolTable;
+use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+
+/// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
+pub const BACKOFF_SYMBOL: &str = "#0";
+
+/// How a lexicon is read.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[non_exhaustive]
+pub struct LexiconOptions {
+    /// Whether the second field of each line is the probability of the pronunciation. None: it is, if in all lines it is a number above 0 and up to
+    /// 1 that is written with a point.
+    pub probabilities: Option<bool>,
+    /// What becomes of words that are not in the table of words.
+    pub words: OutOfVocabulary,
+    /// What becomes of pronunciations with tokens that are not in the table of tokens.
+    pub tokens: OutOfVocabulary,
+    /// A token that may stand before the first word and after each one.
+    pub silence: Option<Silence>,
+}
+
+/// A token that may stand between words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Silence {
+    /// Its name: "SIL".
+    pub token: String,
+    /// How probable it is; 0.5 in Kaldi. Above 0 and below 1.
+    pub probability: f32,
+}
+
+/// Words with their pronunciations.
+///
+/// ```
+/// use fsa::graphs::{Lexicon, LexiconOptions};
+/// use fsa::io::SymbolTable;
+///
+/// let text = "read R IY D\nreed R IY D\nrid R IH D\n";
+/// let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
+/// let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default())?;
+/// assert_eq!(lexicon.num_pronunciations(), 3);
+/// // Words that sound the same end in #1 and #2, and nothing else needs that; #0 goes through.
+/// let graph = lexicon.to_disambiguated_graph()?;
+/// assert_eq!(lexicon.num_disambiguations(), 3);
+/// assert_eq!(graph.fsas().num_arcs(), 4 + 4 + 3 + 1 + 1);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Lexicon {
+    words: Vec<i32>,
+    /// Logarithms of probabilities.
+    scores: Vec<f32>,
+    /// For each pronunciation its tokens, from 1.
+    tokens: Ragged<i32>,
+    /// For each pronunciation the K of #K, 0 for none.
+    disambiguations: Vec<usize>,
+    /// The tokens #0, #1, ..., one more than is needed for words if there is silence.
+    disambiguation_tokens: Vec<i32>,
+    /// Of `#0` among words.
+    backoff_word: i32,
+    silence: Option<(i32, f32)>,
+}
+
+impl Lexicon {
+    /// Reads lines `word token token ...`, or with the probability of the pronunciation after the word. O(size of the text).
+    ///
+    /// Words and tokens get their numbers from the tables. New ones are added in the order of the alphabet, then `#0`, `#1`, ... to the tokens as
+    /// far as they are needed, and `#0` to the words, all of which must come after all that is no such symbol, so that what is removed after
+    /// determinization is all from `#0` on.
+    ///
+    /// # Errors
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`], [`Error::MissingSymbol`] if there is no such token as the
+    /// silence, [`Error::SymbolOrder`].
+    pub fn read(
+        reader: impl BufRead,
+        tokens: &mut SymbolTable,
+        words: &mut SymbolTable,
+        options: &LexiconOptions,
+    ) -> Result<Self, Error> {
+        let text = Text::read(reader, options.probabilities)?;
+        add_missing(words, options.words, text.lines.iter().map(|line| line.word.as_str()))?;
+        let silence_token = options.silence.iter().map(|silence| silence.token.as_str());
+        add_missing(tokens, options.tokens, text.lines.iter().flat_map(Line::tokens).chain(silence_token))?;
+        let mut read = Entries::default();
+        for line in &text.lines {
+            read.add(line, tokens, words, options)?;
+        }
+        let silence = match &options.silence {
+            None => None,
+            Some(Silence { token, probability }) => {
+                if !(*probability > 0.0 && *probability < 1.0) {
+                    return Err(Error::Probability {
+                        what: "the probability of silence",
+                        found: (*probability).into(),
+                    });
+                }
+                let id = tokens.find(token).filter(|&id| id > EPSILON);
+                Some((id.ok_or_else(|| Error::MissingSymbol { symbol: token.clone() })?, *probability))
+            }
+        };
+        let pronunciations = Ragged::from_lists(&read.tokens)?;
+        let disambiguations = disambiguate(&pronunciations);
+        let most = disambiguations.iter().copied().max().unwrap_or(0) + usize::from(silence.is_some());
+        let disambiguation_tokens =
+            (0..=most).map(|k| tokens.find_or_add(&format!("#{k}"))).collect::<Result<Vec<_>, _>>()?;
+        let backoff_word = words.find_or_add(BACKOFF_SYMBOL)?;
+        let highest = |used: &[i32]| used.iter().copied().max().unwrap_or(EPSILON);
+        let highest_token = highest(pronunciations.values()).max(silence.map_or(EPSILON, |(token, _)| token));
+        check_order("tokens", highest_token, disambiguation_tokens.iter().copied().min().unwrap_or(i32::MAX))?;
+        check_order("words", highest(&read.words), backoff_word)?;
+        Ok(Self {
+            words: read.words,
+            scores: read.scores,
+            tokens: pronunciations,
+            disambiguations,
+            disambiguation_tokens,
+            backoff_word,
+            silence,
+        })
+    }
+
+    /// How many pronunciations there are.
+    pub fn num_pronunciations(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The word of each pronunciation.
+    pub fn words(&self) -> &[i32] {
+        &self.words
+    }
+
+    /// The tokens of each pronunciation, from 1 on.
+    pub fn tokens(&self) -> &Ragged<i32> {
+        &self.tokens
+    }
+
+    /// The token of silence, epsilon if there is none.
+    pub fn silence_token(&self) -> i32 {
+        self.silence.map_or(EPSILON, |(token, _)| token)
+    }
+
+    /// How many of `#0`, `#1`, ... it uses.
+    pub fn num_disambiguations(&self) -> usize {
+        self.disambiguation_tokens.len()
+    }
+
+    /// The least of the tokens `#0`, `#1`, ...; all other tokens of the lexicon are below it.
+    pub fn first_disambiguation(&self) -> i32 {
+        self.disambiguation_tokens.iter().copied().min().expect("#0 is always there")
+    }
+
+    /// The word `#0`; all other words of the lexicon are below it.
+    pub fn backoff_word(&self) -> i32 {
+        self.backoff_word
+    }
+
+    /// L: from any sequence of pronunciations to the words. Each word is put out by its first arc, and its pronunciation's score is there.
+    /// O(tokens).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "make_lexicon_fst")]
+    #[doc(alias = "lexicon_to_fst")]
+    pub fn to_graph(&self) -> Result<Graph<Fsa>, Error> {
+        self.graph(false)
+    }
+
+    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or the beginning of others, and with `#0` from
+    /// token to word between words, so that it can be determinized with any grammar. After optional silence there is one more such token.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "L_disambig")]
+    #[doc(alias = "add_disambig_symbols")]
+    pub fn to_disambiguated_graph(&self) -> Result<Graph<Fsa>, Error> {
+        self.graph(true)
+    }
+
+    fn graph(&self, disambiguated: bool) -> Result<Graph<Fsa>, Error> {
+        let symbols = |entry: usize| {
+            let last = Some(self.disambiguations[entry]).filter(|&k| disambiguated && k > 0);
+            let last = last.map(|k| self.disambiguation_tokens[k]);
+            let tokens = self.tokens.row(entry);
+            // A word must be put out somewhere.
+            let none = tokens.is_empty() && last.is_none();
+            tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
+        };
+        // States: between words; with silence before the first word, and before and after silence; then those within words, the final one last.
+        let (between, first_inner) = match self.silence {
+            None => (0, 1),
+            Some(_) => (1, if disambiguated { 4 } else { 3 }),
+        };
+        let num_inner: usize = (0..self.words.len()).map(|entry| symbols(entry).count() - 1).sum();
+        let last = Error::fit("the number of states", first_inner + num_inner)?;
+        let silence_state = 2;
+        let mut made = Arcs::default();
+        let (spoken, silent) = self.silence.map_or((0.0, 0.0), |(_, p)| ((1.0 - p).ln(), p.ln()));
+        if self.silence.is_some() {
+            made.add(0, between, EPSILON, EPSILON, spoken);
+            made.add(0, silence_state, EPSILON, EPSILON, silent);
+        }
+        // First all arcs that leave the state between words, then what is within them.
+        let mut within = Arcs::default();
+        let mut next = Error::fit("the number of states", first_inner)?;
+        for (entry, (&word, &score)) in self.words.iter().zip(&self.scores).enumerate() {
+            let count = symbols(entry).count();
+            let mut state = between;
+            for (i, token) in symbols(entry).enumerate() {
+                let (word, score) = if i == 0 { (word, score) } else { (EPSILON, 0.0) };
+                let arcs = if i == 0 { &mut made } else { &mut within };
+                if i + 1 < count {
+                    arcs.add(state, next, token, word, score);
+                    state = next;
+                    next += 1;
+                } else {
+                    arcs.add(state, between, token, word, score + spoken);
+                    if self.silence.is_some() {
+                        arcs.add(state, silence_state, token, word, score + silent);
+                    }
+                }
+            }
+        }
+        if disambiguated {
+            made.add(between, between, self.disambiguation_tokens[0], self.backoff_word, 0.0);
+        }
+        made.add(between, last, FINAL, FINAL, 0.0);
+        if let Some((token, _)) = self.silence {
+            if disambiguated {
+                let disambiguation = *self.disambiguation_tokens.last().expect("#0 is always there");
+                made.add(silence_state, silence_state + 1, token, EPSILON, 0.0);
+                made.add(silence_state + 1, between, disambiguation, EPSILON, 0.0);
+            } else {
+                made.add(silence_state, between, token, EPSILON, 0.0);
+            }
+        }
+        made.arcs.append(&mut within.arcs);
+        made.aux_labels.append(&mut within.aux_labels);
+        Error::fit("the number of arcs", made.arcs.len())?;
+        let num_states = first_inner + num_inner + 1;
+        Graph::new(Fsa::from_arcs(num_states, made.arcs)?).with_aux_labels(made.aux_labels)
+    }
+}
+
+/// Arcs of a transducer.
+#[derive(Default)]
+struct Arcs {
+    arcs: Vec<Arc>,
+    aux_labels: Vec<i32>,
+}
+
+impl Arcs {
+    fn add(&mut self, src_state: i32, dest_state: i32, label: i32, aux_label: i32, score: f32) {
+        self.arcs.push(Arc::new(src_state, dest_state, label, score));
+        self.aux_labels.push(aux_label);
+    }
+}
+
+/// A line of a lexicon.
+struct Line {
+    number: usize,
+    word: String,
+    probability: Option<f32>,
+    tokens: String,
+}
+
+impl Line {
+    fn tokens(&self) -> impl Iterator<Item = &str> {
+        self.tokens.split_ascii_whitespace()
+    }
+
+    fn error(&self, problem: &'static str, found: &str) -> Error {
+        Error::Line { what: "lexicon", line: self.number, problem, found: found.to_owned() }
+    }
+}
+
+/// All lines that are not empty.
+struct Text {
+    lines: Vec<Line>,
+}
+
+impl Text {
+    fn read(reader: impl BufRead, probabilities: Option<bool>) -> Result<Self, Error> {
+        let mut reader = Lines::new("lexicon", reader);
+        let mut lines = Vec::new();
+        while reader.advance()? {
+            let text = reader.text();
+            let (word, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
+            if !word.is_empty() {
+                let number = reader.number();
+                lines.push(Line { number, word: word.into(), probability: None, tokens: rest.trim().into() });
+            }
+        }
+        let present = probabilities.unwrap_or_else(|| {
+            let certain = |line: &Line| parse_probability(line.tokens().next()?).filter(|_| line.tokens.contains('.'));
+            !lines.is_empty() && lines.iter().all(|line| certain(line).is_some())
+        });
+        for line in lines.iter_mut().filter(|_| present) {
+            let (first, rest) = line.tokens.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((&line.tokens, ""));
+            let probability = parse_probability(first);
+            line.probability = Some(probability.ok_or_else(|| {
+                line.error("there should be a probability above 0 and up to 1 after the word", first)
+            })?);
+            line.tokens = rest.trim().into();
+        }
+        Ok(Self { lines })
+    }
+}
+
+fn parse_probability(text: &str) -> Option<f32> {
+    text.parse().ok().filter(|&p| p > 0.0 && p <= 1.0)
+}
+
+/// A lexicon in numbers.
+#[derive(Default)]
+struct Entries {
+    words: Vec<i32>,
+    scores: Vec<f32>,
+    tokens: Vec<Vec<i32>>,
+}
+
+impl Entries {
+    fn add(
+        &mut self,
+        line: &Line,
+        tokens: &SymbolTable,
+        words: &SymbolTable,
+        options: &LexiconOptions,
+    ) -> Result<(), Error> {
+        let unknown = |what: OutOfVocabulary, symbol: &str| match what {
+            OutOfVocabulary::Skip => Ok(()),
+            _ => Err(line.error("a symbol that the table does not have", symbol)),
+        };
+        let Some(word) = words.find(&line.word) else {
+            return unknown(options.words, &line.word);
+        };
+        let mut pronunciation = Vec::new();
+        for token in line.tokens() {
+            match tokens.find(token) {
+                None => return unknown(options.tokens, token),
+                Some(id) if id <= EPSILON => return Err(line.error("epsilon is no token", token)),
+                Some(id) => pronunciation.push(id),
+            }
+        }
+        if word <= EPSILON {
+            return Err(line.error("epsilon is no word", &line.word));
+        }
+        self.words.push(word);
+        self.scores.push(line.probability.map_or(0.0, f32::ln));
+        self.tokens.push(pronunciation);
+        Ok(())
+    }
+}
+
+/// Gives numbers to the symbols that have none, in the order of the alphabet; 0 is epsilon.
+fn add_missing<'a>(
+    table: &mut SymbolTable,
+    what: OutOfVocabulary,
+    symbols: impl Iterator<Item = &'a str>,
+) -> Result<(), Error> {
+    if what == OutOfVocabulary::Add {
+        let missing: BTreeSet<_> = symbols.filter(|symbol| table.find(symbol).is_none()).collect();
+        for symbol in missing {
+            table.find_or_add(symbol)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_order(what: &'static str, highest: i32, disambiguation: i32) -> Result<(), Error> {
+    if highest < disambiguation { Ok(()) } else { Err(Error::SymbolOrder { what, highest, disambiguation }) }
+}
+
+/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is the same or begins with it, else 1, 2, ... among
+/// those that are the same. Those without tokens have numbers of their own, 1, 2, ..., and the others come after these.
+fn disambiguate(pronunciations: &Ragged<i32>) -> Vec<usize> {
+    // In the order of the alphabet, what begins with a pronunciation comes right behind it.
+    let mut order: Vec<usize> = (0..pronunciations.num_rows()).collect();
+    order.sort_by(|&a, &b| pronunciations.row(a).cmp(pronunciations.row(b)).then(a.cmp(&b)));
+    let num_empty = order.iter().take_while(|&&entry| pronunciations.row(entry).is_empty()).count();
+    let mut symbols = vec![0; order.len()];
+    let (mut same, mut before) = (0, None);
+    for (i, &entry) in order.iter().enumerate() {
+        let tokens = pronunciations.row(entry);
+        let repeats = before == Some(tokens);
+        let begins = order.get(i + 1).is_some_and(|&next| pronunciations.row(next).starts_with(tokens));
+        same = if repeats { same + 1 } else { 1 };
+        if repeats || begins || tokens.is_empty() {
+            symbols[entry] = same + if tokens.is_empty() { 0 } else { num_empty };
+        }
+        before = Some(tokens);
+    }
+    symbols
+}

@@ -1,0 +1,62 @@
+//! Text line by line, of any length of file but not of any length of line.
+
+use std::io::{BufRead, Read as _};
+
+use crate::Error;
+
+/// A longer line is no text.
+const LONGEST: usize = 1 << 20;
+
+/// The lines of a text, with their numbers for what is to be said about them.
+pub(super) struct Lines<R> {
+    reader: R,
+    /// What the text is: "lexicon", "n-gram model".
+    what: &'static str,
+    buffer: Vec<u8>,
+    /// The number of the line at hand, from 1.
+    line: usize,
+}
+
+impl<R: BufRead> Lines<R> {
+    pub(super) fn new(what: &'static str, reader: R) -> Self {
+        Self { reader, what, buffer: Vec::new(), line: 0 }
+    }
+
+    /// Goes to the next line; without one, `false`.
+    ///
+    /// # Errors
+    /// [`Error::Read`]; [`Error::Line`] for a line that is not UTF-8 or too long.
+    pub(super) fn advance(&mut self) -> Result<bool, Error> {
+        self.buffer.clear();
+        self.line += 1;
+        let read = self.reader.by_ref().take(LONGEST as u64).read_until(b'\n', &mut self.buffer);
+        let read =
+            read.map_err(|error| Error::Read { what: self.what, line: self.line, problem: error.to_string() })?;
+        if read == LONGEST {
+            return Err(self.error("the line is too long", ""));
+        }
+        if std::str::from_utf8(&self.buffer).is_err() {
+            return Err(self.error("the line is not UTF-8", &String::from_utf8_lossy(&self.buffer)));
+        }
+        Ok(read > 0)
+    }
+
+    /// The line at hand, without space around it.
+    pub(super) fn text(&self) -> &str {
+        std::str::from_utf8(&self.buffer).expect("checked when it was read").trim()
+    }
+
+    /// The number of the line at hand, from 1.
+    pub(super) fn number(&self) -> usize {
+        self.line
+    }
+
+    /// What is wrong with the line at hand.
+    pub(super) fn error(&self, problem: &'static str, found: &str) -> Error {
+        const SHOWN: usize = 60;
+        let found = found.trim();
+        let shown = found.chars().take(SHOWN).collect::<String>();
+        let found = if shown.len() < found.len() { shown + "..." } else { shown };
+        Error::Line { what: self.what, line: self.line, problem, found }
+    }
+}

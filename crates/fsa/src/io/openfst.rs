@@ -1,0 +1,95 @@
+//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state, and costs turn their sign.
+
+use crate::arc::index;
+use crate::scores::Semiring;
+use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+
+/// What stands for the one final state until the number of states is known.
+pub(super) const TO_FINAL: i32 = -1;
+
+/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start` and state 0 change their places, and
+/// the final state comes after the highest one. Also gives the arc map. O(states + arcs).
+pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(Fsa, Vec<i32>), Error> {
+    let last = Error::fit("the number of states", index(highest) + 1)?;
+    let turn = |state: i32| match state {
+        TO_FINAL => last,
+        0 => start,
+        state if state == start => 0,
+        state => state,
+    };
+    for arc in &mut arcs {
+        arc.src_state = turn(arc.src_state);
+        arc.dest_state = turn(arc.dest_state);
+    }
+    let mut order: Vec<i32> = (0..Error::fit("the number of arcs", arcs.len())?).collect();
+    if !arcs.is_sorted_by_key(|arc| arc.src_state) {
+        order.sort_by_key(|&arc| arcs[index(arc)].src_state);
+        arcs = order.iter().map(|&arc| arcs[index(arc)]).collect();
+    }
+    Ok((Fsa::from_arcs(index(last) + 1, arcs)?, order))
+}
+
+/// The score of two arcs as one.
+fn plus(semiring: Semiring, a: f32, b: f32) -> f32 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    match semiring {
+        Semiring::Log if low > f32::NEG_INFINITY => high + (low - high).exp().ln_1p(),
+        _ => high,
+    }
+}
+
+/// An arc as OpenFst has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CostArc {
+    pub(super) dest: i32,
+    pub(super) ilabel: i32,
+    pub(super) olabel: i32,
+    pub(super) cost: f32,
+}
+
+/// A state as OpenFst has it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct CostState {
+    pub(super) final_cost: f32,
+    pub(super) arcs: Vec<CostArc>,
+}
+
+/// The states of a transducer, or of an acceptor, which puts out what it takes; the start is state 0. Final arcs become final costs, but
+/// those that put something out become arcs into one more state.
+pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<Vec<CostState>, Error> {
+    let aux_labels = match graph.attributes().get(crate::AUX_LABELS) {
+        None => None,
+        Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute {
+            what: "OpenFst has one label put out for each arc; expand the lists into arcs first",
+        })?),
+    };
+    let view = graph.fsas().view();
+    let Some(last) = view.final_state() else { return Ok(vec![]) };
+    let last_id = Error::fit("the number of states", last)?;
+    let mut states = Vec::with_capacity(last + 1);
+    let mut loud_end = false;
+    for state in 0..last {
+        let mut made = CostState { final_cost: f32::INFINITY, arcs: Vec::with_capacity(view.arcs_of(state).len()) };
+        for (at, arc) in view.arc_range(state).zip(view.arcs_of(state)) {
+            let aux_label = aux_labels.map_or(arc.label, |aux_labels| aux_labels[at]);
+            if arc.label != FINAL {
+                made.arcs.push(CostArc {
+                    dest: arc.dest_state,
+                    ilabel: arc.label,
+                    olabel: aux_label,
+                    cost: -arc.score,
+                });
+            } else if aux_label == FINAL || aux_label == EPSILON {
+                made.final_cost = -plus(semiring, -made.final_cost, arc.score);
+            } else {
+                loud_end = true;
+                made.arcs.push(CostArc { dest: last_id, ilabel: EPSILON, olabel: aux_label, cost: -arc.score });
+            }
+        }
+        states.push(made);
+    }
+    if loud_end {
+        states.push(CostState { final_cost: 0.0, arcs: vec![] });
+    }
+    Ok(states)
+}

@@ -1,0 +1,219 @@
+//! OpenFst's text of transducers and acceptors.
+
+use std::fmt::Write;
+
+use ragged_core::TextValue;
+
+use super::cursor::{Cursor, Field};
+use super::openfst::{self, TO_FINAL};
+use super::parse_error::ParseErrorKind;
+use super::symbols::SymbolTable;
+use crate::scores::Semiring;
+use crate::{Arc, Error, FINAL, Fsa, Graph};
+
+/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
+/// for each final state; the state of the first line is the start.
+///
+/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each state that was final; printing turns that
+/// round, and makes one cost of several arcs from a state to the final one, by the [`semiring`](Self::semiring). The start changes its
+/// place with state 0.
+///
+/// ```
+/// use fsa::io::OpenFstText;
+///
+/// let text = OpenFstText::default();
+/// let fst = text.read("0 1 7 70 0.5\n1 0.25\n")?;
+/// assert_eq!((fst.fsas().num_states(), fst.fsas().scores()), (3, vec![-0.5, -0.25]));
+/// assert_eq!(text.print(&fst)?, "0\t1\t7\t70\t0.5\n1\t0.25\n");
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, Default)]
+pub struct OpenFstText<'a> {
+    acceptor: bool,
+    semiring: Semiring,
+    input_symbols: Option<&'a SymbolTable>,
+    output_symbols: Option<&'a SymbolTable>,
+    state_symbols: Option<&'a SymbolTable>,
+}
+
+impl<'a> OpenFstText<'a> {
+    /// One label on each line and no auxiliary labels.
+    #[must_use]
+    pub fn acceptor(self, acceptor: bool) -> Self {
+        Self { acceptor, ..self }
+    }
+
+    /// How several final arcs of a state become one cost when printed.
+    #[must_use]
+    pub fn semiring(self, semiring: Semiring) -> Self {
+        Self { semiring, ..self }
+    }
+
+    /// Symbols stand for the labels.
+    #[must_use]
+    #[doc(alias = "isymbols")]
+    pub fn input_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+        Self { input_symbols: symbols, ..self }
+    }
+
+    /// Symbols stand for the labels put out.
+    #[must_use]
+    #[doc(alias = "osymbols")]
+    pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+        Self { output_symbols: symbols, ..self }
+    }
+
+    /// Symbols stand for the states.
+    #[must_use]
+    #[doc(alias = "ssymbols")]
+    pub fn state_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
+        Self { state_symbols: symbols, ..self }
+    }
+
+    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if arcs are not in the order of states.
+    ///
+    /// # Errors
+    /// [`Error::Parse`] with the place of what is wrong; [`Error::TooLarge`].
+    #[doc(alias = "fstcompile")]
+    pub fn read(&self, text: &str) -> Result<Graph<Fsa>, Error> {
+        let mut cursor = Cursor::new(text);
+        let (mut arcs, mut aux_labels, mut start, mut highest) = (vec![], vec![], None, 0);
+        while cursor.next_line() {
+            let source = cursor.expect("a state")?;
+            let src_state = self.state(&cursor, source)?;
+            start.get_or_insert(src_state);
+            highest = highest.max(src_state);
+            if cursor.count_fields() > 1 {
+                let dest = cursor.expect("a state")?;
+                let dest_state = self.state(&cursor, dest)?;
+                highest = highest.max(dest_state);
+                let input = cursor.expect("a label")?;
+                let label = label(&cursor, input, self.input_symbols, "input symbols")?;
+                if label < 0 {
+                    let what = "a label, 0 or above";
+                    return Err(cursor.error(ParseErrorKind::Expected { what }, input.position));
+                }
+                if !self.acceptor {
+                    let output = cursor.expect("a label to put out")?;
+                    aux_labels.push(label_out(&cursor, output, self.output_symbols)?);
+                }
+                arcs.push(Arc::new(src_state, dest_state, label, cursor.last_score(-1.0)?));
+            } else {
+                let score = cursor.last_score(-1.0)?;
+                // A cost of infinity says that the state is not final.
+                if score > f32::NEG_INFINITY {
+                    arcs.push(Arc::new(src_state, TO_FINAL, FINAL, score));
+                    aux_labels.push(FINAL);
+                }
+            }
+        }
+        let Some(start) = start else {
+            let none = Graph::new(Fsa::empty());
+            return if self.acceptor { Ok(none) } else { none.with_aux_labels(Vec::<i32>::new()) };
+        };
+        let (fsa, order) = openfst::assemble(arcs, start, highest)?;
+        if self.acceptor {
+            return Ok(Graph::new(fsa));
+        }
+        let aux_labels = ragged_core::index_select(&aux_labels, &order, 0)?;
+        Graph::new(fsa).with_aux_labels(aux_labels)
+    }
+
+    fn state<'t>(&self, cursor: &Cursor<'t>, field: Field<'t>) -> Result<i32, Error> {
+        match self.state_symbols {
+            None => cursor.state(field),
+            Some(_) => cursor.plausible(label(cursor, field, self.state_symbols, "state symbols")?, field),
+        }
+    }
+
+    /// Prints an FSA. O(arcs).
+    ///
+    /// # Errors
+    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and a label put out is not that taken;
+    /// [`Error::NoSymbol`] for a label without a symbol.
+    #[doc(alias = "fstprint")]
+    pub fn print(&self, graph: &Graph<Fsa>) -> Result<String, Error> {
+        let mut text = String::new();
+        let written = self.write(graph, &mut text)?;
+        debug_assert!(written.is_ok(), "a String takes everything");
+        Ok(text)
+    }
+
+    fn write(&self, graph: &Graph<Fsa>, text: &mut String) -> Result<std::fmt::Result, Error> {
+        let states = openfst::states(graph, self.semiring)?;
+        let (input, output) = (Names(self.input_symbols), Names(self.output_symbols));
+        let names = Names(self.state_symbols);
+        let mut ok = Ok(());
+        for (state, it) in (0..).zip(&states) {
+            for arc in &it.arcs {
+                names.write(text, state)?;
+                text.push('\t');
+                names.write(text, arc.dest)?;
+                text.push('\t');
+                input.write(text, arc.ilabel)?;
+                if !self.acceptor {
+                    text.push('\t');
+                    output.write(text, arc.olabel)?;
+                } else if arc.ilabel != arc.olabel {
+                    return Err(Error::Attribute { what: "an acceptor puts out what it takes" });
+                }
+                ok = ok.and(write_cost(text, arc.cost));
+            }
+            if it.final_cost < f32::INFINITY {
+                names.write(text, state)?;
+                ok = ok.and(write_cost(text, it.final_cost));
+            } else if state == 0 && it.arcs.is_empty() {
+                // The first line tells the start.
+                names.write(text, state)?;
+                *text += "\tInfinity\n";
+            }
+        }
+        Ok(ok)
+    }
+}
+
+/// Ends a line with a cost that is not 0.
+fn write_cost(text: &mut String, cost: f32) -> std::fmt::Result {
+    if cost == f32::INFINITY {
+        text.write_str("\tInfinity")?;
+    } else if cost != 0.0 {
+        text.write_char('\t')?;
+        cost.write_text(text)?;
+    }
+    text.write_char('\n')
+}
+
+fn label(
+    cursor: &Cursor<'_>,
+    field: Field<'_>,
+    symbols: Option<&SymbolTable>,
+    what: &'static str,
+) -> Result<i32, Error> {
+    match symbols {
+        None => cursor.label(field),
+        Some(symbols) => {
+            symbols.find(field.text).ok_or_else(|| cursor.error(ParseErrorKind::UnknownSymbol { what }, field.position))
+        }
+    }
+}
+
+fn label_out<'t>(cursor: &Cursor<'t>, field: Field<'t>, symbols: Option<&SymbolTable>) -> Result<i32, Error> {
+    match symbols {
+        None => cursor.parse(field, "a label"),
+        Some(_) => label(cursor, field, symbols, "output symbols"),
+    }
+}
+
+/// How numbers are printed.
+#[derive(Clone, Copy)]
+struct Names<'a>(Option<&'a SymbolTable>);
+
+impl Names<'_> {
+    fn write(self, text: &mut String, label: i32) -> Result<(), Error> {
+        match self.0 {
+            None => *text += &label.to_string(),
+            Some(symbols) => *text += symbols.get(label).ok_or(Error::NoSymbol { label })?,
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,148 @@
+//! Where a text stops being right, and why.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Characters of the text that an error shows on either side of its place.
+const EXCERPT: usize = 36;
+
+/// Where a text is wrong, and why. It prints with the place in the text and a caret below it.
+///
+/// ```
+/// let error = "0 1 7 0.5\n1 2 x 0".parse::<fsa::Fsa>().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "\
+/// line 2, column 5: expected a label
+///     1 2 x 0
+///         ^"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// What is wrong.
+    pub kind: ParseErrorKind,
+    /// The place as a number of bytes from the start.
+    pub position: usize,
+    /// The line, from 1.
+    pub line: usize,
+    /// The character in the line, from 1.
+    pub column: usize,
+    excerpt: String,
+    caret: usize,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// Something else was expected here.
+    #[error("expected {what}")]
+    Expected {
+        /// What may stand here.
+        what: &'static str,
+    },
+    /// Something was expected where the line ends.
+    #[error("expected {what}, found the end of the line")]
+    EndOfLine {
+        /// What must stand here.
+        what: &'static str,
+    },
+    /// More stands on the line than belongs there.
+    #[error("expected the end of the line")]
+    TrailingField,
+    /// Something follows the line of the final state.
+    #[error("expected the end, after the line of the final state")]
+    TrailingLine,
+    /// The text ends without the line of the final state.
+    #[error("expected a line with the final state, found the end")]
+    NoFinalState,
+    /// An arc of an earlier state stands behind those of a later one.
+    #[error(
+        "an arc of state {found} behind one of state {before}; arcs stand in the order of the states that they leave"
+    )]
+    SourceOrder {
+        /// The state of the arc before.
+        before: i32,
+        /// The state of this arc.
+        found: i32,
+    },
+    /// An arc names a state above the final one.
+    #[error("an arc names state {found}, but the final state, which is the last, is {last}")]
+    State {
+        /// The highest state named.
+        found: i32,
+        /// The final state.
+        last: i32,
+    },
+    /// The label -1 on an arc that does not enter the final state, or another on one that does.
+    #[error(
+        "label {label} on an arc into state {dest_state}; -1 stands on all arcs into the final state, and on no other"
+    )]
+    FinalLabel {
+        /// The label.
+        label: i32,
+        /// The state that the arc enters.
+        dest_state: i32,
+    },
+    /// An arc leaves the final state.
+    #[error("an arc leaves the final state")]
+    FinalStateLeft,
+    /// The start state is the final state too.
+    #[error("a single state; an FSA has none, or a start and a final state")]
+    SingleState,
+    /// A score that is NaN, or better than every number.
+    #[error("a score is a finite number or -inf, a cost a finite number or inf")]
+    Score,
+    /// A state so high that most of those below it cannot be in the text.
+    #[error("state {found} in a text of {len} bytes, which has not room for as many states")]
+    TooManyStates {
+        /// The state.
+        found: i32,
+        /// The bytes of the text.
+        len: usize,
+    },
+    /// A symbol that is not in the table.
+    #[error("a symbol that is not in the table of {what}")]
+    UnknownSymbol {
+        /// Which table.
+        what: &'static str,
+    },
+    /// A symbol that stands in the table already, or a number that has a symbol already.
+    #[error("{what} that stands in the table already")]
+    Repeated {
+        /// A symbol or a number.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, line, column, excerpt, caret, .. } = self;
+        write!(f, "line {line}, column {column}: {kind}\n    {excerpt}\n    {:caret$}^", "")
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+impl ParseError {
+    /// The error at the byte `position` of `text`, where a character begins.
+    pub(crate) fn new(kind: ParseErrorKind, text: &str, position: usize) -> Self {
+        let (before, after) = text.split_at(position);
+        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
+        let visible = |c: char| if c.is_control() { ' ' } else { c };
+        let mut excerpt: Vec<char> = before[line_start..].chars().rev().take(EXCERPT).map(visible).collect();
+        excerpt.reverse();
+        let caret = excerpt.len();
+        excerpt.extend(after.chars().take_while(|&c| c != '\n').take(EXCERPT).map(visible));
+        Self {
+            kind,
+            position,
+            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            excerpt: excerpt.into_iter().collect::<String>().trim_end().to_owned(),
+            caret,
+        }
+    }
+}

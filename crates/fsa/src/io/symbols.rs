@@ -1,0 +1,186 @@
+//! Symbol tables: what labels stand for.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc as Shared;
+
+use super::bytes::{Bytes, string};
+use super::cursor::Cursor;
+use super::parse_error::ParseErrorKind;
+use crate::{EPSILON, Error};
+
+/// The first bytes of a table in OpenFst's binary files.
+const MAGIC: i32 = 2_125_658_996;
+
+/// Symbols and their numbers, one to one, in the order in which they came.
+///
+/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line. Numbers are labels: 0 is epsilon.
+///
+/// ```
+/// use fsa::io::SymbolTable;
+///
+/// let words: SymbolTable = "<eps> 0\nhello 1\n".parse()?;
+/// assert_eq!((words.find("hello"), words.get(1), words.get(2)), (Some(1), Some("hello"), None));
+/// assert_eq!(words.to_string(), "<eps>\t0\nhello\t1\n");
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SymbolTable {
+    name: String,
+    symbols: Vec<(Shared<str>, i32)>,
+    by_symbol: HashMap<Shared<str>, i32>,
+    by_label: HashMap<i32, usize>,
+    /// The highest label, 0 without symbols.
+    highest: i32,
+}
+
+impl SymbolTable {
+    /// No symbols, and a name that only OpenFst's binary files keep.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many symbols there are.
+    pub fn len(&self) -> usize {
+        self.symbols.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.symbols.is_empty()
+    }
+
+    /// The symbol of a label.
+    pub fn get(&self, label: i32) -> Option<&str> {
+        self.by_label.get(&label).map(|&at| &*self.symbols[at].0)
+    }
+
+    /// The label of a symbol.
+    #[doc(alias = "Find")]
+    pub fn find(&self, symbol: &str) -> Option<i32> {
+        self.by_symbol.get(symbol).copied()
+    }
+
+    /// The symbols with their labels, in the order in which they came.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, i32)> {
+        self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
+    }
+
+    /// Takes in a symbol.
+    ///
+    /// # Errors
+    /// [`Error::RepeatedSymbol`] if the table has the symbol or the label already.
+    #[doc(alias = "AddSymbol")]
+    pub fn add(&mut self, symbol: &str, label: i32) -> Result<(), Error> {
+        if let Some(what) = self.has(symbol, label) {
+            return Err(Error::RepeatedSymbol { what, symbol: symbol.to_owned(), label });
+        }
+        let symbol: Shared<str> = symbol.into();
+        self.highest = self.highest.max(label);
+        self.by_label.insert(label, self.symbols.len());
+        self.by_symbol.insert(Shared::clone(&symbol), label);
+        self.symbols.push((symbol, label));
+        Ok(())
+    }
+
+    /// The label of a symbol, which gets the one after the highest if it has none; an empty table gets `<eps>` first, as 0.
+    ///
+    /// ```
+    /// let mut words = fsa::io::SymbolTable::default();
+    /// assert_eq!((words.find_or_add("hello")?, words.find_or_add("<eps>")?), (1, 0));
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the highest label is the highest of all.
+    pub fn find_or_add(&mut self, symbol: &str) -> Result<i32, Error> {
+        if self.is_empty() {
+            self.add("<eps>", EPSILON)?;
+        }
+        if let Some(label) = self.find(symbol) {
+            return Ok(label);
+        }
+        let too_large = Error::TooLarge { what: "the label of a symbol", size: i32::MAX as u64 + 1 };
+        let label = self.highest.checked_add(1).ok_or(too_large)?;
+        self.add(symbol, label)?;
+        Ok(label)
+    }
+
+    /// Which of the two it has.
+    fn has(&self, symbol: &str, label: i32) -> Option<&'static str> {
+        if self.by_symbol.contains_key(symbol) {
+            Some("a symbol")
+        } else {
+            self.by_label.contains_key(&label).then_some("a label")
+        }
+    }
+
+    /// Reads a table from one of OpenFst's binary files.
+    pub(super) fn read(bytes: &mut Bytes<'_>) -> Result<Self, Error> {
+        if bytes.i32()? != MAGIC {
+            return Err(bytes.error("a symbol table begins with another number"));
+        }
+        let mut table = Self::new(bytes.string()?);
+        let _available_key = bytes.i64()?;
+        let len = bytes.i64()?;
+        // A symbol takes 12 bytes and more.
+        for _ in 0..bytes.count(len, 12)? {
+            let symbol = bytes.string()?;
+            let label = i32::try_from(bytes.i64()?).map_err(|_| bytes.error("a label of more than 32 bits"))?;
+            table.add(&symbol, label)?;
+        }
+        Ok(table)
+    }
+
+    /// Writes the table as OpenFst's binary files have it.
+    pub(super) fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        let available = self.symbols.iter().map(|(_, label)| i64::from(*label) + 1).max().unwrap_or(0);
+        out.extend(MAGIC.to_le_bytes());
+        string(out, &self.name)?;
+        out.extend(available.to_le_bytes());
+        out.extend(i64::from(Error::fit("the number of symbols", self.len())?).to_le_bytes());
+        for (symbol, label) in self.iter() {
+            string(out, symbol)?;
+            out.extend(i64::from(label).to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
+/// A symbol and its label on each line.
+impl FromStr for SymbolTable {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let mut table = Self::default();
+        let mut cursor = Cursor::new(text);
+        while cursor.next_line() {
+            let symbol = cursor.expect("a symbol")?;
+            let number = cursor.expect("a label")?;
+            let label: i32 = cursor.parse(number, "a label, 0 or above")?;
+            if label < 0 {
+                let what = "a label, 0 or above";
+                return Err(cursor.error(ParseErrorKind::Expected { what }, number.position));
+            }
+            cursor.end_of_line()?;
+            if let Some(what) = table.has(symbol.text, label) {
+                return Err(cursor.error(ParseErrorKind::Repeated { what }, symbol.position));
+            }
+            table.add(symbol.text, label)?;
+        }
+        Ok(table)
+    }
+}
+
+/// A symbol, a tab and its label on each line.
+impl fmt::Display for SymbolTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.iter().try_for_each(|(symbol, label)| writeln!(f, "{symbol}\t{label}"))
+    }
+}

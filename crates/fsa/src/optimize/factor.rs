@@ -1,0 +1,148 @@
+//! Arcs that put out strings, as arcs that put out one label each.
+
+use super::hash::{Table, mix};
+use super::machine::Made;
+use super::numbers::number;
+use super::strings::{EMPTY, Strings};
+use crate::parts::Part;
+use crate::{Arc, EPSILON, Error, FINAL};
+
+/// In place of a state of the input: behind the last of its arcs, where only labels are still to come.
+const BEHIND: u32 = u32::MAX;
+
+/// A transducer that puts out one label on each arc, from one whose arcs put out the `strings` of those `outputs`. What is left of a
+/// string waits for the next arc; what is left at the end follows on arcs with label 0. As OpenFst's `FactorWeightFst`, state by state.
+pub(super) fn factor(part: Part, outputs: Vec<u32>, strings: &mut Strings) -> Result<Made, Error> {
+    let short = |(arc, &string): (&Arc, &u32)| {
+        strings.split(string).is_none_or(|(_, rest)| rest == EMPTY && arc.label != FINAL)
+    };
+    if part.arcs.iter().zip(&outputs).all(short) {
+        let aux = part.arcs.iter().zip(&outputs).map(|(arc, &string)| match strings.split(string) {
+            Some((label, _)) => label,
+            None => arc.label.min(EPSILON),
+        });
+        return Ok(Made { aux: Some(aux.collect()), part });
+    }
+    let work = Work {
+        waiting: Waiting { pairs: Vec::new(), table: Table::new(), nothing: vec![NONE; part.ends.len()] },
+        made: Part::default(),
+        aux: Vec::new(),
+    };
+    work.run(&part, &outputs, strings)
+}
+
+const NONE: u32 = u32::MAX;
+
+/// The states made: states of the input, each with what is still to be put out there.
+struct Waiting {
+    pairs: Vec<(u32, u32)>,
+    table: Table,
+    /// For each state of the input, the one with nothing to be put out.
+    nothing: Vec<u32>,
+}
+
+impl Waiting {
+    fn number(&mut self, state: u32, string: u32) -> u32 {
+        if string == EMPTY
+            && let Some(place) = self.nothing.get_mut(state as usize)
+        {
+            if *place == NONE {
+                *place = number(self.pairs.len());
+                self.pairs.push((state, string));
+            }
+            return *place;
+        }
+        let pairs = &self.pairs;
+        let hash_of = |&(state, string): &(u32, u32)| mix(0, (u64::from(state) << 32) | u64::from(string));
+        let pair = (state, string);
+        let found = self.table.find_or_insert(
+            hash_of(&pair),
+            |id| pairs[id as usize] == pair,
+            |id| hash_of(&pairs[id as usize]),
+            pairs.len(),
+        );
+        found.unwrap_or_else(|made| {
+            self.pairs.push(pair);
+            made
+        })
+    }
+}
+
+struct Work {
+    waiting: Waiting,
+    made: Part,
+    aux: Vec<i32>,
+}
+
+impl Work {
+    fn run(mut self, part: &Part, outputs: &[u32], strings: &mut Strings) -> Result<Made, Error> {
+        self.waiting.number(0, EMPTY);
+        let mut next = 0;
+        while let Some(&(state, pending)) = self.waiting.pairs.get(next) {
+            let from = Error::fit("the number of states", next)?;
+            let state = state as usize;
+            if part.ends.get(state).is_none() {
+                // Behind the last arc.
+                self.last_arc(from, pending, 0.0, strings)?;
+            } else {
+                let first = state.checked_sub(1).map_or(0, |before| part.ends[before]);
+                for arc in first..part.ends[state] {
+                    let Arc { dest_state, label, score, .. } = part.arcs[arc];
+                    let string = strings.concat(pending, outputs[arc]);
+                    if label == FINAL {
+                        self.last_arc(from, string, score, strings)?;
+                    } else {
+                        let (output, rest) = strings.split(string).unwrap_or((EPSILON, EMPTY));
+                        let to = self.waiting.number(dest_state.cast_unsigned(), rest);
+                        self.push(from, to, label, output, score)?;
+                    }
+                }
+            }
+            self.made.end_state();
+            next += 1;
+        }
+        let the_final = Error::fit("the number of states", next)?;
+        self.made.end_state();
+        self.made.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = the_final);
+        Ok(Made { part: self.made, aux: Some(self.aux) })
+    }
+
+    /// An arc into the final state, or on the way there if there is something to put out.
+    fn last_arc(&mut self, from: i32, string: u32, score: f32, strings: &Strings) -> Result<(), Error> {
+        match strings.split(string) {
+            // The state is named when all are numbered.
+            None => self.push(from, 0, FINAL, FINAL, score),
+            Some((output, rest)) => {
+                let to = self.waiting.number(BEHIND, rest);
+                self.push(from, to, EPSILON, output, score)
+            }
+        }
+    }
+
+    fn push(&mut self, from: i32, to: u32, label: i32, output: i32, score: f32) -> Result<(), Error> {
+        self.made.arcs.push(Arc::new(from, Error::fit("the number of states", to as usize)?, label, score));
+        self.aux.push(output);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arc::index;
+
+    #[test]
+    fn strings_wait_for_later_arcs() {
+        let mut strings = Strings::new();
+        let mut of = |labels: &[i32]| labels.iter().fold(EMPTY, |s, &l| strings.append(s, l));
+        // 0 -1:[7 8 9]-> 1 -2:[]-> 2 -(-1):[5]-> 3
+        let outputs = vec![of(&[7, 8, 9]), of(&[]), of(&[5])];
+        let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
+        let made = factor(Part { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings).unwrap();
+        let triples: Vec<_> = made.part.arcs.iter().map(|arc| (arc.src_state, arc.dest_state, arc.label)).collect();
+        assert_eq!(triples, [(0, 1, 1), (1, 2, 2), (2, 3, 0), (3, 4, 0), (4, 5, -1)]);
+        assert_eq!(made.aux.unwrap(), [7, 8, 9, 5, -1]);
+        assert_eq!(index(made.part.arcs[2].dest_state), 3);
+        assert_eq!(made.part.ends, [1, 2, 3, 4, 5, 5]);
+    }
+}

@@ -1,0 +1,87 @@
+//! One open-addressing hash table for everything that is interned here: it holds numbers, the things themselves lie in flat arrays.
+
+/// Mixes eight more bytes into a hash.
+#[inline]
+pub(super) fn mix(hash: u64, value: u64) -> u64 {
+    let product = (hash.rotate_left(29) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    product ^ (product >> 32)
+}
+
+/// Numbers 0, 1, 2, ... of things, found by the things' hashes.
+#[derive(Debug)]
+pub(super) struct Table {
+    /// The upper half is a part of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
+    places: Vec<u64>,
+    len: usize,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self { places: vec![0; 16], len: 0 }
+    }
+
+    /// The number of the thing with this hash for which `is_it` holds. If there is none, `next` is taken in as its number and comes
+    /// back as the error; `hash_of` gives the hashes of all numbers again when the table grows.
+    #[inline]
+    pub(super) fn find_or_insert(
+        &mut self,
+        hash: u64,
+        is_it: impl Fn(u32) -> bool,
+        hash_of: impl Fn(u32) -> u64,
+        next: usize,
+    ) -> Result<u32, u32> {
+        if (self.len + 1) * 8 > self.places.len() * 5 {
+            self.grow(hash_of);
+        }
+        let mask = self.places.len() - 1;
+        let (tag, mut at) = (hash & TAG, place(hash) & mask);
+        loop {
+            let found = self.places[at];
+            if found == 0 {
+                break;
+            }
+            if found & TAG == tag && is_it(number(found)) {
+                return Ok(number(found));
+            }
+            at = (at + 1) & mask;
+        }
+        // Numbers are below 2^32 - 1: nobody has memory for so many things of 8 bytes and more and does not meet a limit before.
+        let next = u32::try_from(next).ok().filter(|&next| next < u32::MAX).expect("fewer than 2^32 things");
+        self.places[at] = tag | u64::from(next + 1);
+        self.len += 1;
+        Err(next)
+    }
+
+    #[cold]
+    fn grow(&mut self, hash_of: impl Fn(u32) -> u64) {
+        let mask = self.places.len() * 2 - 1;
+        let old = std::mem::replace(&mut self.places, vec![0; mask + 1]);
+        for found in old.into_iter().filter(|&found| found != 0) {
+            let mut at = place(hash_of(number(found))) & mask;
+            while self.places[at] != 0 {
+                at = (at + 1) & mask;
+            }
+            self.places[at] = found;
+        }
+    }
+
+    /// The memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        self.places.len() * size_of::<u64>()
+    }
+}
+
+/// The upper half.
+const TAG: u64 = !0 << 32;
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+fn number(place: u64) -> u32 {
+    (place as u32).wrapping_sub(1)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
+fn place(hash: u64) -> usize {
+    hash as usize
+}

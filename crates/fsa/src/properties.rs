@@ -1,0 +1,140 @@
+//! What can be told of an FSA by looking at each arc once.
+
+use std::fmt;
+use std::ops::BitAnd;
+
+#[cfg(doc)]
+use crate::Arc;
+use crate::EPSILON;
+use crate::view::FsaView;
+
+/// A set of properties as k2's bit field; of several FSAs, what holds of all.
+///
+/// ```
+/// use fsa::{Arc, Fsa, Properties};
+///
+/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?;
+/// assert!(fsa.properties().contains(Properties::TOP_SORTED_AND_ACYCLIC | Properties::EPSILON_FREE));
+/// assert_eq!(fsa.properties().bits(), 511);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Properties(u32);
+
+impl Properties {
+    /// Start, final state and labels are as they must be. Always there: what is not valid cannot be made.
+    pub const VALID: Self = Self(1);
+    /// There are states.
+    pub const NONEMPTY: Self = Self(2);
+    /// No arc goes back; it may enter the state that it leaves.
+    pub const TOP_SORTED: Self = Self(4);
+    /// All arcs go to later states.
+    pub const TOP_SORTED_AND_ACYCLIC: Self = Self(8);
+    /// The arcs of each state are in the order of [`Arc::sort_key`].
+    pub const ARC_SORTED: Self = Self(16);
+    /// The labels of each state's arcs rise strictly.
+    pub const ARC_SORTED_AND_DETERMINISTIC: Self = Self(32);
+    /// No arc has label 0.
+    pub const EPSILON_FREE: Self = Self(64);
+    /// Each state but the start is entered.
+    pub const MAYBE_ACCESSIBLE: Self = Self(128);
+    /// Each state but the final one is left.
+    pub const MAYBE_COACCESSIBLE: Self = Self(256);
+    /// All of them.
+    pub const ALL: Self = Self(511);
+
+    const NAMES: [&'static str; 9] = [
+        "Valid",
+        "Nonempty",
+        "TopSorted",
+        "TopSortedAndAcyclic",
+        "ArcSorted",
+        "ArcSortedAndDeterministic",
+        "EpsilonFree",
+        "MaybeAccessible",
+        "MaybeCoaccessible",
+    ];
+
+    /// The numbers of k2.
+    #[inline]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether all of `others` hold.
+    #[inline]
+    pub const fn contains(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    const fn without(self, others: Self) -> Self {
+        Self(self.0 & !others.0)
+    }
+
+    /// Looks at each arc of a valid FSA once. O(states + arcs).
+    #[doc(alias = "GetFsaBasicProperties")]
+    pub(crate) fn of(fsa: FsaView<'_>) -> Self {
+        let mut all = Self::ALL;
+        if fsa.num_states() == 0 {
+            return all.without(Self::NONEMPTY);
+        }
+        let mut entered = vec![false; fsa.num_states()];
+        let (mut back, mut loops, mut unsorted, mut ambiguous, mut epsilon, mut dead_end) =
+            <(_, _, _, _, _, _)>::default();
+        for state in 0..fsa.num_states() {
+            let arcs = fsa.arcs_of(state);
+            for arc in arcs {
+                back |= arc.dest_state < arc.src_state;
+                loops |= arc.dest_state == arc.src_state;
+                epsilon |= arc.label == EPSILON;
+                entered[arc.states().1] = true;
+            }
+            for pair in arcs.windows(2) {
+                unsorted |= pair[0].sort_key() > pair[1].sort_key();
+                ambiguous |= pair[0].label.cast_unsigned() >= pair[1].label.cast_unsigned();
+            }
+            dead_end |= arcs.is_empty() && state + 1 < fsa.num_states();
+        }
+        for (gone, property) in [
+            (back, Self::TOP_SORTED | Self::TOP_SORTED_AND_ACYCLIC),
+            (loops, Self::TOP_SORTED_AND_ACYCLIC),
+            (unsorted, Self::ARC_SORTED | Self::ARC_SORTED_AND_DETERMINISTIC),
+            (ambiguous, Self::ARC_SORTED_AND_DETERMINISTIC),
+            (epsilon, Self::EPSILON_FREE),
+            (entered[1..].contains(&false), Self::MAYBE_ACCESSIBLE),
+            (dead_end, Self::MAYBE_COACCESSIBLE),
+        ] {
+            if gone {
+                all = all.without(property);
+            }
+        }
+        all
+    }
+}
+
+impl std::ops::BitOr for Properties {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitAnd for Properties {
+    type Output = Self;
+
+    fn bitand(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+/// k2's words: `"Valid|Nonempty|..."`, without the quotes.
+impl fmt::Display for Properties {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let held = Self::NAMES.iter().enumerate().filter(|&(bit, _)| self.0 & 1 << bit != 0);
+        for (i, (_, name)) in held.enumerate() {
+            write!(f, "{}{name}", if i > 0 { "|" } else { "" })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,221 @@
+//! Files of FSTs in any of the formats, told by what is in them.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use kaldera::fsa::scores::Semiring;
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph};
+use kaldera::pipeline::PartialFile;
+
+use super::Trouble;
+
+/// How a file holds an FST.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// k2's text.
+    K2,
+    /// OpenFst's text.
+    Text,
+    /// OpenFst's binary files.
+    Binary,
+}
+
+impl Format {
+    /// By its name on the command line.
+    pub(super) fn named(name: &str) -> Result<Self, Trouble> {
+        match name {
+            "k2" => Ok(Self::K2),
+            "text" => Ok(Self::Text),
+            "binary" => Ok(Self::Binary),
+            _ => Err(Trouble::Usage(format!("option --format: '{name}' is none of k2, text, binary"))),
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::K2 => "k2 text",
+            Self::Text => "OpenFst text",
+            Self::Binary => "OpenFst binary",
+        }
+    }
+}
+
+/// An FST, and what its file tells besides.
+pub(super) struct FstFile {
+    pub(super) graph: Graph<Fsa>,
+    pub(super) format: Format,
+    pub(super) semiring: Semiring,
+    pub(super) input_symbols: Option<SymbolTable>,
+    pub(super) output_symbols: Option<SymbolTable>,
+}
+
+/// Whether a name stands for standard input or output.
+pub(super) fn is_standard(name: &str) -> bool {
+    matches!(name, "" | "-")
+}
+
+/// All bytes of a file, or of standard input.
+pub(super) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
+    if is_standard(name) {
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        return match read {
+            Ok(_) => Ok(bytes),
+            Err(error) => Err(Trouble::Failed(format!("cannot read standard input: {error}"))),
+        };
+    }
+    fs::read(name).map_err(|error| Trouble::Failed(format!("cannot read '{name}': {error}")))
+}
+
+/// The text of a file.
+pub(super) fn read_text(name: &str) -> Result<String, Trouble> {
+    let damaged = |_| Trouble::Failed(format!("'{name}' is neither one of OpenFst's binary files nor UTF-8"));
+    String::from_utf8(read_bytes(name)?).map_err(damaged)
+}
+
+/// A table of symbols, if a file is named.
+pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    read_text(name)?.parse().map(Some).map_err(|error| in_file(name, &error))
+}
+
+/// An error with the file that it is in. The place in a text stands on lines of its own.
+pub(super) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
+    let name = if is_standard(name) { "standard input" } else { name };
+    Trouble::Failed(format!("{name}: {error}"))
+}
+
+impl FstFile {
+    /// An FST of this format without symbols.
+    pub(super) fn new(graph: Graph<Fsa>, format: Format) -> Self {
+        Self { graph, format, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None }
+    }
+
+    /// Reads a file of any format.
+    pub(super) fn read(name: &str) -> Result<Self, Trouble> {
+        let bytes = read_bytes(name)?;
+        if OpenFstBinary::is_one(&bytes) {
+            let file = OpenFstBinary::read(&bytes).map_err(|error| in_file(name, &error))?;
+            return Ok(Self {
+                graph: as_acceptor(file.graph),
+                format: Format::Binary,
+                semiring: file.semiring,
+                input_symbols: file.input_symbols,
+                output_symbols: file.output_symbols,
+            });
+        }
+        let Ok(text) = String::from_utf8(bytes) else {
+            return Err(Trouble::Failed(format!("'{name}' is neither one of OpenFst's binary files nor UTF-8")));
+        };
+        let lines = Lines::of(&text);
+        let (read, format) = if lines.is_k2() {
+            (K2Text::acceptor().labels(usize::from(lines.most > 4)).read(&text), Format::K2)
+        } else {
+            (OpenFstText::default().acceptor(lines.is_acceptor()).read(&text), Format::Text)
+        };
+        read.map(|graph| Self::new(graph, format)).map_err(|error| in_file(name, &error))
+    }
+
+    /// Writes a file, which appears complete or not at all.
+    pub(super) fn write(&self, name: &str) -> Result<(), Trouble> {
+        let in_vain = |error| in_file(name, &error);
+        let bytes = match self.format {
+            Format::K2 => K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.into_bytes(),
+            Format::Text => {
+                let acceptor = self.graph.attributes().get(AUX_LABELS).is_none();
+                let text = OpenFstText::default().acceptor(acceptor).semiring(self.semiring);
+                text.print(&self.graph).map_err(in_vain)?.into_bytes()
+            }
+            Format::Binary => {
+                let mut file = OpenFstBinary::new(self.graph.clone());
+                file.semiring = self.semiring;
+                file.input_symbols.clone_from(&self.input_symbols);
+                file.output_symbols.clone_from(&self.output_symbols);
+                file.write().map_err(in_vain)?
+            }
+        };
+        write_bytes(name, &bytes)
+    }
+}
+
+/// Writes a file, which appears complete or not at all, or to standard output, whose reader may stop listening.
+pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
+    if is_standard(name) {
+        let mut stdout = io::stdout().lock();
+        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+                Err(Trouble::Failed(format!("cannot write to standard output: {error}")))
+            }
+            _ => Ok(()),
+        };
+    }
+    let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
+    file.write_all(bytes).map_err(|error| Trouble::Failed(format!("cannot write '{name}': {error}")))?;
+    drop(file);
+    partial.finish().map_err(|error| Trouble::failed(&error))?;
+    Ok(())
+}
+
+/// Without labels put out, if they are those taken.
+fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
+    let same = graph.aux_labels().is_some_and(|aux_labels| {
+        graph.fsas().arcs().iter().zip(aux_labels).all(|(arc, aux_label)| arc.label == *aux_label)
+    });
+    if same { graph.without(AUX_LABELS) } else { graph }
+}
+
+/// With labels put out: those taken, if there are no others.
+pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, Trouble> {
+    if graph.attributes().get(AUX_LABELS).is_some() {
+        return Ok(graph);
+    }
+    let labels = graph.fsas().labels();
+    graph.with_aux_labels(Attribute::from(labels)).map_err(|error| Trouble::failed(&error))
+}
+
+/// What the number of fields of its lines tells of a text.
+struct Lines<'a> {
+    text: &'a str,
+    /// Fields of lines with arcs: the least and the most.
+    least: usize,
+    most: usize,
+}
+
+impl<'a> Lines<'a> {
+    fn of(text: &'a str) -> Self {
+        let mut lines = Self { text, least: usize::MAX, most: 0 };
+        for fields in text.lines().map(|line| line.split_ascii_whitespace().count()).filter(|&fields| fields > 2) {
+            lines.least = lines.least.min(fields);
+            lines.most = lines.most.max(fields);
+        }
+        lines
+    }
+
+    fn last(&self) -> Option<&'a str> {
+        self.text.lines().rev().map(str::trim).find(|line| !line.is_empty())
+    }
+
+    /// k2's text ends with the final state, which arcs with the label -1 enter.
+    fn is_k2(&self) -> bool {
+        let Some(last) = self.last().filter(|last| last.parse::<u32>().is_ok()) else { return false };
+        let enters = |line: &str| {
+            let mut fields = line.split_ascii_whitespace().skip(1);
+            (fields.next() == Some(last)).then(|| fields.next() == Some("-1"))
+        };
+        let mut entering = self.text.lines().filter_map(enters).peekable();
+        entering.peek().is_some() && entering.all(|final_label| final_label)
+    }
+
+    /// Lines of three fields have one label; so have those of four whose last one is no label.
+    fn is_acceptor(&self) -> bool {
+        let fraction = |line: &str| {
+            let mut fields = line.split_ascii_whitespace().skip(3);
+            matches!((fields.next(), fields.next()), (Some(cost), None) if cost.parse::<i32>().is_err())
+        };
+        self.most <= 4 && (self.least == 3 || self.text.lines().any(fraction))
+    }
+}

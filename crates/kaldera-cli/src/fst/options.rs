@@ -1,0 +1,125 @@
+//! The options of all operations: each has some of them, with the same name and meaning everywhere.
+
+use kaldera::feat::options::Registry as _;
+
+use crate::parse_options::ParseOptions;
+
+/// Values of all options.
+#[expect(clippy::struct_excessive_bools, reason = "they are switches of a command line")]
+pub(super) struct Options {
+    /// The plain arguments that are inputs.
+    pub(super) arguments: Vec<String>,
+    /// The output, empty for standard output.
+    pub(super) output: String,
+    pub(super) format: String,
+    pub(super) acceptor: bool,
+    pub(super) isymbols: String,
+    pub(super) osymbols: String,
+    pub(super) ssymbols: String,
+    pub(super) keep_isymbols: bool,
+    pub(super) keep_osymbols: bool,
+    pub(super) arc_type: String,
+    pub(super) title: String,
+    pub(super) sort_type: String,
+    pub(super) closure_plus: bool,
+    pub(super) project_output: bool,
+    pub(super) connect: bool,
+    pub(super) delta: f32,
+    pub(super) det_type: String,
+    pub(super) weight: f32,
+    pub(super) nstate: i32,
+    pub(super) allow_nondet: bool,
+    pub(super) to_final: bool,
+    pub(super) nshortest: i32,
+    pub(super) unique: bool,
+    pub(super) npath: i32,
+    pub(super) seed: u64,
+    pub(super) weighted: bool,
+    pub(super) bos_symbol: String,
+    pub(super) eos_symbol: String,
+    pub(super) disambig_symbol: String,
+    pub(super) read_symbol_table: String,
+    pub(super) write_symbol_table: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            arguments: vec![],
+            output: String::new(),
+            format: String::new(),
+            acceptor: false,
+            isymbols: String::new(),
+            osymbols: String::new(),
+            ssymbols: String::new(),
+            keep_isymbols: false,
+            keep_osymbols: false,
+            arc_type: "standard".to_owned(),
+            title: String::new(),
+            sort_type: "ilabel".to_owned(),
+            closure_plus: false,
+            project_output: false,
+            connect: true,
+            delta: 1.0 / 1024.0,
+            det_type: "functional".to_owned(),
+            weight: f32::INFINITY,
+            nstate: -1,
+            allow_nondet: false,
+            to_final: false,
+            nshortest: 1,
+            unique: false,
+            npath: 1,
+            seed: 0,
+            weighted: false,
+            bos_symbol: "<s>".to_owned(),
+            eos_symbol: "</s>".to_owned(),
+            disambig_symbol: String::new(),
+            read_symbol_table: String::new(),
+            write_symbol_table: String::new(),
+        }
+    }
+}
+
+impl Options {
+    /// Adds the options of these names.
+    pub(super) fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
+        macro_rules! add {
+            ($($field:ident, $name:literal, $doc:literal;)*) => {$(
+                if names.contains(&$name) {
+                    parser.add($name, &mut self.$field, $doc);
+                }
+            )*};
+        }
+        add! {
+            format, "format", "How to write: k2, text (OpenFst's) or binary; dot or svg for a drawing";
+            acceptor, "acceptor", "The text has one label on each line";
+            isymbols, "isymbols", "Table of what labels stand for";
+            osymbols, "osymbols", "Table of what labels put out stand for";
+            ssymbols, "ssymbols", "Table of what states stand for";
+            keep_isymbols, "keep-isymbols", "Write the table of labels into the binary file";
+            keep_osymbols, "keep-osymbols", "Write the table of labels put out into the binary file";
+            arc_type, "arc-type", "Semiring of the binary file: standard or log";
+            title, "title", "A line above the drawing";
+            sort_type, "sort-type", "What arcs are sorted by: ilabel or olabel";
+            closure_plus, "closure-plus", "One time or more, and not none";
+            project_output, "project-output", "Keep the labels put out, not those taken";
+            connect, "connect", "Leave out states that lie on no path";
+            delta, "delta", "Weights this close are equal";
+            det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
+            weight, "weight", "Leave out what costs more than the best path by more than this";
+            nstate, "nstate", "Most states; refuse what needs more; -1 for any number";
+            allow_nondet, "allow-nondet", "Take FSTs that are not deterministic";
+            to_final, "to-final", "Push to the final states, not to the start";
+            nshortest, "nshortest", "How many paths";
+            unique, "unique", "Paths with different labels only";
+            npath, "npath", "How many paths";
+            seed, "seed", "Of the random numbers";
+            weighted, "weighted", "Keep the weights of the paths";
+            bos_symbol, "bos-symbol", "The beginning of a sentence";
+            eos_symbol, "eos-symbol", "The end of a sentence";
+            disambig_symbol, "disambig-symbol", "Symbol on arcs that back off, such as #0; nothing for epsilon";
+            read_symbol_table, "read-symbol-table", "Table of words; those of the model that it has not are skipped";
+            write_symbol_table, "write-symbol-table", "File for the table of words";
+        }
+    }
+}
