@@ -10,6 +10,67 @@
 //!    |   '- Arc          { src_state, dest_state, label, score }, 16 bytes
 //!    '- Attributes       aux_labels, ...: a number, a score or a list for each arc
 //! ```
+//!
+//! ```
+//! use fsa::algorithms::{ComposeOptions, Epsilons};
+//! use fsa::builders::{ctc_topo, linear_fsa};
+//! use fsa::io::K2Text;
+//! use fsa::scores::{Semiring, shortest_path, total_scores};
+//! use fsa::Graph;
+//!
+//! // What three frames of a network say of the blank 0 and the tokens 1 and 2.
+//! let frames = K2Text::acceptor().read("0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4")?;
+//! // All that the topology of CTC reads as the tokens 1 2, and how probable it is.
+//! let tokens = Graph::new(linear_fsa(&[1, 2])?);
+//! let graph = ctc_topo(2, false)?.compose(&tokens, &ComposeOptions::default())?;
+//! let blank_is_a_symbol = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
+//! let readings = frames.compose(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
+//! let total = total_scores::<f64, _>(readings.fsas(), Semiring::Log)?[0];
+//! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25].iter().map(|path: &f64| path.exp()).sum();
+//! assert!((total - by_hand.ln()).abs() < 1e-6);
+//! assert_eq!(shortest_path(readings.fsas())?.0.labels(), [1, 2, 2, -1]);
+//! # Ok::<(), fsa::Error>(())
+//! ```
+//!
+//! # What is where
+//! | module | holds |
+//! |---|---|
+//! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
+//! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
+//! | [`optimize`] | what OpenFst has beyond: determinization of transducers, minimization, weight pushing, difference |
+//! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
+//! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
+//!
+//! # Coming from elsewhere
+//! Names are k2's in snake case; its C++ and Python spellings lead here in the search of this page. [`scores`] has a table of its own.
+//!
+//! | k2 | here |
+//! |---|---|
+//! | `Fsa`, `FsaVec`, `FsaOrVec` in C++ | [`Fsa`], [`FsaVec`], [`FsaOrVec`]; [`Fsas`] is what functions take |
+//! | `k2.Fsa` with its attributes | [`Graph`] |
+//! | `k2.Fsa.from_str`, `to_str` | [`io::K2Text`] |
+//! | `as_dict`, `from_dict`, `to_tensor` | [`io::to_dict`], [`io::from_dict`], [`io::fsa_vec_to_tensor`] |
+//! | `create_fsa_vec`, `index_fsa`, `cat` | [`FsaVec::from_fsas`], [`FsaVec::index`], [`FsaVec::cat`] |
+//! | a fatal error, a stack trace | [`Error`] |
+//!
+//! | OpenFst | here |
+//! |---|---|
+//! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
+//! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`algorithms`] |
+//! | `Determinize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
+//! | `ShortestPath`, `ShortestDistance` | [`optimize::shortest_paths`], [`scores::shortest_distance`] |
+//!
+//! # What always holds
+//! - State 0 is the start, the last state the final one; arcs that enter it have label -1, and no others. An [`Fsa`] that does not keep to this
+//!   cannot be made, nor one with a score that is NaN or plus infinity.
+//! - The result does not depend on the number of threads, and is the same every time.
+//! - No input makes this crate panic, but for an FSA or a state that is out of range in the queries that say so.
+//!
+//! # Features
+//! `rayon` (on): several FSAs on several threads, with the same result. `npz`: NumPy's archives.
+//!
+//! # When not to use it
+//! For other semirings than the tropical and the log one, take `rustfst`. Decoding against network output is not here yet.
 
 #![deny(unsafe_code)]
 
