@@ -148,7 +148,7 @@ impl Kind for FbankKind {
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
         if !self.use_power {
-            map_one(s, frame.power, |x| s.sqrt(x));
+            map_one!(s, frame.power, x => s.sqrt(x));
         }
         let filters = match self.energy {
             None => features,
@@ -161,7 +161,7 @@ impl Kind for FbankKind {
         };
         banks.compute_one(s, frame.power, filters);
         if self.use_log_fbank {
-            map_one(s, filters, |x| floored_ln(s, x));
+            map_one!(s, filters, x => floored_ln(s, x));
         }
     }
 

@@ -335,11 +335,11 @@ impl Kind for LogMelKind {
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
         if !self.use_power {
-            map_one(s, frame.power, |x| s.sqrt(x));
+            map_one!(s, frame.power, x => s.sqrt(x));
         }
         banks.compute_one(s, frame.power, features);
         if let Some(factor) = self.log_factor {
-            map_one(s, features, |x| s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)));
+            map_one!(s, features, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)));
         }
     }
 

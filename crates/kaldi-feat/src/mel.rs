@@ -188,12 +188,12 @@ impl MelBanks {
         if s.sum(all).is_nan() {
             let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
             for (bin, energy) in self.bins.iter().zip(&mut *energies) {
-                let sum = energy_of(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
+                let sum = energy_of_many(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
                 *energy = first_lane(s, sum);
             }
         }
         if self.htk_mode {
-            map_one(s, energies, |x| s.max(x, s.splat(1.0)));
+            map_one!(s, energies, x => s.max(x, s.splat(1.0)));
         }
     }
 }
@@ -281,18 +281,24 @@ pub(crate) fn first_lane<S: Simd>(s: S, v: S::F32) -> f32 {
     lanes[0]
 }
 
-/// Replaces all numbers x of a frame by f(x).
-#[inline(always)]
-pub(crate) fn map_one<S: Simd>(s: S, numbers: &mut [f32], f: impl Fn(S::F32) -> S::F32) {
-    let mut vectors = numbers.chunks_exact_mut(S::LANES);
-    for v in &mut vectors {
-        s.store(f(s.load(v)), v);
-    }
-    let rest = vectors.into_remainder();
-    if !rest.is_empty() {
-        s.store_partial(f(s.load_partial(rest, s.splat(1.0))), rest);
-    }
+/// `map_one!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for vectors. Not a function: the closure that it would
+/// take can't be told to become part of what is compiled for the instruction set.
+macro_rules! map_one {
+    ($s:expr, $numbers:expr, $x:ident => $y:expr) => {
+        let numbers: &mut [f32] = $numbers;
+        let mut vectors = numbers.chunks_exact_mut(S::LANES);
+        for v in &mut vectors {
+            let $x = $s.load(v);
+            $s.store($y, v);
+        }
+        let rest = vectors.into_remainder();
+        if !rest.is_empty() {
+            let $x = $s.load_partial(rest, $s.splat(1.0));
+            $s.store_partial($y, rest);
+        }
+    };
 }
+pub(crate) use map_one;
 
 /// Σ weight · row, of as many rows as weights. Even and odd ones are summed apart, then together: two additions at a time.
 #[inline(always)]

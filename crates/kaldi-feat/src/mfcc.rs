@@ -137,7 +137,7 @@ impl Kind for MfccKind {
     fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
         let filters = frame.scratch.floats(self.num_bins);
         banks.compute_one(s, frame.power, filters);
-        map_one(s, filters, |x| floored_ln(s, x));
+        map_one!(s, filters, x => floored_ln(s, x));
         self.columns.times_one(s, filters, features);
         if let Some(energy) = self.energy {
             features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);

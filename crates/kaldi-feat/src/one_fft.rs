@@ -289,7 +289,8 @@ mod tests {
             let powers = powers.floats((size / 2 + 1) * S::LANES);
             let mut lines = [Lines::new(), Lines::new()];
             for lane in 0..S::LANES {
-                let in_lane = |numbers: &[f32]| numbers.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
+                let in_lane =
+                    |numbers: &[f32]| numbers.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
                 let mut frame = in_lane(&signal);
                 frame.resize(size + MAX_LANES, 0.0);
                 let mut power = vec![f32::NAN; size / 2 + 1 + MAX_LANES];
@@ -306,9 +307,10 @@ mod tests {
     #[test]
     fn one_frame_has_the_bits_that_it_has_among_others() {
         // 34 and 1202 have a large prime factor.
-        for size in
-            [34, 64, 66, 70, 80, 100, 104, 110, 126, 128, 130, 160, 182, 200, 256, 320, 400, 480, 512, 720, 882, 1024, 1202, 2048]
-        {
+        for size in [
+            34, 64, 66, 70, 80, 100, 104, 110, 126, 128, 130, 160, 182, 200, 256, 320, 400, 480, 512, 720, 882, 1024,
+            1202, 2048,
+        ] {
             for level in available() {
                 dispatch_at(level, Compare { size });
             }

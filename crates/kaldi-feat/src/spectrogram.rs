@@ -106,7 +106,7 @@ impl Kind for SpectrogramKind {
     fn features_of_one<S: Simd>(&self, s: S, (): &(), frame: OneSpectrum<'_>, features: &mut [f32]) {
         features.copy_from_slice(&frame.power[..self.dim]);
         if let Some(energy) = self.energy {
-            map_one(s, features, |x| floored_ln(s, x));
+            map_one!(s, features, x => floored_ln(s, x));
             features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
         }
     }

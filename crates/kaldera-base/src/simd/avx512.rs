@@ -231,10 +231,7 @@ impl Simd for Avx512 {
     }
     #[inline(always)]
     fn reverse(self, v: __m512) -> __m512 {
-        intrinsics!(_mm512_permutexvar_ps(
-            _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
-            v
-        ))
+        intrinsics!(_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v))
     }
     #[inline(always)]
     fn unzip(self, a: __m512, b: __m512) -> (__m512, __m512) {
