@@ -17,7 +17,7 @@ use crate::one_fft::OneFft;
 
 /// A plan for frames of one size.
 pub(crate) enum PowerSpectrum {
-    Lanes(LaneFft, OneFft),
+    Lanes(Box<LaneFft>, Box<OneFft>),
     FrameByFrame(Arc<dyn RealToComplex<f32>>),
 }
 
@@ -64,7 +64,7 @@ impl PowerSpectrum {
             Some(factors) => {
                 let plan = LaneFft::new(&factors);
                 let one = OneFft::new(&plan);
-                Self::Lanes(plan, one)
+                Self::Lanes(Box::new(plan), Box::new(one))
             }
             None => Self::FrameByFrame(RealFftPlanner::new().plan_fft_forward(size)),
         }
