@@ -68,6 +68,9 @@ impl FeatureSink for ArkScp {
     }
 }
 
+/// The keys of an archive, and where the matrix of each is.
+type Entries = Vec<(String, u64)>;
+
 /// An archive, and where it ends.
 #[derive(Debug)]
 pub(super) struct Ark {
@@ -80,7 +83,7 @@ pub(super) struct Ark {
 impl Ark {
     /// The unfinished archive that stands for `path` while runs of the kind `run` are cut off, with its keys, the places of their matrices,
     /// and a way to read it.
-    pub(super) fn resume(path: &Path, run: u64) -> Result<(Self, Vec<(String, u64)>, File), Error> {
+    pub(super) fn resume(path: &Path, run: u64) -> Result<(Self, Entries, File), Error> {
         let mut part = path.as_os_str().to_owned();
         part.push(format!(".{run:016x}.part"));
         let (ark, mut file) = Partial::kept(path, part.into())?;
@@ -130,7 +133,7 @@ const HEADER: usize = 15;
 
 /// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the end of the last matrix that
 /// is complete.
-fn scan(file: &mut File) -> io::Result<(Vec<(String, u64)>, u64)> {
+fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     let bytes = file.metadata()?.len();
     let mut reader = BufReader::new(file);
     let (mut entries, mut end) = (Vec::new(), 0);

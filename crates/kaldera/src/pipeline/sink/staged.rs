@@ -93,7 +93,7 @@ mod tests {
             let mut file = FeatureFile::resume(&path, 42).unwrap();
             assert!(file.has("utt1") && !file.has("utt2"));
             write(&mut file, 2..6);
-            assert_eq!(file.finish().unwrap(), [path.clone()]);
+            assert_eq!(file.finish().unwrap(), std::slice::from_ref(&path));
             assert!(fs::read(&path).unwrap() == fs::read(&whole).unwrap());
             assert!(!part.exists());
         }
