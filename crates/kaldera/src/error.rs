@@ -58,12 +58,6 @@ pub enum Error {
         /// Its file.
         part: PathBuf,
     },
-    /// Only archives can be gone on with.
-    #[error("{}: only an .ark can be resumed", path.display())]
-    CannotResume {
-        /// The output.
-        path: PathBuf,
-    },
     /// Two recordings would have the same name in the output.
     #[error("'{key}' is the key of both {first} and {second}: rename one, or give keys of your own in a wav.scp")]
     DuplicateKey {

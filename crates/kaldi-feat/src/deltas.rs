@@ -1,5 +1,6 @@
 //! How features change over time: deltas of any order, and shifted deltas.
 
+use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
 use crate::error::Error;
@@ -100,13 +101,45 @@ fn slope(window: usize) -> Vec<f64> {
 
 /// out = Σ weight · row, of the rows around `centre`.
 fn add_weighted<'a>(weights: &[f32], centre: isize, row: &impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
-    let first = centre - (weights.len() / 2).cast_signed();
-    out.fill(0.0);
-    for (at, &weight) in (first..).zip(weights) {
-        if weight != 0.0 {
-            for (to, x) in out.iter_mut().zip(row(at)) {
-                *to += weight * x;
+    dispatch(WeightedRows { weights, first: centre - (weights.len() / 2).cast_signed(), row, out });
+}
+
+struct WeightedRows<'w, R> {
+    weights: &'w [f32],
+    first: isize,
+    row: &'w R,
+    out: &'w mut [f32],
+}
+
+impl<'a, R: Fn(isize) -> &'a [f32]> Kernel for WeightedRows<'_, R> {
+    type Output = ();
+
+    /// The products are rounded before they are added, on every processor alike.
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { weights, first, row, out } = self;
+        let zero = s.splat(0.0);
+        let mut column = 0;
+        let mut vectors = out.chunks_exact_mut(S::LANES);
+        for to in &mut vectors {
+            let mut sum = zero;
+            for (at, &weight) in (first..).zip(weights) {
+                if weight != 0.0 {
+                    sum = s.add(sum, s.mul(s.splat(weight), s.load(&row(at)[column..])));
+                }
             }
+            s.store(sum, to);
+            column += S::LANES;
+        }
+        let rest = vectors.into_remainder();
+        if !rest.is_empty() {
+            let mut sum = zero;
+            for (at, &weight) in (first..).zip(weights) {
+                if weight != 0.0 {
+                    sum = s.add(sum, s.mul(s.splat(weight), s.load_partial(&row(at)[column..], zero)));
+                }
+            }
+            s.store_partial(sum, rest);
         }
     }
 }

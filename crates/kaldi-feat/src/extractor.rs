@@ -54,6 +54,17 @@ pub struct Spectra<'a, V> {
     pub(crate) scratch: &'a mut [V],
 }
 
+/// The spectrum of one frame.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct OneSpectrum<'a> {
+    /// |X\[k\]|² for k from 0 to half the size of the FFT, and [`PADDING`] zeros behind them.
+    pub(crate) power: &'a mut [f32],
+    /// Σ x² of the frame that the kind asked for.
+    pub(crate) energy: f32,
+    pub(crate) scratch: &'a mut Lines,
+}
+
 /// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind),
 /// [`PlpKind`](crate::PlpKind), [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
 /// there are.
@@ -85,6 +96,9 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]);
+    /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of kinds that take power spectra.
+    #[doc(hidden)]
+    fn features_of_one<S: Simd>(&self, s: S, warped: &Self::Warped, frame: OneSpectrum<'_>, features: &mut [f32]);
     /// Hands it to `dispatch`. Each kind says so itself, that its kernels are compiled here, once, rather than in every crate that
     /// has an extractor.
     #[doc(hidden)]
@@ -141,6 +155,12 @@ pub struct Workspace {
 /// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
 const MAX_CACHED: usize = 256;
 
+/// Where the first frame's samples lie in a workspace: a frame by itself has a place before it.
+const FIRST: usize = 1;
+
+/// Numbers behind those of a frame by itself, so that whole vectors may be read.
+const PADDING: usize = MAX_LANES;
+
 /// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
 
@@ -171,6 +191,13 @@ impl<K: Kind> Extractor<K> {
     /// The options of the frames.
     pub fn frame_options(&self) -> &FrameExtractionOptions {
         &self.framing.options
+    }
+
+    /// Whether as many frames cost less one by one than together in the lanes of a vector, where a single one costs as much as a
+    /// vector full of them.
+    #[inline(always)]
+    fn one_by_one<S: Simd>(&self, _: S, frames: usize) -> bool {
+        frames <= S::LANES * 3 / 8 && self.spectrum.has_one() && self.kind.spectrum_of() == SpectrumOf::Power
     }
 
     pub(crate) fn kind(&self) -> &K {
@@ -372,12 +399,19 @@ fn frames_of_one<S: Simd, K: Kind>(
     for chunk in out.chunks_mut(CHUNK * dim) {
         let chunk_frames = chunk.len() / dim;
         let end = first_frame + chunk_frames as u64;
-        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
+        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, FIRST);
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
+            let start = FIRST + block * S::LANES * framing.shift;
+            if extractor.one_by_one(s, rows.len() / dim) {
+                for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
+                    s.vectorize(One { extractor, warped, start, workspace, row });
+                }
+                continue;
+            }
             // Lanes past the last frame do it once more.
             let mut starts = [0; MAX_LANES];
             for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
-                *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
+                *start = FIRST + (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
             }
             s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows });
         }
@@ -394,7 +428,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace: &mut Workspace,
 ) {
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    let (mut all_starts, mut behind) = (Vec::new(), 0);
+    let (mut all_starts, mut behind) = (Vec::new(), FIRST);
     for job in &*jobs {
         let frames = job.out.len() / dim;
         if frames > 0 {
@@ -406,6 +440,12 @@ fn frames_of_many<S: Simd, K: Kind>(
     let mut block = std::mem::take(&mut workspace.block);
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
     for some in all_starts.chunks(S::LANES) {
+        if extractor.one_by_one(s, some.len()) {
+            for (&start, row) in some.iter().zip(&mut out) {
+                s.vectorize(One { extractor, warped, start, workspace, row });
+            }
+            continue;
+        }
         let mut starts = [some[0]; MAX_LANES];
         starts[..some.len()].copy_from_slice(some);
         block.resize(some.len() * dim, 0.0);
@@ -415,6 +455,31 @@ fn frames_of_many<S: Simd, K: Kind>(
         }
     }
     workspace.block = block;
+}
+
+/// The row of the frame that begins at `start` of the workspace's waveform, its samples in the lanes.
+struct One<'a, K: Kind> {
+    extractor: &'a Extractor<K>,
+    warped: &'a K::Warped,
+    start: usize,
+    workspace: &'a mut Workspace,
+    row: &'a mut [f32],
+}
+
+impl<K: Kind> Kernel for One<'_, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { extractor, warped, start, workspace, row } = self;
+        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
+        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+        let frame = frames.floats(framing.padded + PADDING);
+        let energy = framing.window_one(s, wave, start, kind.energy_of(), frame);
+        let power = spectrum.floats(framing.padded / 2 + 1 + PADDING);
+        plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
+        kind.features_of_one(s, warped, OneSpectrum { power, energy, scratch }, row);
+    }
 }
 
 /// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane; only as many as there are in

@@ -3,9 +3,9 @@
 use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
 use crate::frames::{EnergyOf, Framing};
-use crate::mel::{MelBanks, MelBanksOptions};
+use crate::mel::{MelBanks, MelBanksOptions, first_lane, map_one};
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
 
@@ -97,6 +97,12 @@ impl EnergyColumn {
     pub(crate) fn ln<S: Simd>(&self, s: S, energy: S::F32, least: f32) -> S::F32 {
         s.max(s.splat(self.log_floor), kaldera_base::math::ln(s, s.max(s.splat(least), energy)))
     }
+
+    /// The same of one frame's energy.
+    #[inline(always)]
+    pub(crate) fn ln_of_one<S: Simd>(&self, s: S, energy: f32, least: f32) -> f32 {
+        first_lane(s, self.ln(s, s.splat(energy), least))
+    }
 }
 
 impl Sealed for FbankKind {}
@@ -137,6 +143,26 @@ impl Kind for FbankKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
+        if !self.use_power {
+            map_one!(s, frame.power, x => s.sqrt(x));
+        }
+        let filters = match self.energy {
+            None => features,
+            Some(energy) => {
+                let place = if energy.last { self.num_bins } else { 0 };
+                features[place] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
+                let first = usize::from(!energy.last);
+                &mut features[first..first + self.num_bins]
+            }
+        };
+        banks.compute_one(s, frame.power, filters);
+        if self.use_log_fbank {
+            map_one!(s, filters, x => floored_ln(s, x));
+        }
     }
 
     #[inline(always)]

@@ -23,9 +23,9 @@ use crate::state::{StateReader, StateWriter};
 /// ```
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
-/// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays what a
-/// whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays for a whole vector each time,
-/// unless there are several streams to [compute together](Self::compute_together).
+/// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays little more than
+/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays three to five times that, as a frame by
+/// itself does not fill the vectors as well, unless there are several streams to [compute together](Self::compute_together).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -176,8 +176,8 @@ impl<K: Kind> FeatureStream<K> {
     }
 
     /// Computes all rows that are ready in any of the streams. Those of streams with the same extractor and warp factor share the
-    /// lanes of vectors: a server of 16 streams or more has each row at once, for twice what whole signals cost and an eighth of
-    /// what each stream alone would.
+    /// lanes of vectors: a server of 16 streams or more has each row at once, for twice what whole signals cost, less than
+    /// each stream alone would take.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -13,16 +13,18 @@ use kaldera_base::simd::{Kernel, Lines, Simd};
 use realfft::{RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 
+use crate::one_fft::OneFft;
+
 /// A plan for frames of one size.
 pub(crate) enum PowerSpectrum {
-    Lanes(LaneFft),
+    Lanes(Box<LaneFft>, Box<OneFft>),
     FrameByFrame(Arc<dyn RealToComplex<f32>>),
 }
 
 impl fmt::Debug for PowerSpectrum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Lanes(plan) => write!(f, "PowerSpectrum::Lanes({})", 2 * plan.half),
+            Self::Lanes(plan, _) => write!(f, "PowerSpectrum::Lanes({})", 2 * plan.half),
             Self::FrameByFrame(plan) => write!(f, "PowerSpectrum::FrameByFrame({})", plan.len()),
         }
     }
@@ -59,7 +61,11 @@ impl PowerSpectrum {
     /// For frames of `size` samples: even, 4 or more.
     pub(crate) fn new(size: usize) -> Self {
         match factors(size / 2) {
-            Some(factors) => Self::Lanes(LaneFft::new(&factors)),
+            Some(factors) => {
+                let plan = LaneFft::new(&factors);
+                let one = OneFft::new(&plan);
+                Self::Lanes(Box::new(plan), Box::new(one))
+            }
             None => Self::FrameByFrame(RealFftPlanner::new().plan_fft_forward(size)),
         }
     }
@@ -75,6 +81,64 @@ impl PowerSpectrum {
         scratch: &mut FrameScratch,
     ) {
         s.vectorize(Transform { plan: self, of, frames, spectrum, scratch });
+    }
+}
+
+impl PowerSpectrum {
+    /// Frames of this size can be transformed one by one.
+    #[inline(always)]
+    pub(crate) fn has_one(&self) -> bool {
+        match self {
+            Self::Lanes(plan, _) => plan.half >= OneFft::LEAST,
+            Self::FrameByFrame(_) => true,
+        }
+    }
+
+    /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros behind them: the bits that [`compute`](Self::compute) gives.
+    /// `frame` and `power` have a vector more than the frame and its power.
+    #[inline(always)]
+    pub(crate) fn power_of_one<S: Simd>(
+        &self,
+        s: S,
+        frame: &mut [f32],
+        power: &mut [f32],
+        lines: [&mut Lines; 2],
+        scratch: &mut FrameScratch,
+    ) {
+        s.vectorize(TransformOne { plan: self, frame, power, lines, scratch });
+    }
+}
+
+struct TransformOne<'a> {
+    plan: &'a PowerSpectrum,
+    frame: &'a mut [f32],
+    power: &'a mut [f32],
+    lines: [&'a mut Lines; 2],
+    scratch: &'a mut FrameScratch,
+}
+
+impl Kernel for TransformOne<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { plan, frame, power, lines, scratch } = self;
+        match plan {
+            PowerSpectrum::Lanes(plan, one) => {
+                power[plan.half + 1..].fill(0.0);
+                one.power(s, plan, frame, power, lines);
+            }
+            PowerSpectrum::FrameByFrame(plan) => {
+                let size = plan.len();
+                power[size / 2 + 1..].fill(0.0);
+                let FrameScratch { spectrum, scratch, .. } = scratch;
+                spectrum.resize(size / 2 + 1, Complex::default());
+                scratch.resize(plan.get_scratch_len(), Complex::default());
+                let frame = &mut frame[..size];
+                plan.process_with_scratch(frame, spectrum, scratch).expect("buffers of the plan's sizes");
+                power.iter_mut().zip(spectrum).for_each(|(to, x)| *to = x.norm_sqr());
+            }
+        }
     }
 }
 
@@ -94,7 +158,7 @@ impl Kernel for Transform<'_> {
     fn run<S: Simd>(self, s: S) {
         let Self { plan, of, frames, spectrum, scratch } = self;
         match plan {
-            PowerSpectrum::Lanes(plan) => {
+            PowerSpectrum::Lanes(plan, _) => {
                 let size = 2 * plan.half;
                 let rows = frames.vectors(s, size);
                 plan.transform(s, rows);
@@ -146,7 +210,7 @@ fn factors(mut n: usize) -> Option<Vec<usize>> {
 }
 
 /// e^(-2πi k/n)
-fn turn(k: usize, n: usize) -> Complex<f32> {
+pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
     let angle = -TAU * (k % n) as f64 / n as f64;
     Complex::new(angle.cos() as f32, angle.sin() as f32)
 }
@@ -154,20 +218,20 @@ fn turn(k: usize, n: usize) -> Complex<f32> {
 /// The transform of N real numbers as one of N/2 complex ones, whose real and imaginary parts are every other number.
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
-    half: usize,
-    steps: Vec<Step>,
+    pub(crate) half: usize,
+    pub(crate) steps: Vec<Step>,
     /// For k = 1 .. N/4 (inclusive): the rows where the results k and N/2 - k lie, and e^(-2πi k/N).
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
 
 /// One step of the transform: blocks of `radix` · `part` numbers become `radix` smaller blocks.
-struct Step {
-    radix: usize,
-    part: usize,
+pub(crate) struct Step {
+    pub(crate) radix: usize,
+    pub(crate) part: usize,
     /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)).
-    twiddles: Vec<Complex<f32>>,
+    pub(crate) twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
-    roots: Vec<Complex<f32>>,
+    pub(crate) roots: Vec<Complex<f32>>,
 }
 
 impl LaneFft {
@@ -197,17 +261,8 @@ impl LaneFft {
     /// Complex transform in place: even rows are real parts, odd ones imaginary. Results come out in the order of `pairs`.
     #[inline(always)]
     fn transform<S: Simd>(&self, s: S, rows: &mut [S::F32]) {
-        let rows = rows.as_chunks_mut::<2>().0;
         for step in &self.steps {
-            match step.radix {
-                2 => small_step::<S, 2>(s, step, rows),
-                3 => small_step::<S, 3>(s, step, rows),
-                4 => step_of_4(s, step, rows),
-                5 => small_step::<S, 5>(s, step, rows),
-                7 => small_step::<S, 7>(s, step, rows),
-                11 => small_step::<S, 11>(s, step, rows),
-                _ => small_step::<S, 13>(s, step, rows),
-            }
+            step.apply(s, rows.as_chunks_mut::<2>().0);
         }
     }
 
@@ -218,12 +273,10 @@ impl LaneFft {
         let square = |x| s.mul(x, x);
         power[0] = square(s.add(re, im));
         power[self.half] = square(s.sub(re, im));
-        let quarter = s.splat(0.25);
         for (k, pair) in (1..).zip(&self.pairs) {
             let [x, y] = twice_the_spectrum(s, pair, rows);
-            let norm = |[re, im]: [S::F32; 2]| s.mul(quarter, s.mul_add(re, re, square(im)));
-            power[k] = norm(x);
-            power[self.half - k] = norm(y);
+            power[k] = power_of_twice(s, x);
+            power[self.half - k] = power_of_twice(s, y);
         }
     }
 
@@ -244,6 +297,21 @@ impl LaneFft {
     }
 }
 
+impl Step {
+    #[inline(always)]
+    pub(crate) fn apply<S: Simd>(&self, s: S, rows: &mut [[S::F32; 2]]) {
+        match self.radix {
+            2 => small_step::<S, 2>(s, self, rows),
+            3 => small_step::<S, 3>(s, self, rows),
+            4 => step_of_4(s, self, rows),
+            5 => small_step::<S, 5>(s, self, rows),
+            7 => small_step::<S, 7>(s, self, rows),
+            11 => small_step::<S, 11>(s, self, rows),
+            _ => small_step::<S, 13>(s, self, rows),
+        }
+    }
+}
+
 /// 2 X\[k\] and 2 X*\[N/2-k\] of the real signal: with Z\[k\] the spectrum of the complex one, E = (Z\[k\] + Z*\[N/2-k\]) / 2
 /// is the transform of the even samples and O = (Z\[k\] - Z*\[N/2-k\]) / 2i that of the odd ones, and
 /// X\[k\] = E + w O, X*\[N/2-k\] = E - w O, where w = e^(-2πi k/N).
@@ -253,11 +321,21 @@ fn twice_the_spectrum<S: Simd>(
     &(at, partner, w): &(usize, usize, Complex<f32>),
     rows: &[S::F32],
 ) -> [[S::F32; 2]; 2] {
-    let (ar, ai, br, bi) = (rows[at], rows[at + 1], rows[partner], rows[partner + 1]);
-    let e = [s.add(ar, br), s.sub(ai, bi)];
-    let o = [s.add(ai, bi), s.sub(br, ar)];
-    let t = times(s, o, w);
+    pair_of_spectrum(s, [rows[at], rows[at + 1]], [rows[partner], rows[partner + 1]], [s.splat(w.re), s.splat(w.im)])
+}
+
+#[inline(always)]
+pub(crate) fn pair_of_spectrum<S: Simd>(s: S, a: [S::F32; 2], b: [S::F32; 2], w: [S::F32; 2]) -> [[S::F32; 2]; 2] {
+    let e = [s.add(a[0], b[0]), s.sub(a[1], b[1])];
+    let o = [s.add(a[1], b[1]), s.sub(b[0], a[0])];
+    let t = turned(s, o, w);
     [add(s, e, t), sub(s, e, t)]
+}
+
+/// |x|² of x that is given twice.
+#[inline(always)]
+pub(crate) fn power_of_twice<S: Simd>(s: S, [re, im]: [S::F32; 2]) -> S::F32 {
+    s.mul(s.splat(0.25), s.mul_add(re, re, s.mul(im, im)))
 }
 
 #[inline(always)]
@@ -272,8 +350,12 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 
 #[inline(always)]
 fn times<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
-    let (re, im) = (s.splat(w.re), s.splat(w.im));
-    [s.mul_sub(x[0], re, s.mul(x[1], im)), s.mul_add(x[0], im, s.mul(x[1], re))]
+    turned(s, x, [s.splat(w.re), s.splat(w.im)])
+}
+
+#[inline(always)]
+pub(crate) fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+    [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
@@ -286,13 +368,7 @@ fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2
             for (i, x) in x.iter_mut().enumerate() {
                 *x = block[i * part + j];
             }
-            let y = if R == 2 {
-                let mut y = x;
-                (y[0], y[1]) = (add(s, x[0], x[1]), sub(s, x[0], x[1]));
-                y
-            } else {
-                odd_transform(s, &step.roots, x)
-            };
+            let y = small_transform(s, &step.roots, x);
             block[j] = y[0];
             for i in 1..R {
                 // j = 0 is not turned.
@@ -300,6 +376,21 @@ fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2
             }
         }
     }
+}
+
+/// The transform of 2 numbers, or an odd number of them.
+#[inline(always)]
+pub(crate) fn small_transform<S: Simd, const R: usize>(
+    s: S,
+    roots: &[Complex<f32>],
+    x: [[S::F32; 2]; R],
+) -> [[S::F32; 2]; R] {
+    if R != 2 {
+        return odd_transform(s, roots, x);
+    }
+    let mut y = x;
+    (y[0], y[1]) = (add(s, x[0], x[1]), sub(s, x[0], x[1]));
+    y
 }
 
 /// The transform of an odd number of numbers: x\[i\] and x\[R-i\] have the same cosines, and sines of opposite signs.
@@ -353,7 +444,7 @@ fn step_of_4<S: Simd>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
 }
 
 #[inline(always)]
-fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
+pub(crate) fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
     let (ac, ac_diff) = (add(s, a, c), sub(s, a, c));
     let (bd, bd_diff) = (add(s, b, d), sub(s, b, d));
     // ac_diff - i bd_diff and ac_diff + i bd_diff

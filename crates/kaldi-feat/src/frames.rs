@@ -306,13 +306,12 @@ impl Framing {
         padding.fill(zero);
 
         let mean = if self.options.remove_dc_offset {
-            let sum = sum_of(s, frame, |sum, x| s.add(sum, x));
-            s.div(sum, s.splat(size as f32))
+            s.div(sum_of::<_, Values>(s, frame, zero), s.splat(size as f32))
         } else {
             zero
         };
         let raw_energy = if energy == EnergyOf::RawFrame {
-            s.mul(squares_around(s, frame, mean), s.splat(self.scale * self.scale))
+            s.mul(sum_of::<_, Squares>(s, frame, mean), s.splat(self.scale * self.scale))
         } else {
             zero
         };
@@ -325,33 +324,130 @@ impl Framing {
             *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
             before = centred;
         }
-        if energy == EnergyOf::WindowedFrame { squares_around(s, frame, zero) } else { raw_energy }
+        if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
+    }
+
+    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: writes `padded` numbers to
+    /// `frame`, which is longer by a vector at least, and returns Σ x². The frame begins at `wave[start]`, and `start` is not 0.
+    #[inline(always)]
+    pub(crate) fn window_one<S: Simd>(
+        &self,
+        s: S,
+        wave: &mut [f32],
+        start: usize,
+        energy: EnergyOf,
+        frame: &mut [f32],
+    ) -> f32 {
+        let size = self.window.len();
+        let samples = &wave[start..start + size];
+        let mean =
+            if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
+        let raw_energy = if energy == EnergyOf::RawFrame {
+            sum_of_one::<_, Squares>(s, samples, mean) * (self.scale * self.scale)
+        } else {
+            0.0
+        };
+
+        // The first sample has itself before it.
+        let first = wave[start];
+        let before_first = std::mem::replace(&mut wave[start - 1], first);
+        let (preemphasis, means) = (s.splat(self.options.preemph_coeff), s.splat(mean));
+        let (samples, before) = (&wave[start..], &wave[start - 1..]);
+        frame[size..].fill(0.0);
+        for (at, w) in (0..size).step_by(S::LANES).zip(self.window.chunks(S::LANES)) {
+            let (x, before) = (s.sub(s.load(&samples[at..]), means), s.sub(s.load(&before[at..]), means));
+            let x = s.neg_mul_add(preemphasis, before, x);
+            if w.len() == S::LANES {
+                s.store(s.mul(x, s.load(w)), &mut frame[at..]);
+            } else {
+                s.store_partial(s.mul(x, s.load_partial(w, x)), &mut frame[at..size]);
+            }
+        }
+        wave[start - 1] = before_first;
+        if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, &frame[..size], 0.0) } else { raw_energy }
     }
 }
 
-/// Σ (x - mean)²
-#[inline(always)]
-fn squares_around<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
-    sum_of(s, rows, |sum, x| {
+/// How many sums a frame is added up in: sum i is of every sixteenth sample from the i-th on. Then they are added in halves, as
+/// [`Simd::sum`] adds lanes, so that a frame which lies in the lanes of vectors has the same sum.
+const SUMS: usize = 16;
+
+/// What is added up of each sample.
+trait Term {
+    /// `sum` and the term of x.
+    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, mean: S::F32) -> S::F32;
+}
+
+/// x
+struct Values;
+
+impl Term for Values {
+    #[inline(always)]
+    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, _: S::F32) -> S::F32 {
+        s.add(sum, x)
+    }
+}
+
+/// (x - mean)²
+struct Squares;
+
+impl Term for Squares {
+    #[inline(always)]
+    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, mean: S::F32) -> S::F32 {
         let x = s.sub(x, mean);
         s.mul_add(x, x, sum)
-    })
+    }
 }
 
-/// Adds up rows in four sums, each of every fourth row, so that no addition has to wait for the one before it.
+/// Adds up the rows' terms, a frame in each lane. Two passes, each over one half of the sums, which fits into registers.
 #[inline(always)]
-fn sum_of<S: Simd>(s: S, rows: &[S::F32], add: impl Fn(S::F32, S::F32) -> S::F32) -> S::F32 {
-    let mut sums = [s.splat(0.0); 4];
-    let (fours, rest) = rows.as_chunks::<4>();
-    for four in fours {
-        for (sum, &x) in sums.iter_mut().zip(four) {
-            *sum = add(*sum, x);
+fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
+    let mut sums = [s.splat(0.0); SUMS];
+    let (chunks, rest) = rows.as_chunks::<SUMS>();
+    for half in 0..2 {
+        let first = half * (SUMS / 2);
+        let mut some = [s.splat(0.0); SUMS / 2];
+        for chunk in chunks {
+            for (i, sum) in some.iter_mut().enumerate() {
+                *sum = T::add(s, *sum, chunk[first + i], mean);
+            }
+        }
+        for (sum, &x) in some.iter_mut().zip(rest.iter().skip(first)) {
+            *sum = T::add(s, *sum, x, mean);
+        }
+        sums[first..first + SUMS / 2].copy_from_slice(&some);
+    }
+    for len in [8, 4, 2, 1] {
+        for i in 0..len {
+            sums[i] = s.add(sums[i], sums[i + len]);
         }
     }
-    for (sum, &x) in sums.iter_mut().zip(rest) {
-        *sum = add(*sum, x);
+    sums[0]
+}
+
+/// Adds up the terms of one frame, its samples in the lanes: the bits of [`sum_of`].
+#[inline(always)]
+fn sum_of_one<S: Simd, T: Term>(s: S, frame: &[f32], mean: f32) -> f32 {
+    let (zero, mean_lanes) = (s.splat(0.0), s.splat(mean));
+    let mut sums = [zero; 2];
+    let used = SUMS / S::LANES;
+    let (chunks, rest) = frame.as_chunks::<SUMS>();
+    for chunk in chunks {
+        for (i, sum) in sums[..used].iter_mut().enumerate() {
+            *sum = T::add(s, *sum, s.load(&chunk[i * S::LANES..]), mean_lanes);
+        }
     }
-    s.add(s.add(sums[0], sums[1]), s.add(sums[2], sums[3]))
+    if !rest.is_empty() {
+        // Lanes that have no sample add a zero, which changes no sum: it began at zero, so it is none of negative sign.
+        let mut last = [0.0; SUMS];
+        for (to, &x) in last.iter_mut().zip(rest) {
+            *to = x - mean;
+        }
+        for (i, sum) in sums[..used].iter_mut().enumerate() {
+            *sum = T::add(s, *sum, s.load(&last[i * S::LANES..]), zero);
+        }
+    }
+    s.sum(if used == 1 { sums[0] } else { s.add(sums[0], sums[1]) })
 }
 
 #[cfg(test)]

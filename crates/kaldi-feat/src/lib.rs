@@ -89,6 +89,7 @@ mod frames;
 mod log_mel;
 mod mel;
 mod mfcc;
+mod one_fft;
 mod online_cmvn;
 pub mod options;
 mod pitch;

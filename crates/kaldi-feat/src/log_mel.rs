@@ -7,9 +7,9 @@ use kaldera_base::math::ln;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra};
 use crate::frames::{Edges, EnergyOf, Framing};
-use crate::mel::MelBanks;
+use crate::mel::{MelBanks, map_one};
 use crate::options::{OptionError, OptionSet, OptionValue, Registry};
 use crate::slaney::MelRange;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
@@ -330,6 +330,17 @@ impl Kind for LogMelKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
+        if !self.use_power {
+            map_one!(s, frame.power, x => s.sqrt(x));
+        }
+        banks.compute_one(s, frame.power, features);
+        if let Some(factor) = self.log_factor {
+            map_one!(s, features, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)));
+        }
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Triangular filters that are equally wide on the mel scale.
 
-use kaldera_base::simd::Simd;
+use kaldera_base::simd::{MAX_LANES, Simd};
 
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
@@ -83,6 +83,8 @@ pub struct MelBin {
 #[derive(Debug, Clone, PartialEq)]
 pub struct MelBanks {
     bins: Vec<MelBin>,
+    /// The weights of all bins, each with zeros behind it up to a multiple of [`SUMS`].
+    padded: Vec<f32>,
     center_freqs: Vec<f32>,
     htk_mode: bool,
 }
@@ -131,12 +133,17 @@ impl MelBanks {
             bins.push(MelBin { first, weights });
             center_freqs.push(inverse_mel_scale(center));
         }
-        Ok(Self { bins, center_freqs, htk_mode: options.htk_mode })
+        Ok(Self { htk_mode: options.htk_mode, ..Self::from_bins(bins, center_freqs) })
     }
 
     /// Filters of any shape, with where each has its tip.
     pub(crate) fn from_bins(bins: Vec<MelBin>, center_freqs: Vec<f32>) -> Self {
-        Self { bins, center_freqs, htk_mode: false }
+        let mut padded = Vec::new();
+        for bin in &bins {
+            padded.extend_from_slice(&bin.weights);
+            padded.resize(padded.len().next_multiple_of(SUMS), 0.0);
+        }
+        Self { bins, padded, center_freqs, htk_mode: false }
     }
 
     /// The triangles, the lowest first.
@@ -154,13 +161,144 @@ impl MelBanks {
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, power: &[S::F32], energies: &mut [S::F32]) {
         for (bin, energy) in self.bins.iter().zip(energies) {
-            *energy = weighted_sum(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
+            *energy = energy_of(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
             if self.htk_mode {
                 *energy = s.max(*energy, s.splat(1.0));
             }
         }
     }
+
+    /// The same bits for one frame whose frequencies lie in the lanes, behind the last one [`SUMS`] zeros.
+    #[inline(always)]
+    pub(crate) fn compute_one<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
+        let zero = s.splat(0.0);
+        let (mut padded, mut all) = (&self.padded[..], zero);
+        for (bins, energies) in self.bins.chunks(S::LANES).zip(energies.chunks_mut(S::LANES)) {
+            let mut sums = [zero; MAX_LANES];
+            for (bin, sum) in bins.iter().zip(&mut sums) {
+                let (weights, rest) = padded.split_at(bin.weights.len().next_multiple_of(SUMS));
+                padded = rest;
+                *sum = sums_of_bin(s, weights, bin.weights.len(), &power[bin.first..]);
+            }
+            let energy = s.sum_each(&sums[..S::LANES]);
+            all = s.add(all, energy);
+            s.store_partial(energy, energies);
+        }
+        // The zeros behind a filter's weights make no difference but beside an infinite power: then nothing is left out.
+        if s.sum(all).is_nan() {
+            let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
+            for (bin, energy) in self.bins.iter().zip(&mut *energies) {
+                let sum = energy_of_many(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
+                *energy = first_lane(s, sum);
+            }
+        }
+        if self.htk_mode {
+            map_one!(s, energies, x => s.max(x, s.splat(1.0)));
+        }
+    }
 }
+
+/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on. Then they are added in
+/// halves, as [`Simd::sum`] adds lanes.
+pub(crate) const SUMS: usize = 16;
+
+/// Σ weight · row, of as many rows as weights, a frame in each lane.
+#[inline(always)]
+fn energy_of<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
+    macro_rules! by_length {
+        ($($len:literal)*) => {
+            match weights.len() {
+                $($len => energy_of_few::<S, $len>(s, weights, rows),)*
+                _ => energy_of_many(s, weights, rows),
+            }
+        };
+    }
+    by_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+}
+
+/// Of `N` frequencies, [`SUMS`] at most: each is a sum of its own.
+#[inline(always)]
+fn energy_of_few<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
+    let weights: &[f32; N] = weights.try_into().expect("the caller has counted");
+    let rows: &[S::F32; N] = rows.try_into().expect("as many rows as weights");
+    let mut sums = [rows[0]; N];
+    for i in 0..N {
+        sums[i] = s.mul(s.splat(weights[i]), rows[i]);
+    }
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            if i + half < N {
+                sums[i] = s.add(sums[i], sums[i + half]);
+            }
+        }
+    }
+    sums[0]
+}
+
+/// Of any number of frequencies.
+#[inline(always)]
+fn energy_of_many<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
+    let mut sums = [s.splat(0.0); SUMS];
+    for (weights, rows) in weights.chunks(SUMS).zip(rows.chunks(SUMS)) {
+        for (sum, (&w, &x)) in sums.iter_mut().zip(weights.iter().zip(rows)) {
+            *sum = s.mul_add(s.splat(w), x, *sum);
+        }
+    }
+    for half in [8, 4, 2, 1] {
+        for i in 0..half {
+            sums[i] = s.add(sums[i], sums[i + half]);
+        }
+    }
+    sums[0]
+}
+
+/// A filter's sums for one frame: sum i in lane i, or half of them added to the other half already where a vector has 8 lanes.
+/// `weights` are whole vectors, of which `len` are the filter's.
+#[inline(always)]
+fn sums_of_bin<S: Simd>(s: S, weights: &[f32], len: usize, power: &[f32]) -> S::F32 {
+    if len == 0 {
+        return s.splat(0.0);
+    }
+    if len <= S::LANES {
+        return s.mul(s.load(weights), s.load(power));
+    }
+    let mut sums = [s.splat(0.0); 2];
+    let used = SUMS / S::LANES;
+    for (weights, power) in weights.chunks_exact(SUMS).zip(power.chunks(SUMS)) {
+        for (i, sum) in sums[..used].iter_mut().enumerate() {
+            let at = i * S::LANES;
+            *sum = s.mul_add(s.load(&weights[at..]), s.load(&power[at..]), *sum);
+        }
+    }
+    if used == 1 { sums[0] } else { s.add(sums[0], sums[1]) }
+}
+
+/// What is in the first lane.
+#[inline(always)]
+pub(crate) fn first_lane<S: Simd>(s: S, v: S::F32) -> f32 {
+    let mut lanes = [0.0; MAX_LANES];
+    s.store(v, &mut lanes);
+    lanes[0]
+}
+
+/// `map_one!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for vectors. Not a function: the closure that it would
+/// take can't be told to become part of what is compiled for the instruction set.
+macro_rules! map_one {
+    ($s:expr, $numbers:expr, $x:ident => $y:expr) => {
+        let numbers: &mut [f32] = $numbers;
+        let mut vectors = numbers.chunks_exact_mut(S::LANES);
+        for v in &mut vectors {
+            let $x = $s.load(v);
+            $s.store($y, v);
+        }
+        let rest = vectors.into_remainder();
+        if !rest.is_empty() {
+            let $x = $s.load_partial(rest, $s.splat(1.0));
+            $s.store_partial($y, rest);
+        }
+    };
+}
+pub(crate) use map_one;
 
 /// Σ weight · row, of as many rows as weights. Even and odd ones are summed apart, then together: two additions at a time.
 #[inline(always)]
@@ -176,6 +314,41 @@ pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S
         even = s.mul_add(s.splat(w), x, even);
     }
     s.add(even, odd)
+}
+
+/// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
+/// [`MAX_LANES`].
+#[derive(Debug)]
+pub(crate) struct Columns(Vec<f32>);
+
+impl Columns {
+    pub(crate) fn new(rows: &[Vec<f32>]) -> Self {
+        let mut columns = Vec::new();
+        for i in 0..rows.first().map_or(0, Vec::len) {
+            columns.extend(rows.iter().map(|row| row[i]));
+            columns.resize(columns.len().next_multiple_of(MAX_LANES), 0.0);
+        }
+        Self(columns)
+    }
+
+    /// The product with x, of as many numbers as there are columns, for one frame: the bits of a [`weighted_sum`] of each row.
+    #[inline(always)]
+    pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
+        let stride = y.len().next_multiple_of(MAX_LANES);
+        for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
+            let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
+            let mut columns = self.0.chunks_exact(stride);
+            for x in x.chunks(2) {
+                if let (Some(w), Some(&x)) = (columns.next(), x.first()) {
+                    even = s.mul_add(s.load(&w[at..]), s.splat(x), even);
+                }
+                if let (&[_, x], Some(w)) = (x, columns.next()) {
+                    odd = s.mul_add(s.load(&w[at..]), s.splat(x), odd);
+                }
+            }
+            s.store_partial(s.add(even, odd), y);
+        }
+    }
 }
 
 /// Frequencies in Hz, all counted from zero.

@@ -6,10 +6,10 @@ use std::f64::consts::PI;
 use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
-use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
+use crate::mel::{Columns, MelBanks, MelBanksOptions, map_one, weighted_sum};
 use crate::options::{OptionSet, Registry};
 use crate::plp::lifter;
 use crate::window::FrameExtractionOptions;
@@ -76,6 +76,8 @@ pub struct MfccKind {
     num_bins: usize,
     /// For each cepstrum, its weight of each filter: DCT and liftering in one.
     rows: Vec<Vec<f32>>,
+    /// The same, for one frame at a time.
+    columns: Columns,
     energy: Option<EnergyColumn>,
     htk_compat: bool,
 }
@@ -101,9 +103,11 @@ impl Kind for MfccKind {
             return Err(Error::bad_option("cepstral-lifter", options.cepstral_lifter, "a finite number"));
         }
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
+        let rows = liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter));
         Ok(Self {
             num_bins,
-            rows: liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter)),
+            columns: Columns::new(&rows),
+            rows,
             energy: options.use_energy.then_some(column),
             htk_compat: options.htk_compat,
         })
@@ -127,6 +131,23 @@ impl Kind for MfccKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
+        let filters = frame.scratch.floats(self.num_bins);
+        banks.compute_one(s, frame.power, filters);
+        map_one!(s, filters, x => floored_ln(s, x));
+        self.columns.times_one(s, filters, features);
+        if let Some(energy) = self.energy {
+            features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
+        }
+        if self.htk_compat {
+            if self.energy.is_none() {
+                features[0] *= SQRT_2;
+            }
+            features.rotate_left(1);
+        }
     }
 
     #[inline(always)]

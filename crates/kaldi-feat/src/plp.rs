@@ -7,10 +7,10 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
-use crate::mel::{MelBanks, MelBanksOptions, weighted_sum};
+use crate::mel::{Columns, MelBanks, MelBanksOptions, first_lane, weighted_sum};
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
 
@@ -91,6 +91,8 @@ pub struct PlpKind {
     order: usize,
     /// For each lag from 0 to the order, the weight of each filter in the autocorrelation.
     cosines: Vec<Vec<f32>>,
+    /// The same, for one frame at a time.
+    columns: Columns,
     compress: f32,
     /// What becomes of a filter without energy.
     compressed_zero: f32,
@@ -241,10 +243,12 @@ impl Kind for PlpKind {
         let (q, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
         let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale) as f32);
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
+        let cosines = cosines(order + 1, num_bins);
         Ok(Self {
             num_bins,
             order,
-            cosines: cosines(order + 1, num_bins),
+            columns: Columns::new(&cosines),
+            cosines,
             compress: options.compress_factor,
             compressed_zero: 0.0_f32.powf(options.compress_factor),
             scales: scales.collect(),
@@ -283,18 +287,76 @@ impl Kind for PlpKind {
         let (predictor, cepstrum) = scratch.split_at_mut(self.order);
 
         filters.banks.compute(s, spectrum, loudness);
-        let (zero, compressed_zero) = (s.splat(0.0), s.splat(self.compressed_zero));
         for (x, &weight) in loudness.iter_mut().zip(&filters.equal_loudness) {
-            let heard = s.mul(*x, s.splat(weight));
-            let compressed = exp(s, s.mul(ln(s, heard), s.splat(self.compress)));
-            *x = s.select_lt(zero, heard, compressed, compressed_zero);
+            *x = self.compressed(s, s.mul(*x, s.splat(weight)));
         }
         for (weights, to) in self.cosines.iter().zip(&mut *autocorrelation) {
             *to = weighted_sum(s, weights, loudness);
         }
+        self.cepstra(s, autocorrelation, predictor, cepstrum, features);
+        if let Some(energy) = self.energy {
+            features[0] = energy.ln(s, frame_energy, energy.least_of_plp());
+        }
+        if self.htk_compat {
+            features.rotate_left(1);
+        }
+    }
+
+    #[inline(always)]
+    fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneSpectrum<'_>, features: &mut [f32]) {
+        // In the scratch: numbers of the frame, then vectors with the frame in each lane. The recursions have no two numbers that could
+        // be worked out at once.
+        let (num_bins, lags, dim) = (self.num_bins, self.order + 1, features.len());
+        let rows = (lags + 2 * self.order + dim) * S::LANES;
+        let (rows, numbers) = frame.scratch.floats(rows + num_bins + lags).split_at_mut(rows);
+        let (loudness, autocorrelation) = numbers.split_at_mut(num_bins);
+        filters.banks.compute_one(s, frame.power, loudness);
+        for (x, weights) in loudness.chunks_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
+            let one = s.splat(1.0);
+            let heard = s.mul(s.load_partial(x, one), s.load_partial(weights, one));
+            s.store_partial(self.compressed(s, heard), x);
+        }
+        self.columns.times_one(s, loudness, autocorrelation);
+        for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
+            row.fill(x);
+        }
+        let rows = frame.scratch.vectors(s, lags + 2 * self.order + dim);
+        let (autocorrelation, rest) = rows.split_at_mut(lags);
+        let (predictor, rest) = rest.split_at_mut(self.order);
+        let (cepstrum, row) = rest.split_at_mut(self.order);
+        self.cepstra(s, autocorrelation, predictor, cepstrum, row);
+        for (to, &x) in features.iter_mut().zip(&*row) {
+            *to = first_lane(s, x);
+        }
+        if let Some(energy) = self.energy {
+            features[0] = energy.ln_of_one(s, frame.energy, energy.least_of_plp());
+        }
+        if self.htk_compat {
+            features.rotate_left(1);
+        }
+    }
+}
+
+impl PlpKind {
+    /// What a filter is heard as.
+    #[inline(always)]
+    fn compressed<S: Simd>(&self, s: S, heard: S::F32) -> S::F32 {
+        let compressed = exp(s, s.mul(ln(s, heard), s.splat(self.compress)));
+        s.select_lt(s.splat(0.0), heard, compressed, s.splat(self.compressed_zero))
+    }
+
+    /// The scaled cepstra that belong to an autocorrelation, by way of its predictor.
+    #[inline(always)]
+    fn cepstra<S: Simd>(
+        &self,
+        s: S,
+        autocorrelation: &[S::F32],
+        predictor: &mut [S::F32],
+        cepstrum: &mut [S::F32],
+        features: &mut [S::F32],
+    ) {
         let error = linear_predictor(s, autocorrelation, predictor);
         predictor_cepstrum(s, predictor, cepstrum);
-
         // Kaldi's floor of the logarithm is the one of a number.
         let (first, rest) = features.split_at_mut(1);
         first[0] = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
@@ -302,13 +364,13 @@ impl Kind for PlpKind {
         for (x, &scale) in features.iter_mut().zip(&self.scales) {
             *x = s.mul(*x, s.splat(scale));
         }
-        if let Some(energy) = self.energy {
-            let least = if energy.of == EnergyOf::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE };
-            features[0] = energy.ln(s, frame_energy, least);
-        }
-        if self.htk_compat {
-            features.rotate_left(1);
-        }
+    }
+}
+
+impl EnergyColumn {
+    /// The least energy of Kaldi's PLP, which differs.
+    fn least_of_plp(&self) -> f32 {
+        if self.of == EnergyOf::RawFrame { f32::EPSILON } else { f32::MIN_POSITIVE }
     }
 }
 

@@ -3,10 +3,11 @@
 use kaldera_base::simd::{Simd, dispatch};
 
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::fft::SpectrumOf;
 use crate::frames::{EnergyOf, Framing};
+use crate::mel::map_one;
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
 
@@ -99,6 +100,15 @@ impl Kind for SpectrogramKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features_of_one<S: Simd>(&self, s: S, (): &(), frame: OneSpectrum<'_>, features: &mut [f32]) {
+        features.copy_from_slice(&frame.power[..self.dim]);
+        if let Some(energy) = self.energy {
+            map_one!(s, features, x => floored_ln(s, x));
+            features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
+        }
     }
 
     #[inline(always)]

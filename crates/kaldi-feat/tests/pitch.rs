@@ -441,6 +441,36 @@ fn naive_process(options: &ProcessPitchOptions, rows: &[(f32, f32)]) -> Vec<Vec<
     (0..len + delay).map(|t| features((t - delay).max(0))).collect()
 }
 
+/// In digital silence no path is better than another, so that no frame is ever sure.
+#[test]
+fn silence_that_does_not_end_takes_next_to_no_memory() {
+    let extractor = PitchExtractor::new(PitchExtractionOptions::default()).unwrap();
+    for sound_seconds in [0, 3] {
+        let mut samples = audio(7, sound_seconds * 16_000, 150.0, 16_000.0, 5.0);
+        samples.resize((sound_seconds + 60) * 16_000, 0.0);
+        let (mut stream, mut sizes) = (extractor.stream(), Vec::new());
+        for second in samples.chunks(16_000) {
+            stream.accept_waveform(second).unwrap();
+            stream.discard_frames(usize::MAX);
+            sizes.push(stream.save_state().len());
+        }
+        let [.., before, _, _, _, _, _, _, _, _, _, after] = sizes[..] else { panic!() };
+        assert!(after < before + 1000 * 20, "{before} bytes, and {after} ten seconds later");
+
+        let (mut straight, mut restored) = (extractor.stream(), extractor.stream());
+        for chunk in samples.chunks(77_777) {
+            straight.accept_waveform(chunk).unwrap();
+            restored.accept_waveform(chunk).unwrap();
+            let state = restored.save_state();
+            restored = extractor.stream();
+            restored.restore_state(&state).unwrap();
+        }
+        straight.input_finished();
+        restored.input_finished();
+        assert!(all_frames(&straight) == all_frames(&restored));
+    }
+}
+
 #[test]
 fn rows_that_come_one_by_one_give_the_same() {
     let options = ProcessPitchOptions { delay: 3, normalization_right_context: 5, ..Default::default() };

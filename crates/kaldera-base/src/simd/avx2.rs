@@ -224,6 +224,43 @@ impl Simd for Avx2 {
         });
     }
     #[inline(always)]
+    fn sum_each(self, square: &[__m256]) -> __m256 {
+        let square: &[__m256; LANES] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Halves of vector r beside those of vector 4 + r, then twice the halves of what is left of each.
+            let mut fours = [square[0]; 4];
+            for r in 0..4 {
+                let (low, high) = (square[r], square[4 + r]);
+                fours[r] =
+                    _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
+            }
+            let mut twos = [square[0]; 2];
+            for i in 0..2 {
+                let (a, b) = (fours[2 * i], fours[2 * i + 1]);
+                twos[i] =
+                    _mm256_add_ps(_mm256_shuffle_ps::<0b01_00_01_00>(a, b), _mm256_shuffle_ps::<0b11_10_11_10>(a, b));
+            }
+            let [a, b] = twos;
+            _mm256_add_ps(_mm256_shuffle_ps::<0b10_00_10_00>(a, b), _mm256_shuffle_ps::<0b11_01_11_01>(a, b))
+        })
+    }
+    #[inline(always)]
+    fn reverse(self, v: __m256) -> __m256 {
+        intrinsics!(_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)))
+    }
+    #[inline(always)]
+    fn unzip(self, a: __m256, b: __m256) -> (__m256, __m256) {
+        intrinsics!({
+            let even = _mm256_castps_pd(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+            let odd = _mm256_castps_pd(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+            // The pairs are of a, b, a, b.
+            (
+                _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(even)),
+                _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(odd)),
+            )
+        })
+    }
+    #[inline(always)]
     fn transpose_pairs(self, square: &mut [__m256]) {
         let square: &mut [__m256; LANES / 2] = square.try_into().expect("a square block");
         intrinsics!({

@@ -208,6 +208,49 @@ impl Simd for Avx512 {
         });
     }
     #[inline(always)]
+    fn sum_each(self, square: &[__m512]) -> __m512 {
+        let square: &[__m512; LANES] = square.try_into().expect("a square block");
+        intrinsics!({
+            // Quarter q of fours[r] is vector 4 q + r, its halves added, then the halves of those.
+            let mut fours = [square[0]; 4];
+            for r in 0..4 {
+                let [a, b, c, d] = [square[r], square[4 + r], square[8 + r], square[12 + r]];
+                let ab = _mm512_add_ps(
+                    _mm512_shuffle_f32x4::<0b01_00_01_00>(a, b),
+                    _mm512_shuffle_f32x4::<0b11_10_11_10>(a, b),
+                );
+                let cd = _mm512_add_ps(
+                    _mm512_shuffle_f32x4::<0b01_00_01_00>(c, d),
+                    _mm512_shuffle_f32x4::<0b11_10_11_10>(c, d),
+                );
+                fours[r] = _mm512_add_ps(
+                    _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd),
+                    _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd),
+                );
+            }
+            let mut twos = [square[0]; 2];
+            for i in 0..2 {
+                let (a, b) = (fours[2 * i], fours[2 * i + 1]);
+                twos[i] =
+                    _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b));
+            }
+            let [a, b] = twos;
+            _mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(a, b), _mm512_shuffle_ps::<0b11_01_11_01>(a, b))
+        })
+    }
+    #[inline(always)]
+    fn reverse(self, v: __m512) -> __m512 {
+        intrinsics!(_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v))
+    }
+    #[inline(always)]
+    fn unzip(self, a: __m512, b: __m512) -> (__m512, __m512) {
+        intrinsics!({
+            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = _mm512_or_si512(even, _mm512_set1_epi32(1));
+            (_mm512_permutex2var_ps(a, even, b), _mm512_permutex2var_ps(a, odd, b))
+        })
+    }
+    #[inline(always)]
     fn transpose_pairs(self, square: &mut [__m512]) {
         let square: &mut [__m512; LANES / 2] = square.try_into().expect("a square block");
         intrinsics!({

@@ -146,6 +146,12 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// As [`transpose`](Self::transpose), with pairs of neighbouring lanes in place of lanes: elements of 8 bytes.
     /// Exactly `LANES / 2` vectors, checked.
     fn transpose_pairs(self, square: &mut [Self::F32]);
+    /// Lane l is the sum of vector l, as [`sum`](Self::sum) adds it up. Exactly `LANES` vectors, checked.
+    fn sum_each(self, square: &[Self::F32]) -> Self::F32;
+    /// The lanes in reverse.
+    fn reverse(self, v: Self::F32) -> Self::F32;
+    /// Of the lanes of a, then those of b: every other one from the first on, and every other one from the second on.
+    fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32);
 
     /// Every lane `x`.
     fn splat_u32(self, x: u32) -> Self::U32;
@@ -431,6 +437,13 @@ mod tests {
             for (r, &row) in square.iter().enumerate() {
                 check("transpose_pairs", row, &|c| ((c / 2) * n + 2 * r + c % 2) as f32);
             }
+            let square: Vec<S::F32> =
+                (0..n).map(|r| s.load(&(0..n).map(|c| 1.0 / (r * n + c + 1) as f32).collect::<Vec<_>>())).collect();
+            check("sum_each", s.sum_each(&square), &|r| s.sum(square[r]));
+            check("reverse", s.reverse(va), &|i| a[n - 1 - i]);
+            let (even, odd) = s.unzip(va, vb);
+            check("unzip, even", even, &|i| if i < n / 2 { a[2 * i] } else { b[2 * i - n] });
+            check("unzip, odd", odd, &|i| if i < n / 2 { a[2 * i + 1] } else { b[2 * i + 1 - n] });
             let mut lines = Lines::new();
             let to = lines.floats(n + 1);
             // SAFETY: any float may be seen as one that may be uninitialised, and only floats are written.

@@ -164,6 +164,20 @@ impl Simd for Portable {
         }
     }
     #[inline(always)]
+    fn sum_each(self, square: &[Self::F32]) -> Self::F32 {
+        let square: &[Eight<f32>; LANES] = square.try_into().expect("a square block");
+        Eight(square.map(|row| self.sum(row)))
+    }
+    #[inline(always)]
+    fn reverse(self, v: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| v.0[LANES - 1 - i]))
+    }
+    #[inline(always)]
+    fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32) {
+        let at = |i: usize| if i < LANES { a.0[i] } else { b.0[i - LANES] };
+        (Eight(std::array::from_fn(|i| at(2 * i))), Eight(std::array::from_fn(|i| at(2 * i + 1))))
+    }
+    #[inline(always)]
     fn transpose_pairs(self, square: &mut [Self::F32]) {
         let rows: &mut [Eight<f32>; LANES / 2] = square.try_into().expect("a square block");
         let from = *rows;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::io::Error;
 use kaldera::io::rxfilename::Input;
+use kaldera::io::specifier::{Rspecifier, TableKind};
 use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::info;
@@ -57,6 +58,10 @@ fn run(args: Vec<OsString>) -> ExitCode {
             ("", "") => {
                 reader.by_ref().take(n).try_for_each(|entry| copy(entry, &mut writer))?;
                 writer.close()?;
+                // Kaldi has read the next object of an archive by then, and fails if it is damaged.
+                if Rspecifier::parse(&input)?.kind == TableKind::Archive {
+                    reader.next().transpose()?;
+                }
                 return Ok(true);
             }
             (_, "") if options.n != FIRST => return exclusive("include", "n"),

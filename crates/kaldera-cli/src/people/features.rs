@@ -230,7 +230,7 @@ impl OptionSet for Options {
         registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
         registry.add("quiet", &mut self.quiet, "Tell only what went wrong");
         registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
-        registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off (.ark only)");
+        registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off");
         registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
@@ -415,11 +415,9 @@ fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trou
 /// Errors of what was typed are wrong usage.
 pub(super) fn trouble(error: Error) -> Trouble {
     match error {
-        Error::NoInputs
-        | Error::UnknownFormat { .. }
-        | Error::CannotResume { .. }
-        | Error::EmptyShard { .. }
-        | Error::DuplicateKey { .. } => Trouble::Usage(log::one_line(&error)),
+        Error::NoInputs | Error::UnknownFormat { .. } | Error::EmptyShard { .. } | Error::DuplicateKey { .. } => {
+            Trouble::Usage(log::one_line(&error))
+        }
         error => Trouble::failed(&error),
     }
 }

@@ -179,7 +179,7 @@ fn wrong_usage_is_exit_status_2() {
         (&["--kind", "fbank", "--shard=3/2", "-o", "x.ark", "a.wav"], &["--shard", "3/2"]),
         (&["--kind", "fbank", "--shard=1/2", "-o", "x.ark", "a.wav"], &["1/2", "1 recordings"]),
         (&["--kind", "fbank", "--shard=1/1", "--cmvn=all", "-o", "x.ark", "a.wav"], &["--cmvn=all", "shard"]),
-        (&["--kind", "fbank", "--resume", "-o", "x.npz", "a.wav"], &["x.npz", ".ark"]),
+        (&["--kind", "fbank", "--resume", "-o", "x.mat", "a.wav"], &["x.mat", ".ark", ".npz", ".safetensors"]),
         (&["--kind", "mfcc", "--with-pitch", "--min-f0=900", "-o", "x.ark", "a.wav"], &["f0"]),
         (&["--kind", "fbank", "a.wav"], &["-o", ".ark", ".npz", ".safetensors"]),
         (&["--kind", "fbank", "-o", "x.mat", "a.wav"], &["x.mat", ".ark", ".npz", ".safetensors"]),

@@ -4,6 +4,7 @@ mod ark_scp;
 mod npz;
 mod partial;
 mod safetensors;
+mod staged;
 
 pub use self::partial::PartialFile;
 pub(super) use self::partial::folder_of;
@@ -15,6 +16,7 @@ use kaldi_matrix::{Matrix, SubMatrix};
 use self::ark_scp::ArkScp;
 use self::npz::Npz;
 use self::safetensors::Safetensors;
+use self::staged::Staged;
 use crate::Error;
 
 /// The endings that [`FeatureFile::create`] knows, for help texts.
@@ -56,6 +58,7 @@ enum Format {
     ArkScp(ArkScp),
     Npz(Npz),
     Safetensors(Safetensors),
+    Staged(Staged),
 }
 
 impl FeatureFile {
@@ -74,20 +77,21 @@ impl FeatureFile {
         Ok(Self(format))
     }
 
-    /// Goes on with a file that an earlier run has not completed; only for `.ark`. What is there is [there](FeatureSink::has),
-    /// but for a last matrix that was cut off.
+    /// Goes on with a file that an earlier run has not completed. What is there is [there](FeatureSink::has), but for a last matrix
+    /// that was cut off.
     ///
-    /// The unfinished file lies beside `path` and is called `path` with `.RUN.part` behind. `run` stands for whatever decides
+    /// The unfinished file lies beside `path` and is called `path` with `.RUN.part` behind. It is an archive, whatever the format of
+    /// the file: of formats that cannot be gone on with, all is written once more in the end. `run` stands for whatever decides
     /// the values, so that features of other options are never mixed in. Other than without resuming, it stays when a run ends
     /// before its time.
     ///
     /// # Errors
-    /// [`Error::CannotResume`] for other formats, [`Error::Write`] also when another process is writing it.
+    /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
     pub fn resume(path: impl AsRef<Path>, run: u64) -> Result<Self, Error> {
         let path = path.as_ref();
         match path.extension().and_then(|ending| ending.to_str()) {
             Some("ark") => Ok(Self(Format::ArkScp(ArkScp::resume(path, run)?))),
-            _ => Err(Error::CannotResume { path: path.to_owned() }),
+            _ => Ok(Self(Format::Staged(Staged::resume(path, run)?))),
         }
     }
 
@@ -100,6 +104,7 @@ impl FeatureFile {
             Format::ArkScp(file) => file.finish(),
             Format::Npz(file) => file.finish(),
             Format::Safetensors(file) => file.finish(),
+            Format::Staged(file) => file.finish(),
         }
     }
 }
@@ -110,12 +115,14 @@ impl FeatureSink for FeatureFile {
             Format::ArkScp(file) => file.write(key, features),
             Format::Npz(file) => file.write(key, features),
             Format::Safetensors(file) => file.write(key, features),
+            Format::Staged(file) => file.write(key, features),
         }
     }
 
     fn has(&self, key: &str) -> bool {
         match &self.0 {
             Format::ArkScp(file) => file.has(key),
+            Format::Staged(file) => file.has(key),
             Format::Npz(_) | Format::Safetensors(_) => false,
         }
     }

@@ -25,11 +25,90 @@ pub(super) struct History {
     /// The number of the first row that is kept.
     first: usize,
     /// Rows of [`Transitions::row_len`] costs.
-    costs: Vec<f32>,
+    costs: Rows,
     /// Rows of [`Grid::measured_row`] correlations without ballast.
-    pov: Vec<f32>,
+    pov: Rows,
     /// The lag of each row on the best path, as far as it was followed.
     states: Vec<u32>,
+}
+
+/// Rows of numbers, of which equal ones that follow each other can be kept once: in digital silence no path is better than another, and
+/// all rows are the same before long.
+#[derive(Debug, Clone, PartialEq)]
+struct Rows {
+    len: usize,
+    /// The rows that differ.
+    values: Vec<f32>,
+    /// For each row, which of those it is: the one of the row before, or the one behind that.
+    places: Vec<u32>,
+}
+
+impl Rows {
+    fn of_one(row: Vec<f32>) -> Self {
+        Self { len: row.len(), values: row, places: vec![0] }
+    }
+
+    fn get(&self, row: usize) -> &[f32] {
+        &self.values[self.places[row] as usize * self.len..][..self.len]
+    }
+
+    /// Keeps the last row once, if the one before it has the same bits.
+    fn share_last(&mut self) {
+        if let [.., before, last] = self.places[..] {
+            let at = last as usize * self.len;
+            let (rest, row) = self.values.split_at(at);
+            let same = before != last && rest[at - self.len..].iter().zip(row).all(|(a, b)| a.to_bits() == b.to_bits());
+            if same {
+                self.values.truncate(at);
+                self.places.pop();
+                self.places.push(before);
+            }
+        }
+    }
+
+    /// Makes room for a row; gives the one before it, and it.
+    fn push(&mut self) -> (&[f32], &mut [f32]) {
+        let at = self.values.len();
+        self.places.push(u32::try_from(at / self.len).expect("memory holds fewer rows"));
+        self.values.resize(at + self.len, 0.0);
+        let (before, row) = self.values.split_at_mut(at);
+        (&before[at - self.len..], row)
+    }
+
+    /// A row and the next one, neither of which is shared.
+    fn pair(&mut self, row: usize) -> (&[f32], &mut [f32]) {
+        let at = self.places[row] as usize * self.len;
+        let (before, after) = self.values[at..at + 2 * self.len].split_at_mut(self.len);
+        (before, after)
+    }
+
+    fn drop_first(&mut self, rows: usize) {
+        self.places.drain(..rows);
+        let gone = self.places[0];
+        self.values.drain(..gone as usize * self.len);
+        self.places.iter_mut().for_each(|place| *place -= gone);
+    }
+
+    fn save(&self, state: &mut StateWriter) {
+        state.f32s(&self.values);
+        state.bytes(&self.places.iter().flat_map(|place| place.to_le_bytes()).collect::<Vec<u8>>());
+    }
+
+    fn restore(len: usize, state: &mut StateReader<'_>) -> Result<Option<Self>, Error> {
+        let (values, places) = (state.f32s()?, u32s(state.bytes()?));
+        let Some(places) = places else { return Ok(None) };
+        let in_order = places.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]) <= 1);
+        let fits = match (places.first(), places.last()) {
+            (Some(0), Some(&last)) => in_order && (last as usize + 1).checked_mul(len) == Some(values.len()),
+            _ => false,
+        };
+        Ok(fits.then_some(Self { len, values, places }))
+    }
+}
+
+fn u32s(bytes: &[u8]) -> Option<Vec<u32>> {
+    let (numbers, rest) = bytes.as_chunks();
+    rest.is_empty().then(|| numbers.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect())
 }
 
 /// What was found for a frame: correlation and pitch in Hz.
@@ -37,8 +116,8 @@ pub(super) type Found = [f32; 2];
 
 impl History {
     pub(super) fn new(plan: &Plan) -> Self {
-        let pov = vec![0.0; plan.grid.measured_row()];
-        Self { first: 0, costs: plan.transitions.start().collect(), pov, states: vec![NOWHERE] }
+        let pov = Rows::of_one(vec![0.0; plan.grid.measured_row()]);
+        Self { first: 0, costs: Rows::of_one(plan.transitions.start().collect()), pov, states: vec![NOWHERE] }
     }
 
     /// Rows that are kept.
@@ -53,33 +132,35 @@ impl History {
 
     /// The costs of the last frame.
     pub(super) fn last_costs(&self) -> &[f32] {
-        let row = self.costs.len() / self.len();
-        &self.costs[self.costs.len() - row..]
+        self.costs.get(self.len() - 1)
     }
 
-    /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations.
-    pub(super) fn push(&mut self) -> (&[f32], &mut [f32], &mut [f32]) {
-        let (costs, pov) = (self.costs.len(), self.pov.len());
-        let (cost_row, pov_row) = (costs / self.len(), pov / self.len());
-        self.costs.resize(costs + cost_row, 0.0);
-        self.pov.resize(pov + pov_row, 0.0);
+    /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations. The rows before it are not to be
+    /// written again if they may be `shared`.
+    pub(super) fn push(&mut self, shared: bool) -> (&[f32], &mut [f32], &mut [f32]) {
+        if shared {
+            self.costs.share_last();
+            self.pov.share_last();
+        }
         self.states.push(NOWHERE);
-        let (before, after) = self.costs.split_at_mut(costs);
-        (&before[costs - cost_row..], after, &mut self.pov[pov..])
+        let (before, after) = self.costs.push();
+        (before, after, self.pov.push().1)
     }
 
-    /// The costs of kept row `row` and, for writing, of the next one.
+    /// Whether rows are kept once that equal each other.
+    pub(super) fn is_shared(&self) -> bool {
+        [&self.costs, &self.pov].iter().any(|rows| rows.values.len() < self.len() * rows.len)
+    }
+
+    /// The costs of kept row `row` and, for writing, of the next one, while no rows are shared.
     pub(super) fn row_pair(&mut self, row: usize) -> (&[f32], &mut [f32]) {
-        let len = self.costs.len() / self.len();
-        let (before, after) = self.costs[row * len..(row + 2) * len].split_at_mut(len);
-        (before, after)
+        self.costs.pair(row)
     }
 
     /// The lag before `state` in kept row `row`.
     #[inline(always)]
     fn back<S: Simd>(&self, s: S, plan: &Plan, row: usize, state: usize) -> usize {
-        let len = plan.transitions.row_len();
-        plan.transitions.back(s, &self.costs[(row - 1) * len..row * len], state)
+        plan.transitions.back(s, self.costs.get(row - 1), state)
     }
 
     /// Forgets the paths, so that they will be followed anew.
@@ -108,33 +189,31 @@ impl History {
     pub(super) fn settle(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let (_, Some((row, state))) = dispatch(Survivors { history: self, plan, most: usize::MAX }) else { return };
         self.follow(plan, row, state, found);
-        let (cost_row, pov_row) = (self.costs.len() / self.len(), self.pov.len() / self.len());
-        self.costs.drain(..row * cost_row);
-        self.pov.drain(..row * pov_row);
+        self.costs.drop_first(row);
+        self.pov.drop_first(row);
         self.states.drain(..row);
         self.first += row;
     }
 
     pub(super) fn save(&self, state: &mut StateWriter) {
         state.u64(self.first as u64);
-        state.f32s(&self.costs);
-        state.f32s(&self.pov);
+        self.costs.save(state);
+        self.pov.save(state);
         state.bytes(&self.states.iter().flat_map(|state| state.to_le_bytes()).collect::<Vec<u8>>());
     }
 
     pub(super) fn restore(plan: &Plan, state: &mut StateReader<'_>) -> Result<Self, Error> {
-        let (first, costs, pov) = (state.usize()?, state.f32s()?, state.f32s()?);
-        let (states, rest) = state.bytes()?.as_chunks();
-        let states: Vec<u32> = states.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
-        let fits = !states.is_empty()
-            && rest.is_empty()
-            && costs.len() == states.len() * plan.transitions.row_len()
-            && pov.len() == states.len() * plan.grid.measured_row()
-            && first.checked_add(states.len()).is_some();
-        if fits {
-            Ok(Self { first, costs, pov, states })
-        } else {
-            Err(Error::BadState { reason: "its search is of another size" })
+        let first = state.usize()?;
+        let costs = Rows::restore(plan.transitions.row_len(), state)?;
+        let pov = Rows::restore(plan.grid.measured_row(), state)?;
+        match (costs, pov, u32s(state.bytes()?)) {
+            (Some(costs), Some(pov), Some(states))
+                if [costs.places.len(), pov.places.len()] == [states.len(); 2]
+                    && first.checked_add(states.len()).is_some() =>
+            {
+                Ok(Self { first, costs, pov, states })
+            }
+            _ => Err(Error::BadState { reason: "its search is of another size" }),
         }
     }
 }
@@ -156,7 +235,7 @@ impl<F: FnMut(usize, Found)> Kernel for Follow<'_, F> {
         let grid = &plan.grid;
         while row > 0 && history.states[row] != state as u32 {
             history.states[row] = state as u32;
-            let pov = &history.pov[row * grid.measured_row()..][..grid.num_measured];
+            let pov = &history.pov.get(row)[..grid.num_measured];
             let lag = f64::from(grid.lags[state]);
             found(history.first + row - 1, [grid.resampler.value(state, pov), (1.0 / lag) as f32]);
             state = history.back(s, plan, row, state);

@@ -169,7 +169,8 @@ impl Search {
         let frames_fit = history.end().checked_sub(1) == Some(num_frames)
             && found_start.checked_add(found.len()) == Some(num_frames)
             && rest.is_empty();
-        let early_fit = early.is_empty() || (early.len() == num_frames && history.len() == num_frames + 1);
+        let early_fit =
+            early.is_empty() || (early.len() == num_frames && history.len() == num_frames + 1 && !history.is_shared());
         if !frames_fit || !early_fit {
             return bad;
         }
@@ -221,7 +222,7 @@ impl Kernel for Forward<'_> {
                 *from = end.max(*from);
             }
             let mean_square = loudness.mean_square();
-            let (before, after, pov) = search.history.push();
+            let (before, after, pov) = search.history.push(search.early.is_empty());
             grid.correlate(s, frame, plan.ballast(mean_square), Rows { pitch: nccf, pov, norm });
             step(s, plan, scratch, before, nccf, after);
             if plan.recomputes() && number < plan.recompute_frame {

@@ -15,45 +15,32 @@ use crate::Error;
 /// `x.ark` in binary form, and `x.scp` with a line `KEY x.ark:OFFSET` for each matrix.
 #[derive(Debug)]
 pub(super) struct ArkScp {
-    ark: Partial,
+    ark: Ark,
     scp: Partial,
-    ark_bytes: u64,
-    /// What an earlier run has written.
-    earlier: HashSet<String>,
 }
 
 impl ArkScp {
     pub(super) fn create(ark: &Path) -> Result<Self, Error> {
-        Ok(Self {
-            ark: Partial::create(ark)?,
-            scp: Partial::create(&ark.with_extension("scp"))?,
-            ark_bytes: 0,
-            earlier: HashSet::new(),
-        })
+        let ark = Ark { file: Partial::create(ark)?, bytes: 0, earlier: HashSet::new() };
+        Ok(Self { scp: Partial::create(&ark.file.path().with_extension("scp"))?, ark })
     }
 
     /// Goes on where an earlier run, of the same kind by `run`, was cut off.
     pub(super) fn resume(path: &Path, run: u64) -> Result<Self, Error> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{run:016x}.part"));
-        let (ark, mut file) = Partial::kept(path, part.into())?;
-        let scp = Partial::create(&path.with_extension("scp"))?;
-        let (entries, ark_bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
-        file.set_len(ark_bytes).map_err(|source| ark.error(source))?;
-        let mut resumed = Self { ark, scp, ark_bytes, earlier: HashSet::with_capacity(entries.len()) };
+        let (ark, entries, _) = Ark::resume(path, run)?;
+        let mut resumed = Self { ark, scp: Partial::create(&path.with_extension("scp"))? };
         for (key, matrix_at) in entries {
             resumed.write_scp(&key, matrix_at)?;
-            resumed.earlier.insert(key);
         }
         Ok(resumed)
     }
 
     pub(super) fn has(&self, key: &str) -> bool {
-        self.earlier.contains(key)
+        self.ark.has(key)
     }
 
     fn write_scp(&mut self, key: &str, matrix_at: u64) -> Result<(), Error> {
-        let ark_name = self.ark.path().as_os_str().as_encoded_bytes();
+        let ark_name = self.ark.file.path().as_os_str().as_encoded_bytes();
         let mut write = || {
             write!(self.scp, "{key} ")?;
             self.scp.write_all(ark_name)?;
@@ -65,7 +52,7 @@ impl ArkScp {
     /// The index comes last, so that it never names an archive that is not there.
     pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
         self.scp.flush().map_err(|source| self.scp.error(source))?;
-        let ark = self.ark.finish()?;
+        let ark = self.ark.file.finish()?;
         let scp = self.scp.finish().inspect_err(|_| {
             // The error of the index is the one to report.
             let _ = std::fs::remove_file(&ark);
@@ -76,17 +63,68 @@ impl ArkScp {
 
 impl FeatureSink for ArkScp {
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
-        let mut counted = Counted { inner: &mut self.ark, bytes: self.ark_bytes };
-        let mut write_ark = || {
+        let matrix_at = self.ark.write(key, features)?;
+        self.write_scp(key, matrix_at)
+    }
+}
+
+/// The keys of an archive, and where the matrix of each is.
+type Entries = Vec<(String, u64)>;
+
+/// An archive, and where it ends.
+#[derive(Debug)]
+pub(super) struct Ark {
+    file: Partial,
+    bytes: u64,
+    /// What an earlier run has written.
+    earlier: HashSet<String>,
+}
+
+impl Ark {
+    /// The unfinished archive that stands for `path` while runs of the kind `run` are cut off, with its keys, the places of their matrices,
+    /// and a way to read it.
+    pub(super) fn resume(path: &Path, run: u64) -> Result<(Self, Entries, File), Error> {
+        let mut part = path.as_os_str().to_owned();
+        part.push(format!(".{run:016x}.part"));
+        let (ark, mut file) = Partial::kept(path, part.into())?;
+        let (entries, bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
+        file.set_len(bytes).map_err(|source| ark.error(source))?;
+        let earlier = entries.iter().map(|(key, _)| key.clone()).collect();
+        Ok((Self { file: ark, bytes, earlier }, entries, file))
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.earlier.contains(key)
+    }
+
+    /// Says where the matrix was put.
+    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<u64, Error> {
+        let mut counted = Counted { inner: &mut self.file, bytes: self.bytes };
+        let mut write = || {
             write!(counted, "{key} ")?;
             let matrix_at = counted.bytes;
             codec::write_header(&mut counted, true)?;
             features.write_body(&mut counted, true)?;
             Ok((matrix_at, counted.bytes))
         };
-        let (matrix_at, end) = write_ark().map_err(|source| self.ark.error(source))?;
-        self.ark_bytes = end;
-        self.write_scp(key, matrix_at)
+        let (matrix_at, end) = write().map_err(|source| self.file.error(source))?;
+        self.bytes = end;
+        Ok(matrix_at)
+    }
+
+    /// Writes what is still on its way.
+    pub(super) fn flush(&mut self) -> Result<(), Error> {
+        self.file.flush().map_err(|source| self.file.error(source))
+    }
+
+    /// What it stands for.
+    pub(super) fn path(&self) -> &Path {
+        self.file.path()
+    }
+
+    /// Has done its work.
+    pub(super) fn remove(self) -> Result<(), Error> {
+        self.file.remove()
     }
 }
 
@@ -95,7 +133,7 @@ const HEADER: usize = 15;
 
 /// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the end of the last matrix that
 /// is complete.
-fn scan(file: &mut File) -> io::Result<(Vec<(String, u64)>, u64)> {
+fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     let bytes = file.metadata()?.len();
     let mut reader = BufReader::new(file);
     let (mut entries, mut end) = (Vec::new(), 0);
@@ -179,7 +217,7 @@ mod tests {
             fs::write(&part, &whole[..length]).unwrap();
             let mut sink = ArkScp::resume(&path, 42).unwrap();
             let begin = (1..6).find(|seed| !sink.has(&format!("utt{seed}"))).unwrap_or(6);
-            assert_eq!(sink.earlier.len(), begin - 1);
+            assert_eq!(sink.ark.earlier.len(), begin - 1);
             write(&mut sink, begin..6);
             sink.finish().unwrap();
             assert!(fs::read(&path).unwrap() == whole, "{length}");

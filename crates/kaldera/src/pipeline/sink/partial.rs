@@ -104,6 +104,14 @@ impl Partial {
         write_error(&self.path, source)
     }
 
+    /// Ends it without a trace.
+    pub(super) fn remove(self) -> Result<(), Error> {
+        match self.temporary {
+            Temporary::Removed(_) => Ok(()),
+            Temporary::Kept(part) => fs::remove_file(part).map_err(|source| write_error(&self.path, source)),
+        }
+    }
+
     /// Gives the file its name.
     pub(super) fn finish(mut self) -> Result<PathBuf, Error> {
         self.flush().map_err(|source| self.error(source))?;

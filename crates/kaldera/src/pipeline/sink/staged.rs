@@ -1,0 +1,102 @@
+//! A file that can be gone on with although its format does not allow it: an archive until it is finished.
+
+use std::fs::File;
+use std::io::{BufReader, Seek};
+use std::path::{Path, PathBuf};
+
+use kaldi_io::rxfilename::Input;
+use kaldi_io::table::SequentialReader;
+use kaldi_matrix::{Matrix, SubMatrix};
+
+use super::ark_scp::Ark;
+use super::{FeatureFile, FeatureSink};
+use crate::Error;
+
+/// Features in an archive beside the file that they are for; they are written there, in its own format, when all have come. That takes
+/// the room of both for as long, and a second writing.
+#[derive(Debug)]
+pub(super) struct Staged {
+    ark: Ark,
+    to_read: File,
+}
+
+impl Staged {
+    /// Goes on where an earlier run, of the same kind by `run`, was cut off.
+    pub(super) fn resume(path: &Path, run: u64) -> Result<Self, Error> {
+        // What keeps the file from being written is said before the work.
+        FeatureFile::create(path)?;
+        let (ark, _, to_read) = Ark::resume(path, run)?;
+        Ok(Self { ark, to_read })
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.ark.has(key)
+    }
+
+    pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+        self.ark.flush()?;
+        let mut file = FeatureFile::create(self.ark.path())?;
+        self.to_read.rewind().map_err(|source| Error::Read { path: self.ark.path().to_owned(), source })?;
+        let name = self.ark.path().to_string_lossy().into_owned();
+        // Beside a table with nothing in it stands no archive.
+        if self.to_read.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            let input = Input::from_reader(name, BufReader::new(self.to_read));
+            for entry in SequentialReader::<Matrix<f32>>::from_archive_input(input)? {
+                let (key, features) = entry?;
+                file.write(&key, features.view())?;
+            }
+        }
+        let written = file.finish()?;
+        self.ark.remove()?;
+        Ok(written)
+    }
+}
+
+impl FeatureSink for Staged {
+    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+        self.ark.write(key, features).map(|_| ())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn write(sink: &mut impl FeatureSink, seeds: std::ops::Range<usize>) {
+        for seed in seeds {
+            let matrix = Matrix::from_fn(seed, 2, |row, col| (seed + row + col) as f32);
+            sink.write(&format!("utt{seed}"), matrix.view()).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_gone_on_with_becomes_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for ending in ["npz", "safetensors"] {
+            let (whole, path) =
+                (folder.path().join("whole").with_extension(ending), folder.path().join("x").with_extension(ending));
+            let mut file = FeatureFile::create(&whole).unwrap();
+            write(&mut file, 1..6);
+            file.finish().unwrap();
+
+            let mut file = FeatureFile::resume(&path, 42).unwrap();
+            write(&mut file, 1..3);
+            assert!(matches!(FeatureFile::resume(&path, 42), Err(Error::Write { .. })), "another run is writing it");
+            drop(file);
+            assert!(!path.exists());
+            let part = folder.path().join(format!("x.{ending}.000000000000002a.part"));
+            let bytes = fs::read(&part).unwrap();
+            // The last matrix was cut off.
+            fs::write(&part, &bytes[..bytes.len() - 1]).unwrap();
+            let mut file = FeatureFile::resume(&path, 42).unwrap();
+            assert!(file.has("utt1") && !file.has("utt2"));
+            write(&mut file, 2..6);
+            assert_eq!(file.finish().unwrap(), std::slice::from_ref(&path));
+            assert!(fs::read(&path).unwrap() == fs::read(&whole).unwrap());
+            assert!(!part.exists());
+        }
+        assert!(matches!(FeatureFile::resume("x.txt", 1), Err(Error::UnknownFormat { .. })));
+    }
+}
