@@ -1,8 +1,7 @@
 //! Which symbol of one sequence stands for which of another.
 
-use ragged_core::{Ragged, RowSplits};
+use ragged_core::Ragged;
 
-use crate::arc::index;
 use crate::parts::Part;
 use crate::{Arc, Error, FINAL, FsaVec, Graph};
 
@@ -102,7 +101,7 @@ const ERROR: u64 = 1 << 32;
 impl Table {
     /// Pairs of symbols, 0 for none.
     fn align(&mut self, reference: &[i32], hyp: &[i32]) -> Result<Vec<(i32, i32)>, Error> {
-        let cells = reference.len().checked_mul(hyp.len()).unwrap_or(usize::MAX);
+        let cells = reference.len().saturating_mul(hyp.len());
         Error::fit("the number of pairs of symbols", cells)?;
         self.steps.clear();
         self.costs.clear();

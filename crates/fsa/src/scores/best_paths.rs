@@ -359,10 +359,10 @@ impl<'a> Strings<'a> {
                 queue.push(score, Step::Complete(way));
             }
             for arc in self.fsa.arc_range(state as usize) {
-                if let (Some(label), way) = self.over(arc, way) {
-                    if self.reach(&way) > f64::NEG_INFINITY {
-                        longer.push((label, way));
-                    }
+                if let (Some(label), way) = self.over(arc, way)
+                    && self.reach(&way) > f64::NEG_INFINITY
+                {
+                    longer.push((label, way));
                 }
             }
         }
