@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
 use fsa::FsaVec;
+use fsa::scores::{self, Semiring};
 use kaldera_benches::fsa as inputs;
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -40,5 +41,23 @@ fn bench_properties(criterion: &mut Criterion) {
     bench(&mut group, "entering arcs, 1 M arcs", &fsas, |fsas| fsas.entering_arcs().num_elements());
 }
 
-criterion_group!(benches, bench_properties);
+fn bench_scores(criterion: &mut Criterion) {
+    let fsas = inputs::top_sorted();
+    let mut group = group(criterion);
+    for semiring in [Semiring::Log, Semiring::Tropical] {
+        let name = |what: &str, real: &str| format!("{what} {semiring:?} {real}, 1 M arcs");
+        bench(&mut group, &name("total scores", "f32"), &fsas, |fsas| scores::total_scores::<f32, _>(fsas, semiring));
+        bench(&mut group, &name("total scores", "f64"), &fsas, |fsas| scores::total_scores::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("posteriors", "f64"), &fsas, |fsas| scores::arc_posteriors::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("total scores and gradient", "f64"), &fsas, |fsas| {
+            let (totals, saved) = scores::total_scores_saved::<f64, _>(fsas, semiring).expect("sorted FSAs");
+            saved.backward(&totals)
+        });
+    }
+    bench(&mut group, "shortest path, 1 M arcs", &fsas, scores::shortest_path);
+    bench(&mut group, "100 best paths, 1 M arcs", &fsas, |fsas| scores::n_best_paths(fsas, 100));
+    bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
+}
+
+criterion_group!(benches, bench_properties, bench_scores);
 criterion_main!(benches);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
+    ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence, make_hlg,
 };
 use fsa::io::SymbolTable;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
@@ -575,4 +575,126 @@ proptest! {
         }
         prop_assert_eq!(found, expected);
     }
+}
+
+// ---------------------------------------------------------------------------------------------------------------- HLG
+
+/// Strings of frames with the words that they are decoded to, and the score of the best path: lists of words, and frames all of one length.
+fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
+    let (view, words) = (graph.fsas().view(), graph.attributes().lists("aux_labels").unwrap());
+    let mut now = HashMap::from([((0, vec![], vec![]), 0.0_f64)]);
+    for frame in 0..=frames {
+        let mut next: HashMap<_, f64> = HashMap::new();
+        for ((state, inputs, outputs), score) in now {
+            for arc in view.arc_range(state) {
+                let it = view.arcs()[arc];
+                if (it.label == FINAL) == (frame == frames) {
+                    let inputs: Vec<i32> = [&inputs[..], &[it.label]].concat();
+                    let mut outputs: Vec<i32> = outputs.clone();
+                    outputs.extend(words.row(arc).iter().filter(|&&word| word > 0));
+                    let key = (usize::try_from(it.dest_state).unwrap(), inputs, outputs);
+                    let entry = next.entry(key).or_insert(f64::NEG_INFINITY);
+                    *entry = entry.max(score + f64::from(it.score));
+                }
+            }
+        }
+        now = next;
+    }
+    now.into_iter().map(|((_, inputs, outputs), it)| ((inputs[..frames].to_vec(), outputs), it)).collect()
+}
+
+/// Determinization and minimization round scores to multiples of 1/1024, a few times on each arc.
+const QUANTIZED: f64 = 0.02;
+
+proptest! {
+    /// Each string of frames is decoded to sequences of words that sound so, the best one with the score that the grammar gives it. Where words sound
+    /// alike, removing epsilons keeps the best.
+    #[test]
+    fn hlg_decodes_what_the_lexicon_and_the_grammar_allow(
+        entries in lexicon_text(), (order, ngrams) in entries(), minimize: bool, modified: bool,
+    ) {
+        // The words of the lexicon are some of those of the model. Scores that rise in a circle have no best path, and cannot be pushed.
+        let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
+        let line = |(word, tokens): &(usize, Vec<usize>)| {
+            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
+            format!("{} {}\n", WORDS[word + 1], tokens.join(" "))
+        };
+        let text: String = entries.iter().map(line).collect();
+        let mut options = HlgOptions::default();
+        (options.minimize, options.modified) = (minimize, modified);
+        let empty = SymbolTable::default();
+        let arpa = arpa(order, &ngrams);
+        let hlg = make_hlg(empty.clone(), empty.clone(), text.as_bytes(), arpa.as_bytes(), &options, &mut |_| {}).unwrap();
+
+        let (mut tokens, mut words) = (empty.clone(), empty);
+        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+        let mut options = ArpaOptions::default();
+        options.out_of_vocabulary = OutOfVocabulary::Skip;
+        let grammar = read(&arpa, &mut words, &options).unwrap().to_fsa(EPSILON).unwrap();
+        let spoken = language(&lexicon.to_graph().unwrap(), 5, 4);
+        let highest = lexicon.tokens().values().iter().copied().max().unwrap();
+        let base = highest as usize + 1;
+        for frames in 0..=3 {
+            let mut expected: HashMap<_, f64> = HashMap::new();
+            for code in 0..base.pow(frames as u32) {
+                let string: Vec<i32> = (0..frames).map(|i| (code / base.pow(i as u32) % base) as i32).collect();
+                for ((tokens, words), _) in &spoken {
+                    let fits = if modified { holds(&string, tokens) } else { *tokens == collapsed(&string) };
+                    if fits {
+                        expected.insert((string.clone(), words.clone()), best(&grammar, words));
+                    }
+                }
+            }
+            let found = decoded(&hlg.graph, frames);
+            // What is found is right, and the best of each string is found.
+            for ((string, words), score) in &found {
+                let expected = expected.get(&(string.clone(), words.clone()));
+                prop_assert!(expected.is_some_and(|expected| *score < expected + QUANTIZED), "{string:?} {words:?} {score} {expected:?}");
+            }
+            let best_of = |all: &HashMap<(Vec<i32>, Vec<i32>), f64>, string: &[i32]| {
+                let scores = all.iter().filter(|((frames, _), _)| frames == string).map(|(_, score)| *score);
+                scores.fold(f64::NEG_INFINITY, f64::max)
+            };
+            for (string, _) in expected.keys() {
+                let (found, expected) = (best_of(&found, string), best_of(&expected, string));
+                prop_assert!((found - expected).abs() < QUANTIZED, "{string:?} {found} {expected}");
+            }
+        }
+    }
+}
+
+/// Whether frames are these tokens, each held for a while, with any blanks between.
+fn holds(frames: &[i32], tokens: &[i32]) -> bool {
+    match (frames.split_first(), tokens.split_first()) {
+        (None, None) => true,
+        (Some((&0, rest)), _) if holds(rest, tokens) => true,
+        (Some((frame, _)), Some((token, later))) if frame == token => {
+            let most = frames.iter().take_while(|frame| *frame == token).count();
+            (1..=most).any(|held| holds(&frames[held..], later))
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn hlg_keeps_to_its_limits() {
+    let lexicon = "a X Y\nb Y\n";
+    let make = |options: &HlgOptions| {
+        let empty = SymbolTable::default();
+        make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), options, &mut |_| {})
+    };
+    let mut options = HlgOptions::default();
+    options.max_bytes = Some(100);
+    assert!(make(&options).is_err());
+    let mut options = HlgOptions::default();
+    options.max_token = Some(1);
+    assert!(matches!(make(&options), Err(fsa::Error::Symbol { symbol: 2, .. })));
+    options.max_token = Some(9);
+    options.inner_labels = Some("tokens".into());
+    let hlg = make(&options).unwrap();
+    assert!(hlg.graph.attributes().ints("tokens").is_some());
+    options.topology = false;
+    let lg = make(&options).unwrap();
+    assert!(lg.graph.fsas().num_arcs() < hlg.graph.fsas().num_arcs());
+    assert_eq!(hlg.steps.last().map(|step| (step.what, step.num_arcs)), Some(("H o L o G", hlg.graph.fsas().num_arcs())));
 }

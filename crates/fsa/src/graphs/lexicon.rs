@@ -142,6 +142,11 @@ impl Lexicon {
         &self.tokens
     }
 
+    /// The token of silence, epsilon if there is none.
+    pub fn silence_token(&self) -> i32 {
+        self.silence.map_or(EPSILON, |(token, _)| token)
+    }
+
     /// How many of `#0`, `#1`, ... it uses.
     pub fn num_disambiguations(&self) -> usize {
         self.disambiguation_tokens.len()

@@ -1,0 +1,178 @@
+//! H o L o G: the graph that decodes frames of a network to words, from a lexicon and a language model in one call.
+
+use std::io::BufRead;
+
+use super::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Progress};
+use crate::algorithms::ComposeOptions;
+use crate::io::SymbolTable;
+use crate::optimize::{DeterminizeOptions, MinimizeOptions, determinize, minimize};
+use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
+
+/// How [`make_hlg`] and [`compile_hlg`] work.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct HlgOptions {
+    /// The lexicon.
+    pub lexicon: LexiconOptions,
+    /// The language model. What has words that are not in the lexicon is skipped, unless this says otherwise.
+    pub arpa: ArpaOptions,
+    /// The highest token of the network; the highest of the lexicon's, if this is none. 0 is blank.
+    pub max_token: Option<usize>,
+    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two equal tokens.
+    pub modified: bool,
+    /// Whether L o G is minimized after it has been determinized.
+    pub minimize: bool,
+    /// Under which name the tokens are kept beside the words, if they are. `tokens` in icefall.
+    pub inner_labels: Option<String>,
+    /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
+    pub topology: bool,
+    /// The largest number of bytes for determinization, and for the result; what needs more is refused.
+    pub max_bytes: Option<usize>,
+}
+
+impl Default for HlgOptions {
+    fn default() -> Self {
+        let mut arpa = ArpaOptions::default();
+        arpa.out_of_vocabulary = OutOfVocabulary::Skip;
+        Self {
+            lexicon: LexiconOptions::default(),
+            arpa,
+            max_token: None,
+            modified: false,
+            minimize: true,
+            inner_labels: None,
+            topology: true,
+            max_bytes: None,
+        }
+    }
+}
+
+/// A decoding graph and what its labels stand for.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Hlg {
+    /// From tokens of frames (0 is blank) to lists of words.
+    pub graph: Graph<Fsa>,
+    /// The tokens, those for disambiguation included.
+    pub tokens: SymbolTable,
+    /// The words, `#0` included.
+    pub words: SymbolTable,
+    /// The sizes of what was made on the way.
+    pub steps: Vec<HlgStep>,
+}
+
+/// What one step has made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HlgStep {
+    /// "L o G", "det(L o G)", ...
+    pub what: &'static str,
+    /// The number of its states.
+    pub num_states: usize,
+    /// The number of its arcs.
+    pub num_arcs: usize,
+}
+
+/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G are read, composed, determinized with the help of
+/// symbols for disambiguation, minimized, freed of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
+///
+/// Tokens and words have the numbers of the tables; what these do not have is added as [`Lexicon::read`] says, so that empty tables will do.
+///
+/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may back off also where it need not.
+///
+/// ```
+/// use fsa::graphs::{HlgOptions, make_hlg};
+/// use fsa::io::SymbolTable;
+///
+/// let lexicon = "yes Y EH S\nno N OW\n";
+/// let arpa = "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 yes\n-0.4 no\n\\end\\\n";
+/// let empty = SymbolTable::default();
+/// let options = HlgOptions::default();
+/// let hlg = make_hlg(empty.clone(), empty, lexicon.as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
+/// assert_eq!(hlg.words.get(2), Some("yes"));
+/// assert!(hlg.graph.attributes().lists("aux_labels").is_some());
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`Lexicon::read`], [`NgramModel::read`], [`NgramModel::to_fsa`] and [`compile_hlg`].
+#[doc(alias = "compile_hlg")]
+pub fn make_hlg(
+    mut tokens: SymbolTable,
+    mut words: SymbolTable,
+    lexicon: impl BufRead,
+    arpa: impl BufRead,
+    options: &HlgOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Hlg, Error> {
+    progress(Progress { what: "reading the lexicon", done: 0, of: None });
+    let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
+    let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
+    let grammar = model.to_fsa(lexicon.backoff_word())?;
+    drop(model);
+    let (graph, steps) = compile_hlg(&lexicon, grammar, options, progress)?;
+    Ok(Hlg { graph, tokens, words, steps })
+}
+
+/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with [`Lexicon::backoff_word`].
+///
+/// # Errors
+/// [`Error::DeterminizeLimit`] and [`Error::TooLarge`] where the limit is reached, [`Error::NotFunctional`] for a grammar with two paths for the same
+/// words that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above `max_token`.
+pub fn compile_hlg(
+    lexicon: &Lexicon,
+    grammar: Fsa,
+    options: &HlgOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Graph<Fsa>, Vec<HlgStep>), Error> {
+    let mut steps = Vec::new();
+    let mut made = |what: &'static str, next: &'static str, graph: &Graph<Fsa>| {
+        steps.push(HlgStep { what, num_states: graph.fsas().num_states(), num_arcs: graph.fsas().num_arcs() });
+        progress(Progress { what: next, done: graph.fsas().num_states() as u64, of: None });
+    };
+    let topology = match options.max_token {
+        Some(max_token) => max_token,
+        None => crate::arc::index(lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max)),
+    };
+    let topology = CtcTopology::new(topology, options.modified)?;
+
+    let grammar = Graph::new(grammar);
+    made("G", "composing L and G", &grammar);
+    let graph = lexicon.to_disambiguated_graph()?;
+    made("L", "composing L and G", &graph);
+    let graph = graph.arc_sort()?.compose(&grammar, &ComposeOptions::default())?.connect()?;
+    drop(grammar);
+    made("L o G", "determinizing L o G", &graph);
+
+    let mut limits = DeterminizeOptions::default();
+    limits.max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
+    let mut graph = determinize(&graph, &limits)?.connect()?;
+    if options.minimize {
+        made("det(L o G)", "minimizing det(L o G)", &graph);
+        graph = minimize(&graph, &MinimizeOptions::default())?;
+        made("min(det(L o G))", "removing epsilons", &graph);
+    } else {
+        made("det(L o G)", "removing epsilons", &graph);
+    }
+
+    let graph = without_disambiguation(graph, lexicon)?.remove_epsilon()?.connect()?.arc_sort()?;
+    if !options.topology {
+        made("L o G without epsilons", "done", &graph);
+        return Ok((graph, steps));
+    }
+    made("L o G without epsilons", "composing H and L o G", &graph);
+    let graph = topology.compose(&graph, options.inner_labels.as_deref(), options.max_bytes)?;
+    made("H o L o G", "done", &graph);
+    Ok((graph, steps))
+}
+
+/// Symbols for disambiguation become epsilons, among tokens and words.
+fn without_disambiguation(graph: Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph<Fsa>, Error> {
+    let first = lexicon.first_disambiguation();
+    let (fsa, attributes) = graph.into_parts();
+    let plain = |label, first| if label >= first { EPSILON } else { label };
+    let arcs: Vec<_> = fsa.arcs().iter().map(|&arc| Arc { label: plain(arc.label, first), ..arc }).collect();
+    let words = attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G puts out a word or none on each arc" })?;
+    let words: Vec<_> = words.iter().map(|&word| plain(word, lexicon.backoff_word())).collect();
+    Graph::new(Fsa::from_arcs(fsa.num_states(), arcs)?).with_aux_labels(Attribute::from(words))
+}
