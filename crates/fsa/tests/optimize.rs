@@ -83,9 +83,9 @@ fn is_deterministic(fsa: &Fsa) -> bool {
     })
 }
 
-/// The number of different futures of states, scores counted from the best one.
+/// The number of different futures of states, scores counted from the best one; that of the final state differs from all.
 fn num_futures(graph: &Graph<Fsa>) -> usize {
-    let futures = (0..graph.fsas().num_states()).map(|state| {
+    let futures = (0..graph.fsas().num_states() - 1).map(|state| {
         let paths = paths_from(graph, state, false);
         let best = paths.iter().map(|path| path.2).fold(f32::NEG_INFINITY, f32::max);
         paths
@@ -93,7 +93,7 @@ fn num_futures(graph: &Graph<Fsa>) -> usize {
             .map(|(input, _, score)| (input, (((score - best) * 1024.0).round() + 0.0).to_bits()))
             .collect()
     });
-    futures.collect::<BTreeSet<BTreeSet<(Vec<i32>, u32)>>>().len()
+    futures.collect::<BTreeSet<BTreeSet<(Vec<i32>, u32)>>>().len() + 1
 }
 
 proptest! {
@@ -221,7 +221,8 @@ proptest! {
         scores[arc.index(graph.fsas().num_arcs())] += 2.0;
         let other = Graph::new(graph.fsas().with_scores(&scores).unwrap());
         let same = relation(&graph, false).into_iter().zip(relation(&other, false)).all(|(a, b)| (a.1 - b.1).abs() < SCORE);
-        prop_assert_eq!(equivalent(&graph, &other, DELTA).unwrap(), same);
+        // Some scores may differ by 1/1024 only.
+        prop_assert_eq!(equivalent(&graph, &other, DELTA / 4.0).unwrap(), same);
     }
 
     #[test]
