@@ -139,7 +139,7 @@ fn top_k(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 
 fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (reference, hyps): (Vec<i32>, Vec<Vec<i32>>) = (field(args, "ref")?, field(args, "hyps")?);
-    let (refs, map) = (Ragged::from_lists(&[reference.clone()])?, vec![0; hyps.len()]);
+    let (refs, map) = (Ragged::from_lists(std::slice::from_ref(&reference))?, vec![0; hyps.len()]);
     let aligned = levenshtein_alignment(&refs, &Ragged::from_lists(&hyps)?, &map)?;
     let totals = total_scores::<f64, _>(aligned.fsas(), Semiring::Tropical)?;
     let right = numbers(&expect["distance"])?;
