@@ -12,8 +12,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
-use fsa::FsaVec;
 use fsa::scores::{self, Semiring};
+use fsa::{FsaVec, algorithms};
 use kaldera_benches::fsa as inputs;
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -59,5 +59,25 @@ fn bench_scores(criterion: &mut Criterion) {
     bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
 }
 
-criterion_group!(benches, bench_properties, bench_scores);
+fn bench_algorithms(criterion: &mut Criterion) {
+    let mut group = group(criterion);
+    let unsorted = inputs::unsorted();
+    bench(&mut group, "arc_sort, 1 M arcs", &unsorted, algorithms::arc_sort);
+    bench(&mut group, "connect, 1 M arcs", &unsorted, algorithms::connect);
+    let connected = algorithms::connect(&unsorted).expect("valid FSAs").0;
+    bench(&mut group, "top_sort, 1 M arcs", &connected, algorithms::top_sort);
+    bench(&mut group, "remove_epsilon, 200 k arcs", &inputs::with_epsilons(), algorithms::remove_epsilon);
+    let words = inputs::word_trie().into_vec();
+    let pushing = algorithms::WeightPushing::default();
+    bench(&mut group, "determinize, 180 k arcs", &words, |fsas| algorithms::determinize(fsas, pushing));
+
+    let topo =
+        fsa::builders::ctc_topo(499, false).and_then(|topo| topo.invert()?.arc_sort()).expect("a valid topology");
+    let linear = fsa::builders::linear_fsas(&inputs::symbols()).expect("labels above 0");
+    bench(&mut group, "intersect, ctc_topo of 499 and 64 x 60", &linear, |linear| {
+        algorithms::intersect(topo.fsas(), linear, algorithms::Epsilons::default())
+    });
+}
+
+criterion_group!(benches, bench_properties, bench_scores, bench_algorithms);
 criterion_main!(benches);
