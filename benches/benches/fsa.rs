@@ -17,7 +17,7 @@ use fsa::algorithms::{
 };
 use fsa::builders::{ctc_topo, linear_fsas};
 use fsa::graphs::CtcTopology;
-use fsa::scores::{Semiring, arc_posteriors, shortest_path, total_scores};
+use fsa::scores::{self, Semiring};
 use fsa::{FsaVec, Fsas, Graph};
 use kaldera_benches::fsa as inputs;
 
@@ -58,14 +58,19 @@ fn bench_order(criterion: &mut Criterion) {
 fn bench_scores(criterion: &mut Criterion) {
     let fsas = inputs::top_sorted();
     let mut group = group(criterion);
-    bench(&mut group, "total scores, log, f64, 1 M arcs", &fsas, |fsas| total_scores::<f64, _>(fsas, Semiring::Log));
-    bench(&mut group, "total scores, tropical, f64, 1 M arcs", &fsas, |fsas| {
-        total_scores::<f64, _>(fsas, Semiring::Tropical)
-    });
-    bench(&mut group, "arc posteriors, log, f64, 1 M arcs", &fsas, |fsas| {
-        arc_posteriors::<f64, _>(fsas, Semiring::Log)
-    });
-    bench(&mut group, "shortest_path, 1 M arcs", &fsas, shortest_path);
+    for semiring in [Semiring::Log, Semiring::Tropical] {
+        let name = |what: &str, real: &str| format!("{what} {semiring:?} {real}, 1 M arcs");
+        bench(&mut group, &name("total scores", "f32"), &fsas, |fsas| scores::total_scores::<f32, _>(fsas, semiring));
+        bench(&mut group, &name("total scores", "f64"), &fsas, |fsas| scores::total_scores::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("posteriors", "f64"), &fsas, |fsas| scores::arc_posteriors::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("total scores and gradient", "f64"), &fsas, |fsas| {
+            let (totals, saved) = scores::total_scores_saved::<f64, _>(fsas, semiring).expect("sorted FSAs");
+            saved.backward(&totals)
+        });
+    }
+    bench(&mut group, "shortest path, 1 M arcs", &fsas, scores::shortest_path);
+    bench(&mut group, "100 best paths, 1 M arcs", &fsas, |fsas| scores::n_best_paths(fsas, 100));
+    bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
 }
 
 fn bench_epsilons(criterion: &mut Criterion) {

@@ -7,32 +7,36 @@ use serde_json::Value;
 
 use super::Stop;
 
-/// A transducer of the case, and the number that its start has in the text.
+/// A transducer of the case.
 pub(super) struct Machine {
     pub(super) graph: Graph<Fsa>,
-    pub(super) start: usize,
+    /// The states in the order of their numbers in the text.
+    pub(super) by_number: Vec<usize>,
+    /// The states in the order in which the text names them, as `fstcompile` numbers them.
+    pub(super) by_appearance: Vec<usize>,
 }
 
 /// Final costs become arcs into one last state; start and state 0 change their places.
 pub(super) fn read(text: &str) -> Result<Machine, Stop> {
     let damaged = |line: &str| Stop::Damaged(format!("line '{line}'"));
-    let (mut arcs, mut finals, mut start, mut last) = (Vec::new(), BTreeMap::new(), None, 0);
+    let (mut arcs, mut finals, mut named) = (Vec::new(), BTreeMap::new(), Vec::<i32>::new());
     for line in text.lines() {
         let fields: Vec<_> = line.split_ascii_whitespace().collect();
         let int = |at: usize| fields[at].parse::<i32>().map_err(|_| damaged(line));
         let cost = |at: usize| fields.get(at).map_or(Ok(0.0), |cost| cost.parse::<f32>().map_err(|_| damaged(line)));
         let src = int(0)?;
-        start.get_or_insert(src);
-        last = last.max(src);
+        named.push(src);
         if fields.len() <= 2 {
             // The last line about a state is what counts.
             finals.insert(src, cost(1)?);
         } else {
-            last = last.max(int(1)?);
+            named.push(int(1)?);
             arcs.push((src, int(1)?, int(2)?, int(3)?, cost(4)?));
         }
     }
-    let Some(start) = start else { return Ok(Machine { graph: Graph::new(Fsa::empty()), start: 0 }) };
+    let (Some(&start), Some(&last)) = (named.first(), named.iter().max()) else {
+        return Ok(Machine { graph: Graph::new(Fsa::empty()), by_number: vec![], by_appearance: vec![] });
+    };
     arcs.extend(finals.into_iter().map(|(state, cost)| (state, last + 1, FINAL, FINAL, cost)));
     let turn = |state: i32| {
         if state == start {
@@ -48,7 +52,12 @@ pub(super) fn read(text: &str) -> Result<Machine, Stop> {
     let made = arcs.iter().map(|arc| Arc::new(turn(arc.0), turn(arc.1), arc.2, -arc.4)).collect::<Vec<_>>();
     let states = usize::try_from(last + 2).map_err(|_| Stop::Damaged("negative states".into()))?;
     let graph = Graph::new(Fsa::from_arcs(states, made)?).with_aux_labels(aux)?;
-    Ok(Machine { graph, start: usize::try_from(start).unwrap_or_default() })
+    let mut seen = BTreeSet::new();
+    named.retain(|&state| seen.insert(state));
+    let places = |states: &mut dyn Iterator<Item = i32>| {
+        states.map(|state| usize::try_from(turn(state)).unwrap_or_default()).collect()
+    };
+    Ok(Machine { graph, by_number: places(&mut (0..=last)), by_appearance: places(&mut named.into_iter()) })
 }
 
 /// The inputs of a case.
@@ -125,7 +134,7 @@ pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
 
 /// Strings that are accepted: those of paths from the start, the short ones first, up to a number of paths.
 pub(super) fn some_strings(graph: &Graph<Fsa>) -> BTreeSet<Strings> {
-    const MOST_PATHS: usize = 3000;
+    const MOST_PATHS: usize = 300;
     let view = graph.fsas().view();
     let ends = distances(graph, false);
     let mut found = BTreeSet::new();

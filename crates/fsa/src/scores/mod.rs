@@ -1,4 +1,40 @@
 //! Scores of states, arcs and whole FSAs, their gradients, and the paths that they lead to.
+//!
+//! ```text
+//!   forward_scores[s]    start ~~~> s            the sum of all paths, or the best of them ([`Semiring`])
+//!   backward_scores[s]              s ~~~> final
+//!   total_scores         start ~~~~~~~~~~> final
+//!   arc_posteriors[a]    start ~~> -a-> ~> final, less the total
+//! ```
+//!
+//! They are f32 or f64, as asked for; f64 costs little more. Functions that end in `_saved` return in addition what their gradient needs, whose method
+//! `backward` takes the derivative of something with respect to the result and returns that with respect to the score of each arc.
+//! These need FSAs whose arcs all go to later states ([`Error::NotTopSorted`](crate::Error::NotTopSorted) else), and run over several FSAs on several
+//! threads, with the same result on any number of them. [`shortest_distance`] takes cycles, too.
+//!
+//! ```
+//! use fsa::scores::{Semiring, arc_posteriors, shortest_path, total_scores_saved};
+//! use fsa::{Arc, Fsa};
+//!
+//! let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 5, -1.0), Arc::new(0, 1, 6, -2.0), Arc::new(1, 2, -1, 0.0)])?;
+//! let (totals, saved) = total_scores_saved::<f64, _>(&fsa, Semiring::Log)?;
+//! let grad = saved.backward(&[1.0])?;
+//! // How the total changes with an arc is the share of all paths that goes over it.
+//! for (share, log_share) in grad.iter().zip(arc_posteriors::<f64, _>(&fsa, Semiring::Log)?) {
+//!     assert!((share - log_share.exp()).abs() < 1e-12);
+//! }
+//! assert_eq!(shortest_path(&fsa)?.0.labels(), [5, -1]);
+//! # assert!(totals[0] > -1.0);
+//! # Ok::<(), fsa::Error>(())
+//! ```
+//!
+//! | k2 | here |
+//! |---|---|
+//! | `get_forward_scores`, `get_backward_scores`, `get_tot_scores`, `get_arc_post` | [`forward_scores`], [`backward_scores`], [`total_scores`], [`arc_posteriors`] |
+//! | `set_scores_stochastic_`, `prune_on_arc_post` | [`set_scores_stochastic`], [`prune_on_arc_post`] |
+//! | `shortest_path`, `random_paths` | [`shortest_path`], [`random_paths`]; beyond k2 [`n_best_paths`], [`n_best_strings`], [`sample_paths`] |
+//! | `Nbest.from_lattice`, `top_k`, `total_scores` | [`Nbest`] |
+//! | `levenshtein_alignment`, `get_best_matching_stats` | [`levenshtein_alignment`], [`get_best_matching_stats`] |
 
 mod alignment;
 mod best_path;

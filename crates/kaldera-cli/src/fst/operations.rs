@@ -366,11 +366,8 @@ fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     match &*options.sort_type {
         "ilabel" => fst(graph.arc_sort()),
         "olabel" if is_acceptor(&graph) => fst(graph.arc_sort()),
-        "olabel" => {
-            // The places of arcs, carried through a sort by what they put out.
-            let sorted = graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert());
-            fst(sorted)
-        }
+        // Turned round, sorted, and turned back.
+        "olabel" => fst(graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert())),
         other => Err(Trouble::Usage(format!("option --sort-type: '{other}' is neither ilabel nor olabel"))),
     }
 }
