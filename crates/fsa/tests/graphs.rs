@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence, make_hlg,
+    ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
+    make_hlg,
 };
 use fsa::io::SymbolTable;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
@@ -696,5 +697,8 @@ fn hlg_keeps_to_its_limits() {
     options.topology = false;
     let lg = make(&options).unwrap();
     assert!(lg.graph.fsas().num_arcs() < hlg.graph.fsas().num_arcs());
-    assert_eq!(hlg.steps.last().map(|step| (step.what, step.num_arcs)), Some(("H o L o G", hlg.graph.fsas().num_arcs())));
+    assert_eq!(
+        hlg.steps.last().map(|step| (step.what, step.num_arcs)),
+        Some(("H o L o G", hlg.graph.fsas().num_arcs()))
+    );
 }

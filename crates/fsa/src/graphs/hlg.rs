@@ -32,11 +32,9 @@ pub struct HlgOptions {
 
 impl Default for HlgOptions {
     fn default() -> Self {
-        let mut arpa = ArpaOptions::default();
-        arpa.out_of_vocabulary = OutOfVocabulary::Skip;
         Self {
             lexicon: LexiconOptions::default(),
-            arpa,
+            arpa: ArpaOptions { out_of_vocabulary: OutOfVocabulary::Skip, ..ArpaOptions::default() },
             max_token: None,
             modified: false,
             minimize: true,
@@ -144,8 +142,9 @@ pub fn compile_hlg(
     drop(grammar);
     made("L o G", "determinizing L o G", &graph);
 
-    let mut limits = DeterminizeOptions::default();
-    limits.max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
+    let limits = DeterminizeOptions::default();
+    let max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
+    let limits = limits.with_max_bytes(max_bytes);
     let mut graph = determinize(&graph, &limits)?.connect()?;
     if options.minimize {
         made("det(L o G)", "minimizing det(L o G)", &graph);
@@ -172,7 +171,8 @@ fn without_disambiguation(graph: Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph<
     let (fsa, attributes) = graph.into_parts();
     let plain = |label, first| if label >= first { EPSILON } else { label };
     let arcs: Vec<_> = fsa.arcs().iter().map(|&arc| Arc { label: plain(arc.label, first), ..arc }).collect();
-    let words = attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G puts out a word or none on each arc" })?;
+    let words =
+        attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G puts out a word or none on each arc" })?;
     let words: Vec<_> = words.iter().map(|&word| plain(word, lexicon.backoff_word())).collect();
     Graph::new(Fsa::from_arcs(fsa.num_states(), arcs)?).with_aux_labels(Attribute::from(words))
 }
