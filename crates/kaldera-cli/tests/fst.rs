@@ -116,6 +116,20 @@ fn a_language_model_becomes_a_grammar() {
     bench.made("arpa2fst --write-symbol-table=lm.words lm.arpa lm.fst");
     assert!(fs::read_to_string(bench.path("lm.words")).unwrap().contains("yes"));
     assert!(bench.made("info lm.fst").contains("arcs             4"));
+    bench.put("lexicon", "yes y e s\nno n o\n");
+    let made = bench.fst("make-hlg --write-words=w --write-tokens=t lexicon lm.arpa HLG.fst");
+    assert!(made.code == Some(0) && made.stderr.contains("L o G"), "{}", made.stderr);
+    let tokens = fs::read_to_string(bench.path("t")).unwrap();
+    let token =
+        |name: &str| tokens.lines().find_map(|line| line.strip_prefix(&format!("{name}\t"))).unwrap().to_owned();
+    let lines: Vec<_> =
+        ["y", "e", "s"].iter().enumerate().map(|(i, name)| format!("{i} {} {}\n", i + 1, token(name))).collect();
+    bench.put("frames.txt", &(lines.concat() + "3\n"));
+    assert!(bench.made("compose frames.txt HLG.fst yes.txt").is_empty());
+    assert!(
+        fs::read_to_string(bench.path("yes.txt")).unwrap().lines().count() >= 4,
+        "the frames of a word give the word"
+    );
     let broken = bench.fst("arpa2fst grammar.txt");
     assert!(broken.code == Some(1) && broken.stderr.contains("line"), "{}", broken.stderr);
 }

@@ -23,7 +23,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
         usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
-        inputs: Inputs::Other,
+        inputs: Inputs::Other(1),
         options: &[
             "acceptor",
             "isymbols",
@@ -231,6 +231,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         },
     },
     graphs::ARPA2FST,
+    graphs::MAKE_HLG,
 ];
 
 /// The FST that was made, or why not.
