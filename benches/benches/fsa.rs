@@ -12,8 +12,13 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
-use fsa::FsaVec;
+use fsa::algorithms::{
+    Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, remove_epsilon, top_sort,
+};
+use fsa::builders::{ctc_topo, linear_fsas};
+use fsa::graphs::CtcTopology;
 use fsa::scores::{self, Semiring};
+use fsa::{FsaVec, Fsas, Graph};
 use kaldera_benches::fsa as inputs;
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -41,6 +46,15 @@ fn bench_properties(criterion: &mut Criterion) {
     bench(&mut group, "entering arcs, 1 M arcs", &fsas, |fsas| fsas.entering_arcs().num_elements());
 }
 
+fn bench_order(criterion: &mut Criterion) {
+    let fsas = inputs::unsorted();
+    let mut group = group(criterion);
+    bench(&mut group, "arc_sort, 1 M arcs", &fsas, arc_sort);
+    bench(&mut group, "connect, 1 M arcs", &fsas, connect);
+    let (connected, _) = connect(&fsas).expect("valid FSAs");
+    bench(&mut group, "top_sort, 1 M arcs", &connected, top_sort);
+}
+
 fn bench_scores(criterion: &mut Criterion) {
     let fsas = inputs::top_sorted();
     let mut group = group(criterion);
@@ -59,5 +73,32 @@ fn bench_scores(criterion: &mut Criterion) {
     bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
 }
 
-criterion_group!(benches, bench_properties, bench_scores);
+fn bench_epsilons(criterion: &mut Criterion) {
+    let mut group = group(criterion);
+    bench(&mut group, "remove_epsilon, 200 k arcs", &inputs::with_epsilons(), remove_epsilon);
+}
+
+fn bench_determinize(criterion: &mut Criterion) {
+    let mut group = group(criterion);
+    bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_vec(), |fsas| {
+        determinize(fsas, WeightPushing::No)
+    });
+}
+
+fn bench_ctc(criterion: &mut Criterion) {
+    let mut group = group(criterion);
+    let topology = ctc_topo(499, false).and_then(|topology| invert(&topology)).expect("small").0;
+    let (topology, _) = arc_sort(&topology.into_parts().0.into_vec()).expect("small");
+    let transcripts = linear_fsas(&inputs::symbols()).expect("tokens");
+    bench(&mut group, "ctc_topo of 499 tokens o 64 transcripts", &transcripts, |transcripts| {
+        intersect(&topology, transcripts, Epsilons::Sequenced)
+    });
+    let implicit = CtcTopology::new(499, false).expect("small");
+    let first = Graph::new(transcripts.get(0).expect("64 of them"));
+    group.bench_function("implicit ctc_topo of 499 tokens o 1 transcript", |bencher| {
+        bencher.iter(|| black_box(implicit.compose(&first, None, None)));
+    });
+}
+
+criterion_group!(benches, bench_properties, bench_order, bench_scores, bench_epsilons, bench_determinize, bench_ctc);
 criterion_main!(benches);

@@ -103,13 +103,27 @@ pub(crate) fn for_each<T: Send>(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
+    for_each_number(fsas.num_fsas(), fsas.num_arcs(), |i| run(i, fsas.fsa(i)))
+}
+
+/// `run` on each number below `count`, on several threads where `num_arcs` to go through are worth it.
+///
+/// # Errors
+/// That of the first number that has one.
+pub(crate) fn for_each_number<T: Send>(
+    count: usize,
+    num_arcs: usize,
+    run: impl Fn(usize) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
     #[cfg(feature = "rayon")]
-    if fsas.num_fsas() > 1 && fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
+    if count > 1 && num_arcs >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;
-        let results: Vec<_> = (0..fsas.num_fsas()).into_par_iter().map(|i| run(i, fsas.fsa(i))).collect();
+        let results: Vec<_> = (0..count).into_par_iter().map(&run).collect();
         return results.into_iter().collect();
     }
-    fsas.iter().enumerate().map(|(i, fsa)| run(i, fsa)).collect()
+    #[cfg(not(feature = "rayon"))]
+    let _ = num_arcs;
+    (0..count).map(run).collect()
 }
 
 /// [`for_each`] where each FSA has something of its own to write to, such as a part of the output.

@@ -1,5 +1,6 @@
 //! One operation of one program on OpenFst's binary files: `peer-fst PROGRAM OPERATION INPUT... OUTPUT` prints its processor time in milliseconds and
-//! by how many megabytes the memory has grown at its peak. `peer-fst prepare LANGUAGE FOLDER` makes the files to begin with.
+//! by how many megabytes the memory has grown at its peak. `peer-fst prepare LANGUAGE FOLDER` makes the files to begin
+//! with, `peer-fst make-hlg LANGUAGE` measures H o L o G.
 
 use std::error::Error;
 use std::fs;
@@ -16,10 +17,14 @@ fn main() -> Outcome<()> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["prepare", language, folder] => prepare(Path::new(language), Path::new(folder)),
+        ["make-hlg", language] => make_hlg(Path::new(language)),
         ["ours", operation, ref inputs @ .., output] => ours::run(operation, inputs, output),
         ["rustfst", operation, ref inputs @ .., output] => rust_fst::run(operation, inputs, output),
         ["sicada", operation, ref inputs @ .., output] => sicada_fst::run(operation, inputs, output),
-        _ => Err("usage: peer-fst ours|rustfst|sicada OPERATION INPUT... OUTPUT, or peer-fst prepare LANGUAGE FOLDER".into()),
+        _ => {
+            Err("usage: peer-fst ours|rustfst|sicada OPERATION INPUT... OUTPUT, or peer-fst prepare LANGUAGE FOLDER"
+                .into())
+        }
     }
 }
 
@@ -40,6 +45,23 @@ fn prepare(language: &Path, folder: &Path) -> Outcome<()> {
         ("lattice", fsa::Graph::new(inputs::lattice())),
     ] {
         fs::write(folder.join(name).with_extension("fst"), OpenFstBinary::new(graph).write()?)?;
+    }
+    Ok(())
+}
+
+/// H o L o G of the lexicon and the model, reading included.
+fn make_hlg(language: &Path) -> Outcome<()> {
+    use fsa::graphs::{HlgOptions, make_hlg};
+    use fsa::io::SymbolTable;
+    let open = |name: &str| -> Outcome<_> { Ok(std::io::BufReader::new(fs::File::open(language.join(name))?)) };
+    let (lexicon, arpa) = (open("lexicon.txt")?, open("lm.arpa")?);
+    let start = std::time::Instant::now();
+    let mut report =
+        |progress: fsa::graphs::Progress| eprintln!("{:8.3} s  {progress:?}", start.elapsed().as_secs_f64());
+    let empty = SymbolTable::default();
+    let hlg = measured(|| Ok(make_hlg(empty.clone(), empty, lexicon, arpa, &HlgOptions::default(), &mut report)?))?;
+    for step in hlg.steps {
+        println!("{}: {} states, {} arcs", step.what, step.num_states, step.num_arcs);
     }
     Ok(())
 }

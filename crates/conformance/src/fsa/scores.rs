@@ -12,8 +12,8 @@ use super::{Operation, Stop};
 
 /// What is f64 in k2.
 const DOUBLE: f64 = 1e-6;
-/// Gradients and scores that k2 has as f32; ten of its units in the last place.
-const SINGLE: f64 = 1e-6;
+/// Gradients and scores that k2 has as f32: a hundred of its units in the last place, a hundredth of what the README allows.
+const SINGLE: f64 = 1e-5;
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {

@@ -26,7 +26,7 @@ use crate::{Arc, Error, FsaVec, Fsas};
 pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
     let (arcs, splits) = (all.arcs(), all.shape().row_splits(2));
-    if splits.rows().all(|row| is_sorted(&arcs[row])) {
+    if all.is_arc_sorted() {
         return Ok((fsas.clone(), identity(arcs.len())));
     }
     let splits: &[i32] = splits.as_ref();
@@ -37,7 +37,7 @@ pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
 }
 
 /// Whether the arcs of a state are in order.
-pub(crate) fn is_sorted(arcs: &[Arc]) -> bool {
+fn is_sorted(arcs: &[Arc]) -> bool {
     arcs.is_sorted_by_key(Arc::sort_key)
 }
 

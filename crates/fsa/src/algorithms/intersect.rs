@@ -6,7 +6,7 @@ use crate::algorithms::{arc_sort, matching::for_each_match};
 use crate::arc::{id, index};
 use crate::parts::Part;
 use crate::view::FsaView;
-use crate::{Arc, EPSILON, Error, FsaVec, Fsas, Properties};
+use crate::{Arc, EPSILON, Error, FsaVec, Fsas};
 
 /// What label 0 means where two FSAs meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -65,10 +65,9 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
         return Err(Error::OutOfRange { what: "an entry of b_to_a_map", min, max, found });
     }
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_vec())?);
-    let (a, leader) = (&sorted_a.fsas, &sorted_b.fsas);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
     let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol);
-    let (fsas, map_a, map_b) = map_chosen_pairs(leader, a, leader, choose, meet)?;
+    let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
     Ok((b.same_kind(fsas), sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
@@ -80,7 +79,7 @@ pub(crate) struct Sorted<F> {
 
 impl<F: Fsas> Sorted<F> {
     pub(crate) fn of(fsas: &F) -> Result<Self, Error> {
-        if fsas.as_vec().properties().contains(Properties::ARC_SORTED) {
+        if fsas.as_vec().is_arc_sorted() {
             return Ok(Self { fsas: fsas.clone(), places: None });
         }
         let (fsas, places) = arc_sort(fsas)?;

@@ -1,6 +1,6 @@
 //! Algorithms of two FSAs, run over two vectors.
 
-use crate::parts::{Part, flatten, map_fsas};
+use crate::parts::{Part, flatten, for_each_number};
 use crate::view::FsaView;
 use crate::{Error, FsaVec, Fsas};
 
@@ -30,21 +30,21 @@ pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
         Error::same_size("the number of FSAs on the second side", all_a.num_fsas(), all_b.num_fsas())?;
     }
     let place = |many: bool, i: usize| if many { i } else { 0 };
-    // The side with more FSAs leads, so that the work is shared out by it.
-    let leader = if many_b { all_b } else { all_a };
-    let (fsas, map_a, map_b) = map_chosen_pairs(leader, all_a, all_b, |i| (place(many_a, i), place(many_b, i)), run)?;
+    let num_pairs = if many_b { all_b.num_fsas() } else { all_a.num_fsas() };
+    let (fsas, map_a, map_b) =
+        map_chosen_pairs(num_pairs, all_a, all_b, |i| (place(many_a, i), place(many_b, i)), run)?;
     Ok((a.common_kind(b, fsas), map_a, map_b))
 }
 
-/// [`map_pairs`] where `choose` says for each FSA of `leader` which pair comes in its place.
+/// [`map_pairs`] where `choose` says for each of `num_pairs` which two meet.
 pub(crate) fn map_chosen_pairs(
-    leader: &FsaVec,
+    num_pairs: usize,
     a: &FsaVec,
     b: &FsaVec,
     choose: impl Fn(usize) -> (usize, usize) + Sync,
     run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
 ) -> Result<WithArcMaps<FsaVec>, Error> {
-    let (fsas, maps) = map_fsas(leader, |i, _| {
+    let made = for_each_number(num_pairs, a.num_arcs() + b.num_arcs(), |i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
         let mut made = run(fsa_a, fsa_b)?;
@@ -57,6 +57,7 @@ pub(crate) fn map_chosen_pairs(
         }
         Ok((made.part, (made.map_a, made.map_b)))
     })?;
+    let (parts, maps): (Vec<_>, Vec<_>) = made.into_iter().unzip();
     let (maps_a, maps_b) = maps.into_iter().unzip();
-    Ok((fsas, flatten(maps_a), flatten(maps_b)))
+    Ok((Part::assemble(parts)?, flatten(maps_a), flatten(maps_b)))
 }

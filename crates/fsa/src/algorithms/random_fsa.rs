@@ -95,47 +95,47 @@ impl Draws {
     }
 
     /// A number from `low` up to, but without, `high`, which is larger.
-    fn from_to(&mut self, low: i32, high: i32) -> i32 {
+    fn between(&mut self, low: i32, high: i32) -> i32 {
         let range = u64::from(high.abs_diff(low));
         let above = (u64::from(self.word()) * range) >> 32;
         low.wrapping_add(i32::try_from(above).unwrap_or(0))
     }
 
     fn score(&mut self) -> f32 {
-        let steps = i16::try_from(self.from_to(-4096, 4096)).unwrap_or(0);
+        let steps = i16::try_from(self.between(-4096, 4096)).unwrap_or(0);
         f32::from(steps) / 1024.0
     }
 }
 
 fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> Part {
     let bound = |count: usize| i32::try_from(count).unwrap_or(i32::MAX - 1);
-    let num_arcs = draws.from_to(bound(options.min_num_arcs), bound(options.max_num_arcs) + 1);
+    let num_arcs = draws.between(bound(options.min_num_arcs), bound(options.max_num_arcs) + 1);
     if num_arcs == 0 {
-        return Part { ends: vec![0; if draws.from_to(0, 2) == 0 { 0 } else { 2 }], arcs: vec![] };
+        return Part { ends: vec![0; if draws.between(0, 2) == 0 { 0 } else { 2 }], arcs: vec![] };
     }
     // Two arcs at most connect a state.
-    let last = draws.from_to(1, (num_arcs / 2).max(1) + 1);
+    let last = draws.between(1, (num_arcs / 2).max(1) + 1);
     let mut ends = Vec::with_capacity(index(num_arcs));
     if options.connected {
         let mut left = vec![false; index(last)];
         for state in 1..=last {
-            let from = draws.from_to(0, state);
+            let from = draws.between(0, state);
             left[index(from)] = true;
             ends.push((from, state));
         }
         for state in (0..last).filter(|&state| !left[index(state)]) {
-            ends.push((state, draws.from_to(state + 1, last + 1)));
+            ends.push((state, draws.between(state + 1, last + 1)));
         }
     }
     while ends.len() < index(num_arcs) {
-        let from = draws.from_to(0, last);
-        ends.push((from, draws.from_to(if options.acyclic { from + 1 } else { 0 }, last + 1)));
+        let from = draws.between(0, last);
+        ends.push((from, draws.between(if options.acyclic { from + 1 } else { 0 }, last + 1)));
     }
     ends.sort_by_key(|&(from, _)| from);
     let mut part = Part::with_capacity(index(last) + 1, ends.len());
     for state in 0..=last {
         for &(from, to) in ends[part.arcs.len()..].iter().take_while(|&&(from, _)| from == state) {
-            let drawn = draws.from_to(options.min_symbol, options.max_symbol + 1);
+            let drawn = draws.between(options.min_symbol, options.max_symbol + 1);
             let label = if to == last { FINAL } else { drawn };
             part.arcs.push(Arc::new(from, to, label, draws.score()));
         }

@@ -119,7 +119,9 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
             if row.is_empty() {
                 continue;
             }
-            closures.path_to(place, &mut path);
+            if semiring == Semiring::Tropical {
+                closures.path_to(place, &mut path);
+            }
             for &(arc, place) in row {
                 let dest_state = names[arc.states().1];
                 part.arcs.push(Arc {

@@ -32,11 +32,9 @@ pub struct HlgOptions {
 
 impl Default for HlgOptions {
     fn default() -> Self {
-        let mut arpa = ArpaOptions::default();
-        arpa.out_of_vocabulary = OutOfVocabulary::Skip;
         Self {
             lexicon: LexiconOptions::default(),
-            arpa,
+            arpa: ArpaOptions { out_of_vocabulary: OutOfVocabulary::Skip, ..ArpaOptions::default() },
             max_token: None,
             modified: false,
             minimize: true,
@@ -144,8 +142,9 @@ pub fn compile_hlg(
     drop(grammar);
     made("L o G", "determinizing L o G", &graph);
 
-    let mut limits = DeterminizeOptions::default();
-    limits.max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
+    let limits = DeterminizeOptions::default();
+    let max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
+    let limits = limits.with_max_bytes(max_bytes);
     let mut graph = determinize(&graph, &limits)?.connect()?;
     if options.minimize {
         made("det(L o G)", "minimizing det(L o G)", &graph);

@@ -6,7 +6,7 @@ use ragged_core::TextValue;
 
 use super::layout::{Edge, Extent, Layout, layout};
 use super::symbols::SymbolTable;
-use crate::{AUX_LABELS, Arc, Attribute, Error, FINAL, FsaView, Fsas, Graph};
+use crate::{AUX_LABELS, Arc, Attribute, Error, FsaView, Fsas, Graph};
 
 /// The radius of a state, the height of a line of text, and the space around everything.
 const RADIUS: f64 = 16.0;
@@ -311,7 +311,7 @@ impl fmt::Display for Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fsa, FsaVec};
+    use crate::{FINAL, Fsa, FsaVec};
 
     #[test]
     fn every_arc_is_drawn() {

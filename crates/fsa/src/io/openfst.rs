@@ -47,16 +47,36 @@ pub(super) struct CostArc {
     pub(super) cost: f32,
 }
 
-/// A state as OpenFst has it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct CostState {
-    pub(super) final_cost: f32,
-    pub(super) arcs: Vec<CostArc>,
+/// States and arcs as OpenFst has them; the start is state 0.
+#[derive(Debug, Default)]
+pub(super) struct CostStates {
+    /// For each state, the number of arcs up to its last one.
+    ends: Vec<usize>,
+    arcs: Vec<CostArc>,
+    final_costs: Vec<f32>,
 }
 
-/// The states of a transducer, or of an acceptor, which puts out what it takes; the start is state 0. Final arcs become final costs, but
-/// those that put something out become arcs into one more state.
-pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<Vec<CostState>, Error> {
+impl CostStates {
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Of each state the final cost and the arcs.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (f32, &[CostArc])> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        let arcs = begins.zip(&self.ends).map(|(begin, &end)| &self.arcs[begin..end]);
+        self.final_costs.iter().copied().zip(arcs)
+    }
+
+    fn end_state(&mut self, final_cost: f32) {
+        self.ends.push(self.arcs.len());
+        self.final_costs.push(final_cost);
+    }
+}
+
+/// The states of a transducer, or of an acceptor, which puts out what it takes. Final arcs become final costs, but those that put something
+/// out become arcs into one more state.
+pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
     let aux_labels = match graph.attributes().get(crate::AUX_LABELS) {
         None => None,
         Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute {
@@ -64,32 +84,29 @@ pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<Vec<CostS
         })?),
     };
     let view = graph.fsas().view();
-    let Some(last) = view.final_state() else { return Ok(vec![]) };
+    let mut states = CostStates::default();
+    let Some(last) = view.final_state() else { return Ok(states) };
     let last_id = Error::fit("the number of states", last)?;
-    let mut states = Vec::with_capacity(last + 1);
+    states.arcs.reserve(view.arcs().len());
     let mut loud_end = false;
     for state in 0..last {
-        let mut made = CostState { final_cost: f32::INFINITY, arcs: Vec::with_capacity(view.arcs_of(state).len()) };
+        let mut final_cost = f32::INFINITY;
         for (at, arc) in view.arc_range(state).zip(view.arcs_of(state)) {
-            let aux_label = aux_labels.map_or(arc.label, |aux_labels| aux_labels[at]);
-            if arc.label != FINAL {
-                made.arcs.push(CostArc {
-                    dest: arc.dest_state,
-                    ilabel: arc.label,
-                    olabel: aux_label,
-                    cost: -arc.score,
-                });
+            let &Arc { dest_state: dest, label, score, .. } = arc;
+            let aux_label = aux_labels.map_or(label, |aux_labels| aux_labels[at]);
+            if label != FINAL {
+                states.arcs.push(CostArc { dest, ilabel: label, olabel: aux_label, cost: -score });
             } else if aux_label == FINAL || aux_label == EPSILON {
-                made.final_cost = -plus(semiring, -made.final_cost, arc.score);
+                final_cost = -plus(semiring, -final_cost, score);
             } else {
                 loud_end = true;
-                made.arcs.push(CostArc { dest: last_id, ilabel: EPSILON, olabel: aux_label, cost: -arc.score });
+                states.arcs.push(CostArc { dest: last_id, ilabel: EPSILON, olabel: aux_label, cost: -score });
             }
         }
-        states.push(made);
+        states.end_state(final_cost);
     }
     if loud_end {
-        states.push(CostState { final_cost: 0.0, arcs: vec![] });
+        states.end_state(0.0);
     }
     Ok(states)
 }

@@ -92,12 +92,8 @@ impl OpenFstBinary {
     pub fn write(&self) -> Result<Vec<u8>, Error> {
         let states = openfst::states(&self.graph, self.semiring)?;
         let num_states = Error::fit("the number of states", states.len())?;
-        let mut flags = 0;
-        for (symbols, bit) in [(&self.input_symbols, INPUT_SYMBOLS), (&self.output_symbols, OUTPUT_SYMBOLS)] {
-            if symbols.is_some() {
-                flags |= bit;
-            }
-        }
+        let flag = |symbols: &Option<_>, bit| if symbols.is_some() { bit } else { 0 };
+        let flags = flag(&self.input_symbols, INPUT_SYMBOLS) | flag(&self.output_symbols, OUTPUT_SYMBOLS);
         let mut out = Vec::new();
         out.extend(MAGIC.to_le_bytes());
         string(&mut out, "vector")?;
@@ -112,10 +108,10 @@ impl OpenFstBinary {
         for symbols in [&self.input_symbols, &self.output_symbols].into_iter().flatten() {
             symbols.write(&mut out)?;
         }
-        for state in &states {
-            out.extend(state.final_cost.to_le_bytes());
-            out.extend(i64::from(Error::fit("the number of arcs", state.arcs.len())?).to_le_bytes());
-            for arc in &state.arcs {
+        for (final_cost, arcs) in states.iter() {
+            out.extend(final_cost.to_le_bytes());
+            out.extend(i64::from(Error::fit("the number of arcs", arcs.len())?).to_le_bytes());
+            for arc in arcs {
                 out.extend(arc.ilabel.to_le_bytes());
                 out.extend(arc.olabel.to_le_bytes());
                 out.extend(arc.cost.to_le_bytes());

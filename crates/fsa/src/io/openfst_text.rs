@@ -144,8 +144,8 @@ impl<'a> OpenFstText<'a> {
         let (input, output) = (Names(self.input_symbols), Names(self.output_symbols));
         let names = Names(self.state_symbols);
         let mut ok = Ok(());
-        for (state, it) in (0..).zip(&states) {
-            for arc in &it.arcs {
+        for (state, (final_cost, arcs)) in (0..).zip(states.iter()) {
+            for arc in arcs {
                 names.write(text, state)?;
                 text.push('\t');
                 names.write(text, arc.dest)?;
@@ -159,10 +159,10 @@ impl<'a> OpenFstText<'a> {
                 }
                 ok = ok.and(write_cost(text, arc.cost));
             }
-            if it.final_cost < f32::INFINITY {
+            if final_cost < f32::INFINITY {
                 names.write(text, state)?;
-                ok = ok.and(write_cost(text, it.final_cost));
-            } else if state == 0 && it.arcs.is_empty() {
+                ok = ok.and(write_cost(text, final_cost));
+            } else if state == 0 && arcs.is_empty() {
                 // The first line tells the start.
                 names.write(text, state)?;
                 *text += "\tInfinity\n";

@@ -39,6 +39,13 @@ impl Default for DeterminizeOptions {
 }
 
 impl DeterminizeOptions {
+    /// With scores left behind that are rounded to multiples of `delta`.
+    #[must_use]
+    pub fn with_delta(mut self, delta: f32) -> Self {
+        self.delta = delta;
+        self
+    }
+
     /// With disambiguation.
     #[must_use]
     pub fn with_disambiguate(mut self, disambiguate: bool) -> Self {

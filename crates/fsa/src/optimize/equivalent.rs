@@ -80,16 +80,16 @@ impl Canonical {
     }
 }
 
-/// Sorts the arcs of each state by label, and says whether it is deterministic.
+/// Sorts the arcs of each state by label, final ones last as [`determinize_parts`] has them, and says whether it is deterministic.
 fn sort_rows(arcs: &mut [Arc], ends: &[usize], mut outputs: Option<&mut [u32]>) -> bool {
     let mut start = 0;
     ends.iter().all(|&end| {
         let row = start..end;
         start = end;
-        if !arcs[row.clone()].is_sorted_by_key(|arc| arc.label) {
+        if !arcs[row.clone()].is_sorted_by_key(|arc| arc.label.cast_unsigned()) {
             let of = |at: usize| (arcs[at], outputs.as_ref().map_or(0, |outputs| outputs[at]));
             let mut sorted: Vec<_> = row.clone().map(of).collect();
-            sorted.sort_by_key(|(arc, _)| arc.label);
+            sorted.sort_by_key(|(arc, _)| arc.label.cast_unsigned());
             for (at, (arc, output)) in row.clone().zip(sorted) {
                 arcs[at] = arc;
                 if let Some(outputs) = &mut outputs {

@@ -86,9 +86,10 @@ impl Work {
                 self.last_arc(from, pending, 0.0, strings)?;
             } else {
                 let first = state.checked_sub(1).map_or(0, |before| part.ends[before]);
-                for arc in first..part.ends[state] {
-                    let Arc { dest_state, label, score, .. } = part.arcs[arc];
-                    let string = strings.concat(pending, outputs[arc]);
+                let arcs = first..part.ends[state];
+                for (arc, &output) in part.arcs[arcs.clone()].iter().zip(&outputs[arcs]) {
+                    let Arc { dest_state, label, score, .. } = *arc;
+                    let string = strings.concat(pending, output);
                     if label == FINAL {
                         self.last_arc(from, string, score, strings)?;
                     } else {

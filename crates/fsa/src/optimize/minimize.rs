@@ -17,7 +17,8 @@ use crate::{Arc, Error, Fsas, Graph};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct MinimizeOptions {
-    /// Scores are equal if they are rounded to the same multiple of this. OpenFst's 1/1024 unless set.
+    /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as of OpenFst's `kDelta` and of [`determinize`](super::determinize());
+    /// the command `fstminimize` has 1e-6.
     pub delta: f32,
     /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but there may be smaller ones.
     pub allow_nondet: bool,
@@ -30,6 +31,13 @@ impl Default for MinimizeOptions {
 }
 
 impl MinimizeOptions {
+    /// With scores that are rounded to multiples of `delta`.
+    #[must_use]
+    pub fn with_delta(mut self, delta: f32) -> Self {
+        self.delta = delta;
+        self
+    }
+
     /// With FSAs that are not deterministic allowed.
     #[must_use]
     pub fn with_allow_nondet(mut self, allow_nondet: bool) -> Self {

@@ -1,4 +1,21 @@
-//! OpenFst's algorithms: determinization, minimization, weight pushing, exact n best paths, differences, lazy composition.
+//! OpenFst's algorithms: determinization, minimization, weight pushing, the exact n best paths, differences, equivalence.
+//!
+//! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose labels put out stand under [`AUX_LABELS`](crate::AUX_LABELS). What
+//! OpenFst writes as the final cost of a state is an arc with label -1 here, so that a result has one state more than OpenFst's, and as many
+//! more arcs as OpenFst's has final states; otherwise the results of [`determinize`] and [`minimize`] are as large as OpenFst's, state by state. Scores are
+//! costs with their sign turned.
+//!
+//! ```
+//! use fsa::{Arc, Fsa, Graph, optimize};
+//!
+//! // "a b" and "a c", each with a path of its own: the start and both ends become one state each.
+//! let arcs = [(0, 1, 1), (0, 2, 1), (1, 3, 2), (2, 4, 3), (3, 5, -1), (4, 5, -1)];
+//! let words = Fsa::from_arcs(6, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec())?;
+//! let smallest = optimize::optimize(&Graph::new(words.clone()))?;
+//! assert_eq!((smallest.fsas().num_states(), smallest.fsas().num_arcs()), (4, 4));
+//! assert!(optimize::equivalent(&smallest, &Graph::new(words), 1.0 / 1024.0)?);
+//! # Ok::<(), fsa::Error>(())
+//! ```
 
 mod determinize;
 mod difference;
@@ -9,12 +26,12 @@ mod hash;
 mod machine;
 mod minimize;
 mod numbers;
-mod optimize;
 mod partition;
 mod potentials;
 mod project;
 mod push;
 mod shortest_paths;
+mod smallest;
 mod strings;
 mod trim;
 
@@ -23,7 +40,7 @@ pub use difference::difference;
 pub use encode::{Encoder, encode};
 pub use equivalent::equivalent;
 pub use minimize::{MinimizeOptions, minimize};
-pub use optimize::optimize;
 pub use project::{Side, project};
 pub use push::{PushTo, push_weights};
 pub use shortest_paths::{Unique, shortest_paths};
+pub use smallest::optimize;

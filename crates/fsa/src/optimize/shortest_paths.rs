@@ -169,8 +169,8 @@ impl<'a> Search<'a> {
                 );
             }
             if self.unique == Unique::Paths {
-                for at in 0..next.len() {
-                    self.group(vec![next[at].1])?;
+                for (_, step) in &next {
+                    self.group(vec![*step])?;
                 }
                 continue;
             }

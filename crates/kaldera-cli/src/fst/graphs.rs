@@ -1,8 +1,10 @@
-//! Operations that build graphs of other files: language models.
+//! Operations that build graphs of other files: language models, lexicons.
 
-use kaldera::fsa::EPSILON;
-use kaldera::fsa::Graph;
-use kaldera::fsa::graphs::{ArpaOptions, NgramModel, OutOfVocabulary};
+use std::fs::File;
+use std::io::BufReader;
+
+use kaldera::fsa::graphs::{ArpaOptions, HlgOptions, NgramModel, OutOfVocabulary, Silence, make_hlg};
+use kaldera::fsa::{EPSILON, Graph};
 
 use super::files::{FstFile, read_bytes, read_symbols, write_bytes};
 use super::operations::failed;
@@ -15,7 +17,7 @@ pub(super) const ARPA2FST: Operation = Operation {
     usage: "Make an FST of an n-gram model in the ARPA format\n\
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
         With --disambig-symbol=#0 arcs that back off take that symbol, as is needed to build decoding graphs.",
-    inputs: Inputs::Other,
+    inputs: Inputs::Other(1),
     options: &["format", "bos-symbol", "eos-symbol", "disambig-symbol", "read-symbol-table", "write-symbol-table"],
     run: arpa2fst,
 };
@@ -43,4 +45,67 @@ fn arpa2fst(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         tracing::warn!("{} n-grams were skipped", model.num_skipped());
     }
     Ok(Made::Fst(Graph::new(fsa)))
+}
+
+/// `kaldera fst make-hlg`.
+pub(super) const MAKE_HLG: Operation = Operation {
+    name: "make-hlg",
+    usage: "Make a decoding graph of a lexicon and an n-gram model\n\
+        Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
+        LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames\n\
+        (0 is blank) and puts out words.",
+    inputs: Inputs::Other(2),
+    options: &[
+        "format",
+        "tokens",
+        "words",
+        "write-tokens",
+        "write-words",
+        "max-token",
+        "modified",
+        "lg",
+        "sil-token",
+        "sil-prob",
+    ],
+    run: hlg,
+};
+
+fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
+    let [lexicon, arpa] = &options.arguments[..] else {
+        return Err(Trouble::Usage("a lexicon and a model are read".to_owned()));
+    };
+    let (tokens, words) = (read_symbols(&options.tokens)?, read_symbols(&options.words)?);
+    let mut how = HlgOptions::default();
+    how.max_token = usize::try_from(options.max_token).ok();
+    how.modified = options.modified;
+    how.topology = !options.lg;
+    if !options.sil_token.is_empty() {
+        let (token, probability) = (options.sil_token.clone(), options.sil_prob);
+        how.lexicon.silence = Some(Silence { token, probability });
+    }
+    let open = |name: &String| {
+        let file = File::open(name).map_err(|error| Trouble::Failed(format!("cannot read '{name}': {error}")));
+        file.map(BufReader::new)
+    };
+    let (lexicon, arpa) = (open(lexicon)?, open(arpa)?);
+    let mut step = "";
+    let mut progress = |now: kaldera::fsa::graphs::Progress| {
+        if now.what != step {
+            step = now.what;
+            tracing::info!("{step}");
+        }
+    };
+    let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
+    let made = made.map_err(failed)?;
+    for size in &made.steps {
+        tracing::info!("{}: {} states, {} arcs", size.what, size.num_states, size.num_arcs);
+    }
+    for (name, table) in [(&options.write_tokens, &made.tokens), (&options.write_words, &made.words)] {
+        if !name.is_empty() {
+            write_bytes(name, table.to_string().as_bytes())?;
+        }
+    }
+    // Files have one word on an arc: lists become arcs behind each other.
+    let graph = made.graph.invert().and_then(|graph| graph.invert()).map_err(failed)?;
+    Ok(Made::Fst(graph))
 }

@@ -47,8 +47,8 @@ enum Inputs {
     Fsts(usize),
     /// Any number of FSTs, one or more, all of which are input.
     Any,
-    /// A file, which the operation reads itself.
-    Other,
+    /// So many files, which the operation reads itself.
+    Other(usize),
 }
 
 /// Runs `kaldera fst` with the arguments after its name.
@@ -80,7 +80,7 @@ fn operate(args: &[OsString]) -> Result<ExitCode, Trouble> {
     options.arguments.clone_from(&arguments);
     options.output.clone_from(&output);
     let inputs = match operation.inputs {
-        Inputs::Other => vec![],
+        Inputs::Other(_) => vec![],
         _ => arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
     };
     // What the result has of its inputs besides arcs.
@@ -110,8 +110,7 @@ fn operate(args: &[OsString]) -> Result<ExitCode, Trouble> {
 /// Takes the output from the arguments, and makes the inputs as many as there must be.
 fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Trouble> {
     let number = match inputs {
-        Inputs::Fsts(number) => number,
-        Inputs::Other => 1,
+        Inputs::Fsts(number) | Inputs::Other(number) => number,
         Inputs::Any if arguments.is_empty() => return Err(Trouble::Usage("no files are named".to_owned())),
         Inputs::Any => return Ok(String::new()),
     };

@@ -23,7 +23,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
         usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
-        inputs: Inputs::Other,
+        inputs: Inputs::Other(1),
         options: &[
             "acceptor",
             "isymbols",
@@ -227,10 +227,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
         options: &["format"],
         run: |_, mut files| {
             let (a, b) = take_two(&mut files);
-            fst(both(a, b)?.and_then(|(a, b)| concat(&a, &b)))
+            let (a, b) = both(a, b)?;
+            fst(concat(&a, &b))
         },
     },
     graphs::ARPA2FST,
+    graphs::MAKE_HLG,
 ];
 
 /// The FST that was made, or why not.
@@ -253,8 +255,8 @@ fn take_two(files: &mut Vec<FstFile>) -> (Graph<Fsa>, Graph<Fsa>) {
 }
 
 /// Two acceptors, or two transducers.
-fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<Result<(Graph<Fsa>, Graph<Fsa>), Error>, Trouble> {
-    Ok(if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) })
+fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Graph<Fsa>, Graph<Fsa>), Trouble> {
+    if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) }
 }
 
 fn is_acceptor(graph: &Graph<Fsa>) -> bool {
@@ -366,11 +368,8 @@ fn arcsort(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     match &*options.sort_type {
         "ilabel" => fst(graph.arc_sort()),
         "olabel" if is_acceptor(&graph) => fst(graph.arc_sort()),
-        "olabel" => {
-            // The places of arcs, carried through a sort by what they put out.
-            let sorted = graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert());
-            fst(sorted)
-        }
+        // Turned round, sorted, and turned back.
+        "olabel" => fst(graph.invert().and_then(|graph| graph.arc_sort()).and_then(|graph| graph.invert())),
         other => Err(Trouble::Usage(format!("option --sort-type: '{other}' is neither ilabel nor olabel"))),
     }
 }
@@ -522,7 +521,7 @@ fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
 
 fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
-    let (a, b) = both(a, b)?.map_err(failed)?;
+    let (a, b) = both(a, b)?;
     let made = FsaVec::from_fsas(&[a.fsas().clone(), b.fsas().clone()]).and_then(|fsas| {
         let graph = Graph::new(fsas);
         let graph = match (a.aux_labels(), b.aux_labels()) {

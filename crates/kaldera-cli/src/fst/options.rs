@@ -40,6 +40,15 @@ pub(super) struct Options {
     pub(super) disambig_symbol: String,
     pub(super) read_symbol_table: String,
     pub(super) write_symbol_table: String,
+    pub(super) tokens: String,
+    pub(super) words: String,
+    pub(super) write_tokens: String,
+    pub(super) write_words: String,
+    pub(super) max_token: i32,
+    pub(super) modified: bool,
+    pub(super) lg: bool,
+    pub(super) sil_token: String,
+    pub(super) sil_prob: f32,
 }
 
 impl Default for Options {
@@ -76,6 +85,15 @@ impl Default for Options {
             disambig_symbol: String::new(),
             read_symbol_table: String::new(),
             write_symbol_table: String::new(),
+            tokens: String::new(),
+            words: String::new(),
+            write_tokens: String::new(),
+            write_words: String::new(),
+            max_token: -1,
+            modified: false,
+            lg: false,
+            sil_token: String::new(),
+            sil_prob: 0.5,
         }
     }
 }
@@ -120,6 +138,15 @@ impl Options {
             disambig_symbol, "disambig-symbol", "Symbol on arcs that back off, such as #0; nothing for epsilon";
             read_symbol_table, "read-symbol-table", "Table of words; those of the model that it has not are skipped";
             write_symbol_table, "write-symbol-table", "File for the table of words";
+            tokens, "tokens", "Table of tokens, of which 0 is blank; without it they are numbered by the alphabet";
+            words, "words", "Table of words; without it they are numbered by the alphabet";
+            write_tokens, "write-tokens", "File for the table of tokens, with those for disambiguation";
+            write_words, "write-words", "File for the table of words";
+            max_token, "max-token", "Highest token of the network; -1 for the highest of the lexicon";
+            modified, "modified", "The topology of CTC that asks for no blank between equal tokens";
+            lg, "lg", "Make L o G, for decoders that know their topology";
+            sil_token, "sil-token", "Token that may stand between words, such as SIL";
+            sil_prob, "sil-prob", "How probable it is";
         }
     }
 }

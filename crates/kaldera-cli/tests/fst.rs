@@ -1,0 +1,164 @@
+//! `kaldera fst`: files of all formats through the operations, their words and exit status.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+
+/// A folder to run the command in.
+struct Bench(TempDir);
+
+struct Ended {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let bench = Self(tempfile::tempdir().unwrap());
+        // Two words, each twice, and a language model of both.
+        bench.put("words", "<eps> 0\nyes 1\nno 2\n");
+        bench.put("tokens", "<eps> 0\ny 1\ne 2\ns 3\nn 4\no 5\n");
+        bench
+            .put("lexicon.txt", "0 1 y yes\n1 2 e <eps>\n2 3 s <eps>\n0 4 n no 0.5\n4 3 o <eps>\n3 0 <eps> <eps>\n3\n");
+        bench.put("grammar.txt", "0 1 yes yes 0.25\n0 1 no no 1\n1\n");
+        bench
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    fn put(&self, name: &str, text: &str) {
+        fs::write(self.path(name), text).unwrap();
+    }
+
+    fn fst(&self, line: &str) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
+        command.current_dir(self.0.path()).arg("fst").args(line.split(' ')).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        let ended = Ended { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        assert!(!ended.stderr.contains("panicked"), "{line}: {}", ended.stderr);
+        ended
+    }
+
+    /// Runs what must succeed, and returns what it prints.
+    #[track_caller]
+    fn made(&self, line: &str) -> String {
+        let Ended { code, stdout, stderr } = self.fst(line);
+        assert_eq!(code, Some(0), "{line}: {stderr}");
+        stdout
+    }
+
+    /// Lexicon and grammar as binary files.
+    fn compiled() -> Self {
+        let bench = Self::new();
+        bench.made("compile --isymbols=tokens --osymbols=words --keep_isymbols --keep_osymbols lexicon.txt L.fst");
+        bench.made("compile --isymbols=words --osymbols=words --keep_isymbols --keep_osymbols grammar.txt G.fst");
+        bench
+    }
+}
+
+#[test]
+fn a_lexicon_and_a_grammar_become_a_graph() {
+    let bench = Bench::compiled();
+    bench.made("arcsort --sort_type=olabel L.fst Lo.fst");
+    bench.made("compose Lo.fst G.fst LG.fst");
+    bench.made("rmepsilon LG.fst LGr.fst");
+    bench.made("determinize LGr.fst LGd.fst");
+    bench.made("minimize LGd.fst LGm.fst");
+    assert_eq!(bench.fst("equivalent LGd.fst LGm.fst").code, Some(0));
+    assert_eq!(bench.fst("equivalent L.fst LGm.fst").code, Some(2));
+    // What it reads and writes has symbols of both sides.
+    assert!(!bench.made("shortestpath LGm.fst").starts_with('0'), "binary goes on as binary");
+    bench.made("shortestpath LGm.fst best.fst");
+    assert_eq!(bench.made("print best.fst").replace("\t0.25", ""), "0\t1\ty\tyes\n1\t2\te\t<eps>\n2\t3\ts\t<eps>\n3\n");
+    assert!(bench.made("info LGm.fst").contains("kind             transducer"));
+    assert!(bench.made("draw LGm.fst").contains(">n:no/-1.5</text>"));
+    assert!(bench.made("draw --format=dot LGm.fst").contains("n:no/-1.5"));
+    assert_eq!(bench.made("project --project-output best.fst p.fst"), "");
+    assert!(bench.made("convert --format=k2 p.fst").ends_with("\n4\n"));
+}
+
+#[test]
+fn formats_are_told_by_what_is_in_them() {
+    let bench = Bench::new();
+    bench.put("k2.txt", "0 1 7 0.5\n1 2 -1 0\n2\n");
+    bench.put("openfst.txt", "0 1 7 -0.5\n1\n");
+    bench.put("transducer.txt", "0 1 7 70 -0.5\n1\n");
+    assert_eq!(bench.made("convert --format=text k2.txt"), "0\t1\t7\t-0.5\n1\n");
+    assert_eq!(bench.made("convert --format=k2 openfst.txt"), "0 1 7 0.5\n1 2 -1 0\n2\n");
+    assert_eq!(bench.fst("equivalent k2.txt openfst.txt").code, Some(0));
+    assert_eq!(bench.made("print transducer.txt"), "0\t1\t7\t70\t-0.5\n1\n");
+    assert_eq!(bench.made("invert transducer.txt"), "0\t1\t70\t7\t-0.5\n1\n");
+    assert_eq!(bench.made("union k2.txt openfst.txt").lines().last(), Some("5"), "as the first one was");
+    for line in
+        ["concat k2.txt k2.txt", "closure k2.txt", "closure --closure_plus transducer.txt", "reverse transducer.txt"]
+    {
+        bench.made(line);
+    }
+    assert_eq!(bench.made("intersect k2.txt openfst.txt"), "0 1 7 1\n1 2 -1 0\n2\n");
+    assert_eq!(bench.made("difference k2.txt openfst.txt"), "");
+    assert_eq!(bench.made("randgen --npath=2 k2.txt").lines().count(), 5);
+    assert_eq!(bench.made("push --to-final openfst.txt"), "0\t1\t7\n1\t-0.5\n");
+}
+
+#[test]
+fn a_language_model_becomes_a_grammar() {
+    let bench = Bench::new();
+    bench.put(
+        "lm.arpa",
+        "\\data\\\nngram 1=3\nngram 2=1\n\\1-grams:\n-99 <s> -0.5\n-0.25 </s>\n-1 yes\n\\2-grams:\n-0.125 <s> yes\n\\end\\\n",
+    );
+    bench.made("arpa2fst --write-symbol-table=lm.words lm.arpa lm.fst");
+    assert!(fs::read_to_string(bench.path("lm.words")).unwrap().contains("yes"));
+    assert!(bench.made("info lm.fst").contains("arcs             4"));
+    bench.put("lexicon", "yes y e s\nno n o\n");
+    let made = bench.fst("make-hlg --write-words=w --write-tokens=t lexicon lm.arpa HLG.fst");
+    assert!(made.code == Some(0) && made.stderr.contains("L o G"), "{}", made.stderr);
+    let tokens = fs::read_to_string(bench.path("t")).unwrap();
+    let token =
+        |name: &str| tokens.lines().find_map(|line| line.strip_prefix(&format!("{name}\t"))).unwrap().to_owned();
+    let lines: Vec<_> =
+        ["y", "e", "s"].iter().enumerate().map(|(i, name)| format!("{i} {} {}\n", i + 1, token(name))).collect();
+    bench.put("frames.txt", &(lines.concat() + "3\n"));
+    assert!(bench.made("compose frames.txt HLG.fst yes.txt").is_empty());
+    assert!(
+        fs::read_to_string(bench.path("yes.txt")).unwrap().lines().count() >= 4,
+        "the frames of a word give the word"
+    );
+    let broken = bench.fst("arpa2fst grammar.txt");
+    assert!(broken.code == Some(1) && broken.stderr.contains("line"), "{}", broken.stderr);
+}
+
+#[test]
+fn mistakes_are_told() {
+    let bench = Bench::compiled();
+    bench.put("bad.txt", "0 1 yes yes\n1 2 maybe yes\n2\n");
+    let wrong = bench.fst("compile --isymbols=words --osymbols=words bad.txt out.fst");
+    assert_eq!(wrong.code, Some(1));
+    assert!(wrong.stderr.contains("bad.txt: line 2, column 5: a symbol that is not in the table"), "{}", wrong.stderr);
+    assert!(!bench.path("out.fst").exists());
+    for (line, code, words) in [
+        ("determine L.fst", 2, "no operation 'determine'"),
+        ("compose L.fst", 2, "expected 2 inputs"),
+        ("arcsort --sort_type=up L.fst", 2, "'up'"),
+        ("arcsort --sortt=up L.fst", 2, "no option"),
+        ("connect nowhere.fst", 1, "nowhere.fst"),
+        ("topsort L.fst", 1, "cycl"),
+        ("intersect L.fst G.fst", 1, "acceptors"),
+        ("connect L.fst no/folder/out.fst", 1, "no/folder/out.fst"),
+    ] {
+        let ended = bench.fst(line);
+        assert_eq!(ended.code, Some(code), "{line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(words), "{line}: {}", ended.stderr);
+    }
+    assert!(bench.made("--help").contains("  shortestpath"));
+    assert!(bench.made("compose --help").contains("--connect"));
+    let damaged = fs::read(bench.path("L.fst")).unwrap();
+    fs::write(bench.path("cut.fst"), &damaged[..damaged.len() - 5]).unwrap();
+    assert_eq!(bench.fst("info cut.fst").code, Some(1));
+}
