@@ -227,7 +227,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         options: &["format"],
         run: |_, mut files| {
             let (a, b) = take_two(&mut files);
-            fst(both(a, b)?.and_then(|(a, b)| concat(&a, &b)))
+            let (a, b) = both(a, b)?;
+            fst(concat(&a, &b))
         },
     },
     graphs::ARPA2FST,
@@ -254,8 +255,8 @@ fn take_two(files: &mut Vec<FstFile>) -> (Graph<Fsa>, Graph<Fsa>) {
 }
 
 /// Two acceptors, or two transducers.
-fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<Result<(Graph<Fsa>, Graph<Fsa>), Error>, Trouble> {
-    Ok(if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) })
+fn both(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Graph<Fsa>, Graph<Fsa>), Trouble> {
+    if is_acceptor(&a) && is_acceptor(&b) { Ok((a, b)) } else { Ok((as_transducer(a)?, as_transducer(b)?)) }
 }
 
 fn is_acceptor(graph: &Graph<Fsa>) -> bool {
@@ -520,7 +521,7 @@ fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
 
 fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
-    let (a, b) = both(a, b)?.map_err(failed)?;
+    let (a, b) = both(a, b)?;
     let made = FsaVec::from_fsas(&[a.fsas().clone(), b.fsas().clone()]).and_then(|fsas| {
         let graph = Graph::new(fsas);
         let graph = match (a.aux_labels(), b.aux_labels()) {
