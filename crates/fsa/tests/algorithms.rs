@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use fsa::algorithms::{
     ComposeOptions, Epsilons, RandEquivalentOptions, RandomFsaOptions, WeightPushing, add_epsilon_self_loops, arc_sort,
     closure, concat, connect, determinize, determinize_within, expand_arcs, intersect, intersect_device, is_equivalent,
-    is_rand_equivalent, random_fsa, random_fsa_vec, remove_epsilon, remove_epsilon_log, remove_epsilon_self_loops,
-    replace_fsa, reverse, top_sort, union,
+    is_rand_equivalent, random_fsa, remove_epsilon, remove_epsilon_log, remove_epsilon_self_loops, replace_fsa,
+    reverse, top_sort, union,
 };
 use fsa::scores::Semiring;
 use fsa::{Arc, FINAL, Fsa, FsaVec, FsaView, Graph, Properties};
@@ -320,7 +320,7 @@ proptest! {
 #[test]
 fn threads_change_nothing() {
     let options = RandomFsaOptions { max_symbol: 20, min_num_arcs: 50, max_num_arcs: 300, ..Default::default() };
-    let fsas = random_fsa_vec(3, 200, &options).unwrap();
+    let fsas = fsa::algorithms::random_fsa_vec(3, 200, &options).unwrap();
     let turned: Vec<_> = (0..200).map(|i| shuffled(&fsas.get(i).unwrap(), i)).collect();
     let fsas = FsaVec::from_fsas(&turned).unwrap();
     let run = |threads: usize| {

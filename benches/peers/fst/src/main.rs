@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 #[path = "../../../src/fsa/mod.rs"]
-#[allow(dead_code, reason = "the benches use the rest")]
+#[expect(dead_code, unused_imports, reason = "the benches use the rest")]
 mod inputs;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

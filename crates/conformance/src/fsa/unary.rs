@@ -11,14 +11,10 @@ use super::{Operation, Stop};
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
-        "arc_sort" => |args, expect| with_map(args, expect, |fsas| algorithms::arc_sort(fsas)),
-        "connect" => |args, expect| with_map(args, expect, |fsas| algorithms::connect(fsas)),
-        "add_epsilon_self_loops" => {
-            |args, expect| with_map(args, expect, |fsas| algorithms::add_epsilon_self_loops(fsas))
-        }
-        "remove_epsilon_self_loops" => {
-            |args, expect| with_map(args, expect, |fsas| algorithms::remove_epsilon_self_loops(fsas))
-        }
+        "arc_sort" => |args, expect| with_map(args, expect, algorithms::arc_sort),
+        "connect" => |args, expect| with_map(args, expect, algorithms::connect),
+        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::add_epsilon_self_loops),
+        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::remove_epsilon_self_loops),
         "closure" => closure,
         "union" => union,
         "invert" => |args, expect| compare(expect, &graph(args)?.invert()?),
