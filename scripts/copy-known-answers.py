@@ -15,12 +15,15 @@ from pathlib import Path
 
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
-    "k2": ["ragged_ops.json", "ragged_shape.json"],
+    "k2": ["fsa_basic.json", "intersect.json", "ragged_ops.json", "ragged_shape.json"],
     "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],
+    "openfst": ["openfst.json"],
     "strided_slice": [f"{name}.jsonl" for name in ["rules", "slice", "grad", "update"]],
 }
+# Operations of `k2/nbest.json` whose code is still to come.
+TO_COME = {"mwer_loss", "rnnt_decode"}
 FOREIGN = "fsdd_"
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -81,6 +84,13 @@ def whole_files(name, source, target):
     print(f"{name}: {', '.join(WHOLE_FILES[name])}")
 
 
+def nbest(source, target):
+    whole = json.loads((source / "nbest.json").read_text())
+    cases = [case for case in whole["cases"] if case["op"] not in TO_COME]
+    print(f"k2: nbest.json, {len(cases)} of {len(whole['cases'])} cases")
+    write(target / "nbest.json", whole | {"num_cases": len(cases)}, "cases", cases)
+
+
 def write(path, whole, key, items):
     """A JSON object whose list `key` stands last, an item a line."""
     head = json.dumps({name: value for name, value in whole.items() if name != key})
@@ -97,6 +107,7 @@ def main():
     kaldi(source / "kaldi", TARGET / "kaldi")
     for name in WHOLE_FILES:
         whole_files(name, source / name, TARGET / name)
+    nbest(source / "k2", TARGET / "k2")
     for file in sorted(TARGET.rglob("*")):
         if file.is_file() and file.name != "README.md" and (FOREIGN in file.name or FOREIGN.encode() in file.read_bytes()):
             sys.exit(f"{file}: still holds something of {FOREIGN}*")
