@@ -120,6 +120,15 @@ pub enum Error {
         /// What it needs.
         what: &'static str,
     },
+    /// An attribute that cannot follow, because an arc of the result stands for many that may differ in it.
+    #[error(
+        "the attribute {name:?} cannot follow, as an arc of the result stands for many; take it out before with Graph::without, or use \
+         Graph::determinize, which makes lists"
+    )]
+    LostAttribute {
+        /// Its name.
+        name: String,
+    },
     /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
     #[error(
         "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"

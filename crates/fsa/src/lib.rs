@@ -82,6 +82,7 @@ mod error;
 mod fsa;
 mod graph;
 pub mod graphs;
+mod hash;
 pub mod io;
 pub mod optimize;
 mod parts;

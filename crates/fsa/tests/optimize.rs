@@ -423,6 +423,18 @@ fn nothing_comes_of_nothing() {
 }
 
 #[test]
+fn attributes_that_cannot_follow_are_told() {
+    let graph = Graph::new(fsa(7, 1));
+    let graph = graph.clone().with("frames", vec![1; graph.fsas().num_arcs()]).unwrap();
+    let lost = Err(Error::LostAttribute { name: "frames".to_owned() });
+    assert_eq!(determinize(&graph, &DeterminizeOptions::default()), lost);
+    assert_eq!(minimize(&graph, &MinimizeOptions::default()), lost);
+    assert_eq!(optimize(&graph), lost);
+    assert_eq!(epsilon_normalize(&graph, Side::Output), lost);
+    assert!(encode(&graph, false).is_err() && optimize(&graph.without("frames")).is_ok());
+}
+
+#[test]
 fn huge_scores_do_not_become_infinite() {
     let arcs = [(0, 1, 1, f32::MAX), (0, 2, 1, f32::MIN), (1, 3, -1, f32::MAX), (2, 3, -1, f32::MIN)];
     let graph = Graph::new(Fsa::from_arcs(4, arcs.map(|(s, d, l, x)| Arc::new(s, d, l, x)).to_vec()).unwrap());

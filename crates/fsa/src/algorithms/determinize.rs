@@ -5,6 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use crate::algorithms::connect::useful_states;
 use crate::algorithms::epsilon_closure::log_add;
 use crate::arc::{id, index, narrow};
+use crate::hash::mix;
 use crate::parts::{Part, map_fsas};
 use crate::view::FsaView;
 use crate::{Arc, Error, FINAL, Fsas};
@@ -327,9 +328,8 @@ impl<'a> Work<'a> {
     fn number_of(&mut self, subset: Subset) -> Result<i32, Error> {
         let base_state = |work: &Self, subset: &Subset| work.steps[at(subset.base)].state;
         let state = base_state(self, &subset);
-        let hash = self
-            .labels_since(subset)
-            .fold(mix(state.into()), |hash, label| mix(hash ^ u64::from(label.cast_unsigned())));
+        let hash =
+            self.labels_since(subset).fold(mix(0, state.into()), |hash, label| mix(hash, label.cast_unsigned().into()));
         let mask = self.table.len() - 1;
         let mut place = low_bits(hash) & mask;
         while self.table[place].1 != ROOT {
@@ -374,14 +374,6 @@ fn at(number: u32) -> usize {
 
 fn low_bits(hash: u64) -> usize {
     usize::try_from(hash & 0x7FFF_FFFF).unwrap_or(0)
-}
-
-/// Each bit of the input reaches each bit of the output (the finishing function of SplitMix64).
-fn mix(x: u64) -> u64 {
-    let x = x.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    x ^ (x >> 31)
 }
 
 #[cfg(test)]

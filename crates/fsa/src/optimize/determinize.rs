@@ -5,13 +5,13 @@ use std::collections::BinaryHeap;
 
 use super::epsilon_closure::{Closure, Obstacle};
 use super::factor::{Rest, factor};
-use super::hash::{Table, mix};
 use super::machine::{Machine, Made, map_each};
 use super::numbers::{Ordered, number};
 use super::potentials::costs_to_final;
 use super::strings::{EMPTY, Strings};
 use super::trim::trim;
 use crate::arc::index;
+use crate::hash::{Table, mix};
 use crate::parts::Part;
 use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
@@ -97,7 +97,7 @@ impl DeterminizeOptions {
 /// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path, with the best score of its paths before.
 ///
 /// The labels put out by a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
-/// the input ends follows on arcs with label 0. Other attributes are left out: an arc of the result stands for many. States that lead nowhere lead
+/// the input ends follows on arcs with label 0. Other attributes are refused, as an arc of the result stands for many. States that lead nowhere lead
 /// nowhere afterwards. Epsilons are symbols like others.
 ///
 /// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The labels put
@@ -120,7 +120,7 @@ impl DeterminizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::Attribute`] if the labels put out are lists;
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::LostAttribute`]; [`Error::Attribute`] if the labels put out are lists;
 /// with a beam or with epsilons removed, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]

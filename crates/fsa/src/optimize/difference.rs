@@ -1,8 +1,8 @@
 //! What one FSA accepts and another does not.
 
-use super::hash::{Table, mix};
 use super::numbers::number;
 use super::trim::trim_part;
+use crate::hash::{Table, mix};
 use crate::parts::{self, Part};
 use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa, Fsas};

@@ -1,9 +1,9 @@
 //! What stands on an arc as one label, so that an algorithm takes it for one symbol, and back.
 
-use super::hash::{Table, mix};
-use super::machine::aux_labels;
+use super::machine::only_aux_labels;
 use super::trim::trim_part;
 use crate::arc::index;
+use crate::hash::{Table, mix};
 use crate::parts::Part;
 use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 
@@ -24,10 +24,10 @@ pub struct Encoder {
 /// [`Encoder::decode`] makes one. O(arcs).
 ///
 /// # Errors
-/// [`Error::Attribute`] if the labels put out are lists; [`Error::TooLarge`].
+/// [`Error::LostAttribute`] for attributes other than the labels put out; [`Error::Attribute`] if these are lists; [`Error::TooLarge`].
 #[doc(alias = "fstencode")]
 pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encoder), Error> {
-    let all_aux = aux_labels(graph)?;
+    let all_aux = only_aux_labels(graph)?;
     let mut codes = Codes { codes: Vec::new(), table: Table::new() };
     let mut parts = Vec::new();
     for fsa in graph.fsas().as_vec().iter() {

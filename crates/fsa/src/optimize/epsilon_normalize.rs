@@ -5,14 +5,14 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::Side;
 use super::factor::{Rest, factor};
-use super::hash::{Table, mix};
-use super::machine::{Machine, Made, aux_labels, map_each};
+use super::machine::{Machine, Made, map_each, only_aux_labels};
 use super::numbers::number;
 use super::project::project;
 use super::strings::{EMPTY, Strings};
 use super::trim::trim;
 use crate::algorithms::epsilon_closure::ranks;
 use crate::arc::{index, narrow};
+use crate::hash::{Table, mix};
 use crate::parts::Part;
 use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 
@@ -41,11 +41,11 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 ///
 /// # Errors
 /// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of epsilons makes scores better; [`Error::OutOfRange`] for more than
-/// 2^24 states; [`Error::Attribute`] if the labels put out are lists.
+/// 2^24 states; [`Error::LostAttribute`] for attributes other than the labels put out; [`Error::Attribute`] if these are lists.
 #[doc(alias = "EpsNormalize")]
 #[doc(alias = "fstepsnormalize")]
 pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
-    if side == Side::Input || aux_labels(graph)?.is_none() {
+    if side == Side::Input || only_aux_labels(graph)?.is_none() {
         return map_each(graph, normalize);
     }
     exchange(&map_each(&exchange(graph)?, normalize)?)

@@ -1,9 +1,9 @@
 //! Arcs that put out strings, as arcs that put out one label each.
 
-use super::hash::{Table, mix};
 use super::machine::Made;
 use super::numbers::number;
 use super::strings::{EMPTY, Strings};
+use crate::hash::{Table, mix};
 use crate::parts::Part;
 use crate::{Arc, EPSILON, Error, FINAL};
 

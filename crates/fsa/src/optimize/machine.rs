@@ -45,15 +45,15 @@ pub(super) struct Made {
     pub aux: Option<Vec<i32>>,
 }
 
-/// The FSAs and their labels put out; of several FSAs, what `run` makes of each. Other attributes have no meaning for what comes out.
+/// The FSAs and their labels put out; of several FSAs, what `run` makes of each.
 ///
 /// # Errors
-/// [`Error::Attribute`] if the labels put out are lists; those of `run`.
+/// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the labels put out are lists; those of `run`.
 pub(super) fn map_each<F: Fsas>(
     graph: &Graph<F>,
     run: impl Fn(usize, Machine<'_>) -> Result<Made, Error> + Sync,
 ) -> Result<Graph<F>, Error> {
-    let all_aux = aux_labels(graph)?;
+    let all_aux = only_aux_labels(graph)?;
     let vec = graph.fsas().as_vec();
     let (made, aux) = parts::map_fsas(vec, |i, fsa| {
         let mut machine = Machine::new(fsa, all_aux);
@@ -70,6 +70,17 @@ pub(super) fn map_each<F: Fsas>(
     })?;
     let graph = Graph::new(graph.fsas().same_kind(made));
     if all_aux.is_some() { graph.with_aux_labels(parts::flatten(aux)) } else { Ok(graph) }
+}
+
+/// The labels put out, if there are such, where no other attribute may be.
+///
+/// # Errors
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if they are lists.
+pub(super) fn only_aux_labels<F: Fsas>(graph: &Graph<F>) -> Result<Option<&[i32]>, Error> {
+    match graph.attributes().iter().find(|(name, _)| *name != AUX_LABELS) {
+        Some((name, _)) => Err(Error::LostAttribute { name: name.clone() }),
+        None => aux_labels(graph),
+    }
 }
 
 /// The labels put out, if there are such.

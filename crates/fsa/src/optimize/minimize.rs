@@ -2,7 +2,6 @@
 
 use super::determinize::quantize;
 use super::factor::{Rest, factor};
-use super::hash::{Table, mix};
 use super::machine::{Machine, Made, map_each};
 use super::numbers::number;
 use super::partition::{Automaton, same_futures};
@@ -10,6 +9,7 @@ use super::push::{Pushed, push_to_start};
 use super::strings::Strings;
 use super::trim::{Trimmed, trim};
 use crate::arc::index;
+use crate::hash::{Table, mix};
 use crate::parts::Part;
 use crate::{Arc, Error, Fsas, Graph};
 
@@ -50,8 +50,8 @@ impl MinimizeOptions {
 /// states comparable that differ only in where their scores and labels stand; then states with the same future become one.
 ///
 /// Labels that come two at a time after pushing wait for later arcs, which can need states of their own, as in OpenFst. A start state that
-/// can be entered again gets another one before it, if there is something to be pushed through. Other attributes than the labels put out are left
-/// out. Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
+/// can be entered again gets another one before it, if there is something to be pushed through. Other attributes than the labels put out are
+/// refused. Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph, optimize::{minimize, MinimizeOptions}};
@@ -65,7 +65,7 @@ impl MinimizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::Attribute`] if the labels put out are lists.
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::LostAttribute`]; [`Error::Attribute`] if the labels put out are lists.
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -161,25 +161,26 @@ fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, det
     new[classes[0] as usize] = 0;
     let (mut queue, mut next) = (vec![classes[0]], 0);
     let mut made = Pushed { part: Part::default(), outputs: outputs.as_ref().map(|_| Vec::new()) };
-    let mut seen = Vec::new();
+    let mut row = Vec::new();
     while let Some(&class) = queue.get(next) {
         next += 1;
         let state = first[class as usize] as usize;
         let src = new[class as usize].cast_signed();
         let start = made.part.arcs.len();
-        seen.clear();
-        for arc in state.checked_sub(1).map_or(0, |before| part.ends[before])..part.ends[state] {
-            let Arc { dest_state, label, score, .. } = part.arcs[arc];
-            let to = classes[index(dest_state)];
+        let arcs = state.checked_sub(1).map_or(0, |before| part.ends[before])..part.ends[state];
+        row.clear();
+        row.extend(arcs.map(|arc| (symbols[arc], classes[index(part.arcs[arc].dest_state)], arc)));
+        if !deterministic {
+            // Of arcs that have become the same the first one stays.
+            row.sort_unstable();
+            row.dedup_by_key(|(symbol, to, _)| (*symbol, *to));
+            row.sort_unstable_by_key(|(_, _, arc)| *arc);
+        }
+        for &(_, to, arc) in &row {
+            let Arc { label, score, .. } = part.arcs[arc];
             if new[to as usize] == NONE {
                 new[to as usize] = number(queue.len());
                 queue.push(to);
-            }
-            if !deterministic {
-                if seen.contains(&(symbols[arc], to)) {
-                    continue;
-                }
-                seen.push((symbols[arc], to));
             }
             made.part.arcs.push(Arc::new(src, new[to as usize].cast_signed(), label, score));
             if let (Some(made), Some(outputs)) = (&mut made.outputs, &outputs) {

@@ -24,7 +24,6 @@ mod epsilon_closure;
 mod epsilon_normalize;
 mod equivalent;
 mod factor;
-mod hash;
 mod machine;
 mod minimize;
 mod numbers;

@@ -1,7 +1,7 @@
 //! States with the same future.
 
-use super::hash::{Table, mix};
 use super::numbers::number;
+use crate::hash::{Table, mix};
 
 /// An automaton as three flat arrays; the last state is the final one, every other one has an arc.
 pub(super) struct Automaton<'a> {

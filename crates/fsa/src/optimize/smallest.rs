@@ -2,7 +2,7 @@
 
 use super::determinize::{DeterminizeOptions, determinize};
 use super::encode::encode;
-use super::machine::aux_labels;
+use super::machine::only_aux_labels;
 use super::minimize::{MinimizeOptions, minimize};
 use super::trim::trim;
 use crate::algorithms::{connect, remove_epsilon};
@@ -14,13 +14,13 @@ use crate::{Error, FINAL, Fsas, Graph};
 /// Of a transducer, label and label put out together are taken for one symbol, which every transducer survives; it becomes deterministic in these pairs, and
 /// minimal but for labels that stand earlier or later. For FSAs with cycles and scores that are not deterministic yet, the score is taken into the
 /// symbol as well, as determinization might not end otherwise: the result has no two arcs of a state with the same label and score. As Thrax
-/// and `fstoptimize` do it. Other attributes are left out.
+/// and `fstoptimize` do it.
 ///
 /// # Errors
 /// Those of [`remove_epsilon`], [`determinize`] and [`minimize`].
 #[doc(alias = "fstoptimize")]
 pub fn optimize<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
-    if aux_labels(graph)?.is_some() {
+    if only_aux_labels(graph)?.is_some() {
         let (pairs, encoder) = encode(graph, false)?;
         return encoder.decode(&optimize_acceptors(&pairs)?);
     }

@@ -1,6 +1,6 @@
 //! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the first label is one look away.
 
-use super::hash::{Table, mix};
+use crate::hash::{Table, mix};
 
 /// The empty string.
 pub(super) const EMPTY: u32 = 0;

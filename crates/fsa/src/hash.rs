@@ -2,28 +2,28 @@
 
 /// Mixes eight more bytes into a hash.
 #[inline]
-pub(super) fn mix(hash: u64, value: u64) -> u64 {
+pub(crate) fn mix(hash: u64, value: u64) -> u64 {
     let product = (hash.rotate_left(29) ^ value).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     product ^ (product >> 32)
 }
 
 /// Numbers 0, 1, 2, ... of things, found by the things' hashes.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// The upper half is a part of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
 
 impl Table {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { places: vec![0; 16], len: 0 }
     }
 
     /// The number of the thing with this hash for which `is_it` holds. If there is none, `next` is taken in as its number and comes
     /// back as the error; `hash_of` gives the hashes of all numbers again when the table grows.
     #[inline]
-    pub(super) fn find_or_insert(
+    pub(crate) fn find_or_insert(
         &mut self,
         hash: u64,
         is_it: impl Fn(u32) -> bool,
@@ -66,7 +66,7 @@ impl Table {
     }
 
     /// The memory that it takes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.places.len() * size_of::<u64>()
     }
 }
