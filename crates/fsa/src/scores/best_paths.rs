@@ -189,7 +189,7 @@ impl<'a> Order<'a> {
         let range = self.fsa.arc_range(state);
         if !std::mem::replace(&mut self.sorted[state], true) {
             let mut arcs = std::mem::take(&mut self.arcs);
-            // The best comes first among equals too, and those that only rounding makes better, so that ways never go round a cycle for nothing.
+            // The best comes first among equals too, so that ways never go round a cycle for nothing.
             let key = |&arc: &u32| (arc == self.best[state], self.over(arc));
             arcs[range.clone()].sort_by(|a, b| {
                 let (a, b) = (key(a), key(b));

@@ -265,17 +265,12 @@ impl<'a> Search<'a> {
     /// The best scores within a component, in which other components have led to some states.
     fn best_within(&mut self, component: &[usize]) -> Result<(), Error> {
         let links = self.links;
-        let (mut rises, mut largest) = (false, 0.0_f32);
-        for &state in component {
-            for link in links.of(state).iter().filter(|link| link.score.is_finite() && self.stays(state, link)) {
-                rises |= link.score > 0.0;
-                largest = largest.max(link.score.abs());
-            }
-        }
+        let rises = |&state: &usize| links.of(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
+        let rises = component.iter().any(rises);
         let reached = component.iter().copied().filter(|&state| self.scores[state] > f64::NEG_INFINITY);
         if rises {
             let queue = reached.collect();
-            return self.first_to_last(component, queue, ROUNDING * f64::from(largest));
+            return self.first_to_last(component, queue);
         }
         let mut heap: BinaryHeap<_> = reached.map(|state| Best(self.scores[state], state)).collect();
         while let Some(Best(score, state)) = heap.pop() {
@@ -291,8 +286,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The same where scores may rise on the way: the states whose scores changed by more than `least`, from the first to the last.
-    fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>, least: f64) -> Result<(), Error> {
+    /// The same where scores may rise on the way: the states whose scores changed, from the first to the last.
+    fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
         let links = self.links;
         let mut queued = vec![false; component.len()];
         queue.iter().for_each(|&state| queued[self.places[state] as usize] = true);
@@ -305,9 +300,7 @@ impl<'a> Search<'a> {
             }
             for link in links.of(state) {
                 let to = link.to as usize;
-                let gain = self.scores[state] + f64::from(link.score) - self.scores[to];
                 if self.stays(state, link)
-                    && gain > least
                     && self.reach(Semiring::Tropical, state, link)
                     && !std::mem::replace(&mut queued[self.places[to] as usize], true)
                 {
@@ -426,10 +419,6 @@ impl<'a> Search<'a> {
         }
     }
 }
-
-/// Scores are f32: a cycle with the sum 0 must not seem to gain something each time round, by the rounding of its largest score. What gains less than
-/// this part of it is left alone, with the same bound everywhere on the cycle, so that the best ways cannot go round it.
-const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 /// The number of a component that is not known yet.
 const UNSEEN: u32 = u32::MAX;
