@@ -1,8 +1,9 @@
 //! Runs of elements, one after the other, by several threads.
 
+use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
-use kaldera_base::memory;
+use kaldera_base::memory::{self, Stage};
 
 use super::divide::{current_num_threads, join};
 
@@ -15,10 +16,16 @@ pub(crate) const AHEAD: usize = 32;
 /// Elements that are worth a task of their own.
 const TASK: usize = 1 << 16;
 
+/// Bytes of a result from which on it goes past the caches, if its runs are long: it would fill them, and nothing of it would be left there
+/// for who reads it next.
+const LARGE: usize = 16 << 20;
+
 /// Room for a known number of elements, filled from the front.
 pub(crate) struct Room<'a, T> {
     elements: &'a mut [MaybeUninit<T>],
     filled: usize,
+    /// Whether it is a part of a large result.
+    large: bool,
 }
 
 impl<T: Clone> Room<'_, T> {
@@ -31,6 +38,129 @@ impl<T: Clone> Room<'_, T> {
             _ => write(&from[..len], &mut to[..len]),
         }
         self.filled += len;
+    }
+
+    /// Has `runs` written after the elements that are there: past the caches if the result is large.
+    pub(crate) fn append_long(&mut self, runs: impl LongRuns<T>) {
+        let rest = &mut self.elements[self.filled..];
+        self.filled += match self.large && fits_lines::<T>() {
+            true => memory::staged(rest, |stage| LongRoom::filled_by(runs, stage)),
+            false => LongRoom::filled_by(runs, &mut Near(rest)),
+        };
+    }
+}
+
+/// Whether lines can be made of several elements, and each be written twice.
+pub(crate) const fn fits_lines<T>() -> bool {
+    0 < size_of::<T>() && size_of::<T>() <= LINE && align_of::<T>() <= LINE && !needs_drop::<T>()
+}
+
+/// Bytes of a line of the cache.
+pub(crate) const LINE: usize = 64;
+
+/// Runs that are some lines long.
+pub(crate) trait LongRuns<T> {
+    /// Puts them to `room`, one after the other.
+    fn write<P: Place<T>>(self, room: &mut LongRoom<'_, T, P>);
+}
+
+/// Where elements go, one piece behind the other.
+pub(crate) trait Place<T> {
+    /// The most elements of a piece.
+    const MOST: usize;
+    /// Room for the next `len` elements.
+    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>];
+}
+
+/// Memory that is written through the caches.
+struct Near<'a, T>(&'a mut [MaybeUninit<T>]);
+
+impl<T> Place<T> for Near<'_, T> {
+    const MOST: usize = usize::MAX;
+    #[inline(always)]
+    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
+        let (next, rest) = std::mem::take(&mut self.0).split_at_mut(len);
+        self.0 = rest;
+        next
+    }
+}
+
+impl<T> Place<T> for Stage<'_, T> {
+    const MOST: usize = Self::MOST;
+    #[inline(always)]
+    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
+        Stage::next(self, len)
+    }
+}
+
+/// Room for runs that are some lines long.
+pub(crate) struct LongRoom<'a, T, P> {
+    place: &'a mut P,
+    filled: usize,
+    of: PhantomData<T>,
+}
+
+impl<'a, T, P: Place<T>> LongRoom<'a, T, P> {
+    /// How many elements `runs` have put to `place`.
+    fn filled_by(runs: impl LongRuns<T>, place: &'a mut P) -> usize {
+        let mut room = LongRoom { place, filled: 0, of: PhantomData };
+        runs.write(&mut room);
+        room.filled
+    }
+}
+
+impl<T: Clone, P: Place<T>> LongRoom<'_, T, P> {
+    /// Writes `from` after the elements that are there, `TOGETHER` lines at a time.
+    #[inline(always)]
+    pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
+        if from.len() <= P::MOST {
+            write_long::<T, TOGETHER>(from, self.place.next(from.len()));
+        } else {
+            from.chunks(P::MOST).for_each(|piece| write_long::<T, TOGETHER>(piece, self.place.next(piece.len())));
+        }
+        self.filled += from.len();
+    }
+}
+
+/// Copies some lines, or nearly lines where elements do not fill them.
+#[inline(always)]
+fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    match LINE / size_of::<T>() {
+        64.. => write_lines::<T, TOGETHER, 64>(from, to),
+        32.. => write_lines::<T, TOGETHER, 32>(from, to),
+        16.. => write_lines::<T, TOGETHER, 16>(from, to),
+        8.. => write_lines::<T, TOGETHER, 8>(from, to),
+        4.. => write_lines::<T, TOGETHER, 4>(from, to),
+        2.. => write_lines::<T, TOGETHER, 2>(from, to),
+        _ => write_lines::<T, TOGETHER, 1>(from, to),
+    }
+}
+
+/// Copies some lines of `N` elements.
+///
+/// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
+/// not there are the last one again.
+#[inline(always)]
+fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    /// Bytes from which on it is a matter for the C library.
+    const MANY: usize = 8 << 10;
+    assert_eq!(from.len(), to.len(), "room for the run");
+    if from.len() < N || size_of_val(from) >= MANY {
+        return write(from, to);
+    }
+    let last = from.len() - N;
+    let mut line_at = |begin: usize| {
+        let begin = begin.min(last);
+        // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
+        let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
+        // Whole, so that it is one load and one store.
+        let line: [T; N] = std::array::from_fn(|i| from[i].clone());
+        for (to, x) in to.iter_mut().zip(line) {
+            to.write(x);
+        }
+    };
+    for first in (0..from.len()).step_by(TOGETHER * N) {
+        (0..TOGETHER).for_each(|i| line_at(first + i * N));
     }
 }
 
@@ -55,7 +185,8 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
     if vec.capacity() < len {
         vec = memory::with_capacity(len);
     }
-    fill_parts(runs, &mut vec.spare_capacity_mut()[..len], &len_of, &fill);
+    let large = len * size_of::<T>() >= LARGE;
+    fill_parts(runs, Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large }, &len_of, &fill);
     // SAFETY: `fill_parts` returns only if all `len` elements were written, each part by its `Room`.
     unsafe { vec.set_len(len) };
     vec
@@ -63,19 +194,20 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
 
 fn fill_parts<R: Sync, T: Clone + Send>(
     runs: &[R],
-    elements: &mut [MaybeUninit<T>],
+    mut room: Room<'_, T>,
     len_of: &(impl Fn(&R) -> usize + Sync),
     fill: &(impl Fn(&[R], &mut Room<'_, T>) + Sync),
 ) {
-    if elements.len() < 2 * TASK || runs.len() < 2 || current_num_threads() == 1 {
-        let mut room = Room { elements, filled: 0 };
+    if room.elements.len() < 2 * TASK || runs.len() < 2 || current_num_threads() == 1 {
         fill(runs, &mut room);
         assert_eq!(room.filled, room.elements.len(), "runs have the length that was said");
         return;
     }
     let (left, right) = runs.split_at(runs.len() / 2);
-    let (left_elements, right_elements) = elements.split_at_mut(left.iter().map(len_of).sum());
-    join(|| fill_parts(left, left_elements, len_of, fill), || fill_parts(right, right_elements, len_of, fill));
+    let (left_elements, right_elements) = room.elements.split_at_mut(left.iter().map(len_of).sum());
+    let part = |elements| Room { elements, filled: 0, large: room.large };
+    let (left_room, right_room) = (part(left_elements), part(right_elements));
+    join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
 }
 
 #[cfg(test)]
