@@ -1,6 +1,5 @@
 //! Runs of elements, one after the other, by several threads.
 
-use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
 use kaldera_base::memory::{self, Stage};
@@ -40,83 +39,45 @@ impl<T: Clone> Room<'_, T> {
         self.filled += len;
     }
 
-    /// Has `runs` written after the elements that are there: past the caches if the result is large.
-    pub(crate) fn append_long(&mut self, runs: impl LongRuns<T>) {
-        let rest = &mut self.elements[self.filled..];
-        self.filled += match self.large && fits_lines::<T>() {
-            true => memory::staged(rest, |stage| LongRoom::filled_by(runs, stage)),
-            false => LongRoom::filled_by(runs, &mut Near(rest)),
-        };
+    /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
+    pub(crate) fn is_large(&self) -> bool {
+        self.large && fits_lines::<T>()
+    }
+
+    /// Calls `f` with a way past the caches for what comes after the elements that are there.
+    pub(crate) fn append_long(&mut self, f: impl FnOnce(&mut LongRoom<'_, '_, T>)) {
+        self.filled += memory::staged(&mut self.elements[self.filled..], |stage| {
+            let mut room = LongRoom { stage, filled: 0 };
+            f(&mut room);
+            room.filled
+        });
     }
 }
 
 /// Whether lines can be made of several elements, and each be written twice.
-pub(crate) const fn fits_lines<T>() -> bool {
+const fn fits_lines<T>() -> bool {
     0 < size_of::<T>() && size_of::<T>() <= LINE && align_of::<T>() <= LINE && !needs_drop::<T>()
 }
 
 /// Bytes of a line of the cache.
 pub(crate) const LINE: usize = 64;
 
-/// Runs that are some lines long.
-pub(crate) trait LongRuns<T> {
-    /// Puts them to `room`, one after the other.
-    fn write<P: Place<T>>(self, room: &mut LongRoom<'_, T, P>);
-}
-
-/// Where elements go, one piece behind the other.
-pub(crate) trait Place<T> {
-    /// The most elements of a piece.
-    const MOST: usize;
-    /// Room for the next `len` elements.
-    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>];
-}
-
-/// Memory that is written through the caches.
-struct Near<'a, T>(&'a mut [MaybeUninit<T>]);
-
-impl<T> Place<T> for Near<'_, T> {
-    const MOST: usize = usize::MAX;
-    #[inline(always)]
-    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
-        let (next, rest) = std::mem::take(&mut self.0).split_at_mut(len);
-        self.0 = rest;
-        next
-    }
-}
-
-impl<T> Place<T> for Stage<'_, T> {
-    const MOST: usize = Self::MOST;
-    #[inline(always)]
-    fn next(&mut self, len: usize) -> &mut [MaybeUninit<T>] {
-        Stage::next(self, len)
-    }
-}
-
-/// Room for runs that are some lines long.
-pub(crate) struct LongRoom<'a, T, P> {
-    place: &'a mut P,
+/// Room past the caches for runs that are some lines long.
+pub(crate) struct LongRoom<'a, 'b, T> {
+    stage: &'a mut Stage<'b, T>,
     filled: usize,
-    of: PhantomData<T>,
 }
 
-impl<'a, T, P: Place<T>> LongRoom<'a, T, P> {
-    /// How many elements `runs` have put to `place`.
-    fn filled_by(runs: impl LongRuns<T>, place: &'a mut P) -> usize {
-        let mut room = LongRoom { place, filled: 0, of: PhantomData };
-        runs.write(&mut room);
-        room.filled
-    }
-}
-
-impl<T: Clone, P: Place<T>> LongRoom<'_, T, P> {
+impl<T: Clone> LongRoom<'_, '_, T> {
     /// Writes `from` after the elements that are there, `TOGETHER` lines at a time.
     #[inline(always)]
     pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
-        if from.len() <= P::MOST {
-            write_long::<T, TOGETHER>(from, self.place.next(from.len()));
+        if from.len() <= Stage::<T>::MOST {
+            write_long::<T, TOGETHER>(from, self.stage.next(from.len()));
         } else {
-            from.chunks(P::MOST).for_each(|piece| write_long::<T, TOGETHER>(piece, self.place.next(piece.len())));
+            for piece in from.chunks(Stage::<T>::MOST) {
+                write_long::<T, TOGETHER>(piece, self.stage.next(piece.len()));
+            }
         }
         self.filled += from.len();
     }
@@ -142,10 +103,8 @@ fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit
 /// not there are the last one again.
 #[inline(always)]
 fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
-    /// Bytes from which on it is a matter for the C library.
-    const MANY: usize = 8 << 10;
     assert_eq!(from.len(), to.len(), "room for the run");
-    if from.len() < N || size_of_val(from) >= MANY {
+    if from.len() < N {
         return write(from, to);
     }
     let last = from.len() - N;

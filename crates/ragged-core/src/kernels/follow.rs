@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::collect::{LINE, LongRoom, LongRuns, Place, Room, collect, fits_lines};
+use super::collect::{LINE, LongRoom, Room, collect};
 
 /// Consecutive entries of one axis of one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], r
     collect(values, runs, Run::len, |runs, room| {
         let bytes = size_of::<T>() * runs.iter().map(Run::len).sum::<usize>();
         match bytes / runs.len().max(1) {
-            mean @ LONG..HUGE if bytes > SMALL && fits_lines::<T>() => room.append_long(Long { sources, runs, mean }),
+            mean @ LONG..HUGE if room.is_large() => append_long(sources, runs, mean, room),
             _ => append_short(sources, runs, room),
         }
     })
@@ -43,10 +43,7 @@ const LONG: usize = 3 * LINE;
 /// Bytes of a run, in the mean, from which on it is one of the plain copies that the C library is made for.
 const HUGE: usize = 6 << 10;
 
-/// Bytes of all runs up to which they stay in the second cache, where plain copies are best.
-const SMALL: usize = 2 << 20;
-
-/// Runs that are mostly shorter than a few lines.
+/// Runs that are mostly shorter than a few lines, or make a result that stays in the caches.
 fn append_short<T: Clone>(sources: &[&[T]], runs: &[Run], room: &mut Room<'_, T>) {
     /// Runs from which on a place is in the cache by the time that it is read.
     const SOON: usize = 16;
@@ -67,30 +64,24 @@ fn append_short<T: Clone>(sources: &[&[T]], runs: &[Run], room: &mut Room<'_, T>
 }
 
 /// Runs of some lines, of `mean` bytes.
-struct Long<'a, T> {
+fn append_long<T: Clone>(sources: &[&[T]], runs: &[Run], mean: usize, room: &mut Room<'_, T>) {
+    /// As many lines as nearly all runs have are written without a branch.
+    const FEW: usize = 6;
+    const SOME: usize = 12;
+    room.append_long(|room| match mean <= FEW * LINE {
+        true => dispatch(WriteLong::<T, FEW> { sources, runs, mean, room }),
+        false => dispatch(WriteLong::<T, SOME> { sources, runs, mean, room }),
+    });
+}
+
+struct WriteLong<'a, 'b, 'c, T, const TOGETHER: usize> {
     sources: &'a [&'a [T]],
     runs: &'a [Run],
     mean: usize,
+    room: &'a mut LongRoom<'b, 'c, T>,
 }
 
-impl<T: Clone> LongRuns<T> for Long<'_, T> {
-    fn write<P: Place<T>>(self, room: &mut LongRoom<'_, T, P>) {
-        /// As many lines as nearly all runs have are written without a branch.
-        const FEW: usize = 6;
-        const SOME: usize = 12;
-        match self.mean <= FEW * LINE {
-            true => dispatch(WriteLong::<T, P, FEW> { runs: self, room }),
-            false => dispatch(WriteLong::<T, P, SOME> { runs: self, room }),
-        }
-    }
-}
-
-struct WriteLong<'a, 'b, T, P, const TOGETHER: usize> {
-    runs: Long<'a, T>,
-    room: &'a mut LongRoom<'b, T, P>,
-}
-
-impl<T: Clone, P: Place<T>, const TOGETHER: usize> Kernel for WriteLong<'_, '_, T, P, TOGETHER> {
+impl<T: Clone, const TOGETHER: usize> Kernel for WriteLong<'_, '_, '_, T, TOGETHER> {
     type Output = ();
 
     /// With the instruction set as it is: the compiler makes its vectors of the lines.
@@ -100,7 +91,7 @@ impl<T: Clone, P: Place<T>, const TOGETHER: usize> Kernel for WriteLong<'_, '_, 
         const SOON: usize = 160;
         /// Runs whose pages are looked up at a time: one after the other, each would wait for the one before.
         const PAGES: usize = 8;
-        let Self { runs: Long { sources, runs, mean }, room } = self;
+        let Self { sources, runs, mean, room } = self;
         let soon = (SOON * LINE / mean).clamp(8, 32);
         for (i, run) in runs.iter().enumerate() {
             if i % PAGES == 0 {
@@ -150,8 +141,8 @@ mod tests {
         assert!(again == expected && again.as_ptr() == memory);
     }
 
-    /// Through the caches and past them, in pieces of a stage, and by way of the C library.
-    const SIZES: [usize; 3] = [1 << 20, 3 << 20, 18 << 20];
+    /// Through the caches and past them.
+    const SIZES: [usize; 2] = [1 << 20, 18 << 20];
 
     #[test]
     fn runs_of_any_length_come_one_after_the_other() {
