@@ -89,6 +89,16 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
+    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both: floating-point ones of the same name add, others
+    /// of the same name are left out.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn replace_fsa(&self, src: &Graph<FsaVec>, first_symbol: i32) -> Result<Self, Error> {
+        let (fsas, map_index, map_src) = of_fsas::replace_fsa(src.fsas(), self.fsas(), first_symbol)?;
+        Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_index, src.attributes(), &map_src)?)
+    }
+
     /// [`compose`](of_fsas::compose).
     ///
     /// # Errors
@@ -128,6 +138,16 @@ impl<F: Fsas> Graph<F> {
 }
 
 impl Graph<FsaVec> {
+    /// [`intersect_device`](of_fsas::intersect_device) with the attributes of both: floating-point ones of the same name add, others of the same
+    /// name are left out.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn intersect_device<B: Fsas>(&self, other: &Graph<B>, b_to_a_map: &[i32]) -> Result<Graph<B>, Error> {
+        let (fsas, map_a, map_b) = of_fsas::intersect_device(self.fsas(), other.fsas(), b_to_a_map)?;
+        Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
+    }
+
     /// [`union`](of_fsas::union) with the attributes.
     ///
     /// # Errors
