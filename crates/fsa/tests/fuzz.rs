@@ -60,13 +60,11 @@ fn k2_text() {
     fuzz!("k2_text", |bytes| {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         for format in &formats {
-            if let Ok(graph) = format.read(text) {
-                in_proportion(graph.fsas().num_states(), 1, bytes);
-                let printed = format.print(&graph).expect("what was read can be printed");
-                let again = format.read(&printed);
-                if !format.print(&graph).is_ok_and(|text| text.is_empty()) {
-                    assert_eq!(format.print(&again.expect("what was printed")).expect("once more"), printed);
-                }
+            let print = |graph: &Graph<Fsa>| format.print(graph).expect("what was read can be printed");
+            // k2 prints nothing for a start without arcs, so that with costs another state is then taken for it.
+            let starts = |graph: &Graph<Fsa>| graph.fsas().arcs().first().is_none_or(|arc| arc.src_state == 0);
+            if format.read(text).is_ok_and(|graph| starts(&graph)) {
+                text_reads_back(text, |text| format.read(text), print);
             }
         }
     });

@@ -168,6 +168,20 @@ mod tests {
     }
 
     #[test]
+    fn attributes_of_two_sides_follow() {
+        let word = word();
+        let twice = Graph::cat(&[&word, &word.clone().with("cost", vec![0.5, 1.0]).unwrap()]).unwrap();
+        assert_eq!(twice.aux_labels(), Some(&[9, -1, 9, -1][..]));
+        assert!(twice.attributes().get("cost").is_none(), "only one of them has it");
+        let acceptor = Graph::new(word.fsas().clone());
+        let met = twice.intersect_device(&acceptor, &[1]).unwrap();
+        assert_eq!((met.fsas().scores(), met.aux_labels()), (vec![1.0, 0.0], Some(&[9, -1][..])));
+        let replaced = acceptor.replace_fsa(&twice, 7).unwrap();
+        assert_eq!((replaced.fsas().labels(), replaced.aux_labels()), (vec![0, 7, 0, -1], Some(&[0, 9, -1, 0][..])));
+        assert_eq!(Graph::<Fsa>::cat(&[]).unwrap(), Graph::new(FsaVec::empty()));
+    }
+
+    #[test]
     fn what_is_put_out_follows() {
         assert_eq!(word().closure().unwrap().aux_labels(), Some(&[9, -1, 0][..]));
         assert_eq!(word().reverse().unwrap().aux_labels(), Some(&[0, 9, -1][..]));
