@@ -87,6 +87,7 @@ pub mod optimize;
 mod parts;
 mod properties;
 pub mod scores;
+mod sweep;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};
