@@ -84,6 +84,7 @@ mod graph;
 pub mod graphs;
 pub mod io;
 pub mod optimize;
+mod pair_numbers;
 mod parts;
 mod properties;
 pub mod scores;

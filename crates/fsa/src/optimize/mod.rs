@@ -17,12 +17,15 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 
+mod arc_cache;
 mod determinize;
 mod difference;
 mod encode;
 mod equivalent;
 mod factor;
+mod first_labels;
 mod hash;
+mod lazy_composition;
 mod machine;
 mod minimize;
 mod numbers;
@@ -39,6 +42,7 @@ pub use determinize::{DeterminizeOptions, determinize};
 pub use difference::difference;
 pub use encode::{Encoder, encode};
 pub use equivalent::equivalent;
+pub use lazy_composition::{LazyArc, LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use project::{Side, project};
 pub use push::{PushTo, push_weights};
