@@ -39,7 +39,9 @@ pub use intersect::{Epsilons, intersect, intersect_device, intersect_within};
 pub use invert::invert;
 pub use pairs::WithArcMaps;
 pub use random_fsa::{RandomFsaOptions, random_fsa, random_fsa_vec};
-pub use remove_epsilon::{remove_epsilon, remove_epsilon_and_add_self_loops, remove_epsilon_log};
+pub use remove_epsilon::{
+    remove_epsilon, remove_epsilon_and_add_self_loops, remove_epsilon_log, remove_epsilon_within,
+};
 pub use replace_fsa::replace_fsa;
 pub use reverse::reverse;
 pub use top_sort::top_sort;
