@@ -153,9 +153,7 @@ pub fn compile_hlg(
     graph = limit.check("connecting det(L o G)", &graph)?.connect()?;
     if options.minimize {
         made("det(L o G)", "minimizing det(L o G)", &graph);
-        let mut minimal = MinimizeOptions::default();
-        minimal.max_bytes = options.max_bytes;
-        graph = minimize(&graph, &minimal)?;
+        graph = minimize(&graph, &MinimizeOptions { max_bytes: options.max_bytes, ..MinimizeOptions::default() })?;
         made("min(det(L o G))", "removing epsilons", &graph);
     } else {
         made("det(L o G)", "removing epsilons", &graph);

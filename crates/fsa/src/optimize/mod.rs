@@ -1,4 +1,4 @@
-//! OpenFst's algorithms: determinization, minimization, weight pushing, the exact n best paths, differences, equivalence.
+//! OpenFst's algorithms: determinization, minimization, weight pushing, the exact n best paths, differences, equivalence, composition on demand.
 //!
 //! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose labels put out stand under [`AUX_LABELS`](crate::AUX_LABELS). What
 //! OpenFst writes as the final cost of a state is an arc with label -1 here, so that a result has one state more than OpenFst's, and as many
