@@ -91,6 +91,7 @@ mod pair_numbers;
 mod parts;
 mod properties;
 pub mod scores;
+mod sweep;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};
