@@ -98,7 +98,9 @@ fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     const INNER: &str = "inner_labels";
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
-    let came = a.compose(&b, &ComposeOptions { epsilons: epsilons(args)?, inner_labels: Some(INNER.into()) })?;
+    let options =
+        ComposeOptions { epsilons: epsilons(args)?, inner_labels: Some(INNER.into()), ..ComposeOptions::default() };
+    let came = a.compose(&b, &options)?;
     let mut differences = judge(expect, &came, scores)?;
     differences.append(&mut judge_cyclic(args, expect, &came)?);
     if expect.get(INNER).is_some() && !expect["language"].is_null() {
