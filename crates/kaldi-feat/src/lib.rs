@@ -90,6 +90,7 @@ mod log_mel;
 mod mel;
 mod mfcc;
 mod one_fft;
+mod one_mel;
 mod online_cmvn;
 pub mod options;
 mod pitch;

@@ -184,9 +184,9 @@ impl Kernel for Predict<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Self::Output {
         let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
-        let autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
-        let mut a = vec![s.splat(0.0); order];
-        let error = linear_predictor(s, &autocorrelation, &mut a);
+        let mut autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
+        let (mut a, mut scratch) = (vec![s.splat(0.0); order], vec![s.splat(0.0); order]);
+        let error = linear_predictor(s, &mut autocorrelation, &mut a, &mut scratch);
         (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
     }
 }
@@ -350,12 +350,12 @@ impl PlpKind {
     fn cepstra<S: Simd>(
         &self,
         s: S,
-        autocorrelation: &[S::F32],
+        autocorrelation: &mut [S::F32],
         predictor: &mut [S::F32],
         cepstrum: &mut [S::F32],
         features: &mut [S::F32],
     ) {
-        let error = linear_predictor(s, autocorrelation, predictor);
+        let error = linear_predictor(s, autocorrelation, predictor, cepstrum);
         predictor_cepstrum(s, predictor, cepstrum);
         // Kaldi's floor of the logarithm is the one of a number.
         let (first, rest) = features.split_at_mut(1);
@@ -374,17 +374,33 @@ impl EnergyColumn {
     }
 }
 
-/// The Levinson-Durbin recursion: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+///
+/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows the last one. Schur's keeps this sum
+/// for all n to come, and what it is with the coefficients backwards, so that nothing has to wait for a sum. Both have the same
+/// coefficients; the autocorrelation is used up.
 #[doc(alias("ComputeLpc", "Durbin"))]
 #[inline(always)]
-fn linear_predictor<S: Simd>(s: S, autocorrelation: &[S::F32], a: &mut [S::F32]) -> S::F32 {
+fn linear_predictor<S: Simd>(
+    s: S,
+    autocorrelation: &mut [S::F32],
+    a: &mut [S::F32],
+    backward: &mut [S::F32],
+) -> S::F32 {
+    let order = a.len();
+    backward.copy_from_slice(&autocorrelation[..order]);
     let mut error = autocorrelation[0];
-    for i in 0..a.len() {
-        let mut sum = autocorrelation[i + 1];
-        for j in 0..i {
-            sum = s.mul_add(a[j], autocorrelation[i - j], sum);
+    // Number n of both belongs to the lags n + 1 and n.
+    let forward = &mut autocorrelation[1..];
+    for i in 0..order {
+        let (mut last_forward, mut last_backward) = (forward[i], backward[i]);
+        let reflection = s.div(last_forward, error);
+        for (f, b) in forward[i + 1..].iter_mut().zip(&mut backward[i + 1..]) {
+            let (this_forward, this_backward) = (*f, *b);
+            *f = s.neg_mul_add(reflection, this_backward, this_forward);
+            *b = s.neg_mul_add(reflection, last_forward, last_backward);
+            (last_forward, last_backward) = (this_forward, this_backward);
         }
-        let reflection = s.div(sum, error);
         let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
         error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
         // a[j] and a[i-1-j] change together.
@@ -401,17 +417,17 @@ fn linear_predictor<S: Simd>(s: S, autocorrelation: &[S::F32], a: &mut [S::F32])
     error
 }
 
-/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\].
+/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\]. The largest n-k comes last:
+/// only that has to wait for it.
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
 fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
     for i in 0..a.len() {
         let mut sum = s.splat(0.0);
-        for j in 0..i {
-            sum = s.mul_add(s.mul(s.splat((i - j) as f32), a[j]), c[i - 1 - j], sum);
+        for (j, &c) in c[..i].iter().enumerate() {
+            sum = s.mul_add(s.mul(s.splat((j + 1) as f32), a[i - 1 - j]), c, sum);
         }
-        let of_smaller = s.mul(sum, s.splat(1.0 / (i + 1) as f32));
-        c[i] = s.sub(s.splat(0.0), s.add(a[i], of_smaller));
+        c[i] = s.neg_mul_add(sum, s.splat(1.0 / (i + 1) as f32), s.sub(s.splat(0.0), a[i]));
     }
 }
 
