@@ -144,7 +144,7 @@ pub struct Extractor<K: Kind> {
 #[derive(Debug, Default)]
 pub struct Workspace {
     resampled: Vec<f32>,
-    wave: Vec<f32>,
+    wave: Lines,
     frames: Lines,
     spectrum: Lines,
     features: Lines,
@@ -156,9 +156,6 @@ pub struct Workspace {
 
 /// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
 const MAX_CACHED: usize = 256;
-
-/// Where the first frame's samples lie in a workspace: a frame by itself has a place before it.
-const FIRST: usize = 1;
 
 /// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
@@ -398,9 +395,9 @@ fn frames_of_one<S: Simd, K: Kind>(
     for chunk in out.chunks_mut(CHUNK * dim) {
         let chunk_frames = chunk.len() / dim;
         let end = first_frame + chunk_frames as u64;
-        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, FIRST);
+        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
-            let start = FIRST + block * S::LANES * framing.shift;
+            let start = block * S::LANES * framing.shift;
             if extractor.one_by_one(s, rows.len() / dim) {
                 for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
                     s.vectorize(One { extractor, warped, start, workspace, row });
@@ -410,7 +407,7 @@ fn frames_of_one<S: Simd, K: Kind>(
             // Lanes past the last frame do it once more.
             let mut starts = [0; MAX_LANES];
             for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
-                *start = FIRST + (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
+                *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
             }
             s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows });
         }
@@ -427,7 +424,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace: &mut Workspace,
 ) {
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    let (mut all_starts, mut behind) = (Vec::new(), FIRST);
+    let (mut all_starts, mut behind) = (Vec::new(), 0);
     for job in &*jobs {
         let frames = job.out.len() / dim;
         if frames > 0 {
@@ -474,7 +471,7 @@ impl<K: Kind> Kernel for One<'_, K> {
         let Extractor { kind, framing, spectrum: plan, .. } = extractor;
         let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
         let frame = frames.floats(framing.padded + OneFft::PADDING);
-        let energy = framing.window_one(s, wave, start, kind.energy_of(), frame);
+        let energy = framing.window_one(s, wave.floats(start + framing.len()), start, kind.energy_of(), frame);
         let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
         plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
         kind.features_of_one(s, warped, OneSpectrum { power, energy, scratch }, row);

@@ -123,6 +123,8 @@ pub struct Framing {
     pub(crate) options: FrameExtractionOptions,
     /// Times the factor that brings samples to the scale of the options.
     window: Vec<f32>,
+    /// The same, for whole vectors.
+    window_lines: Lines,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
@@ -154,7 +156,14 @@ impl Framing {
     ) -> Self {
         let scale = options.full_scale / 32768.0;
         window.iter_mut().for_each(|w| *w *= scale);
-        Self { options, window, shift, padded, edges, length: None, scale }
+        let mut window_lines = Lines::new();
+        window_lines.floats(window.len()).copy_from_slice(&window);
+        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
+    }
+
+    /// Samples of a frame.
+    pub(crate) fn len(&self) -> usize {
+        self.window.len()
     }
 
     /// For signals that are cut, or filled up with zeros, to `length` samples.
@@ -241,17 +250,14 @@ impl Framing {
         signal: Signal<'_>,
         dither: &Philox,
         [first_frame, last_frame]: [u64; 2],
-        wave: &mut Vec<f32>,
+        wave: &mut Lines,
         at: usize,
     ) -> usize {
         let size = self.window.len() as i64;
         let (start, end) = (self.first_sample(first_frame), self.first_sample(last_frame) + size);
         let len = (end - start) as usize;
-        if wave.len() < at + len + S::LANES {
-            wave.resize(at + len + S::LANES, 0.0);
-        }
         let behind = at + len;
-        let wave = &mut wave[at..behind];
+        let wave = &mut wave.floats(behind + S::LANES)[at..behind];
 
         let have = signal.end();
         let num_samples = self.length.unwrap_or(have);
@@ -286,12 +292,14 @@ impl Framing {
     pub(crate) fn window<S: Simd>(
         &self,
         s: S,
-        wave: &[f32],
+        wave: &mut Lines,
         starts: &[usize],
         energy: EnergyOf,
         frames: &mut Lines,
     ) -> S::F32 {
         let size = self.window.len();
+        let last = starts.iter().fold(0, |last, &start| start.max(last));
+        let wave = wave.floats(last + size + S::LANES);
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
         for (square, first) in
@@ -351,21 +359,21 @@ impl Framing {
         let (preemphasis, mean) = (s.splat(self.options.preemph_coeff), s.splat(mean));
         let (frame, padding) = frame.split_at_mut(size);
         padding.fill(0.0);
-        let (mut from, mut window) = (samples.chunks_exact(S::LANES), self.window.chunks_exact(S::LANES));
+        let (mut from, mut window) = (samples.chunks_exact(S::LANES), self.window_lines.as_vectors(s).iter());
         let mut to = frame.chunks_exact_mut(S::LANES);
         // The first sample has itself before it.
         let mut before = s.sub(s.splat(samples[0]), mean);
-        for ((to, from), window) in (&mut to).zip(&mut from).zip(&mut window) {
+        for ((to, from), &window) in (&mut to).zip(&mut from).zip(&mut window) {
             let centred = s.sub(s.load(from), mean);
             let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
-            s.store(s.mul(x, s.load(window)), to);
+            s.store(s.mul(x, window), to);
             before = centred;
         }
-        let (rest, window) = (from.remainder(), window.remainder());
-        if !rest.is_empty() {
+        let rest = from.remainder();
+        if let (false, Some(&window)) = (rest.is_empty(), window.next()) {
             let centred = s.sub(s.load_partial(rest, mean), mean);
             let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
-            s.store_partial(s.mul(x, s.load_partial(window, mean)), to.into_remainder());
+            s.store_partial(s.mul(x, window), to.into_remainder());
         }
         if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, frame, 0.0) } else { raw_energy }
     }

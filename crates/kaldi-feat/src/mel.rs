@@ -89,6 +89,13 @@ pub struct MelBanks {
     htk_mode: bool,
 }
 
+impl PartialEq for MelBanks {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { bins, one: _, center_freqs, htk_mode } = self;
+        (bins, center_freqs, htk_mode) == (&other.bins, &other.center_freqs, &other.htk_mode)
+    }
+}
+
 impl MelBanks {
     /// The filters for frames of these options, warped by `vtln_warp` (1 = not).
     ///

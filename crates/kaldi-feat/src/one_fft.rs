@@ -34,7 +34,9 @@ struct Layout {
     before: Vec<StepBefore>,
     /// Numbers of a block then.
     block: usize,
-    /// For each remainder, its block.
+    /// Blocks.
+    num_blocks: usize,
+    /// For each remainder, its block; the last ones again up to a multiple of the lanes.
     blocks: Vec<usize>,
     /// For each quotient, its number in a block.
     rows: Vec<usize>,
@@ -73,12 +75,14 @@ impl Layout {
         };
         let split = (0..plan.steps.len()).min_by_key(|&split| cost(split)).unwrap_or(0);
         let (before, behind) = plan.steps.split_at(split);
-        let blocks = num_blocks(split);
-        let block = plan.half / blocks;
+        let num_blocks = num_blocks(split);
+        let block = plan.half / num_blocks;
+        let blocks = 0..num_blocks.next_multiple_of(lanes);
         Self {
             before: before.iter().map(|step| StepBefore::new(step, block, lanes)).collect(),
             block,
-            blocks: (0..blocks).map(|i| place(before, i) / block).collect(),
+            num_blocks,
+            blocks: blocks.map(|i| place(before, i.min(num_blocks - 1)) / block).collect(),
             rows: (0..block).map(|i| place(behind, i)).collect(),
         }
     }
@@ -134,14 +138,15 @@ impl OneFft {
     ) {
         let layout = &self.layouts[usize::from(S::LANES == MAX_LANES)];
         let behind = &plan.steps[layout.before.len()..];
-        let num_blocks = layout.blocks.len();
+        let num_blocks = layout.num_blocks;
         let vectors = layout.block.div_ceil(S::LANES);
         let rows = numbers.vectors(s, 2 * (num_blocks + S::LANES) * vectors).as_chunks_mut::<2>().0;
         let (rows, transposed) = rows.split_at_mut(num_blocks * vectors);
-        for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * layout.block)) {
-            for (row, frame) in rows.iter_mut().zip(frame[first..].chunks_exact(2 * S::LANES)) {
-                let (re, im) = s.unzip(s.load(frame), s.load(&frame[S::LANES..]));
-                *row = [re, im];
+        if layout.block.is_multiple_of(S::LANES) {
+            unzip(s, frame, rows);
+        } else {
+            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * layout.block)) {
+                unzip(s, &frame[first..], rows);
             }
         }
         for (step, before) in plan.steps.iter().zip(&layout.before) {
@@ -150,21 +155,31 @@ impl OneFft {
         // Real and imaginary parts in their order, each with a vector behind them.
         let stride = (plan.half + MAX_LANES).next_multiple_of(MAX_LANES);
         let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
-        for first in (0..num_blocks).step_by(S::LANES) {
+        for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
             for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
-                let (mut re, mut im) = ([s.splat(0.0); MAX_LANES], [s.splat(0.0); MAX_LANES]);
-                for ((re, im), &block) in re.iter_mut().zip(&mut im).zip(layout.blocks[first..].iter().take(S::LANES)) {
-                    [*re, *im] = rows[block * vectors + i];
-                }
-                s.transpose(&mut re[..S::LANES]);
-                s.transpose(&mut im[..S::LANES]);
-                for (to, (&re, &im)) in transposed.iter_mut().zip(re.iter().zip(&im)) {
-                    *to = [re, im];
+                for part in 0..2 {
+                    let mut square = [s.splat(0.0); MAX_LANES];
+                    for (to, &block) in square[..S::LANES].iter_mut().zip(blocks) {
+                        *to = rows[block * vectors + i][part];
+                    }
+                    s.transpose(&mut square[..S::LANES]);
+                    for (to, &row) in transposed.iter_mut().zip(&square[..S::LANES]) {
+                        to[part] = row;
+                    }
                 }
             }
             let transposed = &mut transposed[..layout.block];
             for step in behind {
                 step.apply(s, transposed);
+            }
+            if num_blocks == S::LANES {
+                let sorted = sorted_re.chunks_exact_mut(S::LANES).zip(sorted_im.chunks_exact_mut(S::LANES));
+                for (&row, (re, im)) in layout.rows.iter().zip(sorted) {
+                    let [x, y] = transposed[row];
+                    s.store(x, re);
+                    s.store(y, im);
+                }
+                continue;
             }
             // What is too much of one vector of blocks is overwritten by the next row.
             let whole = first + S::LANES <= num_blocks || first == 0;
@@ -189,28 +204,47 @@ impl OneFft {
         // Number N/2 is number 0 again.
         (re[half], im[half]) = (re[0], im[0]);
         let pairs = self.pairs[usize::from(S::LANES == MAX_LANES)].as_vectors(s).as_chunks::<2>().0;
-        let ks = (0..half / 2 + 1).step_by(S::LANES);
-        for (k, &w) in ks.zip(pairs) {
-            let partner = half + 1 - k - S::LANES;
-            let a = [s.load(&re[k..]), s.load(&im[k..])];
-            let b = [s.reverse(s.load(&re[partner..])), s.reverse(s.load(&im[partner..]))];
-            let [x, y] = pair_of_spectrum(s, a, b, w);
-            if k + S::LANES <= half / 2 + 1 {
-                s.store(power_of_twice(s, x), &mut power[k..]);
-                s.store(s.reverse(power_of_twice(s, y)), &mut power[partner..]);
-            } else {
-                // Those past the middle belong to other pairs.
-                let mut last = [0.0; MAX_LANES];
-                let partners = half / 2 + 1 - k;
-                s.store_partial(power_of_twice(s, x), &mut power[k..=half / 2]);
-                s.store(s.reverse(power_of_twice(s, y)), &mut last);
-                power[half + 1 - k - partners..=half - k].copy_from_slice(&last[S::LANES - partners..S::LANES]);
-            }
+        let pairs = pairs[..half / 2 / S::LANES + 1].split_last().expect("a middle");
+        let ((&last_w, whole), k) = (pairs, half / 2 / S::LANES * S::LANES);
+        let (low, high) = power.split_at_mut(half / 2);
+        // From 0 up, and from N/2 down.
+        let up = re.chunks_exact(S::LANES).zip(im.chunks_exact(S::LANES));
+        let down = re[1..=half].rchunks_exact(S::LANES).zip(im[1..=half].rchunks_exact(S::LANES));
+        let to = low.chunks_exact_mut(S::LANES).zip(high[..=half - half / 2].rchunks_exact_mut(S::LANES));
+        for (((&w, up), down), (low, high)) in whole.iter().zip(up).zip(down).zip(to) {
+            let [x, y] = power_of_pairs(s, up, down, w);
+            s.store(x, low);
+            s.store(s.reverse(y), high);
         }
+        // Those past the middle belong to other pairs.
+        let partner = half + 1 - k - S::LANES;
+        let [x, y] = power_of_pairs(s, (&re[k..], &im[k..]), (&re[partner..], &im[partner..]), last_w);
+        let mut last = [0.0; MAX_LANES];
+        s.store(s.reverse(y), &mut last);
+        let partners = half / 2 + 1 - k;
+        s.store_partial(x, &mut power[k..=half / 2]);
+        power[half + 1 - k - partners..=half - k].copy_from_slice(&last[S::LANES - partners..S::LANES]);
         let (sum, difference) = (re[0] + im[0], re[0] - im[0]);
         power[0] = sum * sum;
         power[half] = difference * difference;
     }
+}
+
+/// Every other number of `frame` to the real parts of the rows, the others to the imaginary ones.
+#[inline(always)]
+fn unzip<S: Simd>(s: S, frame: &[f32], rows: &mut [[S::F32; 2]]) {
+    for (row, frame) in rows.iter_mut().zip(frame.chunks_exact(2 * S::LANES)) {
+        let (re, im) = s.unzip(s.load(frame), s.load(&frame[S::LANES..]));
+        *row = [re, im];
+    }
+}
+
+/// The power of the numbers of `up`, and in lanes that go the other way those of `down`.
+#[inline(always)]
+fn power_of_pairs<S: Simd>(s: S, up: (&[f32], &[f32]), down: (&[f32], &[f32]), w: [S::F32; 2]) -> [S::F32; 2] {
+    let b = [s.reverse(s.load(down.0)), s.reverse(s.load(down.1))];
+    let [x, y] = pair_of_spectrum(s, [s.load(up.0), s.load(up.1)], b, w);
+    [power_of_twice(s, x), power_of_twice(s, y)]
 }
 
 #[cfg(test)]

@@ -31,8 +31,9 @@ enum Group {
     /// For each quarter of the filters the first power, and how many quarters of sums there are. Of each the table has
     /// indexes and weights.
     Narrow { first: [usize; QUARTER], quarters: usize },
-    /// For each filter the first power of the last, then of the other runs of [`SUMS`] weights, which the table has in this order.
-    Wide(Vec<Vec<usize>>),
+    /// For each filter how many runs of [`SUMS`] weights it has, then for each run of each filter its first power. The runs that are
+    /// not whole come first, and the table has their weights in the same order.
+    Wide { runs: Vec<usize>, first: Vec<usize> },
 }
 
 /// Lanes that are a filter's.
@@ -78,15 +79,17 @@ impl OneMel {
                     }
                     s.sum_fours(fours)
                 }
-                Group::Wide(filters) => {
+                Group::Wide { runs, first } => {
                     let mut sums = [zero; MAX_LANES];
-                    for (sum, runs) in sums.iter_mut().zip(filters) {
-                        // Sums of 16 in one vector, or in two that are added.
+                    // Sums of 16 in one vector, or in two that are added.
+                    let used = SUMS / S::LANES;
+                    let (table, rest) = vectors.split_at(first.len() * used);
+                    vectors = rest;
+                    let mut all_runs = first.iter().zip(table.chunks_exact(used));
+                    for (sum, &runs) in sums.iter_mut().zip(runs) {
                         let mut halves = [zero; 2];
-                        let used = SUMS / S::LANES;
-                        let (table, rest) = vectors.split_at(runs.len() * used);
-                        vectors = rest;
-                        for (&first, table) in runs.iter().zip(table.chunks_exact(used)) {
+                        for _ in 0..runs {
+                            let Some((&first, table)) = all_runs.next() else { break };
                             for (i, half) in halves[..used].iter_mut().enumerate() {
                                 *half = s.mul_add(table[i], s.load(&power[first + i * S::LANES..]), *half);
                             }
@@ -150,20 +153,74 @@ impl Group {
     }
 
     fn wide(bins: &[MelBin], table: &mut Vec<f32>) -> Self {
-        let filter = |bin: &MelBin| {
+        let mut first = Vec::new();
+        let mut runs_of = |bin: &MelBin| {
             let (runs, rest) = bin.weights.as_chunks::<SUMS>();
-            let mut first = Vec::new();
             if !rest.is_empty() {
                 first.push(bin.first + SUMS * runs.len());
                 table.extend(rest);
                 table.resize(table.len().next_multiple_of(SUMS), 0.0);
             }
-            for (i, run) in runs.iter().enumerate() {
-                first.push(bin.first + SUMS * i);
-                table.extend(run);
-            }
-            first
+            first.extend((bin.first..).step_by(SUMS).take(runs.len()));
+            table.extend(runs.as_flattened());
+            runs.len() + usize::from(!rest.is_empty())
         };
-        Self::Wide(bins.iter().map(filter).collect())
+        let runs = bins.iter().map(&mut runs_of).collect();
+        Self::Wide { runs, first }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kaldera_base::random::Philox;
+    use kaldera_base::simd::{Kernel, available, dispatch_at};
+
+    use crate::mel::{MelBanks, MelBanksOptions};
+    use crate::window::FrameExtractionOptions;
+
+    use super::*;
+
+    struct Compare<'a>(&'a MelBanks, usize);
+
+    impl Kernel for Compare<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let Self(banks, num_powers) = self;
+            let num_bins = banks.bins().len();
+            let mut lines = [Lines::new(), Lines::new()];
+            let [powers, energies] = &mut lines;
+            let numbers = powers.floats(num_powers * S::LANES);
+            Philox::new(num_bins as u64).add_gaussian(3.0, 0, numbers);
+            numbers.iter_mut().for_each(|x| *x *= *x);
+            // Overflow in one frame.
+            numbers[5 * S::LANES + 1] = f32::INFINITY;
+            let numbers = numbers.to_vec();
+            banks.compute(s, powers.vectors(s, num_powers), energies.vectors(s, num_bins));
+            let energies = energies.floats(num_bins * S::LANES);
+            for lane in 0..S::LANES {
+                let in_lane = |x: &[f32]| x.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
+                let mut power = in_lane(&numbers);
+                power.resize(num_powers + OneMel::PADDING, 0.0);
+                let mut one = vec![f32::NAN; num_bins];
+                banks.compute_one(s, &power, &mut one);
+                let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+                assert_eq!(bits(&one), bits(&in_lane(energies)), "{num_bins} filters, lane {lane}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_frame_has_the_energies_that_it_has_among_others() {
+        for num_bins in [3, 4, 7, 8, 9, 15, 16, 17, 23, 40, 80, 100] {
+            for htk_mode in [false, true] {
+                let options = MelBanksOptions { num_bins, htk_mode, ..Default::default() };
+                let Ok(banks) = MelBanks::new(&options, &FrameExtractionOptions::default(), 1.0) else { continue };
+                for level in available() {
+                    dispatch_at(level, Compare(&banks, 257));
+                }
+            }
+        }
     }
 }
