@@ -86,7 +86,10 @@ pub mod io;
 pub mod optimize;
 mod parts;
 mod properties;
+#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
+mod rooms;
 pub mod scores;
+mod threads;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};

@@ -2,6 +2,7 @@
 
 use crate::attributes::Attribute;
 use crate::parts::{self, Part};
+use crate::threads;
 use crate::view::FsaView;
 use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsas, Graph};
 
@@ -81,7 +82,7 @@ pub(super) fn for_each<F: Fsas, T: Send>(
     run: impl Fn(usize, Machine<'_>) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     let all_aux = aux_labels(graph)?;
-    parts::for_each(graph.fsas().as_vec(), |i, fsa| run(i, Machine::new(fsa, all_aux)))
+    threads::for_each(graph.fsas().as_vec(), |i, fsa| run(i, Machine::new(fsa, all_aux)))
 }
 
 /// The labels put out, if there are such.

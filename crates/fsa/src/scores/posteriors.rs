@@ -6,7 +6,7 @@ use kaldera_base::memory;
 use super::passes::{none, real};
 use super::states::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
 use super::{Semiring, prune};
-use crate::parts::{by_arcs, for_each_with, join, large};
+use crate::threads::{by_arcs, for_each_with, join, worth};
 use crate::{Error, FsaVec, FsaView, Fsas};
 
 /// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by how much the best path over the
@@ -56,7 +56,7 @@ type Forward<T> = (Vec<T>, Vec<i32>);
 /// Forward and backward scores; of a single large FSA on two threads.
 fn both<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Forward<T>, Vec<T>), Error> {
     let (forward, backward) =
-        join(large(fsas) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
+        join(worth(fsas.num_arcs()) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
     Ok((forward?, backward?))
 }
 
