@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
 use crate::rooms::{Room, Rooms};
-use crate::threads::{for_each, share, worth};
+use crate::threads::{for_each, for_each_job};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -81,7 +81,7 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(worth(num_arcs / LESS), sizes, parts, |(part, maps), mut place| {
+            write_each(num_arcs / LESS, sizes, parts, |_, (part, maps), mut place| {
                 let first = place.first_arc;
                 place.splits.extend(part.ends.iter().map(|end| id(first + end)));
                 place.arcs.extend(part.arcs.iter().copied());
@@ -89,6 +89,7 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
                     debug_assert_eq!(part.arcs.len(), map.map.len(), "one source for each arc");
                     room.extend(map.of_all());
                 }
+                Ok(())
             })
         }
     }
@@ -140,15 +141,16 @@ impl Place<'_, 1> {
     }
 }
 
-/// What `write` makes of the plans, at the place of each, which has room for an FSA of this size; on several threads if `parallel`.
+/// What `write` makes of the plans, at the place of each, which has room for an FSA of this size; on several threads where `num_arcs` to go through
+/// are worth it.
 ///
 /// # Errors
-/// [`Error::TooLarge`].
+/// [`Error::TooLarge`]; that of the first plan that has one.
 fn write_each<P: Send, const N: usize>(
-    parallel: bool,
+    num_arcs: usize,
     sizes: Vec<Size>,
     plans: Vec<P>,
-    write: impl Fn(P, Place<'_, N>) + Sync,
+    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     let state_splits = checked_splits(sizes.iter().copied())?;
     let by_arcs = || sizes.iter().map(|size| size.arcs);
@@ -165,7 +167,7 @@ fn write_each<P: Send, const N: usize>(
             first_arc += size.arcs;
             Place { first_arc: first_arc - size.arcs, splits, arcs, maps }
         });
-        share(parallel, plans.into_iter().zip(places), |(plan, place)| write(plan, place));
+        for_each_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
     }
     Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
 }
@@ -217,7 +219,7 @@ pub(crate) fn map_arcs(
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
     plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
-    write: impl Fn(FsaView<'_>, P, &mut Place<'_, 1>) + Sync,
+    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Sync,
 ) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
     let plans = for_each(all, plan)?;
@@ -228,9 +230,12 @@ pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     let sizes = plans.iter().zip(all.iter()).map(|(plan, fsa)| plan.as_ref().map_or_else(|| as_is(fsa), |plan| plan.0));
     let sizes = sizes.collect();
     let plans = plans.into_iter().zip(all.iter()).collect();
-    let (made, [map]) = write_each(worth(all.num_arcs()), sizes, plans, |(plan, fsa), mut place| match plan {
-        None => place.copy(fsa),
-        Some((_, plan)) => write(fsa, plan, &mut place),
+    let (made, [map]) = write_each(all.num_arcs(), sizes, plans, |i, (plan, fsa), mut place| match plan {
+        None => {
+            place.copy(fsa);
+            Ok(())
+        }
+        Some((_, plan)) => write(i, fsa, plan, &mut place),
     })?;
     Ok((fsas.same_kind(made), map))
 }

@@ -21,7 +21,10 @@ pub fn connect<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
             (size(fsa, &names), names)
         }))
     };
-    map_arcs_if_needed(fsas, plan, |fsa, names, place| select_states(fsa, &names, place))
+    map_arcs_if_needed(fsas, plan, |_, fsa, names, place| {
+        select_states(fsa, &names, place);
+        Ok(())
+    })
 }
 
 /// The numbers of the states of `keep` if these are all, -1 for the others.

@@ -42,13 +42,14 @@ pub fn remove_epsilon_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Err
         let size = Size { states: fsa.num_states(), arcs: fsa.arcs().len() - num_loops };
         Ok((num_loops > 0).then_some((size, ())))
     };
-    map_arcs_if_needed(fsas, plan, |fsa, (), place| {
+    map_arcs_if_needed(fsas, plan, |_, fsa, (), place| {
         for state in 0..fsa.num_states() {
             for (arc, from) in fsa.arcs_of(state).iter().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..) {
                 place.push_if(!is_loop(arc), *arc, [from]);
             }
             place.end_state();
         }
+        Ok(())
     })
 }
 

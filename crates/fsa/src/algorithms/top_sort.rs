@@ -14,13 +14,15 @@ use crate::{Arc, Error, Fsas};
 /// [`Error::Cycle`] with the states of one, [`Error::StartEntered`].
 #[doc(alias = "TopSort")]
 pub fn top_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let plan = |i, fsa: FsaView<'_>| {
-        if fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state) {
-            return Ok(None);
-        }
-        Ok(Some((Size { states: fsa.num_states(), arcs: fsa.arcs().len() }, order(i, fsa)?)))
+    let plan = |_, fsa: FsaView<'_>| {
+        let is_sorted = fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state);
+        Ok((!is_sorted).then(|| (Size { states: fsa.num_states(), arcs: fsa.arcs().len() }, ())))
     };
-    map_arcs_if_needed(fsas, plan, |fsa, order, place| write_in_order(fsa, &order, place))
+    // The order is found only now, as the arcs are still near when they are written.
+    map_arcs_if_needed(fsas, plan, |i, fsa, (), place| {
+        write_in_order(fsa, &order(i, fsa)?, place);
+        Ok(())
+    })
 }
 
 /// The states in topological order, the start first, the final state last. There are states.
