@@ -333,6 +333,17 @@ pub enum Error {
         /// The labels put out by the other path, or the beginning of them.
         second: Vec<i32>,
     },
+    /// A cycle whose arcs put out more labels than they take, where those that an arc cannot put out are to wait for later ones.
+    #[error(
+        "FSA {fsa}: a cycle puts out more labels than it takes, so that more than the {labels} labels of any path without cycles would have to \
+         wait, and then ever more; determinize with remove_epsilons, which lets none wait"
+    )]
+    EndlessOutput {
+        /// Which FSA.
+        fsa: usize,
+        /// As many labels wait on a path without cycles, at most.
+        labels: i64,
+    },
     /// Two arcs of a state with the same label, where there may be only one.
     #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
     NotDeterministic {
@@ -360,6 +371,12 @@ impl Error {
     /// `size` as the number that indexes are stored as.
     pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// More of something than there may be.
+    pub(crate) fn too_many(what: &'static str, most: usize, found: usize) -> Self {
+        let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        Self::OutOfRange { what, min: 0, max, found }
     }
 
     /// `found` is `expected`.

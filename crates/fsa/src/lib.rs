@@ -37,7 +37,7 @@
 //! |---|---|
 //! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
 //! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
-//! | [`optimize`] | what OpenFst has beyond: determinization of transducers, minimization, weight pushing, difference |
+//! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference |
 //! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
@@ -57,7 +57,7 @@
 //! |---|---|
 //! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`algorithms`] |
-//! | `Determinize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
+//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
 //! | `ShortestPath`, `ShortestDistance` | [`optimize::shortest_paths`], [`scores::shortest_distance`] |
 //!
 //! # What always holds

@@ -70,6 +70,10 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
     bench.made("rmepsilon LG.fst LGr.fst");
     bench.made("determinize LGr.fst LGd.fst");
     bench.made("minimize LGd.fst LGm.fst");
+    bench.made("determinize --remove-epsilons LG.fst LGe.fst");
+    assert_eq!(bench.fst("equivalent LGd.fst LGe.fst").code, Some(0));
+    bench.made("epsnormalize LGe.fst LGn.fst");
+    bench.made("epsnormalize --eps_norm_output LGn.fst LGo.fst");
     assert_eq!(bench.fst("equivalent LGd.fst LGm.fst").code, Some(0));
     assert_eq!(bench.fst("equivalent L.fst LGm.fst").code, Some(2));
     // What it reads and writes has symbols of both sides.

@@ -6,7 +6,7 @@ mod compose;
 mod concat;
 mod connect;
 mod determinize;
-mod epsilon_closure;
+pub(crate) mod epsilon_closure;
 mod epsilon_self_loops;
 mod equivalence;
 mod expand_arcs;

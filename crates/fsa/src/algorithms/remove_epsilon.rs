@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::algorithms::add_epsilon_self_loops;
 use crate::algorithms::epsilon_closure::Closures;
-use crate::arc::{id, index};
+use crate::arc::{id, index, narrow};
 use crate::parts::{Part, map_fsas};
 use crate::scores::Semiring;
 use crate::view::FsaView;
@@ -141,11 +141,6 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
     }
     Error::fit("the number of arcs", part.arcs.len())?;
     Ok((part, lists))
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted; what overflows is found afterwards")]
-fn narrow(score: f64) -> f32 {
-    score as f32
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Minimization of weighted acceptors and transducers.
 
 use super::determinize::quantize;
-use super::factor::factor;
+use super::factor::{Rest, factor};
 use super::hash::{Table, mix};
 use super::machine::{Machine, Made, map_each};
 use super::numbers::number;
@@ -95,7 +95,7 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     drop((symbols, classes));
     match outputs {
         None => Ok(Made { part, aux: None }),
-        Some(outputs) => factor(part, outputs, &mut strings),
+        Some(outputs) => factor(part, outputs, &mut strings, Rest::Waits, usize::MAX),
     }
 }
 

@@ -143,7 +143,7 @@ fn nearest_first(target: usize, entering: &Entering<'_>) -> Vec<f32> {
 
 /// A cycle with the sum 0 must not seem to gain something each time round.
 #[inline]
-fn gained_by_rounding(new: f32, old: f32) -> bool {
+pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
     old < f32::INFINITY && old - new <= 4.0 * f32::EPSILON * old.abs().max(new.abs())
 }
 

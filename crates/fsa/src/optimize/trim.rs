@@ -18,14 +18,23 @@ pub(super) struct Trimmed {
     pub acyclic: bool,
 }
 
+impl Trimmed {
+    /// An error about one of these states, with the number that it has in the machine.
+    pub(super) fn name_state(&self, view: FsaView<'_>, error: Error) -> Error {
+        match error {
+            Error::EndlessCycle { fsa, state, visits } => {
+                let first_arc = state.checked_sub(1).map_or(0, |before| self.part.ends[before]);
+                let state = view.arcs()[self.sources[first_arc] as usize].states().0;
+                Error::EndlessCycle { fsa, state, visits }
+            }
+            error => error,
+        }
+    }
+}
+
 /// [`trim`] of an FSA in the making.
 pub(super) fn trim_part(part: &Part) -> Result<Trimmed, Error> {
-    let mut splits = Vec::with_capacity(part.ends.len() + 1);
-    splits.push(0);
-    for &end in &part.ends {
-        splits.push(Error::fit("the number of arcs", end)?);
-    }
-    Ok(trim(FsaView::new(&splits, &part.arcs)))
+    Ok(trim(FsaView::new(&part.splits()?, &part.arcs)))
 }
 
 /// O(states + arcs). Empty if there is no path.

@@ -126,11 +126,23 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "determinize",
         usage: usage!(
             "Make an equivalent FST with one arc at most for each label of a state",
-            "determinize [OPTIONS] [IN [OUT]]"
+            "determinize [OPTIONS] [IN [OUT]]",
+            "Epsilons are symbols like others, unless --remove-epsilons."
         ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "delta", "det-type", "weight", "nstate"],
+        options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate"],
         run: determinize,
+    },
+    Operation {
+        name: "epsnormalize",
+        usage: usage!(
+            "Make an equivalent FST whose epsilons come behind everything else",
+            "epsnormalize [OPTIONS] [IN [OUT]]",
+            "Those are meant that take nothing, or with --eps-norm-output those that put out nothing."
+        ),
+        inputs: Inputs::Fsts(1),
+        options: &["format", "eps-norm-output"],
+        run: epsnormalize,
     },
     Operation {
         name: "minimize",
@@ -411,6 +423,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         }
     };
     let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate);
+    how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
     if options.weight.is_finite() {
         how = how.with_beam(options.weight);
@@ -419,6 +432,11 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         how = how.with_max_states(most);
     }
     fst(optimize::determinize(&take(&mut files), &how))
+}
+
+fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    let side = if options.eps_norm_output { Side::Output } else { Side::Input };
+    fst(optimize::epsilon_normalize(&take(&mut files), side))
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {

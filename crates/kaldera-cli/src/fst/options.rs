@@ -26,6 +26,8 @@ pub(super) struct Options {
     pub(super) connect: bool,
     pub(super) delta: f32,
     pub(super) det_type: String,
+    pub(super) remove_epsilons: bool,
+    pub(super) eps_norm_output: bool,
     pub(super) weight: f32,
     pub(super) nstate: i32,
     pub(super) allow_nondet: bool,
@@ -71,6 +73,8 @@ impl Default for Options {
             connect: true,
             delta: 1.0 / 1024.0,
             det_type: "functional".to_owned(),
+            remove_epsilons: false,
+            eps_norm_output: false,
             weight: f32::INFINITY,
             nstate: -1,
             allow_nondet: false,
@@ -124,6 +128,8 @@ impl Options {
             connect, "connect", "Leave out states that lie on no path";
             delta, "delta", "Weights this close are equal";
             det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
+            remove_epsilons, "remove-epsilons", "Remove arcs that take nothing while determinizing";
+            eps_norm_output, "eps-norm-output", "Arcs that put out nothing, not those that take nothing";
             weight, "weight", "Leave out what costs more than the best path by more than this";
             nstate, "nstate", "Most states; refuse what needs more; -1 for any number";
             allow_nondet, "allow-nondet", "Take FSTs that are not deterministic";
