@@ -29,6 +29,12 @@ impl Part {
         self.ends.push(self.arcs.len());
     }
 
+    /// Gives back the memory that is not needed.
+    pub(crate) fn shrink(&mut self) {
+        self.ends.shrink_to_fit();
+        self.arcs.shrink_to_fit();
+    }
+
     /// Where the arcs of each state begin, and where the last ones end, as an [`FsaView`] has them.
     ///
     /// # Errors
@@ -87,9 +93,8 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         // Nothing is copied.
         Ok([(part, maps)]) => {
             let splits = checked_splits([part.size()].into_iter())?;
-            let arc_splits = std::iter::once(0).chain(part.ends.into_iter().map(id)).collect();
             let maps = maps.map(|map| if map.first_arc == 0 { map.map } else { map.of_all().collect() });
-            Ok((behind_each_other(splits, arc_splits, part.arcs)?, maps))
+            Ok((behind_each_other(splits, part.splits()?, part.arcs)?, maps))
         }
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
