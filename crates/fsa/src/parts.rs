@@ -29,12 +29,6 @@ impl Part {
         self.ends.push(self.arcs.len());
     }
 
-    /// Gives back the memory that is not needed.
-    pub(crate) fn shrink(&mut self) {
-        self.ends.shrink_to_fit();
-        self.arcs.shrink_to_fit();
-    }
-
     /// Where the arcs of each state begin, and where the last ones end, as an [`FsaView`] has them.
     ///
     /// # Errors

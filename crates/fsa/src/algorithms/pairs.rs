@@ -48,10 +48,7 @@ pub(crate) fn map_chosen_pairs(
     let parts = for_each_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
-        let PairPart { mut part, mut map_a, mut map_b } = run(fsa_a, fsa_b)?;
-        // What is left over serves the next pair: fresh memory costs more than this.
-        part.shrink();
-        [&mut map_a, &mut map_b].into_iter().for_each(Vec::shrink_to_fit);
+        let PairPart { part, map_a, map_b } = run(fsa_a, fsa_b)?;
         Ok((part, [ArcMap::new(fsa_a, map_a), ArcMap::new(fsa_b, map_b)]))
     })?;
     let (fsas, [map_a, map_b]) = assemble(parts)?;
