@@ -404,6 +404,12 @@ impl Fsa {
     }
 }
 
+/// An FSA of arcs that are written as tuples.
+#[cfg(test)]
+pub(crate) fn fsa<T: Copy + Into<Arc>>(num_states: usize, arcs: &[T]) -> Fsa {
+    Fsa::from_arcs(num_states, arcs.iter().map(|&arc| arc.into()).collect::<Vec<_>>()).expect("a valid FSA")
+}
+
 /// An FSA or a vector of them, where that is known only when the program runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum FsaOrVec {

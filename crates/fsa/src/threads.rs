@@ -160,3 +160,55 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
     });
     all.into_inner()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On pools of one, two and three threads, and from outside of any.
+    fn on_pools(test: impl Fn() + Sync) {
+        test();
+        #[cfg(feature = "rayon")]
+        for threads in 1..=3 {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&test);
+        }
+    }
+
+    #[test]
+    fn each_job_is_done_once() {
+        on_pools(|| {
+            for count in [0, 1, 2, 63, 1000] {
+                let mut done = vec![0; count];
+                share(true, done.iter_mut(), |done| *done += 1);
+                assert_eq!(done, vec![1; count]);
+            }
+        });
+    }
+
+    #[test]
+    fn results_and_errors_are_those_of_one_thread() {
+        on_pools(|| {
+            let squares = for_each_job(usize::MAX, 0..500, |i, job| Ok((i, job * job))).unwrap();
+            assert!(squares.into_iter().enumerate().all(|(i, square)| square == (i, i * i)));
+            let odd = |i: usize, _| if i % 2 == 1 { Err(Error::SingleState { fsa: i }) } else { Ok(()) };
+            assert_eq!(for_each_job(usize::MAX, 0..500, odd), Err(Error::SingleState { fsa: 1 }));
+        });
+    }
+
+    #[test]
+    fn pieces_are_all_rows() {
+        let splits: Vec<i32> = (0..=1000).map(|row| if row > 500 { 40_000 + row } else { row / 7 }).collect();
+        on_pools(|| {
+            for parallel in [false, true] {
+                let pieces = pieces(parallel, &splits);
+                assert!(pieces.iter().all(|rows| rows.start < rows.end));
+                assert_eq!(pieces.into_iter().flatten().collect::<Vec<_>>(), (0..1000).collect::<Vec<_>>());
+            }
+            for wrong in [0, 499, 999] {
+                assert!(!all_rows(&splits, |mut rows| rows.all(|row| row != wrong)));
+            }
+            assert!(all_rows(&splits, |_| true));
+        });
+        assert_eq!(pieces(true, &[0]), []);
+    }
+}

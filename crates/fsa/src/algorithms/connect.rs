@@ -154,8 +154,11 @@ fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
-    use crate::Fsa;
+    use crate::fsa::fsa;
+    use crate::{FINAL, Fsa};
 
     fn arc(src: i32, dest: i32, label: i32) -> Arc {
         Arc::new(src, dest, label, 0.0)
@@ -182,5 +185,60 @@ mod tests {
         assert_eq!(connect(&Fsa::empty()).unwrap(), (Fsa::empty(), vec![]));
         let looping = Fsa::from_arcs(3, vec![arc(0, 1, 5), arc(1, 1, 5)]).unwrap();
         assert_eq!(connect(&looping).unwrap().0, Fsa::empty());
+    }
+
+    /// By going on from state to state until nothing changes.
+    fn naive(fsa: FsaView<'_>) -> Vec<bool> {
+        let last = fsa.num_states() - 1;
+        let (mut reached, mut reaches) = (vec![false; last + 1], vec![false; last + 1]);
+        (reached[0], reaches[last]) = (true, true);
+        for _ in 0..=last {
+            for (src, dest) in fsa.arcs().iter().map(Arc::states) {
+                reached[dest] |= reached[src];
+                reaches[src] |= reaches[dest];
+            }
+        }
+        let useful: Vec<_> = reached.iter().zip(&reaches).map(|(&reached, &reaches)| reached && reaches).collect();
+        if useful[0] { useful } else { vec![false; last + 1] }
+    }
+
+    #[test]
+    fn a_long_way_against_the_order_in_which_states_are_found() {
+        // The start leads to 1, 2, 3, ... in turn, each of which leads to the one before, and 1 to the end.
+        let (last, odd) = (50, |state: &i32| state % 2 == 1);
+        let mut arcs: Vec<_> = (1..last).map(|state| (0, state, 1)).collect();
+        arcs.extend(
+            (1..last)
+                .map(|state| (state, if state == 1 { last } else { state - 1 }, if state == 1 { FINAL } else { 1 })),
+        );
+        let whole = fsa(51, &arcs);
+        assert_eq!(useful_states(whole.view()), [true; 51]);
+        // From the odd ones on, only to themselves.
+        arcs.iter_mut().filter(|arc| arc.0 > 30 && odd(&arc.0)).for_each(|arc| arc.1 = arc.0);
+        let cut = fsa(51, &arcs);
+        assert_eq!(useful_states(cut.view()), naive(cut.view()));
+    }
+
+    proptest! {
+        #[test]
+        fn as_the_definition_says(
+            num_states in 2..40_i32, picks in prop::collection::vec((0..1000_i32, 0..1000_i32), 0..80), back in prop::bool::ANY,
+        ) {
+            let last = num_states - 1;
+            let mut arcs: Vec<_> = picks.iter().map(|&(src, dest)| (src % last, dest % num_states)).collect();
+            if !back {
+                arcs.retain(|&(src, dest)| src <= dest);
+            }
+            arcs.sort_unstable();
+            let label = |dest: i32| if dest == last { FINAL } else { 1 };
+            let arcs: Vec<_> = arcs.into_iter().map(|(src, dest)| (src, dest, label(dest))).collect();
+            let made = fsa(index(num_states), &arcs);
+            let useful = useful_states(made.view());
+            prop_assert_eq!(&useful, &naive(made.view()));
+            let (connected, map) = connect(&made).unwrap();
+            let is_kept = |arc: &Arc| useful[arc.states().0] && useful[arc.states().1];
+            let kept: Vec<_> = (0..).zip(made.arcs()).filter(|(_, arc)| is_kept(arc)).map(|(i, _)| i).collect();
+            prop_assert_eq!((connected.num_states(), map), (useful.iter().filter(|useful| **useful).count(), kept));
+        }
     }
 }

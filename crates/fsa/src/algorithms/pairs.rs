@@ -48,9 +48,15 @@ pub(crate) fn map_chosen_pairs(
     let parts = for_each_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
-        let PairPart { part, map_a, map_b } = run(fsa_a, fsa_b)?;
-        Ok((part, [ArcMap::new(fsa_a, map_a), ArcMap::new(fsa_b, map_b)]))
+        let PairPart { part: Part { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
+        let maps = [ArcMap::new(fsa_a, fitted(map_a)), ArcMap::new(fsa_b, fitted(map_b))];
+        Ok((Part { ends: fitted(ends), arcs: fitted(arcs) }, maps))
     })?;
     let (fsas, [map_a, map_b]) = assemble(parts)?;
     Ok((fsas, map_a, map_b))
+}
+
+/// In memory of the right size if less than half of it is used: the rest serves the next pair, where fresh memory would cost more than this copy.
+fn fitted<T: Copy>(vec: Vec<T>) -> Vec<T> {
+    if vec.len() < vec.capacity() / 2 { vec.as_slice().to_vec() } else { vec }
 }

@@ -105,15 +105,8 @@ fn write_in_order(fsa: FsaView<'_>, order: &[i32], place: &mut Place<'_, 1>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsa::fsa;
     use crate::{Fsa, Properties};
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32)]) -> Fsa {
-        Fsa::from_arcs(
-            states,
-            arcs.iter().map(|&(src, dest, label)| Arc::new(src, dest, label, 0.0)).collect::<Vec<_>>(),
-        )
-        .unwrap()
-    }
 
     #[test]
     fn arcs_go_forwards() {
