@@ -1,7 +1,7 @@
 //! Work on several FSAs, or on parts of one, by several threads where it pays.
 //!
-//! The calling thread works, too, and does so at once: to wake another takes as long as many a batch (some 50 µs, more if the processor sleeps).
-//! Who is ready takes the next job. What comes out does not depend on who did it.
+//! Who is ready takes the next job, the calling thread, too: to wake another takes as long as many a batch (some 50 µs, more if the processor sleeps).
+//! What comes out does not depend on who did it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -74,6 +74,15 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
     jobs.for_each(run);
 }
 
+/// Runs this on a thread of the pool. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
+/// `malloc`): what makes large results is the faster for it, though the main thread only waits.
+fn in_pool<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+    #[cfg(feature = "rayon")]
+    return rayon::scope(|_| run());
+    #[cfg(not(feature = "rayon"))]
+    run()
+}
+
 /// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are worth it; the results are in the order of the jobs.
 ///
 /// # Errors
@@ -87,7 +96,8 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
         return jobs.enumerate().map(|(i, job)| run(i, job)).collect();
     }
     let mut results: Vec<_> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
-    share(true, jobs.zip(&mut results).enumerate(), |(i, (job, result))| *result = Some(run(i, job)));
+    let all = jobs.zip(&mut results).enumerate();
+    in_pool(|| share(true, all, |(i, (job, result))| *result = Some(run(i, job))));
     results.into_iter().flatten().collect()
 }
 

@@ -37,9 +37,9 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     // Each state or arc writes where the next state goes, and so one may write behind the last: a branch would often be guessed wrong.
     let mut order = vec![0; fsa.num_states() + 1];
     let mut len = 0;
-    for state in 0..last {
-        order[len] = id(state);
-        len += usize::from(entering[state] == 0);
+    for (state, &entering) in (0..).zip(&entering[..last]) {
+        order[len] = state;
+        len += usize::from(entering == 0);
     }
     let mut at = 0;
     while at < len {
