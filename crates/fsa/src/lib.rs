@@ -89,6 +89,7 @@ mod properties;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod rooms;
 pub mod scores;
+mod sweep;
 mod threads;
 mod view;
 

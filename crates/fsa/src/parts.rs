@@ -93,11 +93,11 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(num_arcs / LESS, sizes, parts, |_, (part, maps), mut place| {
+            write_each(num_arcs / LESS, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
                 let first = place.first_arc;
                 place.splits.extend(part.ends.iter().map(|end| id(first + end)));
                 place.arcs.extend(part.arcs.iter().copied());
-                for (room, map) in place.maps.iter_mut().zip(&maps) {
+                for (room, map) in place.maps.iter_mut().zip(maps) {
                     debug_assert_eq!(part.arcs.len(), map.map.len(), "one source for each arc");
                     room.extend(map.of_all());
                 }

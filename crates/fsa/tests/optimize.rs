@@ -373,6 +373,36 @@ fn cycles_of_epsilons() {
 }
 
 #[test]
+fn cycles_that_rise_are_found_soon() {
+    // 100,000 states, once in the order of their numbers and once against it.
+    let last = 100_000;
+    for against in [false, true] {
+        let next = |state: i32| if against { (state + last - 1) % last } else { (state + 1) % last };
+        let mut arcs: Vec<_> =
+            (0..last).map(|state| Arc::new(state, next(state), 1, if state == 7 { 2.0 } else { 0.0 })).collect();
+        arcs.insert(1, Arc::new(0, last, FINAL, 0.0));
+        let graph = Graph::new(Fsa::from_arcs(usize::try_from(last).unwrap() + 1, arcs).unwrap());
+        let rises = |error: Error| matches!(error, Error::EndlessCycle { fsa: 0, .. });
+        assert!(rises(push_weights(graph.fsas(), PushTo::Initial).unwrap_err()));
+        assert!(rises(push_weights(graph.fsas(), PushTo::Final).unwrap_err()));
+        assert!(rises(shortest_paths(&graph, 1, Unique::Paths).unwrap_err()));
+    }
+}
+
+#[test]
+fn what_rounding_adds_is_no_cycle_that_rises() {
+    // -0.1, -0.2 and 0.3 add up to 7e-9 as f32.
+    for label in [0, 4] {
+        let arcs = [(0, 1, 5, -5.0), (1, 2, label, -0.1), (1, 4, -1, 0.0), (2, 3, label, -0.2), (3, 1, label, 0.3)];
+        let graph = Graph::new(Fsa::from_arcs(5, arcs.map(|(s, d, l, x)| Arc::new(s, d, l, x)).to_vec()).unwrap());
+        let best = shortest_paths(&graph, 2, Unique::Paths).unwrap();
+        assert_eq!(best.rows().collect::<Vec<_>>(), [&[0, 2][..], &[0, 1, 3, 4, 2]]);
+        let strings = shortest_paths(&graph, 2, Unique::Labels).unwrap();
+        assert_eq!(strings.rows().count(), if label == 0 { 1 } else { 2 });
+    }
+}
+
+#[test]
 fn nothing_comes_of_nothing() {
     let two = Fsa::from_arcs(2, vec![]).unwrap();
     let dead = Fsa::from_arcs(3, vec![Arc::new(0, 1, 5, 0.0)]).unwrap();

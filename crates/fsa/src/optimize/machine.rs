@@ -2,7 +2,6 @@
 
 use crate::attributes::Attribute;
 use crate::parts::{self, Part};
-use crate::threads;
 use crate::view::FsaView;
 use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsas, Graph};
 
@@ -71,18 +70,6 @@ pub(super) fn map_each<F: Fsas>(
     })?;
     let graph = Graph::new(graph.fsas().same_kind(made));
     if all_aux.is_some() { graph.with_aux_labels(parts::flatten(aux)) } else { Ok(graph) }
-}
-
-/// `run` on each FSA.
-///
-/// # Errors
-/// [`Error::Attribute`] if the labels put out are lists; those of `run`.
-pub(super) fn for_each<F: Fsas, T: Send>(
-    graph: &Graph<F>,
-    run: impl Fn(usize, Machine<'_>) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    let all_aux = aux_labels(graph)?;
-    threads::for_each(graph.fsas().as_vec(), |i, fsa| run(i, Machine::new(fsa, all_aux)))
 }
 
 /// The labels put out, if there are such.

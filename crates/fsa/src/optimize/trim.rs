@@ -1,9 +1,9 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
 use super::numbers::number;
-use super::potentials::Entering;
 use crate::arc::index;
 use crate::parts::Part;
+use crate::sweep::Entering;
 use crate::view::FsaView;
 use crate::{Arc, Error};
 
@@ -122,8 +122,7 @@ fn walk(view: FsaView<'_>, last: usize) -> Walk {
 
 /// Those of the states `among` from which the final state can be reached.
 fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
-    let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
-    let entering = Entering::new(&ends, view.arcs());
+    let entering = Entering::of_view(view);
     let mut reached = vec![false; among.len()];
     let mut stack = Vec::new();
     if among[last] {
