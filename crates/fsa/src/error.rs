@@ -318,6 +318,23 @@ pub enum Error {
         /// Which score is still to come in the newest state, at most.
         pending_score: f32,
     },
+    /// An operation that reached its limit of memory.
+    #[error(
+        "{what} needs {needed} bytes or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or prune what \
+         goes in"
+    )]
+    MemoryLimit {
+        /// Which operation.
+        what: &'static str,
+        /// The limit in bytes.
+        limit: usize,
+        /// How many bytes it needs at least.
+        needed: usize,
+        /// The number of states made, or to be made.
+        states: usize,
+        /// The number of arcs made, or to be made.
+        arcs: usize,
+    },
     /// A transducer that puts out two strings for one, where one was to be kept.
     #[error(
         "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
@@ -371,6 +388,18 @@ impl Error {
     /// `size` as the number that indexes are stored as.
     pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// `needed` bytes are within the `limit`; `what` has so many states and arcs.
+    #[inline]
+    pub(crate) fn within(
+        limit: usize,
+        what: &'static str,
+        needed: usize,
+        states: usize,
+        arcs: usize,
+    ) -> Result<(), Self> {
+        if needed <= limit { Ok(()) } else { Err(Self::MemoryLimit { what, limit, needed, states, arcs }) }
     }
 
     /// More of something than there may be.

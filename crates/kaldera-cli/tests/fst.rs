@@ -67,6 +67,11 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
     let bench = Bench::compiled();
     bench.made("arcsort --sort_type=olabel L.fst Lo.fst");
     bench.made("compose Lo.fst G.fst LG.fst");
+    let composed = bench.made("print LG.fst");
+    for option in ["--compose_filter=alt_sequence", "--compose-filter=trivial", "--look-ahead", "--max-mem=100000"] {
+        bench.made(&format!("compose {option} Lo.fst G.fst other.fst"));
+        assert_eq!(bench.made("print other.fst"), composed, "{option}");
+    }
     bench.made("rmepsilon LG.fst LGr.fst");
     bench.made("determinize LGr.fst LGd.fst");
     bench.made("minimize LGd.fst LGm.fst");
@@ -149,6 +154,8 @@ fn mistakes_are_told() {
     for (line, code, words) in [
         ("determine L.fst", 2, "no operation 'determine'"),
         ("compose L.fst", 2, "expected 2 inputs"),
+        ("compose --compose_filter=none L.fst G.fst", 2, "'none' is no filter"),
+        ("compose --max-mem=10 L.fst G.fst", 1, "but its limit is 10; raise the limit"),
         ("arcsort --sort_type=up L.fst", 2, "'up'"),
         ("arcsort --sortt=up L.fst", 2, "no option"),
         ("connect nowhere.fst", 1, "nowhere.fst"),

@@ -92,7 +92,7 @@ fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let inner_labels = args["inner_labels"].as_str().map(str::to_owned);
-    let options = ComposeOptions { epsilons: epsilons(args)?, inner_labels };
+    let options = ComposeOptions { epsilons: epsilons(args)?, inner_labels, ..ComposeOptions::default() };
     let came = a.compose(&b, &options)?;
     judge(expect, &came, binding(args))
 }

@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 
 use kaldera::fsa::algorithms::{self, ComposeOptions, Epsilons};
 use kaldera::fsa::io::{Drawing, OpenFstText};
-use kaldera::fsa::optimize::{self, DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::optimize::{
+    self, DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique,
+};
 use kaldera::fsa::scores::{Semiring, sample_paths};
 use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, FsaVec, Graph};
 
@@ -101,7 +103,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "compose",
         usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
         inputs: Inputs::Fsts(2),
-        options: &["format", "connect"],
+        options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
         run: compose,
     },
     Operation {
@@ -392,13 +394,24 @@ fn connected(made: Graph<Fsa>, options: &Options) -> Result<Made, Trouble> {
 
 fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
+    let epsilons = match &*options.compose_filter {
+        "auto" | "sequence" | "alt_sequence" | "match" => Epsilons::Sequenced,
+        "trivial" => Epsilons::AnyOrder,
+        "null" => Epsilons::AsSymbol,
+        other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
+    };
+    let max_bytes = options.max_bytes();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
-    if acceptor {
-        let (a, b) = (a.arc_sort().map_err(failed)?, b.arc_sort().map_err(failed)?);
-        return connected(a.intersect(&b, Epsilons::Sequenced).map_err(failed)?, options);
-    }
-    let (a, b) = (as_transducer(a)?, as_transducer(b)?.arc_sort().map_err(failed)?);
-    connected(a.compose(&b, &ComposeOptions::default()).map_err(failed)?, options)
+    let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
+    let made = if options.look_ahead {
+        let mut how = LazyOptions::default().with_epsilons(epsilons);
+        how.max_bytes = max_bytes.unwrap_or(how.max_bytes);
+        LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
+    } else {
+        a.compose(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
+    };
+    let made = made.map_err(failed)?;
+    connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 
 fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {

@@ -24,6 +24,9 @@ pub(super) struct Options {
     pub(super) closure_plus: bool,
     pub(super) project_output: bool,
     pub(super) connect: bool,
+    pub(super) compose_filter: String,
+    pub(super) look_ahead: bool,
+    pub(super) max_mem: u64,
     pub(super) delta: f32,
     pub(super) det_type: String,
     pub(super) remove_epsilons: bool,
@@ -71,6 +74,9 @@ impl Default for Options {
             closure_plus: false,
             project_output: false,
             connect: true,
+            compose_filter: "auto".to_owned(),
+            look_ahead: false,
+            max_mem: 0,
             delta: 1.0 / 1024.0,
             det_type: "functional".to_owned(),
             remove_epsilons: false,
@@ -103,6 +109,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The limit of memory, if there is one.
+    pub(super) fn max_bytes(&self) -> Option<usize> {
+        (self.max_mem > 0).then(|| usize::try_from(self.max_mem).unwrap_or(usize::MAX))
+    }
+
     /// Adds the options of these names.
     pub(super) fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         macro_rules! add {
@@ -126,6 +137,9 @@ impl Options {
             closure_plus, "closure-plus", "One time or more, and not none";
             project_output, "project-output", "Keep the labels put out, not those taken";
             connect, "connect", "Leave out states that lie on no path";
+            compose_filter, "compose-filter", "Epsilons between the two: auto, sequence, alt_sequence or match: one path for each pair of paths; trivial: one for each order; null: symbols like others";
+            look_ahead, "look-ahead", "Leave out states at once where no label that can come next is in the second FST";
+            max_mem, "max-mem", "Most bytes for a step; refuse what needs more; 0 for no limit";
             delta, "delta", "Weights this close are equal";
             det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
             remove_epsilons, "remove-epsilons", "Remove arcs that take nothing while determinizing";
