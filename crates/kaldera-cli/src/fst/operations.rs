@@ -8,11 +8,11 @@ use kaldera::fsa::optimize::{
     self, DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique,
 };
 use kaldera::fsa::scores::{Semiring, sample_paths};
-use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, FsaVec, Graph};
+use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble, graphs};
+use super::{Inputs, Made, Operation, Trouble, graphs, graphviz};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -34,6 +34,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "keep-isymbols",
             "keep-osymbols",
             "arc-type",
+            "fst-type",
             "format",
         ],
         run: compile,
@@ -51,9 +52,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "convert",
-        usage: usage!("Write an FST in another format", "convert --format=k2|text|binary [IN [OUT]]"),
+        usage: usage!(
+            "Write an FST in another format",
+            "convert [--format=k2|text|binary] [--fst-type=const] [IN [OUT]]"
+        ),
         inputs: Inputs::Fsts(1),
-        options: &["format"],
+        options: &["format", "fst-type"],
         run: |_, mut files| Ok(Made::Fst(take(&mut files))),
     },
     Operation {
@@ -71,7 +75,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "OUT that ends in .dot, or --format=dot, is for Graphviz."
         ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "isymbols", "osymbols", "title"],
+        options: &["format", "isymbols", "layout", "osymbols", "title"],
         run: draw,
     },
     Operation {
@@ -215,9 +219,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "project",
-        usage: usage!("Make an acceptor of the labels taken, or put out", "project [--project-output] [IN [OUT]]"),
+        usage: usage!(
+            "Make an acceptor of the labels taken, or put out",
+            "project [--project-type=input|output] [IN [OUT]]"
+        ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "project-output"],
+        options: &["format", "project-output", "project-type"],
         run: project,
     },
     Operation {
@@ -300,6 +307,7 @@ fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         "log" => Semiring::Log,
         other => return Err(Trouble::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
     };
+    file.set_fst_type(&options.fst_type)?;
     if !options.format.is_empty() {
         file.format = Format::named(&options.format)?;
     }
@@ -372,7 +380,11 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     match &*options.format {
         "" if options.output.ends_with(".dot") => Ok(Made::Text(drawing.dot(&file.graph))),
         "dot" => Ok(Made::Text(drawing.dot(&file.graph))),
-        "" | "svg" => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+        "" | "svg" => match &*options.layout {
+            "own" => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+            "graphviz" => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
+            other => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
+        },
         other => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
     }
 }
@@ -536,32 +548,43 @@ fn paths_as_fst<'a>(
 
 fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
+    let has_epsilons = |graph: &Graph<Fsa>| {
+        let silent = |(at, arc): (usize, &Arc)| {
+            arc.label == EPSILON && graph.aux_labels().is_none_or(|aux_labels| aux_labels[at] == EPSILON)
+        };
+        graph.fsas().arcs().iter().enumerate().any(silent)
+    };
+    if has_epsilons(&a) || has_epsilons(&b) {
+        return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
+    }
     optimize::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
 }
 
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    let side = if options.project_output { Side::Output } else { Side::Input };
+    let side = match (&*options.project_type, options.project_output) {
+        ("input", false) => Side::Input,
+        ("output", _) | ("input", true) => Side::Output,
+        (other, _) => {
+            return Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output")));
+        }
+    };
     fst(optimize::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
 fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
-    let star = graph.closure().map_err(failed)?;
+    // A start that arcs enter would be an end where no string ends.
+    let entered = graph.fsas().arcs().iter().any(|arc| arc.dest_state == 0);
+    let base =
+        if entered { Graph::cat(&[&graph]).and_then(|graph| graph.union()).map_err(failed)? } else { graph.clone() };
+    let star = base.closure().map_err(failed)?;
     if options.closure_plus { fst(concat(&graph, &star)) } else { Ok(Made::Fst(star)) }
 }
 
 fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = both(a, b)?;
-    let made = FsaVec::from_fsas(&[a.fsas().clone(), b.fsas().clone()]).and_then(|fsas| {
-        let graph = Graph::new(fsas);
-        let graph = match (a.aux_labels(), b.aux_labels()) {
-            (Some(a), Some(b)) => graph.with_aux_labels([a, b].concat())?,
-            _ => graph,
-        };
-        graph.union()
-    });
-    fst(made)
+    fst(Graph::cat(&[&a, &b]).and_then(|both| both.union()))
 }
 
 /// One behind the other; both put something out, or none.

@@ -19,10 +19,13 @@ pub(super) struct Options {
     pub(super) keep_isymbols: bool,
     pub(super) keep_osymbols: bool,
     pub(super) arc_type: String,
+    pub(super) fst_type: String,
     pub(super) title: String,
+    pub(super) layout: String,
     pub(super) sort_type: String,
     pub(super) closure_plus: bool,
     pub(super) project_output: bool,
+    pub(super) project_type: String,
     pub(super) connect: bool,
     pub(super) compose_filter: String,
     pub(super) look_ahead: bool,
@@ -69,10 +72,13 @@ impl Default for Options {
             keep_isymbols: false,
             keep_osymbols: false,
             arc_type: "standard".to_owned(),
+            fst_type: "vector".to_owned(),
             title: String::new(),
+            layout: "own".to_owned(),
             sort_type: "ilabel".to_owned(),
             closure_plus: false,
             project_output: false,
+            project_type: "input".to_owned(),
             connect: true,
             compose_filter: "auto".to_owned(),
             look_ahead: false,
@@ -132,10 +138,13 @@ impl Options {
             keep_isymbols, "keep-isymbols", "Write the table of labels into the binary file";
             keep_osymbols, "keep-osymbols", "Write the table of labels put out into the binary file";
             arc_type, "arc-type", "Semiring of the binary file: standard or log";
+            fst_type, "fst-type", "Type of the binary file: vector, or const, which can be mapped into memory";
             title, "title", "A line above the drawing";
+            layout, "layout", "Who draws the SVG: own, or graphviz, if it is installed";
             sort_type, "sort-type", "What arcs are sorted by: ilabel or olabel";
             closure_plus, "closure-plus", "One time or more, and not none";
             project_output, "project-output", "Keep the labels put out, not those taken";
+            project_type, "project-type", "Which labels to keep: input or output";
             connect, "connect", "Leave out states that lie on no path";
             compose_filter, "compose-filter", "Epsilons between the two: auto, sequence, alt_sequence or match: one path for each pair of paths; trivial: one for each order; null: symbols like others";
             look_ahead, "look-ahead", "Leave out states at once where no label that can come next is in the second FST";
