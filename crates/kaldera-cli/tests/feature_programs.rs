@@ -159,6 +159,12 @@ fn statistics_are_summed_up_changed_and_applied() {
         bench.run("apply-cmvn --skip-dims=1 ark:stats ark:feats ark,t:-").with(0).stdout,
         "a  [\n  -1 10 \n  0 20 \n  1 30 ]\n"
     );
+    bench.file("means", "a  [\n  6 60 3 ]\n");
+    let of_means = bench.run("apply-cmvn ark:means ark:feats ark,t:-").with(0).stdout;
+    assert_eq!(of_means, "a  [\n  -1 -10 \n  0 0 \n  1 10 ]\n");
+    for more in ["--norm-vars", "--skip-dims=1"] {
+        bench.run(&format!("apply-cmvn {more} ark:means ark:feats ark,t:-")).with(255);
+    }
     bench.file("utt2spk", "a a\nb a\n");
     let ended = bench.run("apply-cmvn --utt2spk=ark:utt2spk ark:stats ark:feats ark,t:-");
     assert!(ended.stdout.contains("a  [\n  -1 -10 "), "{}", ended.stdout);

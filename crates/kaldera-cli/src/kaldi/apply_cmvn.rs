@@ -83,7 +83,10 @@ fn normalise(options: &Options, stats: &str, input: &str, output: &str) -> Resul
             return Ok(None);
         };
         let mut stats = CmvnStats::from_matrix(stats.clone())?;
-        stats.fake_dims(&skipped)?;
+        // Without dimensions to skip, means alone will do.
+        if !skipped.is_empty() {
+            stats.fake_dims(&skipped)?;
+        }
         let apply = if options.reverse { apply_cmvn_reverse } else { apply_cmvn };
         apply(&stats, options.norm_vars, &mut features)?;
         Ok(Some(features))
