@@ -58,6 +58,13 @@ pub(crate) fn id(i: usize) -> i32 {
     i32::try_from(i).unwrap_or(i32::MAX)
 }
 
+/// The nearest f32; infinite if the score is too large for one.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted")]
+pub(crate) fn narrow(score: f64) -> f32 {
+    score as f32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

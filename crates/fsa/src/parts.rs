@@ -35,6 +35,19 @@ impl Part {
         self.ends.push(self.arcs.len());
     }
 
+    /// Where the arcs of each state begin, and where the last ones end, as an [`FsaView`] has them.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub(crate) fn splits(&self) -> Result<Vec<i32>, Error> {
+        let mut splits = Vec::with_capacity(self.ends.len() + 1);
+        splits.push(0);
+        for &end in &self.ends {
+            splits.push(Error::fit("the number of arcs", end)?);
+        }
+        Ok(splits)
+    }
+
     /// The parts as one vector. They must be valid FSAs.
     ///
     /// # Errors

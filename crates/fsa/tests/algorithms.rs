@@ -8,6 +8,7 @@ use fsa::algorithms::{
     is_rand_equivalent, random_fsa, remove_epsilon, remove_epsilon_log, remove_epsilon_self_loops, replace_fsa,
     reverse, top_sort, union,
 };
+use fsa::optimize::{LazyComposition, LazyOptions};
 use fsa::scores::Semiring;
 use fsa::{Arc, FINAL, Fsa, FsaVec, FsaView, Graph, Properties};
 use proptest::prelude::*;
@@ -222,6 +223,11 @@ proptest! {
         let epsilons = if sequenced { Epsilons::Sequenced } else { Epsilons::AnyOrder };
         let made = a.compose(&b, &ComposeOptions { epsilons, ..Default::default() }).unwrap();
         same(&right, &language_of_graph(&made), sequenced)?;
+        for look_ahead in [false, true] {
+            let options = LazyOptions::default().with_epsilons(epsilons).with_look_ahead(look_ahead);
+            let lazy = LazyComposition::new(&a, &b, &options).unwrap().to_graph(None).unwrap();
+            same(&right, &language_of_graph(&lazy), sequenced)?;
+        }
         let turned = |language: Language| -> Language {
             language.into_iter().map(|((labels, aux), scores)| ((aux, labels), scores)).collect()
         };

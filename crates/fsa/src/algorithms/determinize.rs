@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::algorithms::connect::useful_states;
 use crate::algorithms::epsilon_closure::log_add;
-use crate::arc::{id, index};
+use crate::arc::{id, index, narrow};
 use crate::parts::{Part, map_fsas};
 use crate::view::FsaView;
 use crate::{Arc, Error, FINAL, Fsas};
@@ -382,11 +382,6 @@ fn mix(x: u64) -> u64 {
     let x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     x ^ (x >> 31)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted; what overflows is found afterwards")]
-fn narrow(score: f64) -> f32 {
-    score as f32
 }
 
 #[cfg(test)]
