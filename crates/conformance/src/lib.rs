@@ -54,6 +54,7 @@ use case_file::{Case, read_cases};
 pub use error::Error;
 pub use filter::Filter;
 pub use folder::known_answers;
+use verdict::caught;
 pub use verdict::{Totals, Verdict};
 
 /// The private first argument with which the runner starts itself as the command `kaldera`.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Write};
 use std::ops::AddAssign;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What came of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +18,20 @@ pub enum Verdict {
     NotRun,
 }
 
+/// What the code of a case returns, or the words of its panic.
+pub(crate) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|panic| {
+        let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+        format!("came a panic: {}", words.unwrap_or("(silent)"))
+    })
+}
+
 impl Verdict {
+    /// Of a binding case, by the differences found.
+    pub(crate) fn of(differences: Vec<String>) -> Self {
+        if differences.is_empty() { Self::Holds } else { Self::Fails(differences) }
+    }
+
     pub(crate) fn explain(&self, id: &str, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Fails(differences) => {

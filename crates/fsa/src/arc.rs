@@ -44,6 +44,21 @@ impl Arc {
     }
 }
 
+/// Tests write source, destination, label, and the score if it matters.
+#[cfg(test)]
+impl From<(i32, i32, i32, f32)> for Arc {
+    fn from((src_state, dest_state, label, score): (i32, i32, i32, f32)) -> Self {
+        Self { src_state, dest_state, label, score }
+    }
+}
+
+#[cfg(test)]
+impl From<(i32, i32, i32)> for Arc {
+    fn from((src_state, dest_state, label): (i32, i32, i32)) -> Self {
+        Self { src_state, dest_state, label, score: 0.0 }
+    }
+}
+
 /// A state, an arc or a label as an index; they are known not to be negative where this is called.
 #[inline]
 pub(crate) fn index(x: i32) -> usize {
@@ -56,6 +71,13 @@ pub(crate) fn index(x: i32) -> usize {
 pub(crate) fn id(i: usize) -> i32 {
     debug_assert!(i32::try_from(i).is_ok(), "{i} is no state or arc");
     i32::try_from(i).unwrap_or(i32::MAX)
+}
+
+/// The nearest f32; infinite if the score is too large for one.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted")]
+pub(crate) fn narrow(score: f64) -> f32 {
+    score as f32
 }
 
 #[cfg(test)]

@@ -73,6 +73,35 @@ impl Attribute {
         })
     }
 
+    /// The attribute of arcs behind each other, `None` unless all are of one kind; the filler is that of the first. O(entries).
+    fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
+        let ints = attributes.iter().map(|attribute| match attribute {
+            Self::Ints { values, .. } => Some(&values[..]),
+            _ => None,
+        });
+        let floats = attributes.iter().map(|attribute| match attribute {
+            Self::Floats { values, .. } => Some(&values[..]),
+            _ => None,
+        });
+        let lists = attributes.iter().map(|attribute| match attribute {
+            Self::Lists(lists) => Some(lists),
+            _ => None,
+        });
+        Ok(match attributes.first() {
+            None => None,
+            Some(Self::Ints { filler, .. }) => ints
+                .collect::<Option<Vec<_>>>()
+                .map(|values| Self::Ints { values: values.concat().into(), filler: *filler }),
+            Some(Self::Floats { filler, .. }) => floats
+                .collect::<Option<Vec<_>>>()
+                .map(|values| Self::Floats { values: values.concat().into(), filler: *filler }),
+            Some(Self::Lists(_)) => match lists.collect::<Option<Vec<_>>>() {
+                None => None,
+                Some(lists) => Some(Self::Lists(Ragged::cat(0, &lists)?)),
+            },
+        })
+    }
+
     /// Lists of one label each, without those that are the filler; lists stay as they are.
     #[doc(alias = "convert_attr_to_ragged_")]
     pub fn to_lists(&self) -> Result<Ragged<i32>, Error> {
@@ -165,6 +194,18 @@ impl Attributes {
     /// If the map names an arc that is not there.
     pub fn carry_ragged(&self, arc_map: &Ragged<i32>) -> Result<Self, Error> {
         self.each(|attribute| attribute.carry_ragged(arc_map))
+    }
+
+    /// The attributes of arcs behind each other: those that all have, and of one kind. O(entries).
+    pub(crate) fn cat(all: &[&Self]) -> Result<Self, Error> {
+        let mut made = Self::default();
+        for name in all.first().into_iter().flat_map(|first| first.0.keys()) {
+            let common: Option<Vec<_>> = all.iter().map(|attributes| attributes.get(name)).collect();
+            if let Some(attribute) = common.map_or(Ok(None), |common| Attribute::cat(&common))? {
+                made.insert(name, attribute);
+            }
+        }
+        Ok(made)
     }
 
     fn each(&self, carry: impl Fn(&Attribute) -> Result<Attribute, Error>) -> Result<Self, Error> {

@@ -318,6 +318,23 @@ pub enum Error {
         /// Which score is still to come in the newest state, at most.
         pending_score: f32,
     },
+    /// An operation that reached its limit of memory.
+    #[error(
+        "{what} needs {needed} bytes or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or prune what \
+         goes in"
+    )]
+    MemoryLimit {
+        /// Which operation.
+        what: &'static str,
+        /// The limit in bytes.
+        limit: usize,
+        /// How many bytes it needs at least.
+        needed: usize,
+        /// The number of states made, or to be made.
+        states: usize,
+        /// The number of arcs made, or to be made.
+        arcs: usize,
+    },
     /// A transducer that puts out two strings for one, where one was to be kept.
     #[error(
         "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
@@ -332,6 +349,17 @@ pub enum Error {
         first: Vec<i32>,
         /// The labels put out by the other path, or the beginning of them.
         second: Vec<i32>,
+    },
+    /// A cycle whose arcs put out more labels than they take, where those that an arc cannot put out are to wait for later ones.
+    #[error(
+        "FSA {fsa}: a cycle puts out more labels than it takes, so that more than the {labels} labels of any path without cycles would have to \
+         wait, and then ever more; determinize with remove_epsilons, which lets none wait"
+    )]
+    EndlessOutput {
+        /// Which FSA.
+        fsa: usize,
+        /// As many labels wait on a path without cycles, at most.
+        labels: i64,
     },
     /// Two arcs of a state with the same label, where there may be only one.
     #[error("FSA {fsa}: state {state} has two arcs with label {label}; determinize it first")]
@@ -360,6 +388,24 @@ impl Error {
     /// `size` as the number that indexes are stored as.
     pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
+    }
+
+    /// `needed` bytes are within the `limit`; `what` has so many states and arcs.
+    #[inline]
+    pub(crate) fn within(
+        limit: usize,
+        what: &'static str,
+        needed: usize,
+        states: usize,
+        arcs: usize,
+    ) -> Result<(), Self> {
+        if needed <= limit { Ok(()) } else { Err(Self::MemoryLimit { what, limit, needed, states, arcs }) }
+    }
+
+    /// More of something than there may be.
+    pub(crate) fn too_many(what: &'static str, most: usize, found: usize) -> Self {
+        let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        Self::OutOfRange { what, min: 0, max, found }
     }
 
     /// `found` is `expected`.

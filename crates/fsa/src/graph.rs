@@ -3,7 +3,7 @@
 use ragged_core::Ragged;
 
 use crate::attributes::{Attribute, Attributes};
-use crate::{Error, Fsas};
+use crate::{Error, FsaVec, Fsas};
 
 /// The name of the labels that a transducer puts out.
 pub const AUX_LABELS: &str = "aux_labels";
@@ -84,6 +84,25 @@ impl<F: Fsas> Graph<F> {
     /// The labels put out, if there is one for each arc.
     pub fn aux_labels(&self) -> Option<&[i32]> {
         self.attributes.ints(AUX_LABELS)
+    }
+
+    /// One vector of all FSAs, single ones or those of vectors, with the attributes that all have, and of one kind. O(states + arcs).
+    ///
+    /// ```
+    /// use fsa::{Graph, builders::linear_fst};
+    ///
+    /// let both = Graph::cat(&[&linear_fst(&[1], &[5])?, &linear_fst(&[2, 3], &[6, 0])?])?;
+    /// assert_eq!((both.fsas().num_fsas(), both.aux_labels()), (2, Some(&[5, -1, 6, 0, -1][..])));
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "create_fsa_vec")]
+    pub fn cat(graphs: &[&Self]) -> Result<Graph<FsaVec>, Error> {
+        let fsas: Vec<_> = graphs.iter().map(|graph| graph.fsas.as_vec()).collect();
+        let attributes: Vec<_> = graphs.iter().map(|graph| &graph.attributes).collect();
+        Graph::from_parts(FsaVec::cat(&fsas)?, Attributes::cat(&attributes)?)
     }
 
     /// Both parts.

@@ -37,7 +37,8 @@
 //! |---|---|
 //! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
 //! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
-//! | [`optimize`] | what OpenFst has beyond: determinization of transducers, minimization, weight pushing, difference |
+//! | [`optimize`] | what OpenFst has beyond: determinization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference |
 //! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
@@ -58,6 +59,8 @@
 //! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
 //! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`algorithms`] |
 //! | `Determinize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
+//! | `ComposeFst`, on demand, with look-ahead | [`optimize::LazyComposition`] |
+//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
 //! | `ShortestPath`, `ShortestDistance` | [`optimize::shortest_paths`], [`scores::shortest_distance`] |
 //!
 //! # What always holds
@@ -84,9 +87,14 @@ mod graph;
 pub mod graphs;
 pub mod io;
 pub mod optimize;
+mod pair_numbers;
 mod parts;
 mod properties;
+#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
+mod rooms;
 pub mod scores;
+mod sweep;
+mod threads;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};

@@ -94,6 +94,7 @@ proptest! {
         let back = OpenFstBinary::read(&file).unwrap();
         prop_assert_eq!(&OpenFstBinary::new(back.graph.clone()).write().unwrap(), &file);
         prop_assert_eq!(language(&back.graph), language(&graph));
+        prop_assert_eq!(&OpenFstBinary::read(&OpenFstBinary::new(graph.clone()).write_const().unwrap()).unwrap(), &back);
         let text = OpenFstText::default().print(&graph).unwrap();
         let back = OpenFstText::default().read(&text).unwrap();
         prop_assert_eq!(language(&back), language(&graph), "{}", text);
@@ -210,6 +211,44 @@ fn several_final_costs_become_one() {
     assert_eq!(OpenFstText::default().print(&dead).unwrap(), "0\tInfinity\n");
     let lists = dead.with_aux_labels(Ragged::from_lists(&[] as &[Vec<i32>]).unwrap()).unwrap();
     assert!(OpenFstText::default().print(&lists).is_err());
+}
+
+/// As `fstcompile` reads it.
+#[test]
+fn the_last_final_cost_of_a_state_counts() {
+    let printed = |text: &str| {
+        let [transducer, acceptor] = [false, true].map(|acceptor| OpenFstText::default().acceptor(acceptor));
+        let as_acceptor = acceptor.print(&acceptor.read(&text.replace("5 5", "5")).unwrap()).unwrap();
+        let printed = transducer.print(&transducer.read(text).unwrap()).unwrap();
+        assert_eq!(printed.replace("5\t5", "5"), as_acceptor);
+        printed
+    };
+    assert_eq!(printed("1 0.5\n0 1 5 5\n1 2\n1 0.25"), "0\t0.25\n1\t0\t5\t5\n");
+    assert_eq!(printed("0 1 5 5\n1 0.5\n1 Infinity\n0 inf\n0 3"), "0\t1\t5\t5\n0\t3\n");
+    assert_eq!(printed("0 0.5\n0 Infinity"), "0\tInfinity\n");
+}
+
+/// What Debian's tools made, in the corpus of the fuzz test: of the same text, as all types.
+#[test]
+fn all_types_of_files_hold_the_same() {
+    let read = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/__fuzz__/fst/corpus/");
+        OpenFstBinary::read(&std::fs::read(format!("{folder}{name}.fst")).unwrap()).unwrap()
+    };
+    let vector = read("vector");
+    assert_eq!(vector.graph.fsas().num_arcs(), 5);
+    for (name, semiring) in [
+        ("const", Semiring::Tropical),
+        ("symbols", Semiring::Tropical),
+        ("const-aligned", Semiring::Tropical),
+        ("log", Semiring::Log),
+        ("log64", Semiring::Log),
+        ("const-log64", Semiring::Log),
+    ] {
+        let file = read(name);
+        assert_eq!((&file.graph, file.semiring), (&vector.graph, semiring), "{name}");
+    }
+    assert_eq!(read("symbols").input_symbols.unwrap().get(2), Some("b"));
 }
 
 /// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what `fstconvert --fst_type=const --fst_align` made

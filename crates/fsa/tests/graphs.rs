@@ -702,3 +702,45 @@ fn hlg_keeps_to_its_limits() {
         Some(("H o L o G", hlg.graph.fsas().num_arcs()))
     );
 }
+
+/// Every limit is kept to at some step, or is enough; what comes out does not depend on it.
+#[test]
+fn limits_of_memory_are_those_of_every_step() {
+    let mut lexicon = String::new();
+    for (i, word) in ["a", "b", "c", "d"].iter().enumerate() {
+        for (tokens, more) in [("X", i % 2), ("Y", i / 2), ("X Y", i)] {
+            let _ = writeln!(lexicon, "{word} {tokens}{}", " Z".repeat(more));
+        }
+    }
+    let make = |max_bytes, topology| {
+        let empty = SymbolTable::default();
+        let mut options = HlgOptions::default();
+        (options.max_bytes, options.topology) = (max_bytes, topology);
+        make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), &options, &mut |_| {})
+    };
+    for topology in [false, true] {
+        let right = make(None, topology).unwrap();
+        let (mut steps, mut max_bytes) = (vec![], 0);
+        let enough = loop {
+            match make(Some(max_bytes), topology) {
+                Ok(made) => break made,
+                Err(fsa::Error::MemoryLimit { what, limit, needed, .. }) => {
+                    assert!(limit == max_bytes && needed > limit, "{what}");
+                    steps.push(what);
+                }
+                Err(fsa::Error::DeterminizeLimit { limit, .. }) => {
+                    assert_eq!(limit, max_bytes);
+                    steps.push("determinization");
+                }
+                Err(error) => panic!("{error}"),
+            }
+            max_bytes += 50;
+        };
+        assert_eq!(enough.graph, right.graph);
+        steps.dedup();
+        assert!(steps.contains(&"intersection or composition") && steps.contains(&"minimization"), "{steps:?}");
+        assert!(max_bytes < 100_000, "{max_bytes} {steps:?}");
+    }
+    let message = make(Some(1000), true).unwrap_err().to_string();
+    assert!(message.contains("but its limit is 1000; raise the limit"), "{message}");
+}

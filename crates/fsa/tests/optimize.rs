@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fsa::algorithms::{RandomFsaOptions, random_fsa};
 use fsa::optimize::{
-    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, encode, equivalent, minimize,
-    optimize, project, push_weights, shortest_paths,
+    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, encode, epsilon_normalize,
+    equivalent, minimize, optimize, project, push_weights, shortest_paths,
 };
 use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, Graph};
 use proptest::prelude::*;
@@ -83,6 +83,17 @@ fn is_deterministic(fsa: &Fsa) -> bool {
     })
 }
 
+/// Whether arcs with 0 on this side are followed by such arcs only, up to the final one.
+fn is_normal(graph: &Graph<Fsa>, side: Side) -> bool {
+    let view = graph.fsas().view();
+    let label = |at: usize| match (side, graph.aux_labels()) {
+        (Side::Output, Some(aux)) => aux[at],
+        _ => view.arcs()[at].label,
+    };
+    let only_epsilons = |state: i32| view.arc_range(usize::try_from(state).unwrap()).all(|at| label(at) <= 0);
+    (0..view.arcs().len()).all(|at| label(at) != 0 || only_epsilons(view.arcs()[at].dest_state))
+}
+
 /// The number of different futures of states, scores counted from the best one; that of the final state differs from all.
 fn num_futures(graph: &Graph<Fsa>) -> usize {
     let futures = (0..graph.fsas().num_states() - 1).map(|state| {
@@ -135,6 +146,54 @@ proptest! {
             let of_input = right.iter().filter(|((other, _), _)| *other == input).map(|(_, score)| *score);
             prop_assert!((right[&(input.clone(), output)] - score).abs() <= SCORE);
             prop_assert!((of_input.fold(f32::NEG_INFINITY, f32::max) - score).abs() <= SCORE);
+        }
+    }
+
+    #[test]
+    fn epsilons_are_removed_by_determinization(seed: u64) {
+        let graph = transducer(seed, 0);
+        let right = relation(&graph, true);
+        let inputs: BTreeSet<_> = right.keys().map(|(input, _)| input).collect();
+        let options = DeterminizeOptions::default().with_remove_epsilons(true);
+        match determinize(&graph, &options) {
+            Ok(determinized) => {
+                prop_assert_eq!(inputs.len(), right.len());
+                prop_assert!(is_deterministic(determinized.fsas()));
+                assert_same(&graph, &determinized, true);
+                assert_same(&graph, &minimize(&determinized, &MinimizeOptions::default()).unwrap(), true);
+                let normal = epsilon_normalize(&determinized, Side::Input).unwrap();
+                prop_assert!(is_deterministic(normal.fsas()) && is_normal(&normal, Side::Input));
+                assert_same(&graph, &normal, true);
+            }
+            Err(Error::NotFunctional { .. }) => prop_assert!(inputs.len() < right.len()),
+            Err(error) => prop_assert!(false, "{error}"),
+        }
+        let best = determinize(&graph, &options.clone().with_disambiguate(true)).unwrap();
+        prop_assert!(is_deterministic(best.fsas()));
+        let best = relation(&best, true);
+        prop_assert_eq!(best.len(), inputs.len());
+        for ((input, output), score) in best {
+            let of_input = right.iter().filter(|((other, _), _)| *other == input).map(|(_, score)| *score);
+            prop_assert!((right[&(input.clone(), output)] - score).abs() <= SCORE);
+            prop_assert!((of_input.fold(f32::NEG_INFINITY, f32::max) - score).abs() <= SCORE);
+        }
+        let acceptor = graph.clone().without(AUX_LABELS);
+        let determinized = determinize(&acceptor, &options).unwrap();
+        prop_assert!(determinized.fsas().arcs().iter().all(|arc| arc.label != 0));
+        prop_assert!(is_deterministic(determinized.fsas()));
+        assert_same(&acceptor, &determinized, true);
+    }
+
+    #[test]
+    fn epsilons_come_last(seed: u64) {
+        let graph = transducer(seed, 0);
+        for side in [Side::Input, Side::Output] {
+            let normal = epsilon_normalize(&graph, side).unwrap();
+            prop_assert!(is_normal(&normal, side));
+            assert_same(&graph, &normal, true);
+            let acceptor = epsilon_normalize(&graph.clone().without(AUX_LABELS), side).unwrap();
+            prop_assert!(acceptor.fsas().arcs().iter().all(|arc| arc.label != 0));
+            assert_same(&graph.clone().without(AUX_LABELS), &acceptor, true);
         }
     }
 
@@ -261,6 +320,88 @@ fn what_never_ends_is_stopped_with_its_numbers() {
     assert!(matches!(stopped, Err(Error::NotFunctional { .. } | Error::DeterminizeLimit { pending_labels: 40.., .. })));
 }
 
+fn cyclic(num_states: usize, arcs: &[(i32, i32, i32, i32, f32)]) -> Graph<Fsa> {
+    let aux: Vec<_> = arcs.iter().map(|arc| arc.3).collect();
+    let arcs = arcs.iter().map(|&(src, dest, label, _, score)| Arc::new(src, dest, label, score));
+    Graph::new(Fsa::from_arcs(num_states, arcs.collect::<Vec<_>>()).unwrap()).with_aux_labels(aux).unwrap()
+}
+
+#[test]
+fn cycles_that_put_out_more_than_they_take() {
+    // Each 1 puts out 7 and then 8, which takes nothing.
+    let graph = cyclic(3, &[(0, 1, 1, 7, 0.0), (0, 2, -1, -1, 0.0), (1, 0, 0, 8, -0.5)]);
+    let star = determinize(&graph, &DeterminizeOptions::default().with_remove_epsilons(true)).unwrap();
+    assert_eq!(star.fsas().labels(), [1, -1, 0]);
+    assert_eq!(star.aux_labels(), Some(&[7, -1, 8][..]));
+    assert!(matches!(epsilon_normalize(&graph, Side::Input), Err(Error::EndlessOutput { .. })));
+    assert!(epsilon_normalize(&graph, Side::Output).is_ok());
+    // The same once more on a cycle that takes nothing at all.
+    let graph = cyclic(3, &[(0, 0, 0, 7, -1.0), (0, 1, 1, 0, 0.0), (1, 2, -1, -1, 0.0)]);
+    assert!(matches!(epsilon_normalize(&graph, Side::Input), Err(Error::EndlessOutput { .. })));
+    let options = DeterminizeOptions::default().with_remove_epsilons(true);
+    assert!(matches!(determinize(&graph, &options), Err(Error::NotFunctional { .. })));
+    let best = determinize(&graph, &options.with_disambiguate(true)).unwrap();
+    assert_eq!((best.fsas().labels(), best.aux_labels()), (vec![1, -1], Some(&[0, -1][..])));
+}
+
+#[test]
+fn cycles_of_epsilons() {
+    let options = DeterminizeOptions::default().with_remove_epsilons(true);
+    // State 1 leads nowhere; 2 and 3 make the cycle.
+    let circle = |score| {
+        cyclic(
+            5,
+            &[
+                (0, 1, 0, 0, 1.0),
+                (0, 2, 0, 0, 0.0),
+                (1, 1, 0, 0, 1.0),
+                (2, 3, 0, 0, -0.5),
+                (3, 2, 0, 0, score),
+                (3, 4, -1, -1, 0.0),
+            ],
+        )
+    };
+    for score in [0.5, 0.0] {
+        for made in [determinize(&circle(score), &options), epsilon_normalize(&circle(score), Side::Input)] {
+            let made = made.unwrap();
+            assert_eq!(*made.fsas(), Fsa::from_arcs(2, vec![Arc::new(0, 1, FINAL, -0.5)]).unwrap());
+        }
+    }
+    for made in [determinize(&circle(0.75), &options), epsilon_normalize(&circle(0.75), Side::Input)] {
+        assert!(matches!(made, Err(Error::EndlessCycle { fsa: 0, state: 2 | 3, .. })), "{made:?}");
+    }
+}
+
+#[test]
+fn cycles_that_rise_are_found_soon() {
+    // 100,000 states, once in the order of their numbers and once against it.
+    let last = 100_000;
+    for against in [false, true] {
+        let next = |state: i32| if against { (state + last - 1) % last } else { (state + 1) % last };
+        let mut arcs: Vec<_> =
+            (0..last).map(|state| Arc::new(state, next(state), 1, if state == 7 { 2.0 } else { 0.0 })).collect();
+        arcs.insert(1, Arc::new(0, last, FINAL, 0.0));
+        let graph = Graph::new(Fsa::from_arcs(usize::try_from(last).unwrap() + 1, arcs).unwrap());
+        let rises = |error: Error| matches!(error, Error::EndlessCycle { fsa: 0, .. });
+        assert!(rises(push_weights(graph.fsas(), PushTo::Initial).unwrap_err()));
+        assert!(rises(push_weights(graph.fsas(), PushTo::Final).unwrap_err()));
+        assert!(rises(shortest_paths(&graph, 1, Unique::Paths).unwrap_err()));
+    }
+}
+
+#[test]
+fn what_rounding_adds_is_no_cycle_that_rises() {
+    // -0.1, -0.2 and 0.3 add up to 7e-9 as f32.
+    for label in [0, 4] {
+        let arcs = [(0, 1, 5, -5.0), (1, 2, label, -0.1), (1, 4, -1, 0.0), (2, 3, label, -0.2), (3, 1, label, 0.3)];
+        let graph = Graph::new(Fsa::from_arcs(5, arcs.map(|(s, d, l, x)| Arc::new(s, d, l, x)).to_vec()).unwrap());
+        let best = shortest_paths(&graph, 2, Unique::Paths).unwrap();
+        assert_eq!(best.rows().collect::<Vec<_>>(), [&[0, 2][..], &[0, 1, 3, 4, 2]]);
+        let strings = shortest_paths(&graph, 2, Unique::Labels).unwrap();
+        assert_eq!(strings.rows().count(), if label == 0 { 1 } else { 2 });
+    }
+}
+
 #[test]
 fn nothing_comes_of_nothing() {
     let two = Fsa::from_arcs(2, vec![]).unwrap();
@@ -269,6 +410,9 @@ fn nothing_comes_of_nothing() {
     for fsa in [Fsa::empty(), two, dead, never] {
         let graph = Graph::new(fsa.clone());
         assert!(relation(&determinize(&graph, &DeterminizeOptions::default()).unwrap(), false).is_empty());
+        let options = DeterminizeOptions::default().with_remove_epsilons(true);
+        assert_eq!(determinize(&graph, &options).unwrap().fsas().num_states(), 0);
+        assert_eq!(epsilon_normalize(&graph, Side::Output).unwrap().fsas().num_states(), 0);
         assert_eq!(minimize(&graph, &MinimizeOptions::default()).unwrap().fsas().num_states(), 0);
         assert_eq!(optimize(&graph).unwrap().fsas().num_states(), 0);
         assert_eq!(push_weights(&fsa, PushTo::Initial).unwrap().0, fsa);

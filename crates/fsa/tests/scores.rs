@@ -463,3 +463,67 @@ fn each_fsa_of_a_large_batch_is_as_alone() {
     assert_eq!(shortest_path(&batch).unwrap().0, FsaVec::from_fsas(&each).unwrap());
     assert_eq!(batch.as_vec().num_arcs(), 8 * 499 * 8);
 }
+
+proptest! {
+    /// A sequence of labels has in the lattice the score of the best of the paths with it.
+    #[test]
+    fn sequences_meet_their_best_paths(fsas in batch(), n in 1_usize..20) {
+        let tokens = fsas.labels();
+        let lattice = Graph::new(fsas.clone()).with("tokens", tokens).unwrap();
+        let sequences = Nbest::sequences_of(&lattice, "tokens", n).unwrap();
+        let met = sequences.intersect(&lattice).unwrap();
+        prop_assert_eq!(met.utterances(), sequences.utterances());
+        let words = sequences.words();
+        for (rows, fsa) in met.utterances().rows().zip(fsas.iter()) {
+            let last = fsa.num_states().saturating_sub(1);
+            let all = if last == 0 { vec![] } else { paths(fsa, 0, last) };
+            for row in rows {
+                let has_it = |path: &&Vec<usize>| {
+                    path.iter().map(|&arc| fsa.arcs()[arc].label).filter(|&l| l > 0).eq(words.row(row).iter().copied())
+                };
+                let score = |path: &Vec<usize>| path.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum::<f64>();
+                let best = all.iter().filter(has_it).map(score).fold(NONE, f64::max);
+                prop_assert_eq!(met.total_scores().values()[row], best);
+            }
+        }
+        // Those are linear again, and what they come from follows.
+        prop_assert!(Nbest::new(met.paths().clone(), met.utterances().clone()).is_ok());
+        prop_assert_eq!(met.words(), words);
+    }
+}
+
+#[test]
+fn n_best_lists_of_other_lattices_are_refused() {
+    let one = Nbest::of_one(Graph::new(fsa::builders::linear_fsa(&[7]).unwrap().into_vec())).unwrap();
+    assert!(matches!(one.intersect(&Graph::new(FsaVec::empty())), Err(Error::Size { .. })));
+    let graphs = one.levenshtein_graphs(-0.501).unwrap();
+    assert_eq!(graphs.fsas().labels(), [0, 0, 7, 0, -1]);
+    assert!(matches!(Nbest::sequences_of(one.paths(), "tokens", 3), Err(Error::Attribute { .. })));
+}
+
+/// A lattice of two words, 1 and 2, spelled 11 and 12; a grammar that knows only the second, at another price.
+#[test]
+fn a_lattice_gets_the_scores_of_another_grammar() {
+    let arcs = vec![
+        Arc::new(0, 1, 11, -1.5),
+        Arc::new(0, 1, 12, -2.0),
+        Arc::new(1, 2, 13, -0.25),
+        Arc::new(2, 3, FINAL, -0.5),
+    ];
+    let lattice =
+        Graph::new(Fsa::from_arcs(4, arcs).unwrap().into_vec()).with_aux_labels(vec![1, 2, 0, FINAL]).unwrap();
+    assert!(matches!(rescore_lattice(&lattice, &Graph::new(Fsa::empty())), Err(Error::Attribute { .. })));
+    let lattice = lattice.with(LM_SCORES, vec![-1.0, -1.0, 0.0, -0.5]).unwrap();
+    let grammar = Fsa::from_arcs(3, vec![Arc::new(0, 1, 2, -4.0), Arc::new(1, 2, FINAL, -8.0)]).unwrap();
+    let grammar = Graph::new(grammar).add_epsilon_self_loops().unwrap();
+    let scores = grammar.fsas().scores();
+    let rescored = rescore_lattice(&lattice, &grammar.with(LM_SCORES, scores).unwrap()).unwrap();
+    assert_eq!(rescored.fsas().labels(), [12, 13, FINAL]);
+    assert_eq!(rescored.aux_labels(), Some(&[2, 0, FINAL][..]));
+    assert_eq!(rescored.fsas().scores(), [-5.0, -0.25, -8.0]);
+    let lm = match rescored.attributes().get(LM_SCORES) {
+        Some(fsa::Attribute::Floats { values, .. }) => values.to_vec(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(lm, [-4.0, 0.0, -8.0]);
+}

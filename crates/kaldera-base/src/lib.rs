@@ -7,7 +7,7 @@
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
-//!   memory   fresh memory for large results, in huge pages
+//!   memory   fresh memory for large results, in huge pages, and a way to write them past the caches
 //! ```
 //!
 //! ```
@@ -21,7 +21,8 @@
 //!
 //! # Unsafe code
 //! [`simd`]: the intrinsics, each behind a method that is safe because its receiver can be made only where the processor has the
-//! instructions, and the view of aligned memory as vectors. [`memory`]: the call that asks for huge pages.
+//! instructions, and the view of aligned memory as vectors. [`memory`]: the call that asks for huge pages,
+//! the prefetch, and a copy past the caches.
 //!
 //! # When not to use it
 //! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera share.

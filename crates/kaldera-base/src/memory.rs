@@ -2,7 +2,12 @@
 //!
 //! The first touch of a page costs the operating system as much time as copying it several times over: 10 million words into
 //! fresh memory take 20 ms, into memory that was used before 2.5. Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of
-//! that away, but Linux gives them only to who asks. These functions ask where a result is large enough.
+//! that away, but Linux gives them only to who asks. These functions ask where a result is large enough. A result that is larger than the
+//! caches and made of many pieces goes past them by way of a [`Stage`].
+
+mod stage;
+
+pub use stage::{Stage, staged};
 
 /// Bytes from which on huge pages are asked for.
 const LARGE: usize = 4 << 20;
@@ -38,14 +43,22 @@ pub fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
 /// For places that follow no pattern, which the processor cannot foresee.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
-    #[cfg(target_arch = "x86_64")]
     if let Some(element) = slice.get(index) {
+        prefetch_at(element);
+    }
+}
+
+/// [`prefetch`] of what lies at `address`, which may be any.
+#[inline(always)]
+pub fn prefetch_at<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction, which reads nothing that a program could see.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(element).cast()) };
+        // SAFETY: every x86-64 has the instruction. It reads nothing that a program could see, and an address that is not one does nothing.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (slice, index);
+    let _ = address;
 }
 
 /// Asks for huge pages behind the `len` elements from `start` on.

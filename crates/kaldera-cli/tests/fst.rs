@@ -67,11 +67,22 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
     let bench = Bench::compiled();
     bench.made("arcsort --sort_type=olabel L.fst Lo.fst");
     bench.made("compose Lo.fst G.fst LG.fst");
+    let composed = bench.made("print LG.fst");
+    for option in ["--compose_filter=alt_sequence", "--compose-filter=trivial", "--look-ahead", "--max-mem=100000"] {
+        bench.made(&format!("compose {option} Lo.fst G.fst other.fst"));
+        assert_eq!(bench.made("print other.fst"), composed, "{option}");
+    }
     bench.made("rmepsilon LG.fst LGr.fst");
     bench.made("determinize LGr.fst LGd.fst");
     bench.made("minimize LGd.fst LGm.fst");
+    bench.made("determinize --remove-epsilons LG.fst LGe.fst");
+    assert_eq!(bench.fst("equivalent LGd.fst LGe.fst").code, Some(0));
+    bench.made("epsnormalize LGe.fst LGn.fst");
+    bench.made("epsnormalize --eps_norm_output LGn.fst LGo.fst");
     assert_eq!(bench.fst("equivalent LGd.fst LGm.fst").code, Some(0));
-    assert_eq!(bench.fst("equivalent L.fst LGm.fst").code, Some(2));
+    bench.made("rmepsilon L.fst Lr.fst");
+    assert_eq!(bench.fst("equivalent Lr.fst LGm.fst").code, Some(2));
+    assert_eq!(bench.fst("equivalent L.fst LGm.fst").code, Some(1), "epsilons must be removed before");
     // What it reads and writes has symbols of both sides.
     assert!(!bench.made("shortestpath LGm.fst").starts_with('0'), "binary goes on as binary");
     bench.made("shortestpath LGm.fst best.fst");
@@ -79,6 +90,7 @@ fn a_lexicon_and_a_grammar_become_a_graph() {
     assert!(bench.made("info LGm.fst").contains("kind             transducer"));
     assert!(bench.made("draw LGm.fst").contains(">n:no/-1.5</text>"));
     assert!(bench.made("draw --format=dot LGm.fst").contains("n:no/-1.5"));
+    assert_eq!(bench.fst("draw --layout=by-hand LGm.fst").code, Some(2));
     assert_eq!(bench.made("project --project-output best.fst p.fst"), "");
     assert!(bench.made("convert --format=k2 p.fst").ends_with("\n4\n"));
 }
@@ -145,6 +157,8 @@ fn mistakes_are_told() {
     for (line, code, words) in [
         ("determine L.fst", 2, "no operation 'determine'"),
         ("compose L.fst", 2, "expected 2 inputs"),
+        ("compose --compose_filter=none L.fst G.fst", 2, "'none' is no filter"),
+        ("compose --max-mem=10 L.fst G.fst", 1, "but its limit is 10; raise the limit"),
         ("arcsort --sort_type=up L.fst", 2, "'up'"),
         ("arcsort --sortt=up L.fst", 2, "no option"),
         ("connect nowhere.fst", 1, "nowhere.fst"),
@@ -161,4 +175,51 @@ fn mistakes_are_told() {
     let damaged = fs::read(bench.path("L.fst")).unwrap();
     fs::write(bench.path("cut.fst"), &damaged[..damaged.len() - 5]).unwrap();
     assert_eq!(bench.fst("info cut.fst").code, Some(1));
+}
+
+#[test]
+fn files_of_the_type_const_are_the_same_machine() {
+    let bench = Bench::compiled();
+    bench.made("convert --fst_type=const L.fst C.fst");
+    assert!(fs::read(bench.path("C.fst")).unwrap().windows(5).any(|bytes| bytes == b"const"));
+    assert_eq!(bench.made("print C.fst"), bench.made("print L.fst"));
+    assert_eq!(bench.fst("convert --fst_type=compact L.fst C.fst").code, Some(2));
+    assert_eq!(bench.made("project --project_type=output L.fst"), bench.made("project --project_output L.fst"));
+}
+
+/// A program in the place of Graphviz's, and none.
+#[cfg(unix)]
+#[test]
+fn graphviz_draws_if_it_is_there() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let bench = Bench::compiled();
+    bench.put("dot", "#!/bin/sh\necho \"<svg $1\"\nexec /bin/cat\n");
+    fs::set_permissions(bench.path("dot"), fs::Permissions::from_mode(0o755)).unwrap();
+    let draw = |path: &std::path::Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kaldera"));
+        command.current_dir(bench.0.path()).args(["fst", "draw", "--layout=graphviz", "L.fst"]);
+        command.stdin(Stdio::null()).env("PATH", path).output().unwrap()
+    };
+    let drawn = draw(bench.0.path());
+    let text = String::from_utf8(drawn.stdout).unwrap();
+    assert!(drawn.status.success() && text.starts_with("<svg -Tsvg\ndigraph") && text.ends_with("}\n"), "{text}");
+    let none = draw(&bench.path("nowhere"));
+    assert_eq!(none.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&none.stderr).contains("cannot run 'dot' of Graphviz: it is not installed"));
+}
+
+#[test]
+fn repetitions_are_of_whole_strings() {
+    let bench = Bench::new();
+    // Any number of 1 and then 2, so that the start is entered.
+    bench.put("loop.txt", "0 0 1 1\n0 1 2 2\n1\n");
+    bench.put("half.txt", "0 1 1 1\n1\n");
+    bench.put("whole.txt", "0 1 1 1\n1 2 2 2\n2\n");
+    bench.made("closure --format=binary loop.txt star.fst");
+    let accepts = |string: &str| !bench.made(&format!("info {string}")).contains("final arcs       0\n");
+    for (string, accepted) in [("half", false), ("whole", true)] {
+        bench.made(&format!("compose --format=text {string}.txt star.fst {string}.out"));
+        assert_eq!(accepts(&format!("{string}.out")), accepted, "{string}");
+    }
 }

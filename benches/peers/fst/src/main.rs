@@ -89,7 +89,10 @@ fn measured<T>(operation: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 mod ours {
     use fsa::algorithms::{ComposeOptions, compose};
     use fsa::io::OpenFstBinary;
-    use fsa::optimize::{DeterminizeOptions, MinimizeOptions, Unique, determinize, minimize, shortest_paths};
+    use fsa::optimize::{
+        DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize,
+        shortest_paths,
+    };
     use fsa::{Fsa, Graph};
 
     use super::{Outcome, fs, measured};
@@ -105,6 +108,10 @@ mod ours {
             "compose" => {
                 let second = read(inputs[1])?;
                 measured(|| Ok(compose(&first, &second, &ComposeOptions::default())?))?
+            }
+            "lazy-compose" => {
+                let second = read(inputs[1])?;
+                measured(|| Ok(LazyComposition::new(&first, &second, &LazyOptions::default())?.to_graph(None)?))?
             }
             "connect" => measured(|| Ok(first.connect()?))?,
             "determinize" => measured(|| Ok(determinize(&first, &DeterminizeOptions::default())?))?,

@@ -13,7 +13,7 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
         "linear_fsa" => linear_fsa,
         "linear_fsa_vec" => linear_fsa_vec,
-        "linear_fst" => linear_fst,
+        "linear_fst" | "linear_fst_vec" => linear_fst,
         "linear_fsa_with_self_loops" | "linear_fst_with_self_loops" => linear_with_self_loops,
         "ctc_topo" => ctc_topo,
         "trivial_graph" => trivial_graph,
@@ -31,6 +31,9 @@ fn lists(args: &Value, name: &str) -> Result<Ragged<i32>, Stop> {
 }
 
 fn linear_fsa(args: &Value, expect: &Value) -> Differences {
+    if args["labels"][0].is_array() {
+        return linear_fsa_vec(args, expect);
+    }
     let labels: Vec<i32> = field(args, "labels")?;
     compare(expect, &Graph::new(builders::linear_fsa(&labels)?))
 }

@@ -12,12 +12,11 @@ mod nbest;
 mod scores;
 mod unary;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 
 /// Runs cases of any of the files.
 pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
@@ -27,17 +26,10 @@ pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>
 /// Runs a case with its `args` and returns every difference to what it should `expect`.
 type Operation = fn(args: &Value, expect: &Value) -> Result<Vec<String>, Stop>;
 
-/// The code of an operation, wherever it is.
-fn operation(op: &str) -> Option<Operation> {
-    let files = [
-        formats::operation,
-        builders::operation,
-        unary::operation,
-        binary::operation,
-        scores::operation,
-        nbest::operation,
-    ];
-    files.iter().find_map(|file| file(op))
+/// The code of an operation, wherever it is, for a rule of the README.
+fn operation(op: &str, rule: &str) -> Option<Operation> {
+    let files = [formats::operation, builders::operation, unary::operation, scores::operation, nbest::operation];
+    files.iter().find_map(|file| file(op)).or_else(|| binary::operation(op, rule))
 }
 
 /// Why a call gives nothing to compare.
@@ -60,10 +52,11 @@ fn judge(case: &Case) -> Verdict {
     let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {
         return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
     };
-    let Some(run) = operation(op) else { return Verdict::NotRun };
-    let came = catch_unwind(AssertUnwindSafe(|| run(args, expect)));
-    if case.value["match"] == "free" {
-        return Verdict::Free(came.is_err().then(|| "the code panics".into()));
+    let rule = case.value["match"].as_str().unwrap_or_default();
+    let Some(run) = operation(op, rule) else { return Verdict::NotRun };
+    let came = caught(|| run(args, expect));
+    if rule == "free" {
+        return Verdict::Free(came.err());
     }
     let must_fail = expect["error"] == true;
     let differences = match came {
@@ -72,10 +65,7 @@ fn judge(case: &Case) -> Verdict {
         Ok(Ok(differences)) => differences,
         Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
         Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            vec![format!("came a panic: {}", words.unwrap_or("(silent)"))]
-        }
+        Err(panic) => vec![panic],
     };
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    Verdict::of(differences)
 }

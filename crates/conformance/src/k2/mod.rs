@@ -9,13 +9,12 @@ mod rules;
 mod shape_ops;
 mod tensor_ops;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use kaldera::ragged;
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 use rules::{Tolerance, compare};
 
 /// Runs cases of `ragged_shape.json`.
@@ -54,7 +53,7 @@ fn judge(case: &Case, run: Operation) -> Verdict {
         return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);
     };
     let must_fail = expected["error"] == true;
-    let came = match catch_unwind(AssertUnwindSafe(|| run(op, args))) {
+    let came = match caught(|| run(op, args)) {
         Ok(Ok(came)) => came,
         Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
         Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
@@ -62,10 +61,7 @@ fn judge(case: &Case, run: Operation) -> Verdict {
         Ok(Err(Stop::Refused(error))) => {
             return Verdict::Fails(vec![format!("expected {expected}, came the error: {error}")]);
         }
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            return Verdict::Fails(vec![format!("expected {expected}, came a panic: {}", words.unwrap_or("(silent)"))]);
-        }
+        Err(panic) => return Verdict::Fails(vec![format!("expected {expected}, {panic}")]),
     };
     if must_fail {
         return Verdict::Fails(vec![format!("expected an error, came {came}")]);
@@ -75,7 +71,7 @@ fn judge(case: &Case, run: Operation) -> Verdict {
         Some(rule) => differences.extend(rule(args, expected, &came).err()),
         None => compare("", expected, &came, Tolerance::of(op, dtype(args, expected)), &mut differences),
     }
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    Verdict::of(differences)
 }
 
 /// The type of the values that a call returns.

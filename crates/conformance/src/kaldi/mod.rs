@@ -98,7 +98,7 @@ impl Bench<'_> {
             differences.extend(self.compare(&case, rule, output, &set.path().join(&output.path)).err());
         }
         differences.extend(self.stage.strays(&set, &case)?);
-        Ok(if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) })
+        Ok(Verdict::of(differences))
     }
 
     fn compare(&self, case: &ManifestCase, rule: Rule, output: &Output, actual: &Path) -> Result<(), String> {

@@ -8,13 +8,12 @@ mod segment;
 mod seq_ops;
 mod torch_rnn;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use kaldera::{lod, recurrent};
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 
 /// Runs cases of `seq_ops.jsonl`.
 pub(crate) fn run_seq_ops(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
@@ -80,17 +79,13 @@ fn judge(case: &Case, check: Check) -> Verdict {
 
 /// A case holds if nothing differs, or, where it must fail, if the call is refused.
 fn judge_as(case: &Case, must_fail: bool, check: Check) -> Verdict {
-    match catch_unwind(AssertUnwindSafe(|| check(&case.value))) {
+    match caught(|| check(&case.value)) {
         Ok(Err(Stop::NotRun)) => Verdict::NotRun,
         Ok(Err(Stop::Damaged(why))) => Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
         Ok(Err(Stop::Refused(_))) if must_fail => Verdict::Holds,
         Ok(Err(Stop::Refused(error))) => Verdict::Fails(vec![format!("expected an answer, came the error: {error}")]),
         Ok(Ok(_)) if must_fail => Verdict::Fails(vec!["expected an error, came an answer".into()]),
-        Ok(Ok(differences)) if differences.is_empty() => Verdict::Holds,
-        Ok(Ok(differences)) => Verdict::Fails(differences),
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            Verdict::Fails(vec![format!("came a panic: {}", words.unwrap_or("(silent)"))])
-        }
+        Ok(Ok(differences)) => Verdict::of(differences),
+        Err(panic) => Verdict::Fails(vec![panic]),
     }
 }

@@ -6,14 +6,13 @@
 mod array;
 mod outcome;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use kaldera::tensor::{self, Arange, Grid, IndexEntry, Layout, Mode, Order, Tensor, TensorView, broadcast_shapes};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 use array::{apply, index, order, root};
 use outcome::Outcome;
 
@@ -42,14 +41,14 @@ impl From<tensor::Error> for Stop {
 fn judge(case: &Value) -> Verdict {
     let no_answer = read_beyond(case);
     let expects_error = no_answer || case.get("err").is_some();
-    let differences = match catch_unwind(AssertUnwindSafe(|| call(case))) {
+    let differences = match caught(|| call(case)) {
         Ok(Ok(outcome)) if expects_error => vec![format!("expected the error {}, came {outcome:?}", case["err"])],
         Ok(Ok(outcome)) => outcome.differences(case),
         Ok(Err(Stop::NotRun)) => return Verdict::NotRun,
         Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
         Ok(Err(Stop::Refused(_))) if expects_error => Vec::new(),
         Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(_) => vec!["a panic".into()],
+        Err(panic) => vec![panic],
     };
     match differences.is_empty() {
         true if no_answer => {

@@ -10,7 +10,8 @@ use super::text::{Strings, cost_of, counts, distances, read, some_strings};
 const COST: f64 = 1e-3;
 
 pub(super) fn close(a: f64, b: f64) -> bool {
-    a == b || (a - b).abs() <= COST * a.abs().max(b.abs()).max(1.0)
+    // Infinite: there is no such path, which is near no cost.
+    a == b || (a.is_finite() && b.is_finite() && (a - b).abs() <= COST * a.abs().max(b.abs()).max(1.0))
 }
 
 /// `info`, under the name `name`: states, arcs and final states must be as many.
@@ -68,4 +69,15 @@ fn compare_sample(sample: &Value, came: &Graph<Fsa>) -> Result<Option<String>, S
     let strings: Strings = (list("ilabels")?, list("olabels")?);
     let (right, cost) = (weight(sample)?, cost_of(came, &strings));
     Ok((!close(right, cost)).then(|| format!("expected {strings:?} with cost {right}, came {cost}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::close;
+
+    #[test]
+    fn a_path_that_is_not_there_has_no_cost() {
+        assert!(close(f64::INFINITY, f64::INFINITY) && close(1.0, 1.0005) && close(1e6, 1e6 + 500.0));
+        assert!(!close(f64::INFINITY, 3.0) && !close(3.0, f64::INFINITY) && !close(1.0, 1.01));
+    }
 }

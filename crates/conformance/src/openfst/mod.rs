@@ -7,12 +7,11 @@ mod compare;
 mod operations;
 mod text;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use serde_json::Value;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 
 /// Runs cases of the file.
 pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
@@ -39,14 +38,11 @@ impl From<fsa::Error> for Stop {
 
 fn judge(case: &Case) -> Verdict {
     let Some(run) = case.value["op"].as_str().and_then(operations::operation) else { return Verdict::NotRun };
-    let differences = match catch_unwind(AssertUnwindSafe(|| run(&case.value))) {
+    let differences = match caught(|| run(&case.value)) {
         Ok(Ok(differences)) => differences,
         Ok(Err(Stop::Damaged(why))) => vec![format!("the case itself is damaged: {why}")],
         Ok(Err(Stop::Refused(error))) => vec![format!("came the error: {error}")],
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            vec![format!("came a panic: {}", words.unwrap_or("(silent)"))]
-        }
+        Err(panic) => vec![panic],
     };
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    Verdict::of(differences)
 }

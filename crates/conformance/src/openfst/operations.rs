@@ -164,7 +164,8 @@ fn nbest_case(case: &Value) -> Result<Vec<String>, Stop> {
     let graph = acceptor(case)?;
     let n = case["n"].as_u64().and_then(|n| usize::try_from(n).ok()).ok_or_else(|| Stop::Damaged("no n".into()))?;
     let unique = if case["unique"] == true { Unique::Labels } else { Unique::Paths };
-    let paths = shortest_paths(&graph, n, unique)?;
+    // One more, for one that is as good as the last.
+    let paths = shortest_paths(&graph, n.saturating_add(1), unique)?;
     let came: Vec<(f64, Vec<i32>)> = (paths.rows())
         .map(|path| {
             let arcs = path.iter().filter_map(|&arc| usize::try_from(arc).ok()).map(|arc| graph.fsas().arcs()[arc]);
@@ -173,10 +174,11 @@ fn nbest_case(case: &Value) -> Result<Vec<String>, Stop> {
             (arcs.map(|arc| -f64::from(arc.score)).sum(), labels)
         })
         .collect();
+    let num_came = came.len().min(n);
     let right = case["paths"].as_array().ok_or_else(|| Stop::Damaged("no paths".into()))?;
     let mut differences = Vec::new();
-    if right.len() != came.len() {
-        differences.push(format!("expected {} paths, came {}", right.len(), came.len()));
+    if right.len() != num_came {
+        differences.push(format!("expected {} paths, came {num_came}", right.len()));
     }
     for (right, (cost, labels)) in right.iter().zip(&came) {
         let right_cost = right["weight"].as_f64().ok_or_else(|| Stop::Damaged("no weight".into()))?;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use fsa::io::OpenFstText;
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use serde_json::Value;
 
@@ -16,29 +17,17 @@ pub(super) struct Machine {
     pub(super) by_appearance: Vec<usize>,
 }
 
-/// Final costs become arcs into one last state; start and state 0 change their places.
+/// The start and state 0 change their places.
 pub(super) fn read(text: &str) -> Result<Machine, Stop> {
-    let damaged = |line: &str| Stop::Damaged(format!("line '{line}'"));
-    let (mut arcs, mut finals, mut named) = (Vec::new(), BTreeMap::new(), Vec::<i32>::new());
+    let graph = OpenFstText::default().read(text)?;
+    let mut named = Vec::<usize>::new();
     for line in text.lines() {
         let fields: Vec<_> = line.split_ascii_whitespace().collect();
-        let int = |at: usize| fields[at].parse::<i32>().map_err(|_| damaged(line));
-        let cost = |at: usize| fields.get(at).map_or(Ok(0.0), |cost| cost.parse::<f32>().map_err(|_| damaged(line)));
-        let src = int(0)?;
-        named.push(src);
-        if fields.len() <= 2 {
-            // The last line about a state is what counts.
-            finals.insert(src, cost(1)?);
-        } else {
-            named.push(int(1)?);
-            arcs.push((src, int(1)?, int(2)?, int(3)?, cost(4)?));
-        }
+        let states = if fields.len() > 2 { 2 } else { fields.len().min(1) };
+        named.extend(fields[..states].iter().filter_map(|state| state.parse::<usize>().ok()));
     }
-    let (Some(&start), Some(&last)) = (named.first(), named.iter().max()) else {
-        return Ok(Machine { graph: Graph::new(Fsa::empty()), by_number: vec![], by_appearance: vec![] });
-    };
-    arcs.extend(finals.into_iter().map(|(state, cost)| (state, last + 1, FINAL, FINAL, cost)));
-    let turn = |state: i32| {
+    let start = named.first().copied().unwrap_or_default();
+    let turn = |state: usize| {
         if state == start {
             0
         } else if state == 0 {
@@ -47,17 +36,10 @@ pub(super) fn read(text: &str) -> Result<Machine, Stop> {
             state
         }
     };
-    arcs.sort_by_key(|arc| turn(arc.0));
-    let aux: Vec<_> = arcs.iter().map(|arc| arc.3).collect();
-    let made = arcs.iter().map(|arc| Arc::new(turn(arc.0), turn(arc.1), arc.2, -arc.4)).collect::<Vec<_>>();
-    let states = usize::try_from(last + 2).map_err(|_| Stop::Damaged("negative states".into()))?;
-    let graph = Graph::new(Fsa::from_arcs(states, made)?).with_aux_labels(aux)?;
+    let by_number = (0..graph.fsas().num_states().saturating_sub(1)).map(turn).collect();
     let mut seen = BTreeSet::new();
     named.retain(|&state| seen.insert(state));
-    let places = |states: &mut dyn Iterator<Item = i32>| {
-        states.map(|state| usize::try_from(turn(state)).unwrap_or_default()).collect()
-    };
-    Ok(Machine { graph, by_number: places(&mut (0..=last)), by_appearance: places(&mut named.into_iter()) })
+    Ok(Machine { graph, by_number, by_appearance: named.into_iter().map(turn).collect() })
 }
 
 /// The inputs of a case.

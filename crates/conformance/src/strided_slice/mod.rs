@@ -4,7 +4,6 @@
 
 mod answer;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use kaldera::tensor::{self, Masks, StridedSlice, Tensor};
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use answer::Answer;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 
 /// Runs cases of `rules.jsonl` and `slice.jsonl`.
 pub(crate) fn run_slice(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
@@ -90,8 +89,8 @@ fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdi
         Ok(call) => return Verdict::Fails(vec![format!("the case itself is damaged: numbers of type {}", call.t)]),
         Err(why) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
     };
-    let differences = match catch_unwind(AssertUnwindSafe(|| run(&call))) {
-        Err(_) => vec!["a panic".into()],
+    let differences = match caught(|| run(&call)) {
+        Err(panic) => vec![panic],
         Ok(Ok(answer)) => answer.differences(case),
         Ok(Err(error)) => {
             let (kind, words) = in_tensorflows_words(&error);
@@ -105,7 +104,7 @@ fn judge(case: &Value, run: fn(&Call) -> Result<Answer, tensor::Error>) -> Verdi
             }
         }
     };
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    Verdict::of(differences)
 }
 
 /// The README's name of an error, and what TensorFlow says with the same numbers.

@@ -7,6 +7,9 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsas};
 /// FSAs that accept any number of strings of theirs behind each other, also none: final arcs go back to the start with label 0 instead, and
 /// a new arc leads from the start to the final state, the last of the start's. Returns the arc map. O(arcs).
 ///
+/// As in k2 this is right if no arcs enter the start. Else whatever leads back to it is accepted as well; the [`union`](super::union()) of a single
+/// FSA has a start that nothing enters.
+///
 /// # Errors
 /// [`Error::TooLarge`].
 #[doc(alias = "Closure")]

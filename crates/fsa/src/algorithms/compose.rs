@@ -1,6 +1,6 @@
 //! Transducers one behind the other.
 
-use crate::algorithms::intersect::{Epsilons, intersect};
+use crate::algorithms::intersect::{Epsilons, intersect_within};
 use crate::algorithms::{fix_final_labels, invert};
 use crate::attributes::{Attribute, Attributes};
 use crate::{AUX_LABELS, Arc, Error, FsaVec, Fsas, Graph};
@@ -12,42 +12,65 @@ pub struct ComposeOptions {
     pub epsilons: Epsilons,
     /// Under which name the labels where the two met are kept, if they are.
     pub inner_labels: Option<String>,
+    /// The largest number of bytes for the states, arcs and arc maps of one FSA of the result, if there is one; what needs more is refused.
+    pub max_bytes: Option<usize>,
 }
 
 /// What `a` makes of its input and `b` of that: the labels that `a` puts out meet those of `b`, scores add.
 ///
 /// The result has the labels of `a` and puts out what `b` does, or, if `b` puts out nothing, the labels where they met. If `a` puts out nothing, its labels
 /// stand for that. Attributes of one side follow by its arc map; floating-point ones with the same name on both add, others of the same name
-/// are left out. As for [`intersect`], states may lead nowhere, sorted arcs save work, and single ones meet several.
+/// are left out. As for [`intersect`](super::intersect()), states may lead nowhere, sorted arcs save work, and single ones meet several.
 ///
 /// # Errors
-/// [`Error::Attribute`] if `a` puts out lists ([`invert`] makes single labels of them), and as [`invert`] and [`intersect`].
+/// [`Error::Attribute`] if `a` puts out lists ([`invert`] makes single labels of them), [`Error::MemoryLimit`],
+/// and as [`invert`] and [`intersect`](super::intersect()).
 #[doc(alias = "Compose")]
 pub fn compose<A: Fsas, B: Fsas>(
     a: &Graph<A>,
     b: &Graph<B>,
     options: &ComposeOptions,
 ) -> Result<Graph<A::With<B>>, Error> {
-    let inverted = match a.attributes().get(AUX_LABELS) {
-        None => a.fsas().clone(),
-        Some(Attribute::Ints { .. }) => invert(a)?.0.into_parts().0,
-        _ => return Err(Error::Attribute { what: "the labels put out by the first of two must be one for each arc" }),
-    };
-    let (met, map_a, map_b) = intersect(&inverted, b.fsas(), options.epsilons)?;
+    let (met, map_a, map_b) = intersect_within(&put_out(a)?, b.fsas(), options.epsilons, options.max_bytes)?;
+    composed(a, b, met, &map_a, &map_b, options.inner_labels.as_deref())
+}
+
+/// FSAs with the labels that they put out in place of their own.
+pub(crate) fn put_out<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
+    match graph.attributes().get(AUX_LABELS) {
+        None => Ok(graph.fsas().clone()),
+        Some(Attribute::Ints { .. }) => Ok(invert(graph)?.0.into_parts().0),
+        _ => Err(Error::Attribute { what: "the labels put out by the first of two must be one for each arc" }),
+    }
+}
+
+/// What `a` takes and `b` puts out, where what `a` puts out has `met` the labels of `b`.
+pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
+    a: &Graph<A>,
+    b: &Graph<B>,
+    met: C,
+    map_a: &[i32],
+    map_b: &[i32],
+    inner_labels: Option<&str>,
+) -> Result<Graph<C>, Error> {
     let inner = met.as_vec().labels();
     let label_of_a = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| a.fsas().as_vec().arcs()[arc].label);
-    let labels: Vec<i32> = map_a.iter().map(label_of_a).collect();
-    let arcs: Vec<_> = met.as_vec().arcs().iter().zip(&labels).map(|(&arc, &label)| Arc { label, ..arc }).collect();
+    let labels = map_a.iter().map(label_of_a);
+    let arcs: Vec<_> = met.as_vec().arcs().iter().zip(labels).map(|(&arc, label)| Arc { label, ..arc }).collect();
     let made = met.same_kind(FsaVec::trusted(met.as_vec().as_ragged().with_values(arcs)?));
+    drop(met);
 
-    let mut attributes = merge(&without(a, AUX_LABELS), &map_a, &without(b, AUX_LABELS), &map_b)?;
+    let mut attributes = merge(&without(a, AUX_LABELS), map_a, &without(b, AUX_LABELS), map_b)?;
+    if let Some(name) = inner_labels {
+        attributes.insert(name, inner.clone().into());
+    }
     let aux_labels = match b.attributes().get(AUX_LABELS) {
-        None => inner.clone().into(),
-        Some(aux_labels) => aux_labels.carry(&map_b)?,
+        None => inner.into(),
+        Some(aux_labels) => aux_labels.carry(map_b)?,
     };
-    attributes.insert(AUX_LABELS, aux_labels);
-    if let Some(name) = &options.inner_labels {
-        attributes.insert(name, inner.into());
+    // Inner labels under this very name take its place.
+    if inner_labels != Some(AUX_LABELS) {
+        attributes.insert(AUX_LABELS, aux_labels);
     }
     Graph::from_parts(made, attributes)
 }

@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::algorithms::connect::useful_states;
 use crate::algorithms::epsilon_closure::log_add;
-use crate::arc::{id, index};
+use crate::arc::{id, index, narrow};
 use crate::parts::{Part, map_fsas};
 use crate::view::FsaView;
 use crate::{Arc, Error, FINAL, Fsas};
@@ -384,20 +384,11 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted; what overflows is found afterwards")]
-fn narrow(score: f64) -> f32 {
-    score as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsa::fsa;
     use crate::{Fsa, Graph};
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
-        let arcs: Vec<_> = arcs.iter().map(|&(src, dest, label, score)| Arc::new(src, dest, label, score)).collect();
-        Fsa::from_arcs(states, arcs).unwrap()
-    }
 
     /// Case 168 of k2's known answers, with shorter numbers.
     #[test]

@@ -68,7 +68,8 @@ impl Closures {
             splits.push(epsilons.len());
         }
         let places = vec![NOWHERE; num_states];
-        let (ranks, acyclic) = ranks(&splits, &epsilons);
+        let dest = |epsilon: &Epsilon| index(epsilon.dest.cast_signed());
+        let (ranks, acyclic) = ranks(num_states, |state| epsilons[splits[state]..splits[state + 1]].iter().map(dest));
         let first_arc = fsa.first_arc();
         Self { fsa: i, first_arc, semiring, splits, epsilons, ranks, acyclic, found: vec![], places, visits: 0 }
     }
@@ -195,30 +196,26 @@ pub(crate) fn log_add(a: f64, b: f64) -> f64 {
     if low == NONE { high } else { high + (low - high).exp().ln_1p() }
 }
 
-/// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles and behind them have none such.
-fn ranks(splits: &[usize], epsilons: &[Epsilon]) -> (Vec<i32>, bool) {
-    let num_states = splits.len() - 1;
-    let row = |state: usize| &epsilons[splits[state]..splits[state + 1]];
-    let dest = |epsilon: &Epsilon| index(epsilon.dest.cast_signed());
-    let all: Vec<i32> = (0..id(num_states)).collect();
-    if (0..num_states).all(|state| row(state).iter().all(|epsilon| dest(epsilon) > state)) {
-        return (all, true);
+/// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles and behind them share the highest one. `row`
+/// names the states that the epsilons of a state lead to. O(states + epsilons).
+pub(crate) fn ranks<I: Iterator<Item = usize>>(num_states: usize, row: impl Fn(usize) -> I) -> (Vec<i32>, bool) {
+    if (0..num_states).all(|state| row(state).all(|dest| dest > state)) {
+        return ((0..id(num_states)).collect(), true);
     }
     let mut entering = vec![0_u32; num_states];
-    epsilons.iter().for_each(|epsilon| entering[dest(epsilon)] += 1);
-    let mut order: Vec<i32> = all.into_iter().filter(|&state| entering[index(state)] == 0).collect();
+    (0..num_states).flat_map(&row).for_each(|dest| entering[dest] += 1);
+    let mut order: Vec<usize> = (0..num_states).filter(|&state| entering[state] == 0).collect();
     let mut at = 0;
-    while at < order.len() {
-        for epsilon in row(index(order[at])) {
-            let left = &mut entering[dest(epsilon)];
-            *left -= 1;
-            if *left == 0 {
-                order.push(epsilon.dest.cast_signed());
+    while let Some(&state) = order.get(at) {
+        at += 1;
+        for dest in row(state) {
+            entering[dest] -= 1;
+            if entering[dest] == 0 {
+                order.push(dest);
             }
         }
-        at += 1;
     }
     let mut ranks = vec![i32::MAX; num_states];
-    order.iter().zip(0..).for_each(|(&state, rank)| ranks[index(state)] = rank);
+    order.iter().zip(0..).for_each(|(&state, rank)| ranks[state] = rank);
     (ranks, order.len() == num_states)
 }

@@ -89,6 +89,16 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
+    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both: floating-point ones of the same name add, others
+    /// of the same name are left out.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn replace_fsa(&self, src: &Graph<FsaVec>, first_symbol: i32) -> Result<Self, Error> {
+        let (fsas, map_index, map_src) = of_fsas::replace_fsa(src.fsas(), self.fsas(), first_symbol)?;
+        Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_index, src.attributes(), &map_src)?)
+    }
+
     /// [`compose`](of_fsas::compose).
     ///
     /// # Errors
@@ -128,6 +138,16 @@ impl<F: Fsas> Graph<F> {
 }
 
 impl Graph<FsaVec> {
+    /// [`intersect_device`](of_fsas::intersect_device) with the attributes of both: floating-point ones of the same name add, others of the same
+    /// name are left out.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn intersect_device<B: Fsas>(&self, other: &Graph<B>, b_to_a_map: &[i32]) -> Result<Graph<B>, Error> {
+        let (fsas, map_a, map_b) = of_fsas::intersect_device(self.fsas(), other.fsas(), b_to_a_map)?;
+        Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
+    }
+
     /// [`union`](of_fsas::union) with the attributes.
     ///
     /// # Errors
@@ -145,6 +165,20 @@ mod tests {
     fn word() -> Graph<Fsa> {
         let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)]).unwrap();
         Graph::new(fsa).with_aux_labels(vec![9, -1]).unwrap()
+    }
+
+    #[test]
+    fn attributes_of_two_sides_follow() {
+        let word = word();
+        let twice = Graph::cat(&[&word, &word.clone().with("cost", vec![0.5, 1.0]).unwrap()]).unwrap();
+        assert_eq!(twice.aux_labels(), Some(&[9, -1, 9, -1][..]));
+        assert!(twice.attributes().get("cost").is_none(), "only one of them has it");
+        let acceptor = Graph::new(word.fsas().clone());
+        let met = twice.intersect_device(&acceptor, &[1]).unwrap();
+        assert_eq!((met.fsas().scores(), met.aux_labels()), (vec![1.0, 0.0], Some(&[9, -1][..])));
+        let replaced = acceptor.replace_fsa(&twice, 7).unwrap();
+        assert_eq!((replaced.fsas().labels(), replaced.aux_labels()), (vec![0, 7, 0, -1], Some(&[0, 9, -1, 0][..])));
+        assert_eq!(Graph::<Fsa>::cat(&[]).unwrap(), Graph::new(FsaVec::empty()));
     }
 
     #[test]

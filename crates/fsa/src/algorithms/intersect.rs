@@ -1,12 +1,13 @@
 //! What two FSAs both accept.
 
-use crate::algorithms::pair_table::PairTable;
+use crate::algorithms::arc_sort;
+use crate::algorithms::meeting::{Pair, Step, for_each_step};
 use crate::algorithms::pairs::{PairPart, WithArcMaps, map_chosen_pairs, map_pairs};
-use crate::algorithms::{arc_sort, matching::for_each_match};
 use crate::arc::{id, index};
+use crate::pair_numbers::PairNumbers;
 use crate::parts::Part;
 use crate::view::FsaView;
-use crate::{Arc, EPSILON, Error, FsaVec, Fsas};
+use crate::{Arc, Error, FsaVec, Fsas};
 
 /// What label 0 means where two FSAs meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -45,8 +46,22 @@ pub enum Epsilons {
 /// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
 #[doc(alias = "Intersect")]
 pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, epsilons: Epsilons) -> Result<WithArcMaps<A::With<B>>, Error> {
+    intersect_within(a, b, epsilons, None)
+}
+
+/// [`intersect`] with a limit: what needs more than `max_bytes` for the states, arcs and arc maps of one FSA of the result is refused.
+///
+/// # Errors
+/// [`Error::MemoryLimit`], and as [`intersect`].
+pub fn intersect_within<A: Fsas, B: Fsas>(
+    a: &A,
+    b: &B,
+    epsilons: Epsilons,
+    max_bytes: Option<usize>,
+) -> Result<WithArcMaps<A::With<B>>, Error> {
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b)?);
-    let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, |a, b| intersect_pair(a, b, epsilons))?;
+    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, epsilons, max_bytes, |_| true);
+    let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, meet)?;
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
@@ -66,12 +81,13 @@ pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Resul
     }
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_vec())?);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
-    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol);
+    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol, None, |_| true);
     let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
     Ok((b.same_kind(fsas), sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
 /// FSAs with sorted arcs, and where these were before, if elsewhere.
+#[derive(Debug, Clone)]
 pub(crate) struct Sorted<F> {
     pub(crate) fsas: F,
     places: Option<Vec<i32>>,
@@ -86,6 +102,15 @@ impl<F: Fsas> Sorted<F> {
         Ok(Self { fsas, places: Some(places) })
     }
 
+    /// An arc as it was given; -1 is none.
+    #[inline]
+    pub(crate) fn original_arc(&self, arc: i32) -> i32 {
+        match &self.places {
+            Some(places) if arc >= 0 => places[index(arc)],
+            _ => arc,
+        }
+    }
+
     /// A map to the arcs as they were given.
     pub(crate) fn original(&self, mut map: Vec<i32>) -> Vec<i32> {
         if let Some(places) = &self.places {
@@ -95,40 +120,44 @@ impl<F: Fsas> Sorted<F> {
     }
 }
 
-/// A state of the result: one of each side, and whether `b` has moved alone, after which `a` must not before they have moved together.
-#[derive(Clone, Copy)]
-struct Pair {
-    a: i32,
-    b: i32,
-    b_moved: bool,
-}
-
 /// The result in the making. States are numbered as they come up; the final one gets the last number in the end.
-struct Meeting<'a> {
-    a: FsaView<'a>,
-    b: FsaView<'a>,
-    states: Vec<Pair>,
-    numbers: PairTable,
+struct Meeting {
+    states: PairNumbers,
     made: PairPart,
+    max_bytes: usize,
 }
 
-/// Both FSAs have sorted arcs.
-fn intersect_pair(a: FsaView<'_>, b: FsaView<'_>, epsilons: Epsilons) -> Result<PairPart, Error> {
+/// Both FSAs have sorted arcs. Arcs into pairs that are not to be kept are left out, but for final ones.
+pub(crate) fn intersect_pair(
+    a: FsaView<'_>,
+    b: FsaView<'_>,
+    epsilons: Epsilons,
+    max_bytes: Option<usize>,
+    keep: impl Fn(Pair) -> bool,
+) -> Result<PairPart, Error> {
+    // What comes out is mostly not smaller than what goes in.
     let expected = a.num_states().max(b.num_states());
+    let expected = max_bytes.map_or(expected, |most| expected.min(most / BYTES_OF_STATE_AND_TWO_ARCS));
     let mut meeting = Meeting {
-        a,
-        b,
-        states: Vec::with_capacity(expected),
-        numbers: PairTable::with_capacity(expected),
-        made: PairPart { part: Part::with_capacity(expected, 2 * expected), map_a: vec![], map_b: vec![] },
+        states: PairNumbers::with_capacity(expected),
+        made: PairPart {
+            part: Part::with_capacity(expected, 2 * expected),
+            map_a: Vec::with_capacity(2 * expected),
+            map_b: Vec::with_capacity(2 * expected),
+        },
+        max_bytes: max_bytes.unwrap_or(usize::MAX),
     };
     if a.num_states() == 0 || b.num_states() == 0 {
         return Ok(meeting.made);
     }
-    meeting.number(Pair { a: 0, b: 0, b_moved: false })?;
+    meeting.number(Pair::START)?;
     let mut at = 0;
     while at < meeting.states.len() {
-        meeting.leave(id(at), epsilons)?;
+        let src_state = id(at);
+        let from = Pair::from_numbers(meeting.states.pair(src_state.cast_unsigned()));
+        for_each_step((a, b), from, epsilons, |step| {
+            if step.label < 0 || keep(step.to) { meeting.push(src_state, step) } else { Ok(()) }
+        })?;
         meeting.made.part.end_state();
         at += 1;
     }
@@ -144,63 +173,59 @@ fn intersect_pair(a: FsaView<'_>, b: FsaView<'_>, epsilons: Epsilons) -> Result<
     Ok(made)
 }
 
-impl Meeting<'_> {
+/// What an arc and its places in both maps take.
+const BYTES_OF_ARC: usize = size_of::<Arc>() + 2 * size_of::<i32>();
+
+/// What a state takes for its number and the end of its arcs at first, with two arcs.
+const BYTES_OF_STATE_AND_TWO_ARCS: usize = 32 + 2 * BYTES_OF_ARC;
+
+impl Meeting {
     /// The number of a state, which is a new one if it came up for the first time.
     #[inline]
     fn number(&mut self, pair: Pair) -> Result<i32, Error> {
-        let (Ok(a), Ok(b)) = (u64::try_from(pair.a), u64::try_from(pair.b)) else { return Ok(-1) };
-        let next = Error::fit("the number of states", self.states.len() + 1)? - 1;
-        let (number, is_new) = self.numbers.get_or_insert(a << 32 | b << 1 | u64::from(pair.b_moved), next);
-        if is_new {
-            self.states.push(pair);
+        let (first, second) = pair.to_numbers();
+        let (number, is_new) = self.states.insert(first, second)?;
+        if is_new && self.states.len().is_power_of_two() {
+            self.check_limit(0)?;
         }
-        Ok(number)
+        Ok(number.cast_signed())
     }
 
-    fn push(
-        &mut self,
-        src_state: i32,
-        label: i32,
-        score: f32,
-        to: Pair,
-        (from_a, from_b): (i32, i32),
-    ) -> Result<(), Error> {
+    #[inline]
+    fn push(&mut self, src_state: i32, step: Step) -> Result<(), Error> {
+        let Step { to, label, score, from_a, from_b } = step;
         let dest_state = if label < 0 { -1 } else { self.number(to)? };
+        if self.made.part.arcs.len() == self.made.part.arcs.capacity() {
+            self.make_room()?;
+        }
         self.made.part.arcs.push(Arc { src_state, dest_state, label, score });
         self.made.map_a.push(from_a);
         self.made.map_b.push(from_b);
         Ok(())
     }
 
-    /// The arcs that leave state `number`.
-    fn leave(&mut self, number: i32, epsilons: Epsilons) -> Result<(), Error> {
-        let from = self.states[index(number)];
-        let (range_a, range_b) = (self.a.arc_range(index(from.a)), self.b.arc_range(index(from.b)));
-        let (mut first_a, mut first_b) = (id(range_a.start), id(range_b.start));
-        let (mut arcs_a, mut arcs_b) = (&self.a.arcs()[range_a], &self.b.arcs()[range_b]);
-        if epsilons != Epsilons::AsSymbol {
-            let num_epsilons = |arcs: &[Arc]| arcs.iter().take_while(|arc| arc.label == EPSILON).count();
-            let (alone_a, rest_a) = arcs_a.split_at(num_epsilons(arcs_a));
-            let (alone_b, rest_b) = arcs_b.split_at(num_epsilons(arcs_b));
-            if !from.b_moved {
-                for (arc, place) in alone_a.iter().zip(first_a..) {
-                    let to = Pair { a: arc.dest_state, ..from };
-                    self.push(number, EPSILON, arc.score, to, (place, -1))?;
-                }
-            }
-            let b_moved = epsilons == Epsilons::Sequenced && !alone_a.is_empty();
-            for (arc, place) in alone_b.iter().zip(first_b..) {
-                let to = Pair { a: from.a, b: arc.dest_state, b_moved };
-                self.push(number, EPSILON, arc.score, to, (-1, place))?;
-            }
-            (first_a, first_b) = (first_a + id(alone_a.len()), first_b + id(alone_b.len()));
-            (arcs_a, arcs_b) = (rest_a, rest_b);
-        }
-        for_each_match(arcs_a, arcs_b, |i, j| {
-            let (a, b) = (arcs_a[i], arcs_b[j]);
-            let to = Pair { a: a.dest_state, b: b.dest_state, b_moved: false };
-            self.push(number, a.label, a.score + b.score, to, (first_a + id(i), first_b + id(j)))
-        })
+    /// Room for twice as many arcs, or for as many as the limit allows.
+    #[cold]
+    fn make_room(&mut self) -> Result<(), Error> {
+        let arcs = self.made.part.arcs.len();
+        let allowed = (self.max_bytes / BYTES_OF_ARC).saturating_sub(arcs + self.bytes_of_states() / BYTES_OF_ARC);
+        let more = arcs.max(64).min(allowed);
+        self.check_limit(more.max(1))?;
+        self.made.part.arcs.reserve_exact(more);
+        self.made.map_a.reserve_exact(more);
+        self.made.map_b.reserve_exact(more);
+        Ok(())
+    }
+
+    fn bytes_of_states(&self) -> usize {
+        self.states.bytes_with_one_more() + self.made.part.ends.capacity() * size_of::<usize>()
+    }
+
+    /// With so many arcs more than there are.
+    fn check_limit(&self, more: usize) -> Result<(), Error> {
+        let arcs = self.made.part.arcs.len();
+        let needed = self.bytes_of_states() + (arcs + more) * BYTES_OF_ARC;
+        Error::within(self.max_bytes, "intersection or composition", needed, self.states.len(), arcs)
     }
 }
 

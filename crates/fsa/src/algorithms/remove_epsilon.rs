@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::algorithms::add_epsilon_self_loops;
 use crate::algorithms::epsilon_closure::Closures;
-use crate::arc::{id, index};
+use crate::arc::{id, index, narrow};
 use crate::parts::{Part, map_fsas};
 use crate::scores::Semiring;
 use crate::view::FsaView;
@@ -22,7 +22,16 @@ use crate::{Arc, EPSILON, Error, FsaVec, Fsas};
 #[doc(alias = "RemoveEpsilon")]
 #[doc(alias = "rmepsilon")]
 pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
-    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Tropical))?;
+    remove_epsilon_within(fsas, None)
+}
+
+/// [`remove_epsilon`] with a limit: what needs more than `max_bytes` for the states and arcs of one FSA of the result, and its part of the arc map, is refused.
+///
+/// # Errors
+/// [`Error::MemoryLimit`], and as [`remove_epsilon`].
+pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Result<(F, Ragged<i32>), Error> {
+    let max_bytes = max_bytes.unwrap_or(usize::MAX);
+    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Tropical, max_bytes))?;
     check_overflow(&made)?;
     let num_places: usize = maps.iter().map(|map| map.places.len()).sum();
     Error::fit("the number of entries of the arc map", num_places)?;
@@ -44,7 +53,7 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let (made, _) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Log))?;
+    let (made, _) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Log, usize::MAX))?;
     check_overflow(&made)?;
     Ok(fsas.same_kind(made))
 }
@@ -65,6 +74,19 @@ fn check_overflow(fsas: &FsaVec) -> Result<(), Error> {
         None => Ok(()),
         Some(arc) => Err(Error::Score { arc, score: f32::INFINITY }),
     }
+}
+
+/// With so many more arcs, and places in their lists, than there are; memory that is full grows to twice what it is.
+#[cold]
+fn check_limit(max_bytes: usize, part: &Part, lists: &Lists, arcs: usize, places: usize) -> Result<(), Error> {
+    let grown = |len: usize, more: usize, capacity: usize| {
+        if len + more <= capacity { capacity } else { (len + more).max(2 * capacity) }
+    };
+    let of_arcs = grown(part.arcs.len(), arcs, part.arcs.capacity()) * size_of::<Arc>()
+        + grown(lists.ends.len(), arcs, lists.ends.capacity()) * size_of::<i32>();
+    let of_places = grown(lists.places.len(), places, lists.places.capacity()) * size_of::<i32>();
+    let needed = of_arcs + of_places + part.ends.capacity() * size_of::<usize>();
+    Error::within(max_bytes, "removal of epsilons", needed, part.ends.len(), part.arcs.len())
 }
 
 /// For each arc of the result where its list ends, and the lists behind each other; places count among all arcs of the vector.
@@ -95,7 +117,7 @@ impl Labelled {
 }
 
 /// The FSA and, for [`Semiring::Tropical`], its arc map.
-fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(Part, Lists), Error> {
+fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: usize) -> Result<(Part, Lists), Error> {
     let mut lists = Lists::default();
     let Some(last) = fsa.final_state() else { return Ok((Part::default(), lists)) };
     let labelled = Labelled::of(fsa);
@@ -110,6 +132,7 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
         num_kept += 1;
     }
     let mut part = Part::with_capacity(index(num_kept), fsa.arcs().len());
+    check_limit(max_bytes, &part, &lists, 0, 0)?;
     let mut closures = Closures::new(i, fsa, semiring);
     let mut path = Vec::new();
     for (state, &src_state) in names.iter().enumerate().filter(|&(_, &name)| name >= 0) {
@@ -121,6 +144,12 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
             }
             if semiring == Semiring::Tropical {
                 closures.path_to(place, &mut path);
+            }
+            let num_places = row.len() * (path.len() + 1);
+            if part.arcs.capacity() - part.arcs.len() < row.len()
+                || lists.places.capacity() - lists.places.len() < num_places
+            {
+                check_limit(max_bytes, &part, &lists, row.len(), num_places)?;
             }
             for &(arc, place) in row {
                 let dest_state = names[arc.states().1];
@@ -143,20 +172,11 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring) -> Result<(P
     Ok((part, lists))
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted; what overflows is found afterwards")]
-fn narrow(score: f64) -> f32 {
-    score as f32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Fsa;
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
-        let arcs: Vec<_> = arcs.iter().map(|&(src, dest, label, score)| Arc::new(src, dest, label, score)).collect();
-        Fsa::from_arcs(states, arcs).unwrap()
-    }
+    use crate::fsa::fsa;
 
     #[test]
     fn the_best_way_of_several() {

@@ -3,9 +3,9 @@
 use std::io::BufRead;
 
 use super::lines::Lines;
-use super::pairs::Pairs;
 use super::{OutOfVocabulary, Progress};
 use crate::io::SymbolTable;
+use crate::pair_numbers::PairNumbers;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa};
 
 /// How an ARPA file is read.
@@ -45,7 +45,7 @@ impl Default for ArpaOptions {
 #[derive(Debug, Clone)]
 pub struct NgramModel {
     /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
-    tree: Pairs,
+    tree: PairNumbers,
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
@@ -92,7 +92,13 @@ impl NgramModel {
         let promised = read_counts(&mut lines)?;
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
-        let mut model = Self { tree: Pairs::new(), nodes: vec![root], order: promised.len(), skipped: 0, added: false };
+        let mut model = Self {
+            tree: PairNumbers::with_capacity(0),
+            nodes: vec![root],
+            order: promised.len(),
+            skipped: 0,
+            added: false,
+        };
         let (mut done, mut ngram) = (0, Vec::new());
         for (order, &expected) in (1..).zip(&promised) {
             // The section's name is at hand: reading the counts, or the section before, has stopped there.

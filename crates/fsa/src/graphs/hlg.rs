@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Progress};
-use crate::algorithms::ComposeOptions;
+use crate::algorithms::{ComposeOptions, remove_epsilon_within};
 use crate::io::SymbolTable;
 use crate::optimize::{DeterminizeOptions, MinimizeOptions, determinize, minimize};
 use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
@@ -26,7 +26,8 @@ pub struct HlgOptions {
     pub inner_labels: Option<String>,
     /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
     pub topology: bool,
-    /// The largest number of bytes for determinization, and for the result; what needs more is refused.
+    /// The largest number of bytes that any step after the making of L and G may take for its result and its work, beside what goes in; a step that needs
+    /// more is refused, before it takes more. Without a limit determinization has its own one ([`DeterminizeOptions::max_bytes`]).
     pub max_bytes: Option<usize>,
 }
 
@@ -115,7 +116,7 @@ pub fn make_hlg(
 /// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with [`Lexicon::backoff_word`].
 ///
 /// # Errors
-/// [`Error::DeterminizeLimit`] and [`Error::TooLarge`] where the limit is reached, [`Error::NotFunctional`] for a grammar with two paths for the same
+/// [`Error::DeterminizeLimit`] and [`Error::MemoryLimit`] where the limit is reached, [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same
 /// words that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above `max_token`.
 pub fn compile_hlg(
     lexicon: &Lexicon,
@@ -123,6 +124,7 @@ pub fn compile_hlg(
     options: &HlgOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Graph<Fsa>, Vec<HlgStep>), Error> {
+    let limit = Limit(options.max_bytes.unwrap_or(usize::MAX));
     let mut steps = Vec::new();
     let mut made = |what: &'static str, next: &'static str, graph: &Graph<Fsa>| {
         steps.push(HlgStep { what, num_states: graph.fsas().num_states(), num_arcs: graph.fsas().num_arcs() });
@@ -136,25 +138,31 @@ pub fn compile_hlg(
 
     let grammar = Graph::new(grammar);
     made("G", "composing L and G", &grammar);
-    let graph = lexicon.to_disambiguated_graph()?;
+    // Each assignment lets go of what was before.
+    let mut graph = lexicon.to_disambiguated_graph()?;
     made("L", "composing L and G", &graph);
-    let graph = graph.arc_sort()?.compose(&grammar, &ComposeOptions::default())?.connect()?;
+    let compose = ComposeOptions { max_bytes: options.max_bytes, ..ComposeOptions::default() };
+    graph = graph.arc_sort()?.compose(&grammar, &compose)?;
     drop(grammar);
+    graph = limit.check("connecting L o G", &graph)?.connect()?;
     made("L o G", "determinizing L o G", &graph);
 
-    let limits = DeterminizeOptions::default();
-    let max_bytes = options.max_bytes.unwrap_or(limits.max_bytes);
-    let limits = limits.with_max_bytes(max_bytes);
-    let mut graph = determinize(&graph, &limits)?.connect()?;
+    let determinize_limit = DeterminizeOptions::default();
+    let max_bytes = options.max_bytes.unwrap_or(determinize_limit.max_bytes);
+    graph = determinize(&graph, &determinize_limit.with_max_bytes(max_bytes))?;
+    graph = limit.check("connecting det(L o G)", &graph)?.connect()?;
     if options.minimize {
         made("det(L o G)", "minimizing det(L o G)", &graph);
-        graph = minimize(&graph, &MinimizeOptions::default())?;
+        graph = minimize(&graph, &MinimizeOptions { max_bytes: options.max_bytes, ..MinimizeOptions::default() })?;
         made("min(det(L o G))", "removing epsilons", &graph);
     } else {
         made("det(L o G)", "removing epsilons", &graph);
     }
 
-    let graph = without_disambiguation(graph, lexicon)?.remove_epsilon()?.connect()?.arc_sort()?;
+    graph = without_disambiguation(limit.check("the removal of symbols for disambiguation", &graph)?, lexicon)?;
+    graph = without_epsilons(graph, limit)?;
+    graph = limit.check("connecting L o G without epsilons", &graph)?.connect()?;
+    graph = limit.check("sorting L o G without epsilons", &graph)?.arc_sort()?;
     if !options.topology {
         made("L o G without epsilons", "done", &graph);
         return Ok((graph, steps));
@@ -165,10 +173,44 @@ pub fn compile_hlg(
     Ok((graph, steps))
 }
 
+/// The largest number of bytes for a step.
+#[derive(Clone, Copy)]
+struct Limit(usize);
+
+impl Limit {
+    /// Lets a graph pass to a step that makes one with no more states and arcs.
+    fn check<'a>(self, what: &'static str, graph: &'a Graph<Fsa>) -> Result<&'a Graph<Fsa>, Error> {
+        let (states, arcs) = (graph.fsas().num_states(), graph.fsas().num_arcs());
+        let attributes: usize = graph.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
+        // Arcs, which the sort moves twice, their map and what the walks need.
+        let of_arcs = arcs * (2 * size_of::<Arc>() + 2 * size_of::<i32>());
+        Error::within(self.0, what, of_arcs + states * 4 * size_of::<i32>() + attributes, states, arcs)?;
+        Ok(graph)
+    }
+}
+
+fn bytes_of(attribute: &Attribute) -> usize {
+    let numbers = match attribute {
+        Attribute::Lists(lists) => lists.num_elements() + lists.num_rows(),
+        Attribute::Ints { .. } | Attribute::Floats { .. } => attribute.num_arcs(),
+    };
+    numbers * size_of::<i32>()
+}
+
+/// [`remove_epsilon_within`] with the words.
+fn without_epsilons(graph: Graph<Fsa>, limit: Limit) -> Result<Graph<Fsa>, Error> {
+    let (fsa, map) = remove_epsilon_within(graph.fsas(), Some(limit.0))?;
+    // The words are gathered by the map, and epsilons among them left out.
+    let of_words = 2 * (map.num_elements() + map.num_rows()) * size_of::<i32>();
+    let of_arcs = fsa.num_arcs() * size_of::<Arc>() + map.num_elements() * size_of::<i32>();
+    Error::within(limit.0, "removal of epsilons", of_arcs + of_words, fsa.num_states(), fsa.num_arcs())?;
+    graph.carry_ragged((fsa, map))
+}
+
 /// Symbols for disambiguation become epsilons, among tokens and words.
-fn without_disambiguation(graph: Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph<Fsa>, Error> {
+fn without_disambiguation(graph: &Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph<Fsa>, Error> {
     let first = lexicon.first_disambiguation();
-    let (fsa, attributes) = graph.into_parts();
+    let (fsa, attributes) = (graph.fsas(), graph.attributes());
     let plain = |label, first| if label >= first { EPSILON } else { label };
     let arcs: Vec<_> = fsa.arcs().iter().map(|&arc| Arc { label: plain(arc.label, first), ..arc }).collect();
     let words =

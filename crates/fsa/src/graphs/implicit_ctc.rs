@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use ragged_core::Ragged;
+
 use crate::arc::index;
 use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
@@ -84,7 +86,7 @@ impl CtcTopology {
     /// it; the states of the result are one for each state of the graph, and one for each state and label of arcs that enter it.
     ///
     /// # Errors
-    /// [`Error::Symbol`] for a label that is no token; [`Error::TooLarge`], also if the result would take more than `max_bytes`.
+    /// [`Error::Symbol`] for a label that is no token; [`Error::MemoryLimit`] if the result would take more than `max_bytes`; [`Error::TooLarge`].
     pub fn compose(
         &self,
         graph: &Graph<Fsa>,
@@ -102,10 +104,12 @@ impl CtcTopology {
         };
         let frames = Frames::new(fsa)?;
         let (num_states, num_arcs) = frames.sizes(fsa, self.modified);
-        let bytes = num_arcs.saturating_mul(size_of::<Arc>() + size_of::<i32>());
-        if max_bytes.is_some_and(|most| bytes > most) {
-            return Err(Error::TooLarge { what: "the size in bytes of H o LG", size: bytes as u64 });
-        }
+        // Arcs, their map, and one number for each attribute.
+        let num_attributes = graph.attributes().iter().count() + usize::from(inner_labels.is_some());
+        let bytes = num_arcs.saturating_mul(size_of::<Arc>() + (1 + num_attributes) * size_of::<i32>());
+        let bytes = bytes.saturating_add(frames.bytes());
+        let within = |bytes| Error::within(max_bytes.unwrap_or(usize::MAX), "H o LG", bytes, num_states, num_arcs);
+        within(bytes)?;
         Error::fit("the number of arcs", num_arcs)?;
         let mut made = Made { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
         for state in 0..last {
@@ -115,6 +119,10 @@ impl CtcTopology {
             }
         }
         debug_assert_eq!(made.arcs.len(), num_arcs);
+        drop(frames);
+        let lists = graph.attributes().iter().filter_map(|(name, _)| graph.attributes().lists(name));
+        let elements: usize = lists.map(|lists| made.elements(lists)).sum();
+        within(bytes.saturating_add(elements.saturating_mul(size_of::<i32>())))?;
         let tokens: Option<Vec<i32>> = inner_labels.map(|_| {
             made.arc_map.iter().map(|&arc| if arc < 0 { EPSILON } else { fsa.arcs()[index(arc)].label }).collect()
         });
@@ -184,6 +192,13 @@ struct Made {
 }
 
 impl Made {
+    /// How many elements the lists of all arcs have together.
+    fn elements(&self, lists: &Ragged<i32>) -> usize {
+        let splits: &[i32] = lists.shape().last_splits().as_ref();
+        let of_arc = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| index(splits[arc + 1] - splits[arc]));
+        self.arc_map.iter().map(of_arc).sum()
+    }
+
     fn add(&mut self, arc: Arc, source: i32) {
         self.arcs.push(arc);
         self.arc_map.push(source);
@@ -251,6 +266,11 @@ impl Frames {
         }
     }
 
+    fn bytes(&self) -> usize {
+        let numbers = self.blanks.capacity() + self.labels.capacity() + self.dests.capacity();
+        numbers * size_of::<i32>() + self.starts.capacity() * size_of::<usize>()
+    }
+
     /// The labels that enter a state.
     fn of(&self, state: usize) -> Range<usize> {
         self.starts[state]..self.starts[state + 1]
@@ -308,7 +328,7 @@ mod tests {
         assert_eq!(compose(6), Err(Error::Symbol { position: 0, symbol: 6, least: 1 }));
         assert_eq!(compose(0), Err(Error::Symbol { position: 0, symbol: 0, least: 1 }));
         let limited = CtcTopology::new(5, false).unwrap().compose(&graph(1), None, Some(10));
-        assert!(matches!(limited, Err(Error::TooLarge { .. })));
+        assert!(matches!(limited, Err(Error::MemoryLimit { what: "H o LG", limit: 10, .. })));
         let empty = CtcTopology::new(5, false).unwrap().compose(&Graph::new(Fsa::empty()), None, None).unwrap();
         assert_eq!(empty.fsas().num_states(), 0);
     }

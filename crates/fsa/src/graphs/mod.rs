@@ -6,7 +6,6 @@ mod hlg;
 mod implicit_ctc;
 mod lexicon;
 mod lines;
-mod pairs;
 mod progress;
 
 pub use arpa::{ArpaOptions, NgramModel};

@@ -49,6 +49,17 @@ impl<'a> Bytes<'a> {
         self.array().map(f32::from_le_bytes)
     }
 
+    /// A number of double precision, rounded to single precision.
+    #[expect(clippy::cast_possible_truncation, reason = "rounded, and infinite where it is too large")]
+    pub(super) fn f64_as_f32(&mut self) -> Result<f32, Error> {
+        self.array().map(|bytes| f64::from_le_bytes(bytes) as f32)
+    }
+
+    /// Goes past some bytes.
+    pub(super) fn skip(&mut self, len: usize) -> Result<(), Error> {
+        self.take(len).map(|_| ())
+    }
+
     /// A length and as many bytes.
     pub(super) fn string(&mut self) -> Result<String, Error> {
         let len = self.i32()?;

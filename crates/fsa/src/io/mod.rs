@@ -6,6 +6,8 @@ mod draw;
 mod k2_text;
 mod layout;
 #[cfg(feature = "npz")]
+mod npy;
+#[cfg(feature = "npz")]
 mod npz;
 mod openfst;
 mod openfst_binary;

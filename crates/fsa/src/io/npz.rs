@@ -1,29 +1,41 @@
 //! FSAs in NumPy's `.npz` files: the arrays of a [`Dict`] by name.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, Write};
+use std::io::{self, Read, Seek, Write};
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Dimension, OwnedRepr};
-use ndarray_npy::{NpzReader, NpzWriter, ReadNpzError, ReadableElement, WriteNpzError};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
+use super::npy::{self, Npy, Numbers};
 use super::tensor::{Dict, Entry, from_dict, to_dict};
 use crate::{Error, FsaOrVec, Fsas, Graph};
 
 /// What the arrays of an attribute that is lists are called, behind its name.
 const ROW_SPLITS: &str = ".row_splits1";
 const VALUES: &str = ".values";
+/// What the file of an array in the archive is called, behind its name.
+const SUFFIX: &str = ".npy";
 
 /// What can be wrong with an `.npz` file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NpzError {
-    /// It cannot be read.
+    /// It cannot be read or written, or is no archive.
     #[error(transparent)]
-    Read(#[from] ReadNpzError),
-    /// It cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteNpzError),
+    Io(#[from] io::Error),
+    /// An array that is compressed.
+    #[error("the array {name:?} is compressed; write it with numpy.savez")]
+    Compressed {
+        /// The array.
+        name: String,
+    },
+    /// Arrays that overlap in the file.
+    #[error("the arrays are larger together than the file, which has {len} bytes")]
+    Overlap {
+        /// How long the file is.
+        len: u64,
+    },
     /// An array has another type or number of axes than FSAs and their attributes have.
     #[error(
         "the array {name:?} has neither whole numbers that fit 32 bits nor floating-point numbers of 32 bits, on one axis or in rows of 4"
@@ -43,37 +55,54 @@ pub enum NpzError {
 /// # Errors
 /// [`NpzError`].
 pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(), NpzError> {
-    let mut npz = NpzWriter::new(file);
+    let mut zip = ZipWriter::new(file);
+    let mut add = |name: &str, array: &[u8]| {
+        let long = u32::try_from(array.len()).is_err();
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(long);
+        zip.start_file(format!("{name}{SUFFIX}"), options).map_err(io::Error::from)?;
+        zip.write_all(array)
+    };
+    let ints = |shape: &[usize], values: &[i32]| npy::write("<i4", shape, values.iter().map(|x| x.to_le_bytes()));
     for (name, entry) in to_dict(graph)? {
         match entry {
-            Entry::Rows(rows) => {
-                let shape = (rows.len(), 4);
-                let view = ArrayView2::from_shape(shape, rows.as_flattened()).expect("as many numbers as in the rows");
-                npz.add_array(name, &view)?;
+            Entry::Rows(rows) => add(&name, &ints(&[rows.len(), 4], rows.as_flattened()))?,
+            Entry::Ints(values) => add(&name, &ints(&[values.len()], &values))?,
+            Entry::Floats(values) => {
+                add(&name, &npy::write("<f4", &[values.len()], values.iter().map(|x| x.to_le_bytes())))?;
             }
-            Entry::Ints(values) => npz.add_array(name, &ArrayView1::from(&values))?,
-            Entry::Floats(values) => npz.add_array(name, &ArrayView1::from(&values))?,
             Entry::Lists(lists) => {
                 let splits: &[i32] = lists.shape().row_splits(1).as_ref();
-                npz.add_array(format!("{name}{ROW_SPLITS}"), &ArrayView1::from(splits))?;
-                npz.add_array(format!("{name}{VALUES}"), &ArrayView1::from(lists.values()))?;
+                add(&format!("{name}{ROW_SPLITS}"), &ints(&[splits.len()], splits))?;
+                add(&format!("{name}{VALUES}"), &ints(&[lists.num_elements()], lists.values()))?;
             }
         }
     }
-    npz.finish()?;
+    zip.finish().map_err(io::Error::from)?;
     Ok(())
 }
 
-/// Reads FSAs that [`write_npz`] wrote, or NumPy. Memory is what the file says that its arrays take: read files that you trust.
+/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of the file, whatever is in it.
 ///
 /// # Errors
 /// [`NpzError`].
-pub fn read_npz(file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError> {
-    let mut npz = NpzReader::new(file)?;
-    let mut dict = Dict::new();
-    let mut splits = BTreeMap::new();
-    for name in npz.names()? {
-        let entry = read_array(&mut npz, &name)?;
+pub fn read_npz(mut file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError> {
+    let len = file.seek(io::SeekFrom::End(0))?;
+    file.rewind()?;
+    let mut zip = ZipArchive::new(file).map_err(io::Error::from)?;
+    let (mut dict, mut splits, mut total) = (Dict::new(), BTreeMap::new(), 0);
+    for i in 0..zip.len() {
+        let mut entry = zip.by_index(i).map_err(io::Error::from)?;
+        let name = entry.name().strip_suffix(SUFFIX).unwrap_or(entry.name()).to_owned();
+        if entry.compression() != CompressionMethod::Stored {
+            return Err(NpzError::Compressed { name });
+        }
+        let mut array = Vec::new();
+        entry.by_ref().take(len - total + 1).read_to_end(&mut array)?;
+        total += array.len() as u64;
+        if total > len {
+            return Err(NpzError::Overlap { len });
+        }
+        let entry = entry_of(&array).ok_or_else(|| NpzError::Array { name: name.clone() })?;
         match (name.strip_suffix(ROW_SPLITS), entry) {
             (Some(lists), Entry::Ints(values)) => {
                 splits.insert(lists.to_owned(), values);
@@ -94,40 +123,15 @@ pub fn read_npz(file: impl Read + Seek) -> Result<Graph<FsaOrVec>, NpzError> {
 }
 
 /// An array of any of the types that fit.
-fn read_array<R: Read + Seek>(npz: &mut NpzReader<R>, name: &str) -> Result<Entry, NpzError> {
-    let none = || NpzError::Array { name: name.to_owned() };
-    let narrow = |x: &i64| i32::try_from(*x).map_err(|_| none());
-    if let Some(rows) = read(npz, name)? {
-        let rows: Array2<i32> = rows;
-        if rows.ncols() != 4 {
-            return Err(none());
+fn entry_of(file: &[u8]) -> Option<Entry> {
+    let Npy { numbers, shape } = npy::read(file)?;
+    match (numbers, &shape[..]) {
+        (Numbers::Int32(values), [_, 4]) => Some(Entry::Rows(values.as_chunks().0.to_vec())),
+        (Numbers::Int32(values), [_]) => Some(Entry::Ints(values)),
+        (Numbers::Int64(values), [_]) => {
+            values.into_iter().map(|x| i32::try_from(x).ok()).collect::<Option<_>>().map(Entry::Ints)
         }
-        return Ok(Entry::Rows(rows.rows().into_iter().map(|row| [row[0], row[1], row[2], row[3]]).collect()));
-    }
-    if let Some(values) = read(npz, name)? {
-        let values: Array1<i32> = values;
-        return Ok(Entry::Ints(values.to_vec()));
-    }
-    if let Some(values) = read(npz, name)? {
-        let values: Array1<i64> = values;
-        return Ok(Entry::Ints(values.iter().map(narrow).collect::<Result<_, _>>()?));
-    }
-    if let Some(values) = read(npz, name)? {
-        let values: Array1<f32> = values;
-        return Ok(Entry::Floats(values.to_vec()));
-    }
-    Err(none())
-}
-
-/// The array, if it is of this type.
-fn read<T: ReadableElement, D: Dimension, R: Read + Seek>(
-    npz: &mut NpzReader<R>,
-    name: &str,
-) -> Result<Option<ndarray::ArrayBase<OwnedRepr<T>, D>>, NpzError> {
-    use ndarray_npy::ReadNpyError;
-    match npz.by_name(name) {
-        Ok(array) => Ok(Some(array)),
-        Err(ReadNpzError::Npy(ReadNpyError::WrongDescriptor(_) | ReadNpyError::WrongNdim(..))) => Ok(None),
-        Err(error) => Err(error.into()),
+        (Numbers::Float32(values), [_]) => Some(Entry::Floats(values)),
+        _ => None,
     }
 }

@@ -1,10 +1,10 @@
 //! OpenFst's binary files.
 
 use super::bytes::{Bytes, string};
-use super::openfst::{self, TO_FINAL};
+use super::openfst::{self, CostArc, TO_FINAL};
 use super::symbols::SymbolTable;
 use crate::scores::Semiring;
-use crate::{Arc, Error, FINAL, Fsa, Graph};
+use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 /// The first bytes of every file.
 const MAGIC: i32 = 2_125_659_606;
@@ -17,17 +17,52 @@ const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
 const ALIGNMENT: usize = 16;
-/// What is always known of the type `vector`: the number of states is known, and it can be changed.
-const EXPANDED_AND_MUTABLE: u64 = 3;
-/// The bytes of an arc, of a state of the type `vector` without its arcs, and of one of the type `const`.
-const ARC: usize = 16;
-const STATE: usize = 12;
-const CONST_STATE: usize = 20;
+/// Bits of the properties: the number of states is known, which is always so, and the machine can be changed, as those of the type `vector`.
+const EXPANDED: u64 = 1;
+const MUTABLE: u64 = 2;
+
+/// What a cost is in a file, and hence how many bytes things have.
+#[derive(Clone, Copy, PartialEq)]
+enum Cost {
+    Single,
+    Double,
+}
+
+impl Cost {
+    /// A cost.
+    fn len(self) -> usize {
+        if self == Self::Single { 4 } else { 8 }
+    }
+
+    /// An arc of the type `vector`: two labels, the cost, and a state.
+    fn arc(self) -> usize {
+        12 + self.len()
+    }
+
+    /// What follows an arc of the type `const`, so that the next one is aligned as in memory.
+    fn padding(self) -> usize {
+        self.len() - 4
+    }
+
+    /// A state of the type `vector` without its arcs.
+    fn state(self) -> usize {
+        8 + self.len()
+    }
+
+    /// A state of the type `const`.
+    fn const_state(self) -> usize {
+        16 + self.len()
+    }
+
+    fn read(self, bytes: &mut Bytes<'_>) -> Result<f32, Error> {
+        if self == Self::Single { bytes.f32() } else { bytes.f64_as_f32() }
+    }
+}
 
 /// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
 ///
-/// Files of the types `vector` and `const` with arcs of the types `standard` and `log` are read, those of the type `vector` are written.
-/// States and costs become those of k2 as [`OpenFstText`](super::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
+/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; those of the type `log64` are read,
+/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](super::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
 /// in acceptors too, where they are the labels.
 ///
 /// ```
@@ -91,41 +126,72 @@ impl OpenFstBinary {
     /// [`Error::Attribute`] if the auxiliary labels are lists; [`Error::TooLarge`].
     pub fn write(&self) -> Result<Vec<u8>, Error> {
         let states = openfst::states(&self.graph, self.semiring)?;
-        let num_states = Error::fit("the number of states", states.len())?;
+        // The number of arcs is left open in files of this type.
+        let mut out = self.header("vector", EXPANDED | MUTABLE, states.len(), 0)?;
+        for (final_cost, arcs) in states.iter() {
+            out.extend(final_cost.to_le_bytes());
+            out.extend(i64::from(Error::fit("the number of arcs", arcs.len())?).to_le_bytes());
+            arcs.iter().for_each(|arc| write_arc(&mut out, arc));
+        }
+        Ok(out)
+    }
+
+    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into memory.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn write_const(&self) -> Result<Vec<u8>, Error> {
+        let states = openfst::states(&self.graph, self.semiring)?;
+        let num_arcs: usize = states.iter().map(|(_, arcs)| arcs.len()).sum();
+        Error::fit("the number of arcs", num_arcs)?;
+        let mut out = self.header("const", EXPANDED, states.len(), num_arcs)?;
+        let mut first = 0;
+        for (final_cost, arcs) in states.iter() {
+            out.extend(final_cost.to_le_bytes());
+            let silent = |label: fn(&CostArc) -> i32| arcs.iter().filter(|arc| label(arc) == EPSILON).count();
+            for number in [first, arcs.len(), silent(|arc| arc.ilabel), silent(|arc| arc.olabel)] {
+                out.extend(Error::fit("the number of arcs", number)?.to_le_bytes());
+            }
+            first += arcs.len();
+        }
+        states.iter().flat_map(|(_, arcs)| arcs).for_each(|arc| write_arc(&mut out, arc));
+        Ok(out)
+    }
+
+    /// What comes before the states.
+    fn header(&self, kind: &str, properties: u64, num_states: usize, num_arcs: usize) -> Result<Vec<u8>, Error> {
+        let num_states = Error::fit("the number of states", num_states)?;
         let flag = |symbols: &Option<_>, bit| if symbols.is_some() { bit } else { 0 };
         let flags = flag(&self.input_symbols, INPUT_SYMBOLS) | flag(&self.output_symbols, OUTPUT_SYMBOLS);
         let mut out = Vec::new();
         out.extend(MAGIC.to_le_bytes());
-        string(&mut out, "vector")?;
+        string(&mut out, kind)?;
         string(&mut out, if self.semiring == Semiring::Log { "log" } else { "standard" })?;
         out.extend(VERSION.to_le_bytes());
         out.extend(flags.to_le_bytes());
-        out.extend(EXPANDED_AND_MUTABLE.to_le_bytes());
+        out.extend(properties.to_le_bytes());
         out.extend(if num_states == 0 { -1_i64 } else { 0 }.to_le_bytes());
         out.extend(i64::from(num_states).to_le_bytes());
-        // The number of arcs, which OpenFst leaves open in files of this type.
-        out.extend(0_i64.to_le_bytes());
+        out.extend(i64::from(Error::fit("the number of arcs", num_arcs)?).to_le_bytes());
         for symbols in [&self.input_symbols, &self.output_symbols].into_iter().flatten() {
             symbols.write(&mut out)?;
         }
-        for (final_cost, arcs) in states.iter() {
-            out.extend(final_cost.to_le_bytes());
-            out.extend(i64::from(Error::fit("the number of arcs", arcs.len())?).to_le_bytes());
-            for arc in arcs {
-                out.extend(arc.ilabel.to_le_bytes());
-                out.extend(arc.olabel.to_le_bytes());
-                out.extend(arc.cost.to_le_bytes());
-                out.extend(arc.dest.to_le_bytes());
-            }
-        }
         Ok(out)
     }
+}
+
+fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {
+    out.extend(arc.ilabel.to_le_bytes());
+    out.extend(arc.olabel.to_le_bytes());
+    out.extend(arc.cost.to_le_bytes());
+    out.extend(arc.dest.to_le_bytes());
 }
 
 /// What a file says of itself.
 struct Header {
     is_const: bool,
     semiring: Semiring,
+    cost: Cost,
     flags: i32,
     start: i64,
     num_states: i64,
@@ -139,10 +205,11 @@ impl Header {
             "const" => true,
             _ => return Err(bytes.error("the type of the file is neither vector nor const")),
         };
-        let semiring = match &*bytes.string()? {
-            "standard" => Semiring::Tropical,
-            "log" => Semiring::Log,
-            _ => return Err(bytes.error("the type of the arcs is neither standard nor log")),
+        let (semiring, cost) = match &*bytes.string()? {
+            "standard" => (Semiring::Tropical, Cost::Single),
+            "log" => (Semiring::Log, Cost::Single),
+            "log64" => (Semiring::Log, Cost::Double),
+            _ => return Err(bytes.error("the type of the arcs is none of standard, log and log64")),
         };
         let version = bytes.i32()?;
         let mut flags = bytes.i32()?;
@@ -152,7 +219,8 @@ impl Header {
             _ => return Err(bytes.error("the file is of an unknown version")),
         }
         let _properties = bytes.i64()?;
-        Ok(Self { is_const, semiring, flags, start: bytes.i64()?, num_states: bytes.i64()?, num_arcs: bytes.i64()? })
+        let (start, num_states, num_arcs) = (bytes.i64()?, bytes.i64()?, bytes.i64()?);
+        Ok(Self { is_const, semiring, cost, flags, start, num_states, num_arcs })
     }
 }
 
@@ -164,8 +232,8 @@ struct Rows {
 }
 
 impl Rows {
-    fn arc(&mut self, bytes: &mut Bytes<'_>, state: i32) -> Result<(), Error> {
-        let (label, aux_label, cost, dest) = (bytes.i32()?, bytes.i32()?, bytes.f32()?, bytes.i32()?);
+    fn arc(&mut self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(), Error> {
+        let (label, aux_label, cost, dest) = (bytes.i32()?, bytes.i32()?, cost.read(bytes)?, bytes.i32()?);
         if label < 0 || dest < 0 {
             return Err(bytes.error("an arc with a label or a state below 0"));
         }
@@ -186,14 +254,14 @@ impl Rows {
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
             -1 => i32::MAX,
-            number => Error::fit("the number of states", bytes.count(number, STATE)?)?,
+            number => Error::fit("the number of states", bytes.count(number, header.cost.state())?)?,
         };
         let mut state = 0;
         while state < most && !(most == i32::MAX && bytes.at_end()) {
-            let cost = bytes.f32()?;
+            let cost = header.cost.read(bytes)?;
             let num_arcs = bytes.i64()?;
-            for _ in 0..bytes.count(num_arcs, ARC)? {
-                self.arc(bytes, state)?;
+            for _ in 0..bytes.count(num_arcs, header.cost.arc())? {
+                self.arc(bytes, header.cost, state)?;
             }
             self.final_cost(state, cost);
             state += 1;
@@ -205,11 +273,11 @@ impl Rows {
     fn read_const(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let align = |bytes: &mut Bytes<'_>| if header.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) };
         align(bytes)?;
-        let num_states = bytes.count(header.num_states, CONST_STATE)?;
+        let num_states = bytes.count(header.num_states, header.cost.const_state())?;
         let mut states = Vec::with_capacity(num_states);
         let mut next = 0;
         for _ in 0..num_states {
-            let (cost, first, num_arcs) = (bytes.f32()?, bytes.u32()?, bytes.u32()?);
+            let (cost, first, num_arcs) = (header.cost.read(bytes)?, bytes.u32()?, bytes.u32()?);
             let _epsilons = (bytes.u32()?, bytes.u32()?);
             if i64::from(first) != next && num_arcs > 0 {
                 return Err(bytes.error("the arcs of a state do not follow those of the state before"));
@@ -221,10 +289,11 @@ impl Rows {
         if next != header.num_arcs {
             return Err(bytes.error("the states have not as many arcs as the file"));
         }
-        bytes.count(next, ARC)?;
+        bytes.count(next, header.cost.arc() + header.cost.padding())?;
         for (state, (cost, num_arcs)) in (0..).zip(states) {
             for _ in 0..num_arcs {
-                self.arc(bytes, state)?;
+                self.arc(bytes, header.cost, state)?;
+                bytes.skip(header.cost.padding())?;
             }
             self.final_cost(state, cost);
         }

@@ -8,14 +8,15 @@ use super::cursor::{Cursor, Field};
 use super::openfst::{self, TO_FINAL};
 use super::parse_error::ParseErrorKind;
 use super::symbols::SymbolTable;
+use crate::arc::index;
 use crate::scores::Semiring;
 use crate::{Arc, Error, FINAL, Fsa, Graph};
 
 /// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
 /// for each final state; the state of the first line is the start.
 ///
-/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each state that was final; printing turns that
-/// round, and makes one cost of several arcs from a state to the final one, by the [`semiring`](Self::semiring). The start changes its
+/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each state that was final, where the last of several
+/// final costs of a state counts; printing turns that round, and makes one cost of several arcs from a state to the final one, by the [`semiring`](Self::semiring). The start changes its
 /// place with state 0.
 ///
 /// ```
@@ -78,6 +79,7 @@ impl<'a> OpenFstText<'a> {
     pub fn read(&self, text: &str) -> Result<Graph<Fsa>, Error> {
         let mut cursor = Cursor::new(text);
         let (mut arcs, mut aux_labels, mut start, mut highest) = (vec![], vec![], None, 0);
+        let mut finals = FinalArcs::default();
         while cursor.next_line() {
             let source = cursor.expect("a state")?;
             let src_state = self.state(&cursor, source)?;
@@ -93,19 +95,31 @@ impl<'a> OpenFstText<'a> {
                     let what = "a label, 0 or above";
                     return Err(cursor.error(ParseErrorKind::Expected { what }, input.position));
                 }
-                if !self.acceptor {
-                    let output = cursor.expect("a label to put out")?;
-                    aux_labels.push(label_out(&cursor, output, self.output_symbols)?);
-                }
+                aux_labels.push(match self.acceptor {
+                    true => label,
+                    false => {
+                        let output = cursor.expect("a label to put out")?;
+                        label_out(&cursor, output, self.output_symbols)?
+                    }
+                });
                 arcs.push(Arc::new(src_state, dest_state, label, cursor.last_score(-1.0)?));
             } else {
                 let score = cursor.last_score(-1.0)?;
-                // A cost of infinity says that the state is not final.
-                if score > f32::NEG_INFINITY {
+                let place = finals.place(src_state, arcs.len());
+                if place < arcs.len() {
+                    arcs[place].score = score;
+                } else {
                     arcs.push(Arc::new(src_state, TO_FINAL, FINAL, score));
                     aux_labels.push(FINAL);
                 }
             }
+        }
+        // A cost of infinity says that the state is not final.
+        let is_final = |arc: &Arc| arc.label != FINAL || arc.score > f32::NEG_INFINITY;
+        if !arcs.iter().all(is_final) {
+            let mut kept = arcs.iter().map(is_final);
+            aux_labels.retain(|_| kept.next().unwrap_or(true));
+            arcs.retain(is_final);
         }
         let Some(start) = start else {
             let none = Graph::new(Fsa::empty());
@@ -169,6 +183,21 @@ impl<'a> OpenFstText<'a> {
             }
         }
         Ok(ok)
+    }
+}
+
+/// Where the final arc of each state stands.
+#[derive(Default)]
+struct FinalArcs(Vec<Option<usize>>);
+
+impl FinalArcs {
+    /// The place of the final arc of a state, which is `next` if there was none.
+    fn place(&mut self, state: i32, next: usize) -> usize {
+        let state = index(state);
+        if state >= self.0.len() {
+            self.0.resize(state + 1, None);
+        }
+        *self.0[state].get_or_insert(next)
     }
 }
 

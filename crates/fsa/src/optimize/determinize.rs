@@ -3,15 +3,18 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::factor::factor;
+use super::epsilon_closure::{Closure, Obstacle};
+use super::factor::{Rest, factor};
 use super::hash::{Table, mix};
 use super::machine::{Machine, Made, map_each};
 use super::numbers::{Ordered, number};
 use super::potentials::costs_to_final;
 use super::strings::{EMPTY, Strings};
+use super::trim::trim;
 use crate::arc::index;
 use crate::parts::Part;
-use crate::{Arc, Error, FINAL, Fsas, Graph};
+use crate::view::FsaView;
+use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,6 +25,8 @@ pub struct DeterminizeOptions {
     pub delta: f32,
     /// If a transducer puts out different strings for the same input, keep the one with the best score instead of refusing.
     pub disambiguate: bool,
+    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's `fstdeterminizestar` does; if not, 0 is a symbol like others.
+    pub remove_epsilons: bool,
     /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
@@ -34,7 +39,14 @@ pub struct DeterminizeOptions {
 impl Default for DeterminizeOptions {
     fn default() -> Self {
         let max_bytes = usize::try_from(8_u64 << 30).unwrap_or(usize::MAX);
-        Self { delta: 1.0 / 1024.0, disambiguate: false, beam: None, max_states: index(i32::MAX), max_bytes }
+        Self {
+            delta: 1.0 / 1024.0,
+            disambiguate: false,
+            remove_epsilons: false,
+            beam: None,
+            max_states: index(i32::MAX),
+            max_bytes,
+        }
     }
 }
 
@@ -50,6 +62,13 @@ impl DeterminizeOptions {
     #[must_use]
     pub fn with_disambiguate(mut self, disambiguate: bool) -> Self {
         self.disambiguate = disambiguate;
+        self
+    }
+
+    /// With arcs with label 0 removed.
+    #[must_use]
+    pub fn with_remove_epsilons(mut self, remove_epsilons: bool) -> Self {
+        self.remove_epsilons = remove_epsilons;
         self
     }
 
@@ -78,10 +97,15 @@ impl DeterminizeOptions {
 /// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path, with the best score of its paths before.
 ///
 /// The labels put out by a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
-/// the input ends follows on arcs with label 0. Other attributes are left out: an arc of the result stands for many. Epsilons are symbols like
-/// others: remove them before if they should not be. States that lead nowhere lead nowhere afterwards.
+/// the input ends follows on arcs with label 0. Other attributes are left out: an arc of the result stands for many. States that lead nowhere lead
+/// nowhere afterwards. Epsilons are symbols like others.
 ///
-/// As OpenFst's `Determinize` with its quantisation, state by state. The result is exponential in the worst case and, for some cyclic
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The labels put
+/// out come as early as they are certain, all of them: what one arc cannot put out follows on arcs with label 0, each the only one of its state.
+/// ([`epsilon_normalize`](super::epsilon_normalize()) puts these at the end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that
+/// only arcs with label 0 leave do not count when subsets are compared.
+///
+/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is exponential in the worst case and, for some cyclic
 /// FSAs and for transducers that are not functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
 ///
 /// ```
@@ -97,7 +121,7 @@ impl DeterminizeOptions {
 ///
 /// # Errors
 /// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::Attribute`] if the labels put out are lists;
-/// with a beam, [`Error::EndlessCycle`].
+/// with a beam or with epsilons removed, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
 pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {
@@ -107,11 +131,33 @@ pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> R
 /// [`determinize`] of one FSA.
 pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Made, Error> {
     let mut strings = Strings::new();
-    let (part, outputs) = determinize_parts(fsa, machine, options, &mut strings)?;
+    let (part, outputs) = if options.remove_epsilons {
+        without_epsilons(fsa, machine, options, &mut strings)?
+    } else {
+        determinize_parts(fsa, machine, options, &mut strings)?
+    };
+    let rest = if options.remove_epsilons { Rest::AtOnce } else { Rest::Waits };
     match machine.aux {
         None => Ok(Made { part, aux: None }),
-        Some(_) => factor(part, outputs, &mut strings),
+        Some(_) => factor(part, outputs, &mut strings, rest, usize::MAX),
     }
+}
+
+/// Epsilons and labels put out on ways that lead nowhere must not make the rest seem endless, or not functional.
+fn without_epsilons(
+    fsa: usize,
+    machine: Machine<'_>,
+    options: &DeterminizeOptions,
+    strings: &mut Strings,
+) -> Result<(Part, Vec<u32>), Error> {
+    let trimmed = trim(machine.fsa);
+    if trimmed.part.ends.is_empty() {
+        return Ok(Default::default());
+    }
+    let splits = trimmed.part.splits()?;
+    let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
+    let useful = Machine { fsa: FsaView::new(&splits, &trimmed.part.arcs), aux: machine.aux.map(|_| &outputs[..]) };
+    determinize_parts(fsa, useful, options, strings).map_err(|error| trimmed.name_state(machine.fsa, error))
 }
 
 /// [`determinize`] of one FSA, with a string for each arc if it is a transducer.
@@ -138,6 +184,7 @@ pub(super) fn determinize_parts(
         records: Vec::new(),
         group: Vec::new(),
         largest: 1,
+        closure: options.remove_epsilons.then(|| Closure::new(fsa, machine, options.disambiguate)),
         beam,
     };
     work.run()?;
@@ -146,10 +193,10 @@ pub(super) fn determinize_parts(
 
 /// A state of the input as a member of a subset: what is left to put out and to pay when the subset is reached.
 #[derive(Debug, Clone, Copy)]
-struct Element {
-    state: u32,
-    string: u32,
-    cost: f32,
+pub(super) struct Element {
+    pub state: u32,
+    pub string: u32,
+    pub cost: f32,
 }
 
 impl Element {
@@ -260,12 +307,16 @@ struct Work<'a> {
     records: Vec<Record>,
     group: Vec<Element>,
     largest: usize,
+    /// If epsilons are removed.
+    closure: Option<Closure<'a>>,
     beam: Option<Beam>,
 }
 
 impl Work<'_> {
     fn run(&mut self) -> Result<(), Error> {
-        self.subsets.number(&[Element { state: 0, string: EMPTY, cost: 0.0 }]);
+        let mut start = vec![Element { state: 0, string: EMPTY, cost: 0.0 }];
+        self.close(EPSILON, &mut start)?;
+        self.subsets.number(&start);
         if self.beam.is_some() {
             self.run_best_first()?
         } else {
@@ -303,14 +354,14 @@ impl Work<'_> {
 
     /// The arcs out of all members, sorted by label and state.
     fn gather(&mut self, subset: usize) {
-        let Self { machine, subsets, strings, records, .. } = self;
+        let Self { machine, subsets, strings, records, closure, .. } = self;
         records.clear();
         for at in subsets.range(subset) {
             let Element { state, string, cost } = subsets.elements[at];
             for arc in machine.fsa.arc_range(state as usize) {
                 let Arc { dest_state, label, score, .. } = machine.fsa.arcs()[arc];
                 let cost = (cost - score).max(f32::MIN);
-                if cost < f32::INFINITY {
+                if cost < f32::INFINITY && (label != EPSILON || closure.is_none()) {
                     let string =
                         if machine.aux.is_some() { strings.append(string, machine.output(arc)) } else { string };
                     records.push(Record { label, to: Element { state: dest_state.cast_unsigned(), string, cost } });
@@ -329,41 +380,66 @@ impl Work<'_> {
     fn arc(&mut self, from: usize, records: &[Record]) -> Result<(), Error> {
         let mut group = std::mem::take(&mut self.group);
         group.clear();
-        let first = records[0].to;
-        let (mut cost, mut output) = (first.cost, self.strings.split(first.string).map(|(label, _)| label));
+        let label = records[0].label;
         for Record { to, .. } in records {
-            if let Some(before) = group.last().filter(|before| before.state == to.state) {
+            match group.last().filter(|before: &&Element| before.state == to.state) {
+                None => group.push(*to),
                 // The costs rise: what was there before is not worse.
-                if before.string != to.string && !self.options.disambiguate {
-                    return Err(self.not_functional(records[0].label, before.string, to.string));
+                Some(before) if before.string != to.string && !self.options.disambiguate => {
+                    return Err(self.not_functional(label, before.string, to.string));
                 }
-                continue;
-            }
-            group.push(*to);
-            cost = cost.min(to.cost);
-            if output.is_some() && output != self.strings.split(to.string).map(|(label, _)| label) {
-                output = None;
+                Some(_) => {}
             }
         }
-        let label = records[0].label;
+        if label != FINAL {
+            self.close(label, &mut group)?;
+        }
+        if !group.is_empty() {
+            self.arc_to(from, label, &mut group)?;
+        }
+        self.group = group;
+        Ok(())
+    }
+
+    /// Follows epsilons, if they are to be removed.
+    fn close(&mut self, label: i32, group: &mut Vec<Element>) -> Result<(), Error> {
+        let Some(closure) = &mut self.closure else { return Ok(()) };
+        closure.close(group, self.strings).map_err(|obstacle| match obstacle {
+            Obstacle::Strings(first, second) => self.not_functional(label, first, second),
+            Obstacle::Cycle(error) => error,
+        })
+    }
+
+    /// What all members put out next: all of it if epsilons are removed, else one label at most.
+    fn common_output(&mut self, group: &[Element]) -> u32 {
+        let first = group[0].string;
+        if self.closure.is_some() {
+            return group[1..].iter().fold(first, |common, element| self.strings.common_prefix(common, element.string));
+        }
+        let Some((label, _)) = self.strings.split(first) else { return EMPTY };
+        let same = |element: &Element| self.strings.split(element.string).is_some_and(|(other, _)| other == label);
+        if group[1..].iter().all(same) { self.strings.cons(label, EMPTY) } else { EMPTY }
+    }
+
+    /// The arc to a subset, whose members put out and pay on the arc what they have in common.
+    fn arc_to(&mut self, from: usize, label: i32, group: &mut [Element]) -> Result<(), Error> {
+        let cost = group.iter().fold(f32::INFINITY, |least, element| least.min(element.cost));
         let mut string = EMPTY;
         if label == FINAL {
             // All of it, as there is no later.
             (string, group[0].string) = (group[0].string, EMPTY);
-        } else if let Some(output) = output {
-            string = self.strings.cons(output, EMPTY);
-            for element in &mut group {
-                element.string = self.strings.split(element.string).map_or(EMPTY, |(_, rest)| rest);
-            }
+        } else if self.machine.aux.is_some() {
+            string = self.common_output(group);
+            group.iter_mut().for_each(|element| element.string = self.strings.behind(element.string, string));
         }
-        for element in &mut group {
+        for element in &mut *group {
             element.cost = quantize(element.cost - cost, self.options.delta);
         }
-        if self.beam.as_ref().is_none_or(|beam| beam.keeps(from, cost, &group)) {
+        if self.beam.as_ref().is_none_or(|beam| beam.keeps(from, cost, group)) {
             self.largest = self.largest.max(group.len());
-            let (to, new) = self.subsets.number(&group);
+            let (to, new) = self.subsets.number(group);
             if let Some(beam) = &mut self.beam {
-                beam.reach(from, cost, to, new, &group);
+                beam.reach(from, cost, to, new, group);
             }
             let [src, dest] = [from, to as usize].map(|state| Error::fit("the number of states", state));
             self.part.arcs.push(Arc::new(src?, dest?, label, 0.0 - cost));
@@ -371,7 +447,6 @@ impl Work<'_> {
                 self.outputs.push(string);
             }
         }
-        self.group = group;
         Ok(())
     }
 

@@ -10,9 +10,26 @@ use crate::{Arc, EPSILON, Error, FINAL};
 /// In place of a state of the input: behind the last of its arcs, where only labels are still to come.
 const BEHIND: u32 = u32::MAX;
 
-/// A transducer that puts out one label on each arc, from one whose arcs put out the `strings` of those `outputs`. What is left of a
-/// string waits for the next arc; what is left at the end follows on arcs with label 0. As OpenFst's `FactorWeightFst`, state by state.
-pub(super) fn factor(part: Part, outputs: Vec<u32>, strings: &mut Strings) -> Result<Made, Error> {
+/// Where the rest of a string goes, of which an arc puts out the first label. At the end of the input it follows on arcs with label 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// It waits for the next arc: as OpenFst's `FactorWeightFst`, state by state.
+    Waits,
+    /// It follows on arcs with label 0, each the only one of its state.
+    AtOnce,
+}
+
+/// A transducer that puts out one label on each arc, from one whose arcs put out the `strings` of those `outputs`.
+///
+/// # Errors
+/// [`Error::OutOfRange`] if it needs more than `most_states` states.
+pub(super) fn factor(
+    part: Part,
+    outputs: Vec<u32>,
+    strings: &mut Strings,
+    rest: Rest,
+    most_states: usize,
+) -> Result<Made, Error> {
     let short = |(arc, &string): (&Arc, &u32)| {
         strings.split(string).is_none_or(|(_, rest)| rest == EMPTY && arc.label != FINAL)
     };
@@ -27,6 +44,8 @@ pub(super) fn factor(part: Part, outputs: Vec<u32>, strings: &mut Strings) -> Re
         waiting: Waiting { pairs: Vec::new(), table: Table::new(), nothing: vec![NONE; part.ends.len()] },
         made: Part::default(),
         aux: Vec::new(),
+        rest,
+        most_states,
     };
     work.run(&part, &outputs, strings)
 }
@@ -72,19 +91,28 @@ struct Work {
     waiting: Waiting,
     made: Part,
     aux: Vec<i32>,
+    rest: Rest,
+    most_states: usize,
 }
 
 impl Work {
     fn run(mut self, part: &Part, outputs: &[u32], strings: &mut Strings) -> Result<Made, Error> {
         self.waiting.number(0, EMPTY);
         let mut next = 0;
-        while let Some(&(state, pending)) = self.waiting.pairs.get(next) {
+        while let Some(&(state_number, pending)) = self.waiting.pairs.get(next) {
             let from = Error::fit("the number of states", next)?;
-            let state = state as usize;
-            if part.ends.get(state).is_none() {
+            if self.waiting.pairs.len() > self.most_states {
+                let what = "the number of states where labels wait";
+                return Err(Error::too_many(what, self.most_states, self.waiting.pairs.len()));
+            }
+            if part.ends.get(state_number as usize).is_none() {
                 // Behind the last arc.
                 self.last_arc(from, pending, 0.0, strings)?;
+            } else if let (Rest::AtOnce, Some((output, rest))) = (self.rest, strings.split(pending)) {
+                let to = self.waiting.number(state_number, rest);
+                self.push(from, to, EPSILON, output, 0.0)?;
             } else {
+                let state = state_number as usize;
                 let first = state.checked_sub(1).map_or(0, |before| part.ends[before]);
                 let arcs = first..part.ends[state];
                 for (arc, &output) in part.arcs[arcs.clone()].iter().zip(&outputs[arcs]) {
@@ -139,7 +167,8 @@ mod tests {
         // 0 -1:[7 8 9]-> 1 -2:[]-> 2 -(-1):[5]-> 3
         let outputs = vec![of(&[7, 8, 9]), of(&[]), of(&[5])];
         let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
-        let made = factor(Part { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings).unwrap();
+        let made =
+            factor(Part { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings, Rest::Waits, usize::MAX).unwrap();
         let triples: Vec<_> = made.part.arcs.iter().map(|arc| (arc.src_state, arc.dest_state, arc.label)).collect();
         assert_eq!(triples, [(0, 1, 1), (1, 2, 2), (2, 3, 0), (3, 4, 0), (4, 5, -1)]);
         assert_eq!(made.aux.unwrap(), [7, 8, 9, 5, -1]);

@@ -8,7 +8,7 @@ pub(super) fn mix(hash: u64, value: u64) -> u64 {
 }
 
 /// Numbers 0, 1, 2, ... of things, found by the things' hashes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Table {
     /// The upper half is a part of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
     places: Vec<u64>,

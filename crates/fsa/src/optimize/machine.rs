@@ -72,18 +72,6 @@ pub(super) fn map_each<F: Fsas>(
     if all_aux.is_some() { graph.with_aux_labels(parts::flatten(aux)) } else { Ok(graph) }
 }
 
-/// `run` on each FSA.
-///
-/// # Errors
-/// [`Error::Attribute`] if the labels put out are lists; those of `run`.
-pub(super) fn for_each<F: Fsas, T: Send>(
-    graph: &Graph<F>,
-    run: impl Fn(usize, Machine<'_>) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    let all_aux = aux_labels(graph)?;
-    parts::for_each(graph.fsas().as_vec(), |i, fsa| run(i, Machine::new(fsa, all_aux)))
-}
-
 /// The labels put out, if there are such.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Minimization of weighted acceptors and transducers.
 
 use super::determinize::quantize;
-use super::factor::factor;
+use super::factor::{Rest, factor};
 use super::hash::{Table, mix};
 use super::machine::{Machine, Made, map_each};
 use super::numbers::number;
@@ -22,11 +22,13 @@ pub struct MinimizeOptions {
     pub delta: f32,
     /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but there may be smaller ones.
     pub allow_nondet: bool,
+    /// The largest number of bytes for one FSA, if there is one; what may need more is refused, mostly before the work begins.
+    pub max_bytes: Option<usize>,
 }
 
 impl Default for MinimizeOptions {
     fn default() -> Self {
-        Self { delta: 1.0 / 1024.0, allow_nondet: false }
+        Self { delta: 1.0 / 1024.0, allow_nondet: false, max_bytes: None }
     }
 }
 
@@ -42,6 +44,13 @@ impl MinimizeOptions {
     #[must_use]
     pub fn with_allow_nondet(mut self, allow_nondet: bool) -> Self {
         self.allow_nondet = allow_nondet;
+        self
+    }
+
+    /// With at most this number of bytes.
+    #[must_use]
+    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
+        self.max_bytes = Some(max_bytes);
         self
     }
 }
@@ -65,7 +74,8 @@ impl MinimizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::Attribute`] if the labels put out are lists.
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::Attribute`] if the labels put out are lists;
+/// [`Error::MemoryLimit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -73,6 +83,13 @@ pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<
 
 /// [`minimize`] of one FSA.
 pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Made, Error> {
+    let (states, arcs) = (machine.fsa.num_states(), machine.fsa.arcs().len());
+    let flat = states.saturating_mul(BYTES_OF_STATE).saturating_add(arcs.saturating_mul(BYTES_OF_ARC));
+    let within = |strings: &Strings| {
+        let needed = flat.saturating_add(strings.bytes());
+        Error::within(options.max_bytes.unwrap_or(usize::MAX), "minimization", needed, states, arcs)
+    };
+    within(&Strings::new())?;
     let Trimmed { part, sources, acyclic } = trim(machine.fsa);
     if part.ends.is_empty() {
         return Ok(Made::default());
@@ -86,6 +103,7 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     let mut work = Pushed { part, outputs };
     let (score, before) = push_to_start(fsa, &mut work, &mut strings)?;
     work.pass_start(score, before, &mut strings)?;
+    within(&strings)?;
     let symbols = symbols(&work, options.delta);
     let dests: Vec<_> = work.part.arcs.iter().map(|arc| arc.dest_state.cast_unsigned()).collect();
     let automaton = Automaton { ends: &work.part.ends, symbols: &symbols, dests: &dests };
@@ -95,9 +113,17 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     drop((symbols, classes));
     match outputs {
         None => Ok(Made { part, aux: None }),
-        Some(outputs) => factor(part, outputs, &mut strings),
+        Some(outputs) => factor(part, outputs, &mut strings, Rest::Waits, usize::MAX),
     }
 }
+
+/// What is held at a time for an arc at the most: the arc twice (36 with what it puts out and where it stood), its symbol as a key in a table that has just
+/// grown (44) and as a number, with the state behind (8), and while states are told apart its place among those that enter a state, with the
+/// same symbol, and in a signature (36).
+const BYTES_OF_ARC: usize = 124;
+
+/// The same for a state: the ends of its arcs twice, its place in walks, its cost and string, and three numbers in each of two partitions.
+const BYTES_OF_STATE: usize = 80;
 
 /// Whether no two arcs of a state have the same label.
 fn is_deterministic(machine: Machine<'_>, fsa: usize, part: &Part, allow_nondet: bool) -> Result<bool, Error> {

@@ -1,4 +1,5 @@
-//! OpenFst's algorithms: determinization, minimization, weight pushing, the exact n best paths, differences, equivalence.
+//! OpenFst's algorithms: determinization, minimization, weight pushing, epsilon normalization, the exact n best paths, differences, equivalence,
+//! composition on demand.
 //!
 //! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose labels put out stand under [`AUX_LABELS`](crate::AUX_LABELS). What
 //! OpenFst writes as the final cost of a state is an arc with label -1 here, so that a result has one state more than OpenFst's, and as many
@@ -17,12 +18,17 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 
+mod arc_cache;
 mod determinize;
 mod difference;
 mod encode;
+mod epsilon_closure;
+mod epsilon_normalize;
 mod equivalent;
 mod factor;
+mod first_labels;
 mod hash;
+mod lazy_composition;
 mod machine;
 mod minimize;
 mod numbers;
@@ -38,7 +44,9 @@ mod trim;
 pub use determinize::{DeterminizeOptions, determinize};
 pub use difference::difference;
 pub use encode::{Encoder, encode};
+pub use epsilon_normalize::epsilon_normalize;
 pub use equivalent::equivalent;
+pub use lazy_composition::{LazyArc, LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use project::{Side, project};
 pub use push::{PushTo, push_weights};

@@ -1,59 +1,22 @@
 //! How far each state is from the final one, in costs and in labels to be put out: what weights are pushed by.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 use super::numbers::{Ordered, number};
 use super::strings::{EMPTY, Strings};
+use crate::Error;
+use crate::sweep::{Entering, FEW_SWEEPS, sweep};
 use crate::view::FsaView;
-use crate::{Arc, Error};
 
 /// The cost of the best path from each state to the final one, infinite where there is none.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
 pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, Error> {
-    let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
     match view.final_state() {
         None => Ok(vec![]),
-        Some(last) => costs_to(fsa, last, &Entering::new(&ends, view.arcs())),
-    }
-}
-
-/// The arcs that enter each state.
-pub(super) struct Entering<'a> {
-    arcs: &'a [Arc],
-    splits: Vec<u32>,
-    order: Vec<u32>,
-}
-
-impl<'a> Entering<'a> {
-    /// O(states + arcs). `ends` has one entry for each state.
-    pub(super) fn new(ends: &[usize], arcs: &'a [Arc]) -> Self {
-        let mut splits = vec![0_u32; ends.len() + 2];
-        // Counted two places further on, sums are the starts one place further on, and become the ends, which are the next starts.
-        arcs.iter().for_each(|arc| splits[arc.states().1 + 2] += 1);
-        for state in 2..splits.len() {
-            splits[state] += splits[state - 1];
-        }
-        let mut order = vec![0; arcs.len()];
-        for (arc, it) in (0..).zip(arcs) {
-            let place = &mut splits[it.states().1 + 1];
-            order[*place as usize] = arc;
-            *place += 1;
-        }
-        splits.pop();
-        Self { arcs, splits, order }
-    }
-
-    fn num_states(&self) -> usize {
-        self.splits.len() - 1
-    }
-
-    /// Places of arcs.
-    #[inline]
-    pub(super) fn of(&self, state: usize) -> &[u32] {
-        &self.order[self.splits[state] as usize..self.splits[state + 1] as usize]
+        Some(last) => costs_to(fsa, last, &Entering::of_view(view)),
     }
 }
 
@@ -65,11 +28,9 @@ impl<'a> Entering<'a> {
 pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let mut costs = vec![f32::INFINITY; entering.num_states()];
     costs[target] = 0.0;
-    let mut visits = 0;
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
-        visits += 1;
         for &arc in entering.of(state) {
-            let arc = &entering.arcs[arc as usize];
+            let arc = &entering.arcs()[arc as usize];
             let source = arc.states().0;
             let cost = (costs[state] - arc.score).max(f32::MIN);
             if cost < costs[source] && !gained_by_rounding(cost, costs[source]) {
@@ -78,45 +39,59 @@ pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Re
             }
         }
     };
-    let none_negative = entering.arcs.iter().all(|arc| arc.score <= 0.0);
-    let most = if none_negative { FEW_SWEEPS } else { entering.num_states() };
-    match sweep(target, entering.num_states(), most, &mut relax) {
-        None => Ok(costs),
-        Some(_) if none_negative => Ok(nearest_first(target, entering)),
-        Some(state) => Err(Error::EndlessCycle { fsa, state, visits }),
+    if sweep(target, entering.num_states(), FEW_SWEEPS, &mut relax).is_none() {
+        Ok(costs)
+    } else if entering.arcs().iter().all(|arc| arc.score <= 0.0) {
+        Ok(nearest_first(target, entering))
+    } else {
+        first_to_last(fsa, target, entering)
     }
 }
 
-/// Where costs are not negative, a heap is the better way if it is not done after this number of sweeps.
-const FEW_SWEEPS: usize = 12;
-
-/// Goes from the last state to the first, again and again, through those that have changed since they were visited, until none has; one sweep does
-/// where the numbers of states rise along the arcs. If `most` sweeps do not, a state that still changes.
-fn sweep(
-    target: usize,
-    num_states: usize,
-    most: usize,
-    relax: &mut impl FnMut(usize, &mut dyn FnMut(usize)),
-) -> Option<usize> {
-    let mut changed = vec![false; num_states];
-    changed[target] = true;
-    // Nothing that changes lies above `from` in this sweep, or above `next` in the next one.
-    let mut from = Some(target);
-    for _ in 0..=most {
-        let mut next = None;
-        for state in (0..=from?).rev() {
-            if std::mem::replace(&mut changed[state], false) {
-                relax(state, &mut |source| {
-                    changed[source] = true;
-                    if source >= state {
-                        next = next.max(Some(source));
-                    }
-                });
+/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed, from the first to the last.
+fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
+    let num_states = entering.num_states();
+    let (mut costs, mut via, mut queued) =
+        (vec![f32::INFINITY; num_states], vec![NONE; num_states], vec![false; num_states]);
+    costs[target] = 0.0;
+    let (mut queue, mut visits) = (VecDeque::from([target]), 0);
+    while let Some(state) = queue.pop_front() {
+        queued[state] = false;
+        visits += 1;
+        if visits % num_states as u64 == 0 && goes_round(&via) {
+            return Err(Error::EndlessCycle { fsa, state, visits });
+        }
+        for &arc in entering.of(state) {
+            let arc = &entering.arcs()[arc as usize];
+            let source = arc.states().0;
+            let cost = (costs[state] - arc.score).max(f32::MIN);
+            if cost < costs[source] && !gained_by_rounding(cost, costs[source]) {
+                (costs[source], via[source]) = (cost, number(state));
+                if !std::mem::replace(&mut queued[source], true) {
+                    queue.push_back(source);
+                }
             }
         }
-        from = next;
     }
-    from
+    Ok(costs)
+}
+
+/// Not a state.
+const NONE: u32 = u32::MAX;
+
+/// Whether the ways to the target go round a cycle, as they do once a cycle makes costs better (B. Cherkassky, A. Goldberg, *Negative-cycle detection
+/// algorithms*, 1999). O(states).
+fn goes_round(via: &[u32]) -> bool {
+    // For each state the walk that came to it first; a walk begins at each state in turn, and ends where one has been.
+    let mut walks = vec![NONE; via.len()];
+    (0..number(via.len())).any(|walk| {
+        let mut state = walk;
+        while state != NONE && walks[state as usize] == NONE {
+            walks[state as usize] = walk;
+            state = via[state as usize];
+        }
+        state != NONE && walks[state as usize] == walk
+    })
 }
 
 /// Dijkstra's algorithm, where no cost is negative. O(arcs * log(arcs)).
@@ -129,7 +104,7 @@ fn nearest_first(target: usize, entering: &Entering<'_>) -> Vec<f32> {
             continue;
         }
         for &arc in entering.of(state as usize) {
-            let arc = &entering.arcs[arc as usize];
+            let arc = &entering.arcs()[arc as usize];
             let source = arc.states().0;
             let cost = cost - arc.score;
             if cost < costs[source] {
@@ -143,7 +118,7 @@ fn nearest_first(target: usize, entering: &Entering<'_>) -> Vec<f32> {
 
 /// A cycle with the sum 0 must not seem to gain something each time round.
 #[inline]
-fn gained_by_rounding(new: f32, old: f32) -> bool {
+pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
     old < f32::INFINITY && old - new <= 4.0 * f32::EPSILON * old.abs().max(new.abs())
 }
 
@@ -157,7 +132,7 @@ pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32]
     known[target] = EMPTY;
     let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
         for &arc in entering.of(state) {
-            let source = entering.arcs[arc as usize].states().0;
+            let source = entering.arcs()[arc as usize].states().0;
             if known[source] == EMPTY {
                 continue;
             }
@@ -178,7 +153,7 @@ pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32]
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FINAL, Fsa};
+    use crate::{Arc, FINAL, Fsa};
 
     fn costs(num_states: usize, arcs: &[(i32, i32, f32)]) -> Result<Vec<f32>, Error> {
         let last = i32::try_from(num_states).unwrap() - 1;

@@ -1,8 +1,9 @@
 //! Pushing scores, and the labels put out, towards the start or the end.
 
-use super::potentials::{Entering, costs_to, strings_to};
+use super::potentials::{costs_to, strings_to};
 use super::strings::{EMPTY, Strings};
 use crate::parts::{self, Part};
+use crate::sweep::Entering;
 use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, FINAL, Fsas};
 

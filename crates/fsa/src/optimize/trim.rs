@@ -1,9 +1,9 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
 use super::numbers::number;
-use super::potentials::Entering;
 use crate::arc::index;
 use crate::parts::Part;
+use crate::sweep::Entering;
 use crate::view::FsaView;
 use crate::{Arc, Error};
 
@@ -18,14 +18,23 @@ pub(super) struct Trimmed {
     pub acyclic: bool,
 }
 
+impl Trimmed {
+    /// An error about one of these states, with the number that it has in the machine.
+    pub(super) fn name_state(&self, view: FsaView<'_>, error: Error) -> Error {
+        match error {
+            Error::EndlessCycle { fsa, state, visits } => {
+                let first_arc = state.checked_sub(1).map_or(0, |before| self.part.ends[before]);
+                let state = view.arcs()[self.sources[first_arc] as usize].states().0;
+                Error::EndlessCycle { fsa, state, visits }
+            }
+            error => error,
+        }
+    }
+}
+
 /// [`trim`] of an FSA in the making.
 pub(super) fn trim_part(part: &Part) -> Result<Trimmed, Error> {
-    let mut splits = Vec::with_capacity(part.ends.len() + 1);
-    splits.push(0);
-    for &end in &part.ends {
-        splits.push(Error::fit("the number of arcs", end)?);
-    }
-    Ok(trim(FsaView::new(&splits, &part.arcs)))
+    Ok(trim(FsaView::new(&part.splits()?, &part.arcs)))
 }
 
 /// O(states + arcs). Empty if there is no path.
@@ -113,8 +122,7 @@ fn walk(view: FsaView<'_>, last: usize) -> Walk {
 
 /// Those of the states `among` from which the final state can be reached.
 fn reach_the_end(view: FsaView<'_>, last: usize, among: Vec<bool>) -> Vec<bool> {
-    let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
-    let entering = Entering::new(&ends, view.arcs());
+    let entering = Entering::of_view(view);
     let mut reached = vec![false; among.len()];
     let mut stack = Vec::new();
     if among[last] {

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use super::distance::{NO_ARC, best_to_final};
-use crate::parts::for_each;
-use crate::{EPSILON, Error, FINAL, FsaView, Fsas};
+use crate::threads::for_each;
+use crate::{EPSILON, Error, FsaView, Fsas};
 
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over all FSAs.
 ///
@@ -35,7 +35,7 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 /// For each of the `n` best strings of each FSA its best path, from the best string down: `[fsa][path][arc]`, with arcs counted over
 /// all FSAs.
 ///
-/// `labels` has an entry for each arc, such as what it puts out; 0 and -1 do not count. So each string comes once, with the score of its best path, while several of
+/// `labels` has an entry for each arc, such as what it puts out; 0 and below do not count. So each string comes once, with the score of its best path, while several of
 /// the [`n_best_paths`] may have the same. Strings are made longer label by label, each with the states that it leads to and the best scores there: the FSA
 /// is made deterministic as far as is needed, in the order of what can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the n-best-strings
 /// problem*, 2002).
@@ -189,11 +189,11 @@ impl<'a> Order<'a> {
         let range = self.fsa.arc_range(state);
         if !std::mem::replace(&mut self.sorted[state], true) {
             let mut arcs = std::mem::take(&mut self.arcs);
-            // The best comes first among equals too, so that ways never go round a cycle for nothing.
-            let key = |&arc: &u32| (self.over(arc), arc == self.best[state]);
+            // The best comes first among equals too, and those that only rounding makes better, so that ways never go round a cycle for nothing.
+            let key = |&arc: &u32| (arc == self.best[state], self.over(arc));
             arcs[range.clone()].sort_by(|a, b| {
                 let (a, b) = (key(a), key(b));
-                b.0.total_cmp(&a.0).then(b.1.cmp(&a.1))
+                b.0.cmp(&a.0).then(b.1.total_cmp(&a.1))
             });
             self.arcs = arcs;
         }
@@ -307,7 +307,7 @@ impl<'a> Strings<'a> {
     fn over(&self, arc: usize, before: u32) -> (Option<i32>, Way) {
         let it = &self.fsa.arcs()[arc];
         let score = self.ways[before as usize].score + f64::from(it.score);
-        let label = Some(self.labels[arc]).filter(|&label| label != EPSILON && label != FINAL);
+        let label = Some(self.labels[arc]).filter(|&label| label > EPSILON);
         (label, Way { state: number(it.states().1), score, before, arc: number(arc) })
     }
 
@@ -323,7 +323,7 @@ impl<'a> Strings<'a> {
             let state = state(self, way);
             self.current[state] = way;
         }
-        let mut at = 0;
+        let (mut at, mut num_states) = (0_usize, ways.len());
         while let Some(&way) = ways.get(at) {
             at += 1;
             let from = state(self, way);
@@ -333,8 +333,15 @@ impl<'a> Strings<'a> {
             for arc in self.fsa.arc_range(from) {
                 let (label, next) = self.over(arc, way);
                 let known = self.current[next.state as usize];
-                let better = known == NO_ARC || self.ways[known as usize].score < next.score;
+                // After as many rounds as there are states only rounding makes something better, round a cycle that should gain nothing.
+                let better = match known {
+                    NO_ARC => true,
+                    known => {
+                        self.ways[known as usize].score < next.score && at <= num_states.saturating_mul(num_states)
+                    }
+                };
                 if label.is_none() && better && self.reach(&next) > f64::NEG_INFINITY {
+                    num_states += usize::from(known == NO_ARC);
                     let added = self.add(next)?;
                     self.current[next.state as usize] = added;
                     ways.push(added);

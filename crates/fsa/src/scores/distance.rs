@@ -5,7 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::Semiring;
 use super::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
-use crate::parts::{by_states, for_each_with};
+use crate::sweep::{Entering, FEW_SWEEPS, sweep};
+use crate::threads::{by_states, for_each_with};
 use crate::{Error, FsaView, Fsas};
 
 /// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where there is none. Cycles are allowed.
@@ -93,11 +94,36 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
         let via = (0..=last).map(best).collect();
         return Ok((scores, via));
     }
+    if let Some(via) = best_in_few_sweeps(fsa, &mut scores) {
+        return Ok((scores, via));
+    }
+    scores.fill(f64::NEG_INFINITY);
     let links = Links::new(fsa, Direction::ToFinal);
     let mut search = Search::new(i, &links, &mut scores);
     search.run(last, Semiring::Tropical, 0.0)?;
     let via = search.via.into_iter().map(|(_, arc)| arc).collect();
     Ok((scores, via))
+}
+
+/// [`best_to_final`] by going through the states from the last to the first, again and again, which is quickest where arcs mostly lead to later states;
+/// `None` if that takes long, as it does with some cycles.
+fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
+    let last = fsa.final_state()?;
+    let mut via = vec![NO_ARC; scores.len()];
+    scores[last] = 0.0;
+    let entering = Entering::of_view(fsa);
+    let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
+        for &at in entering.of(state) {
+            let arc = &fsa.arcs()[at as usize];
+            let (source, score) = (arc.states().0, scores[state] + f64::from(arc.score));
+            if score > scores[source] {
+                (scores[source], via[source]) = (score, at);
+                changed(source);
+            }
+        }
+    };
+    let left = sweep(last, fsa.num_states(), FEW_SWEEPS, &mut relax);
+    left.is_none().then_some(via)
 }
 
 /// In place of an arc.
@@ -239,12 +265,17 @@ impl<'a> Search<'a> {
     /// The best scores within a component, in which other components have led to some states.
     fn best_within(&mut self, component: &[usize]) -> Result<(), Error> {
         let links = self.links;
-        let rises = |&state: &usize| links.of(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
-        let rises = component.iter().any(rises);
+        let (mut rises, mut largest) = (false, 0.0_f32);
+        for &state in component {
+            for link in links.of(state).iter().filter(|link| link.score.is_finite() && self.stays(state, link)) {
+                rises |= link.score > 0.0;
+                largest = largest.max(link.score.abs());
+            }
+        }
         let reached = component.iter().copied().filter(|&state| self.scores[state] > f64::NEG_INFINITY);
         if rises {
             let queue = reached.collect();
-            return self.first_to_last(component, queue);
+            return self.first_to_last(component, queue, ROUNDING * f64::from(largest));
         }
         let mut heap: BinaryHeap<_> = reached.map(|state| Best(self.scores[state], state)).collect();
         while let Some(Best(score, state)) = heap.pop() {
@@ -260,8 +291,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The same where scores may rise on the way: the states whose scores changed, from the first to the last.
-    fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
+    /// The same where scores may rise on the way: the states whose scores changed by more than `least`, from the first to the last.
+    fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>, least: f64) -> Result<(), Error> {
         let links = self.links;
         let mut queued = vec![false; component.len()];
         queue.iter().for_each(|&state| queued[self.places[state] as usize] = true);
@@ -274,7 +305,9 @@ impl<'a> Search<'a> {
             }
             for link in links.of(state) {
                 let to = link.to as usize;
+                let gain = self.scores[state] + f64::from(link.score) - self.scores[to];
                 if self.stays(state, link)
+                    && gain > least
                     && self.reach(Semiring::Tropical, state, link)
                     && !std::mem::replace(&mut queued[self.places[to] as usize], true)
                 {
@@ -393,6 +426,10 @@ impl<'a> Search<'a> {
         }
     }
 }
+
+/// Scores are f32: a cycle with the sum 0 must not seem to gain something each time round, by the rounding of its largest score. What gains less than
+/// this part of it is left alone, with the same bound everywhere on the cycle, so that the best ways cannot go round it.
+const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 /// The number of a component that is not known yet.
 const UNSEEN: u32 = u32::MAX;

@@ -33,7 +33,8 @@
 //! | `get_forward_scores`, `get_backward_scores`, `get_tot_scores`, `get_arc_post` | [`forward_scores`], [`backward_scores`], [`total_scores`], [`arc_posteriors`] |
 //! | `set_scores_stochastic_`, `prune_on_arc_post` | [`set_scores_stochastic`], [`prune_on_arc_post`] |
 //! | `shortest_path`, `random_paths` | [`shortest_path`], [`random_paths`]; beyond k2 [`n_best_paths`], [`n_best_strings`], [`sample_paths`] |
-//! | `Nbest.from_lattice`, `top_k`, `total_scores` | [`Nbest`] |
+//! | `Nbest.from_lattice`, `top_k`, `total_scores`, `intersect`, `generate_nbest_list` | [`Nbest`] |
+//! | `whole_lattice_rescoring` | [`rescore_lattice`] |
 //! | `levenshtein_alignment`, `get_best_matching_stats` | [`levenshtein_alignment`], [`get_best_matching_stats`] |
 
 mod alignment;
@@ -56,7 +57,7 @@ pub use best_path::{best_paths, shortest_path};
 pub use best_paths::{n_best_paths, n_best_strings};
 pub use distance::{reverse_shortest_distance, shortest_distance};
 pub use matching::{MatchingOptions, MatchingStats, get_best_matching_stats};
-pub use nbest::Nbest;
+pub use nbest::{LM_SCORES, Nbest, rescore_lattice};
 pub use posteriors::{ArcPosteriorsSaved, arc_posteriors, arc_posteriors_saved, prune_on_arc_post};
 pub use random::{random_paths, sample_paths};
 pub use semiring::Semiring;

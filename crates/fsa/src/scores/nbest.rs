@@ -3,9 +3,13 @@
 use ragged_core::{Ragged, RaggedShape, RowSplits, index_select};
 
 use super::best_path::fsas_of_paths;
-use super::{n_best_strings, random_paths};
+use super::{n_best_strings, random_paths, shortest_path};
 use crate::arc::index;
-use crate::{AUX_LABELS, Attribute, Error, FsaVec, Fsas, Graph};
+use crate::builders::{levenshtein_graph, linear_fsas};
+use crate::{AUX_LABELS, Attribute, Error, Fsa, FsaVec, Fsas, Graph};
+
+/// The name of the attribute with the part of each score that a language model has given.
+pub const LM_SCORES: &str = "lm_scores";
 
 /// For each utterance some paths, as linear FSAs with the attributes of the lattice that they come from.
 ///
@@ -39,6 +43,15 @@ impl Nbest {
             }
         }
         Ok(Self { paths, utterances })
+    }
+
+    /// Paths that are all of one utterance.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn of_one(paths: Graph<FsaVec>) -> Result<Self, Error> {
+        let utterances = RowSplits::from_lengths([paths.fsas().num_fsas()])?;
+        Self::new(paths, utterances)
     }
 
     /// Takes `num_paths` [`random_paths`] of each FSA of a lattice whose scores are multiplied by `scale` for that (smaller numbers give
@@ -76,6 +89,63 @@ impl Nbest {
         Ok(Self { paths, utterances })
     }
 
+    /// The different sequences of an attribute along `num_paths` [`random_paths`] of each FSA, as linear FSAs with these as their labels and
+    /// scores of 0; entries that are 0 or -1 are left out. Of a lattice with words as labels put out and tokens as the attribute it gives the
+    /// token sequences, to be scored by [`intersect`](Self::intersect).
+    ///
+    /// # Errors
+    /// As [`random_paths`]; [`Error::Attribute`] if there are no whole numbers or lists of that name; [`Error::Symbol`] for entries below -1.
+    #[doc(alias = "generate_nbest_list")]
+    pub fn sequences_of<F: Fsas>(lattice: &Graph<F>, attribute: &str, num_paths: usize) -> Result<Self, Error> {
+        let paths = random_paths(lattice.fsas(), num_paths)?;
+        let entries = match lattice.attributes().get(attribute) {
+            Some(Attribute::Lists(lists)) => lists.index_ragged(&paths)?.remove_axis(2)?,
+            Some(Attribute::Ints { values, .. }) => paths.with_values(index_select(values, paths.values(), 0)?)?,
+            _ => return Err(Error::Attribute { what: "sequences are made of an attribute of whole numbers or lists" }),
+        };
+        let unique = entries.remove_values_leq(0).unique();
+        let utterances = unique.num_repeats.shape().last_splits().clone();
+        let paths = Graph::new(linear_fsas(&unique.lists.remove_axis(0)?)?);
+        Ok(Self { paths, utterances })
+    }
+
+    /// The best path that each of these paths has in the FSA of its utterance, with the scores and attributes of both: each label of a path meets an
+    /// equal one, and epsilons of the FSA are passed over. Paths that are not in it become FSAs without states. These paths should have no
+    /// epsilons; `lattice` has an FSA for each utterance, without cycles.
+    ///
+    /// ```
+    /// use fsa::scores::Nbest;
+    /// use fsa::{Arc, Fsa, FsaVec, Graph, builders::linear_fsa};
+    ///
+    /// let two = FsaVec::from_fsas(&[linear_fsa(&[7])?, linear_fsa(&[8])?])?;
+    /// let lattice = Fsa::from_arcs(3, vec![Arc::new(0, 1, 0, 1.0), Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?;
+    /// let rescored = Nbest::of_one(Graph::new(two))?.intersect(&Graph::new(FsaVec::from_fsas(&[lattice])?))?;
+    /// assert_eq!(rescored.total_scores().values(), [0.5, f64::NEG_INFINITY]);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Size`] if there is not one FSA for each utterance; [`Error::Cycle`]; [`Error::TooLarge`].
+    #[doc(alias = "Nbest.intersect")]
+    pub fn intersect(&self, lattice: &Graph<FsaVec>) -> Result<Self, Error> {
+        Error::same_size("the number of FSAs of the lattice", self.utterances.num_rows(), lattice.fsas().num_fsas())?;
+        let utterances = self.utterances.rows().zip(0..).flat_map(|(paths, utterance)| paths.map(move |_| utterance));
+        let utterances: Vec<i32> = utterances.collect();
+        let met = lattice.intersect_device(&self.paths.add_epsilon_self_loops()?, &utterances)?;
+        let met = met.connect()?.top_sort()?;
+        let best = met.carry(shortest_path(met.fsas())?)?.remove_epsilon()?;
+        Ok(Self { paths: best, utterances: self.utterances.clone() })
+    }
+
+    /// For each path the [graph](levenshtein_graph) of its words and their edits, all behind each other.
+    ///
+    /// # Errors
+    /// As [`levenshtein_graph`].
+    #[doc(alias = "Nbest.build_levenshtein_graphs")]
+    pub fn levenshtein_graphs(&self, ins_del_score: f32) -> Result<Graph<FsaVec>, Error> {
+        levenshtein_graph(&self.words().remove_axis(0)?, ins_del_score)
+    }
+
     /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the first.
     fn from_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let unique = words(lattice, paths)?.unique();
@@ -105,9 +175,12 @@ impl Nbest {
         words(&self.paths, &every).expect("all arcs are there")
     }
 
-    /// The sum of the scores of each path, `[utterance][path]`.
+    /// The sum of the scores of each path, `[utterance][path]`; minus infinity for an FSA without states.
     pub fn total_scores(&self) -> Ragged<f64> {
-        let sum = |fsa: crate::FsaView<'_>| fsa.arcs().iter().map(|arc| f64::from(arc.score)).sum();
+        let sum = |fsa: crate::FsaView<'_>| match fsa.arcs() {
+            [] => f64::NEG_INFINITY,
+            arcs => arcs.iter().map(|arc| f64::from(arc.score)).sum(),
+        };
         let sums: Vec<_> = self.paths.fsas().iter().map(sum).collect();
         let shape = RaggedShape::new([self.utterances.clone()]);
         shape.and_then(|shape| Ragged::new(shape, sums)).expect("one for each path")
@@ -133,6 +206,30 @@ impl Nbest {
         let paths = self.paths.carry(self.paths.fsas().index(&chosen)?)?;
         Ok(Self { paths, utterances: RowSplits::new(ends)? })
     }
+}
+
+/// The lattice with the scores of a language model in place of those that it has: its `lm_scores`, which are in its scores, are taken away, and
+/// those of `grammar` come in their place. It keeps the labels (tokens) and what is put out (words), which `grammar` accepts.
+///
+/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice put out nothing ([`add_epsilon_self_loops`]). The result is
+/// connected and top-sorted. States and arcs are as many as the pairs that meet.
+///
+/// [`add_epsilon_self_loops`]: crate::algorithms::add_epsilon_self_loops()
+///
+/// # Errors
+/// [`Error::Attribute`] without `lm_scores`, or if nothing is put out; [`Error::Cycle`]; [`Error::TooLarge`]: prune the lattice with
+/// [`prune_on_arc_post`](super::prune_on_arc_post).
+#[doc(alias = "whole_lattice_rescoring")]
+pub fn rescore_lattice(lattice: &Graph<FsaVec>, grammar: &Graph<Fsa>) -> Result<Graph<FsaVec>, Error> {
+    let Some(Attribute::Floats { values: before, .. }) = lattice.attributes().get(LM_SCORES) else {
+        return Err(Error::Attribute { what: "a lattice to be rescored has the attribute lm_scores" });
+    };
+    let scores: Vec<f32> = lattice.fsas().arcs().iter().zip(before.iter()).map(|(arc, lm)| arc.score - lm).collect();
+    let acoustic = Graph::from_parts(lattice.fsas().with_scores(&scores)?, lattice.attributes().clone())?;
+    let words = acoustic.without(LM_SCORES).invert()?;
+    let grammar = Graph::cat(&[grammar])?;
+    let all = vec![0; words.fsas().num_fsas()];
+    grammar.intersect_device(&words, &all)?.connect()?.top_sort()?.invert()
 }
 
 /// Numbers of arcs and paths are i32 in FSAs.

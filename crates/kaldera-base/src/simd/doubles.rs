@@ -95,6 +95,9 @@ mod tests {
         check("max with NaN", s.max(va, nan), &|_| f64::NAN);
         check("min of NaN", s.min(nan, va), &|i| a[i]);
         check("select_lt of NaN", s.select_lt(nan, va, va, vb), &|i| b[i]);
+        let cut = s.max(va, vb);
+        check("select_le", s.select_le(cut, va, s.splat(1.0), vb), &|i| if b[i] <= a[i] { 1.0 } else { b[i] });
+        check("select_le of NaN", s.select_le(va, nan, va, vb), &|i| b[i]);
         let singles: Vec<f32> = (0..=n).map(|i| i as f32 - 0.1).collect();
         check("load_f32", s.load_f32(&singles), &|i| f64::from(singles[i]));
         let f = f64::from_bits;

@@ -69,6 +69,8 @@ pub trait Lanes<T>: Copy + fmt::Debug + Send + Sync + 'static {
     fn min(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// Where a < b (false for NaN) `yes`, else `no`
     fn select_lt(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
+    /// Where a <= b (false for NaN) `yes`, else `no`
+    fn select_le(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
 
     /// The sum of all lanes: lane i with lane i + LANES/2, and so on in halves.
     fn sum(self, v: Self::Vector) -> T;
@@ -110,6 +112,7 @@ impl<S: Simd> Lanes<f32> for Singles<S> {
         max(a: S::F32, b: S::F32) -> S::F32;
         min(a: S::F32, b: S::F32) -> S::F32;
         select_lt(a: S::F32, b: S::F32, yes: S::F32, no: S::F32) -> S::F32;
+        select_le(a: S::F32, b: S::F32, yes: S::F32, no: S::F32) -> S::F32;
         sum(v: S::F32) -> f32;
         max_lane(v: S::F32) -> f32;
     }

@@ -47,6 +47,8 @@ pub(super) struct FstFile {
     pub(super) graph: Graph<Fsa>,
     pub(super) format: Format,
     pub(super) semiring: Semiring,
+    /// Whether binary files are written as those of the type `const`.
+    is_const: bool,
     pub(super) input_symbols: Option<SymbolTable>,
     pub(super) output_symbols: Option<SymbolTable>,
 }
@@ -92,7 +94,18 @@ pub(super) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
 impl FstFile {
     /// An FST of this format without symbols.
     pub(super) fn new(graph: Graph<Fsa>, format: Format) -> Self {
-        Self { graph, format, semiring: Semiring::Tropical, input_symbols: None, output_symbols: None }
+        let (semiring, input_symbols, output_symbols) = (Semiring::Tropical, None, None);
+        Self { graph, format, semiring, is_const: false, input_symbols, output_symbols }
+    }
+
+    /// How binary files are written, by OpenFst's name.
+    pub(super) fn set_fst_type(&mut self, name: &str) -> Result<(), Trouble> {
+        self.is_const = match name {
+            "vector" => false,
+            "const" => true,
+            _ => return Err(Trouble::Usage(format!("option --fst-type: '{name}' is neither vector nor const"))),
+        };
+        Ok(())
     }
 
     /// Reads a file of any format.
@@ -104,6 +117,7 @@ impl FstFile {
                 graph: as_acceptor(file.graph),
                 format: Format::Binary,
                 semiring: file.semiring,
+                is_const: false,
                 input_symbols: file.input_symbols,
                 output_symbols: file.output_symbols,
             });
@@ -135,7 +149,8 @@ impl FstFile {
                 file.semiring = self.semiring;
                 file.input_symbols.clone_from(&self.input_symbols);
                 file.output_symbols.clone_from(&self.output_symbols);
-                file.write().map_err(in_vain)?
+                let bytes = if self.is_const { file.write_const() } else { file.write() };
+                bytes.map_err(in_vain)?
             }
         };
         write_bytes(name, &bytes)

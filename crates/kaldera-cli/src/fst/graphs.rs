@@ -66,6 +66,7 @@ pub(super) const MAKE_HLG: Operation = Operation {
         "lg",
         "sil-token",
         "sil-prob",
+        "max-mem",
     ],
     run: hlg,
 };
@@ -79,6 +80,7 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     how.max_token = usize::try_from(options.max_token).ok();
     how.modified = options.modified;
     how.topology = !options.lg;
+    how.max_bytes = options.max_bytes();
     if !options.sil_token.is_empty() {
         let (token, probability) = (options.sil_token.clone(), options.sil_prob);
         how.lexicon.silence = Some(Silence { token, probability });

@@ -2,6 +2,7 @@
 
 mod files;
 mod graphs;
+mod graphviz;
 mod operations;
 mod options;
 
@@ -93,6 +94,7 @@ fn operate(args: &[OsString]) -> Result<ExitCode, Trouble> {
     match (operation.run)(&options, inputs)? {
         Made::Fst(graph) => {
             file.graph = graph;
+            file.set_fst_type(&options.fst_type)?;
             if !options.format.is_empty() {
                 file.format = Format::named(&options.format)?;
             } else if output.ends_with(".fst") {

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use kaldera::fsa::algorithms::{self, ComposeOptions, Epsilons};
 use kaldera::fsa::io::{Drawing, OpenFstText};
-use kaldera::fsa::optimize::{self, DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::optimize::{
+    self, DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique,
+};
 use kaldera::fsa::scores::{Semiring, sample_paths};
-use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, FsaVec, Graph};
+use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble, graphs};
+use super::{Inputs, Made, Operation, Trouble, graphs, graphviz};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -32,6 +34,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "keep-isymbols",
             "keep-osymbols",
             "arc-type",
+            "fst-type",
             "format",
         ],
         run: compile,
@@ -49,9 +52,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "convert",
-        usage: usage!("Write an FST in another format", "convert --format=k2|text|binary [IN [OUT]]"),
+        usage: usage!(
+            "Write an FST in another format",
+            "convert [--format=k2|text|binary] [--fst-type=const] [IN [OUT]]"
+        ),
         inputs: Inputs::Fsts(1),
-        options: &["format"],
+        options: &["format", "fst-type"],
         run: |_, mut files| Ok(Made::Fst(take(&mut files))),
     },
     Operation {
@@ -69,7 +75,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "OUT that ends in .dot, or --format=dot, is for Graphviz."
         ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "isymbols", "osymbols", "title"],
+        options: &["format", "isymbols", "layout", "osymbols", "title"],
         run: draw,
     },
     Operation {
@@ -101,7 +107,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "compose",
         usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
         inputs: Inputs::Fsts(2),
-        options: &["format", "connect"],
+        options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
         run: compose,
     },
     Operation {
@@ -126,11 +132,23 @@ pub(super) const OPERATIONS: &[Operation] = &[
         name: "determinize",
         usage: usage!(
             "Make an equivalent FST with one arc at most for each label of a state",
-            "determinize [OPTIONS] [IN [OUT]]"
+            "determinize [OPTIONS] [IN [OUT]]",
+            "Epsilons are symbols like others, unless --remove-epsilons."
         ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "delta", "det-type", "weight", "nstate"],
+        options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate"],
         run: determinize,
+    },
+    Operation {
+        name: "epsnormalize",
+        usage: usage!(
+            "Make an equivalent FST whose epsilons come behind everything else",
+            "epsnormalize [OPTIONS] [IN [OUT]]",
+            "Those are meant that take nothing, or with --eps-norm-output those that put out nothing."
+        ),
+        inputs: Inputs::Fsts(1),
+        options: &["format", "eps-norm-output"],
+        run: epsnormalize,
     },
     Operation {
         name: "minimize",
@@ -201,9 +219,12 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "project",
-        usage: usage!("Make an acceptor of the labels taken, or put out", "project [--project-output] [IN [OUT]]"),
+        usage: usage!(
+            "Make an acceptor of the labels taken, or put out",
+            "project [--project-type=input|output] [IN [OUT]]"
+        ),
         inputs: Inputs::Fsts(1),
-        options: &["format", "project-output"],
+        options: &["format", "project-output", "project-type"],
         run: project,
     },
     Operation {
@@ -286,6 +307,7 @@ fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         "log" => Semiring::Log,
         other => return Err(Trouble::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
     };
+    file.set_fst_type(&options.fst_type)?;
     if !options.format.is_empty() {
         file.format = Format::named(&options.format)?;
     }
@@ -358,7 +380,11 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     match &*options.format {
         "" if options.output.ends_with(".dot") => Ok(Made::Text(drawing.dot(&file.graph))),
         "dot" => Ok(Made::Text(drawing.dot(&file.graph))),
-        "" | "svg" => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+        "" | "svg" => match &*options.layout {
+            "own" => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+            "graphviz" => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
+            other => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
+        },
         other => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
     }
 }
@@ -380,13 +406,24 @@ fn connected(made: Graph<Fsa>, options: &Options) -> Result<Made, Trouble> {
 
 fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
+    let epsilons = match &*options.compose_filter {
+        "auto" | "sequence" | "alt_sequence" | "match" => Epsilons::Sequenced,
+        "trivial" => Epsilons::AnyOrder,
+        "null" => Epsilons::AsSymbol,
+        other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
+    };
+    let max_bytes = options.max_bytes();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
-    if acceptor {
-        let (a, b) = (a.arc_sort().map_err(failed)?, b.arc_sort().map_err(failed)?);
-        return connected(a.intersect(&b, Epsilons::Sequenced).map_err(failed)?, options);
-    }
-    let (a, b) = (as_transducer(a)?, as_transducer(b)?.arc_sort().map_err(failed)?);
-    connected(a.compose(&b, &ComposeOptions::default()).map_err(failed)?, options)
+    let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
+    let made = if options.look_ahead {
+        let mut how = LazyOptions::default().with_epsilons(epsilons);
+        how.max_bytes = max_bytes.unwrap_or(how.max_bytes);
+        LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
+    } else {
+        a.compose(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
+    };
+    let made = made.map_err(failed)?;
+    connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
 }
 
 fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -411,6 +448,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         }
     };
     let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate);
+    how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
     if options.weight.is_finite() {
         how = how.with_beam(options.weight);
@@ -419,6 +457,11 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         how = how.with_max_states(most);
     }
     fst(optimize::determinize(&take(&mut files), &how))
+}
+
+fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    let side = if options.eps_norm_output { Side::Output } else { Side::Input };
+    fst(optimize::epsilon_normalize(&take(&mut files), side))
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -505,32 +548,43 @@ fn paths_as_fst<'a>(
 
 fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
+    let has_epsilons = |graph: &Graph<Fsa>| {
+        let silent = |(at, arc): (usize, &Arc)| {
+            arc.label == EPSILON && graph.aux_labels().is_none_or(|aux_labels| aux_labels[at] == EPSILON)
+        };
+        graph.fsas().arcs().iter().enumerate().any(silent)
+    };
+    if has_epsilons(&a) || has_epsilons(&b) {
+        return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
+    }
     optimize::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
 }
 
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    let side = if options.project_output { Side::Output } else { Side::Input };
+    let side = match (&*options.project_type, options.project_output) {
+        ("input", false) => Side::Input,
+        ("output", _) | ("input", true) => Side::Output,
+        (other, _) => {
+            return Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output")));
+        }
+    };
     fst(optimize::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
 fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
-    let star = graph.closure().map_err(failed)?;
+    // A start that arcs enter would be an end where no string ends.
+    let entered = graph.fsas().arcs().iter().any(|arc| arc.dest_state == 0);
+    let base =
+        if entered { Graph::cat(&[&graph]).and_then(|graph| graph.union()).map_err(failed)? } else { graph.clone() };
+    let star = base.closure().map_err(failed)?;
     if options.closure_plus { fst(concat(&graph, &star)) } else { Ok(Made::Fst(star)) }
 }
 
 fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = both(a, b)?;
-    let made = FsaVec::from_fsas(&[a.fsas().clone(), b.fsas().clone()]).and_then(|fsas| {
-        let graph = Graph::new(fsas);
-        let graph = match (a.aux_labels(), b.aux_labels()) {
-            (Some(a), Some(b)) => graph.with_aux_labels([a, b].concat())?,
-            _ => graph,
-        };
-        graph.union()
-    });
-    fst(made)
+    fst(Graph::cat(&[&a, &b]).and_then(|both| both.union()))
 }
 
 /// One behind the other; both put something out, or none.

@@ -19,13 +19,21 @@ pub(super) struct Options {
     pub(super) keep_isymbols: bool,
     pub(super) keep_osymbols: bool,
     pub(super) arc_type: String,
+    pub(super) fst_type: String,
     pub(super) title: String,
+    pub(super) layout: String,
     pub(super) sort_type: String,
     pub(super) closure_plus: bool,
     pub(super) project_output: bool,
+    pub(super) project_type: String,
     pub(super) connect: bool,
+    pub(super) compose_filter: String,
+    pub(super) look_ahead: bool,
+    pub(super) max_mem: u64,
     pub(super) delta: f32,
     pub(super) det_type: String,
+    pub(super) remove_epsilons: bool,
+    pub(super) eps_norm_output: bool,
     pub(super) weight: f32,
     pub(super) nstate: i32,
     pub(super) allow_nondet: bool,
@@ -64,13 +72,21 @@ impl Default for Options {
             keep_isymbols: false,
             keep_osymbols: false,
             arc_type: "standard".to_owned(),
+            fst_type: "vector".to_owned(),
             title: String::new(),
+            layout: "own".to_owned(),
             sort_type: "ilabel".to_owned(),
             closure_plus: false,
             project_output: false,
+            project_type: "input".to_owned(),
             connect: true,
+            compose_filter: "auto".to_owned(),
+            look_ahead: false,
+            max_mem: 0,
             delta: 1.0 / 1024.0,
             det_type: "functional".to_owned(),
+            remove_epsilons: false,
+            eps_norm_output: false,
             weight: f32::INFINITY,
             nstate: -1,
             allow_nondet: false,
@@ -99,6 +115,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The limit of memory, if there is one.
+    pub(super) fn max_bytes(&self) -> Option<usize> {
+        (self.max_mem > 0).then(|| usize::try_from(self.max_mem).unwrap_or(usize::MAX))
+    }
+
     /// Adds the options of these names.
     pub(super) fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         macro_rules! add {
@@ -117,13 +138,21 @@ impl Options {
             keep_isymbols, "keep-isymbols", "Write the table of labels into the binary file";
             keep_osymbols, "keep-osymbols", "Write the table of labels put out into the binary file";
             arc_type, "arc-type", "Semiring of the binary file: standard or log";
+            fst_type, "fst-type", "Type of the binary file: vector, or const, which can be mapped into memory";
             title, "title", "A line above the drawing";
+            layout, "layout", "Who draws the SVG: own, or graphviz, if it is installed";
             sort_type, "sort-type", "What arcs are sorted by: ilabel or olabel";
             closure_plus, "closure-plus", "One time or more, and not none";
             project_output, "project-output", "Keep the labels put out, not those taken";
+            project_type, "project-type", "Which labels to keep: input or output";
             connect, "connect", "Leave out states that lie on no path";
+            compose_filter, "compose-filter", "Epsilons between the two: auto, sequence, alt_sequence or match: one path for each pair of paths; trivial: one for each order; null: symbols like others";
+            look_ahead, "look-ahead", "Leave out states at once where no label that can come next is in the second FST";
+            max_mem, "max-mem", "Most bytes for a step; refuse what needs more; 0 for no limit";
             delta, "delta", "Weights this close are equal";
             det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
+            remove_epsilons, "remove-epsilons", "Remove arcs that take nothing while determinizing";
+            eps_norm_output, "eps-norm-output", "Arcs that put out nothing, not those that take nothing";
             weight, "weight", "Leave out what costs more than the best path by more than this";
             nstate, "nstate", "Most states; refuse what needs more; -1 for any number";
             allow_nondet, "allow-nondet", "Take FSTs that are not deterministic";

@@ -2,7 +2,7 @@
 
 use std::mem::{MaybeUninit, needs_drop};
 
-use kaldera_base::memory;
+use kaldera_base::memory::{self, Stage};
 
 use super::divide::{current_num_threads, join};
 
@@ -15,10 +15,16 @@ pub(crate) const AHEAD: usize = 32;
 /// Elements that are worth a task of their own.
 const TASK: usize = 1 << 16;
 
+/// Bytes of a result from which on it goes past the caches, if its runs are long: it would fill them, and nothing of it would be left there
+/// for who reads it next.
+const LARGE: usize = 16 << 20;
+
 /// Room for a known number of elements, filled from the front.
 pub(crate) struct Room<'a, T> {
     elements: &'a mut [MaybeUninit<T>],
     filled: usize,
+    /// Whether it is a part of a large result.
+    large: bool,
 }
 
 impl<T: Clone> Room<'_, T> {
@@ -31,6 +37,89 @@ impl<T: Clone> Room<'_, T> {
             _ => write(&from[..len], &mut to[..len]),
         }
         self.filled += len;
+    }
+
+    /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
+    pub(crate) fn is_large(&self) -> bool {
+        self.large && fits_lines::<T>()
+    }
+
+    /// Calls `f` with a way past the caches for what comes after the elements that are there.
+    pub(crate) fn append_long(&mut self, f: impl FnOnce(&mut LongRoom<'_, '_, T>)) {
+        self.filled += memory::staged(&mut self.elements[self.filled..], |stage| {
+            let mut room = LongRoom { stage, filled: 0 };
+            f(&mut room);
+            room.filled
+        });
+    }
+}
+
+/// Whether lines can be made of several elements, and each be written twice.
+const fn fits_lines<T>() -> bool {
+    0 < size_of::<T>() && size_of::<T>() <= LINE && align_of::<T>() <= LINE && !needs_drop::<T>()
+}
+
+/// Bytes of a line of the cache.
+pub(crate) const LINE: usize = 64;
+
+/// Room past the caches for runs that are some lines long.
+pub(crate) struct LongRoom<'a, 'b, T> {
+    stage: &'a mut Stage<'b, T>,
+    filled: usize,
+}
+
+impl<T: Clone> LongRoom<'_, '_, T> {
+    /// Writes `from` after the elements that are there, `TOGETHER` lines at a time.
+    #[inline(always)]
+    pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
+        if from.len() <= Stage::<T>::MOST {
+            write_long::<T, TOGETHER>(from, self.stage.next(from.len()));
+        } else {
+            for piece in from.chunks(Stage::<T>::MOST) {
+                write_long::<T, TOGETHER>(piece, self.stage.next(piece.len()));
+            }
+        }
+        self.filled += from.len();
+    }
+}
+
+/// Copies some lines, or nearly lines where elements do not fill them.
+#[inline(always)]
+fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    match LINE / size_of::<T>() {
+        64.. => write_lines::<T, TOGETHER, 64>(from, to),
+        32.. => write_lines::<T, TOGETHER, 32>(from, to),
+        16.. => write_lines::<T, TOGETHER, 16>(from, to),
+        8.. => write_lines::<T, TOGETHER, 8>(from, to),
+        4.. => write_lines::<T, TOGETHER, 4>(from, to),
+        2.. => write_lines::<T, TOGETHER, 2>(from, to),
+        _ => write_lines::<T, TOGETHER, 1>(from, to),
+    }
+}
+
+/// Copies some lines of `N` elements.
+///
+/// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
+/// not there are the last one again.
+#[inline(always)]
+fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+    assert_eq!(from.len(), to.len(), "room for the run");
+    if from.len() < N {
+        return write(from, to);
+    }
+    let last = from.len() - N;
+    let mut line_at = |begin: usize| {
+        let begin = begin.min(last);
+        // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
+        let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
+        // Whole, so that it is one load and one store.
+        let line: [T; N] = std::array::from_fn(|i| from[i].clone());
+        for (to, x) in to.iter_mut().zip(line) {
+            to.write(x);
+        }
+    };
+    for first in (0..from.len()).step_by(TOGETHER * N) {
+        (0..TOGETHER).for_each(|i| line_at(first + i * N));
     }
 }
 
@@ -55,7 +144,8 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
     if vec.capacity() < len {
         vec = memory::with_capacity(len);
     }
-    fill_parts(runs, &mut vec.spare_capacity_mut()[..len], &len_of, &fill);
+    let large = len * size_of::<T>() >= LARGE;
+    fill_parts(runs, Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large }, &len_of, &fill);
     // SAFETY: `fill_parts` returns only if all `len` elements were written, each part by its `Room`.
     unsafe { vec.set_len(len) };
     vec
@@ -63,19 +153,20 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
 
 fn fill_parts<R: Sync, T: Clone + Send>(
     runs: &[R],
-    elements: &mut [MaybeUninit<T>],
+    mut room: Room<'_, T>,
     len_of: &(impl Fn(&R) -> usize + Sync),
     fill: &(impl Fn(&[R], &mut Room<'_, T>) + Sync),
 ) {
-    if elements.len() < 2 * TASK || runs.len() < 2 || current_num_threads() == 1 {
-        let mut room = Room { elements, filled: 0 };
+    if room.elements.len() < 2 * TASK || runs.len() < 2 || current_num_threads() == 1 {
         fill(runs, &mut room);
         assert_eq!(room.filled, room.elements.len(), "runs have the length that was said");
         return;
     }
     let (left, right) = runs.split_at(runs.len() / 2);
-    let (left_elements, right_elements) = elements.split_at_mut(left.iter().map(len_of).sum());
-    join(|| fill_parts(left, left_elements, len_of, fill), || fill_parts(right, right_elements, len_of, fill));
+    let (left_elements, right_elements) = room.elements.split_at_mut(left.iter().map(len_of).sum());
+    let part = |elements| Room { elements, filled: 0, large: room.large };
+    let (left_room, right_room) = (part(left_elements), part(right_elements));
+    join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use kaldera_base::Real;
 use kaldera_base::memory;
-use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 
 use super::sort::SortKernels;
 
@@ -54,6 +55,7 @@ fn fold_rows<T: Copy>(
     }
 }
 
+/// [`argmax_row`](RowKernels::argmax_rows) as a loop that one would write.
 fn argmax_row<T: Copy + PartialOrd>(row: &[T], first: usize, initial: T) -> i32 {
     let mut best = (initial, -1);
     for (i, &x) in row.iter().enumerate() {
@@ -64,8 +66,110 @@ fn argmax_row<T: Copy + PartialOrd>(row: &[T], first: usize, initial: T) -> i32 
     best.1
 }
 
+/// The last positions of what is known to be the `highest` of each row and the initial value.
+struct LastOf<'a, T> {
+    splits: &'a [i32],
+    values: &'a [T],
+    highest: &'a [T],
+    out: &'a mut [i32],
+}
+
+impl<T: Copy + PartialEq> Kernel for LastOf<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        for ((out, row), &highest) in self.out.iter_mut().zip(rows_of(self.splits)).zip(self.highest) {
+            let first = row.start;
+            *out = last_of(&self.values[row], highest).map_or(-1, |i| (first + i) as i32);
+        }
+    }
+}
+
+/// Where `row` has `x` for the last time: block by block, whose comparisons are vectors.
+#[inline(always)]
+fn last_of<T: Copy + PartialEq>(row: &[T], x: T) -> Option<usize> {
+    const BLOCK: usize = 64;
+    let (rest, blocks) = row.as_rchunks::<BLOCK>();
+    for (i, block) in blocks.iter().enumerate().rev() {
+        let here = block.iter().enumerate().fold(0, |here, (i, &y)| here | u64::from(y == x) << i);
+        if here != 0 {
+            return Some(rest.len() + i * BLOCK + here.ilog2() as usize);
+        }
+    }
+    rest.iter().rposition(|&y| y == x)
+}
+
+/// [`LastOf`] vector by vector.
+struct LastInts<'a> {
+    splits: &'a [i32],
+    values: &'a [i32],
+    highest: &'a [i32],
+    out: &'a mut [i32],
+}
+
+impl Kernel for LastInts<'_> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        for ((out, row), &highest) in self.out.iter_mut().zip(rows_of(self.splits)).zip(self.highest) {
+            let first = row.start;
+            let row = &self.values[row];
+            let wanted = s.splat_u32(highest.cast_unsigned());
+            // What lies beyond the end is not what is looked for.
+            let other = s.splat_u32(!highest.cast_unsigned());
+            let all = (1 << S::LANES) - 1;
+            let here = |part: &[i32]| !s.not_equal_u32(s.load_partial_i32(part, other), wanted) & all;
+            // All of the row, as the end of a search is guessed wrong.
+            let vectors = row.chunks_exact(S::LANES);
+            let last = (vectors.len(), here(vectors.remainder()));
+            let later = |before, (i, part)| match here(part) {
+                0 => before,
+                here => (i, here),
+            };
+            let before = vectors.enumerate().fold((0, 0), later);
+            let (i, here) = if last.1 == 0 { before } else { last };
+            *out = here.checked_ilog2().map_or(-1, |lane| (first + i * S::LANES + lane as usize) as i32);
+        }
+    }
+}
+
+/// [`RowKernels::argmax_rows`] in two goes over rows that are in the first cache by then: the highest of each, and where it is.
+///
+/// NaN is no row's highest, and if the initial value is higher than all of a row, or NaN, it is nowhere.
+fn argmax_by_max<T: RowKernels + Copy + PartialEq>(splits: &[i32], values: &[T], initial: T, out: &mut [i32]) {
+    let find = |splits: &[i32], highest: &[T], out: &mut [i32]| dispatch(LastOf { splits, values, highest, out });
+    argmax_by(splits, values, initial, out, find);
+}
+
+/// [`argmax_by_max`], where `find` looks for the highest values.
+fn argmax_by<T: RowKernels + Copy>(
+    splits: &[i32],
+    values: &[T],
+    initial: T,
+    out: &mut [i32],
+    find: impl Fn(&[i32], &[T], &mut [i32]),
+) {
+    /// Rows of a go at most.
+    const ROWS: usize = 64;
+    /// Bytes of a go, but for its last row.
+    const BYTES: usize = 16 << 10;
+    let mut highest = [initial; ROWS];
+    let mut done = 0;
+    while done < out.len() {
+        let ends = &splits[done + 1..];
+        let begin = splits[done];
+        let bytes = |&&end: &&i32| (end - begin) as usize * size_of::<T>() <= BYTES;
+        let rows = ends.iter().take(ROWS).take_while(bytes).count().max(1);
+        let splits = &splits[done..=done + rows];
+        let highest = &mut highest[..rows];
+        T::max_rows(splits, values, initial, highest);
+        find(splits, highest, &mut out[done..done + rows]);
+        done += rows;
+    }
+}
+
 macro_rules! plain_rows {
-    ($t:ty, $zero:expr, $plus:expr) => {
+    ($t:ty, $zero:expr, $plus:expr, $argmax:expr) => {
         impl RowKernels for $t {
             fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
                 fold_rows(splits, values, initial, $zero, out, $plus);
@@ -77,16 +181,14 @@ macro_rules! plain_rows {
                 fold_rows(splits, values, initial, initial, out, |a, x| if x < a { x } else { a });
             }
             fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
-                for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-                    *out = argmax_row(&values[row.clone()], row.start, initial);
-                }
+                $argmax(splits, values, initial, out);
             }
         }
     };
 }
-plain_rows!(i64, 0, i64::wrapping_add);
-plain_rows!(u8, 0, u8::wrapping_add);
-plain_rows!(f64, 0.0, |a, x| a + x);
+plain_rows!(i64, 0, i64::wrapping_add, argmax_by_max);
+plain_rows!(u8, 0, u8::wrapping_add, argmax_by_max);
+plain_rows!(f64, 0.0, |a, x| a + x, argmax_of_reals);
 
 impl RowKernels for i32 {
     fn sum_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
@@ -99,9 +201,9 @@ impl RowKernels for i32 {
         dispatch(IntMinima { splits, values, initial, out });
     }
     fn argmax_rows(splits: &[i32], values: &[i32], initial: i32, out: &mut [i32]) {
-        for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-            *out = argmax_row(&values[row.clone()], row.start, initial);
-        }
+        let find =
+            |splits: &[i32], highest: &[i32], out: &mut [i32]| dispatch(LastInts { splits, values, highest, out });
+        argmax_by(splits, values, initial, out, find);
     }
 }
 
@@ -126,8 +228,14 @@ macro_rules! int_kernel {
                     let (first, rest) = row.split_at(S::LANES.min(row.len()));
                     let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
                     let mut a = s.$lanes(s.load_partial_i32(first, neutral), s.load_partial_i32(second, neutral));
-                    for part in rest.chunks(S::LANES) {
-                        a = s.$lanes(s.load_partial_i32(part, neutral), a);
+                    if !rest.is_empty() {
+                        // As in `fold_lanes`.
+                        let mut b = neutral;
+                        let mut vectors = rest.chunks_exact(S::LANES);
+                        for vector in &mut vectors {
+                            (a, b) = (s.$lanes(s.load_partial_i32(vector, neutral), b), a);
+                        }
+                        a = s.$lanes(s.load_partial_i32(vectors.remainder(), neutral), s.$lanes(a, b));
                     }
                     let mut lanes = [0; MAX_LANES];
                     s.store_partial_i32(a, &mut lanes);
@@ -152,7 +260,7 @@ impl RowKernels for f32 {
         dispatch(MinRows { splits, values, initial, out });
     }
     fn argmax_rows(splits: &[i32], values: &[f32], initial: f32, out: &mut [i32]) {
-        dispatch(ArgmaxRows { splits, values, initial, out });
+        argmax_of_reals(splits, values, initial, out);
     }
 }
 
@@ -214,53 +322,76 @@ row_kernel!(MinRows, f32, |s, values, row, initial| {
     let lowest = fold_lanes(s, &values[row], s.splat(initial), |x, a| s.min(x, a));
     -s.max_lane(negate(lowest))
 });
-row_kernel!(ArgmaxRows, i32, |s, values, row, initial| {
-    let first = row.start;
-    let soon = values.get(row.start + SOON..).unwrap_or_default();
-    let row = &values[row];
-    // Positions count in floats, exactly.
-    if row.len() > 1 << 24 { argmax_row(row, first, initial) } else { last_highest(s, row, first, initial, soon) }
-});
+
+/// [`RowKernels::argmax_rows`] for `f32` and `f64`.
+fn argmax_of_reals<T: Real>(splits: &[i32], values: &[T], initial: T, out: &mut [i32]) {
+    dispatch(ArgmaxRows { splits, values, initial, out });
+}
+
+struct ArgmaxRows<'a, T> {
+    splits: &'a [i32],
+    values: &'a [T],
+    initial: T,
+    out: &'a mut [i32],
+}
+
+impl<T: Real> Kernel for ArgmaxRows<'_, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { splits, values, initial, out } = self;
+        for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+            let first = row.start;
+            let soon = values.get(row.start + SOON..).unwrap_or_default();
+            let row = &values[row];
+            // Positions count in floats, exactly.
+            *out = match row.len() > 1 << 24 {
+                true => argmax_row(row, first, initial),
+                false => last_highest(T::lanes(s), row, first, initial, soon),
+            };
+        }
+    }
+}
 
 /// Values ahead of those that are compared which are asked for: the processor itself looks no further than a page of 4 KiB.
 const SOON: usize = 2048;
 
 /// [`argmax_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its highest values and where it was.
 #[inline(always)]
-fn last_highest<S: Simd>(s: S, row: &[f32], first: usize, initial: f32, soon: &[f32]) -> i32 {
-    /// The highest value of each lane so far, and its position.
-    type Best<S> = (<S as Simd>::F32, <S as Simd>::F32);
-    let take = |best: Best<S>, x, position| (s.max(x, best.0), s.select_le(best.0, x, position, best.1));
+fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T, soon: &[T]) -> i32 {
+    let take = |best: (L::Vector, L::Vector), x, position| (s.max(x, best.0), s.select_le(best.0, x, position, best.1));
     // NaN is not higher than anything.
-    let nan = s.splat(f32::NAN);
-    let lanes = s.i32_to_f32(s.lane_indexes());
-    let step = s.splat(S::LANES as f32);
-    let none = (s.splat(initial), s.splat(-1.0));
+    let nan = s.splat(T::from_f64(f64::NAN));
+    let lanes: [T; MAX_LANES] = std::array::from_fn(|i| T::from_f64(i as f64));
+    let lanes = s.load(&lanes);
+    let step = s.splat(T::from_f64(L::LANES as f64));
+    let nowhere = s.splat(-T::ONE);
+    let none = (s.splat(initial), nowhere);
 
-    let (head, rest) = row.split_at(S::LANES.min(row.len()));
-    let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
+    let (head, rest) = row.split_at(L::LANES.min(row.len()));
+    let (second, rest) = rest.split_at(L::LANES.min(rest.len()));
     let mut a = take(none, s.load_partial(head, nan), lanes);
     let mut position = s.add(lanes, step);
     a = take(a, s.load_partial(second, nan), position);
     if !rest.is_empty() {
         // Two chains, as in `fold_lanes`: the one that is older takes the next vector.
         let mut b = none;
-        let mut vectors = rest.chunks_exact(S::LANES);
+        let mut vectors = rest.chunks_exact(L::LANES);
         memory::prefetch(soon, 0);
-        memory::prefetch(soon, S::LANES);
+        memory::prefetch(soon, L::LANES);
         for (i, vector) in (&mut vectors).enumerate() {
-            memory::prefetch(soon, (2 + i) * S::LANES);
+            memory::prefetch(soon, (2 + i) * L::LANES);
             position = s.add(position, step);
             (a, b) = (take(b, s.load(vector), position), a);
         }
         position = s.add(position, step);
         b = take(b, s.load_partial(vectors.remainder(), nan), position);
         // The chain with the higher value in a lane has its position, the later one if both have that value.
-        let (low, high) = (s.select_lt(a.0, b.0, s.splat(-1.0), a.1), s.select_lt(b.0, a.0, s.splat(-1.0), b.1));
+        let (low, high) = (s.select_lt(a.0, b.0, nowhere, a.1), s.select_lt(b.0, a.0, nowhere, b.1));
         a = (s.max(a.0, b.0), s.max(low, high));
     }
     let highest = s.splat(s.max_lane(a.0));
-    let position = s.max_lane(s.select_lt(a.0, highest, s.splat(-1.0), a.1));
+    let position = s.max_lane(s.select_lt(a.0, highest, nowhere, a.1)).to_f64();
     if position < 0.0 { -1 } else { (first + position as usize) as i32 }
 }
 
@@ -324,16 +455,65 @@ mod tests {
         for level in available() {
             for initial in [-5.0, f32::MIN, f32::NEG_INFINITY, 40.0] {
                 let out = &mut vec![7; 300];
+                let expected: Vec<i32> =
+                    rows_of(&splits).map(|row| argmax_row(&values[row.clone()], row.start, initial)).collect();
                 dispatch_at(level, ArgmaxRows { splits: &splits, values: &values, initial, out });
-                for (row, &got) in rows_of(&splits).zip(&*out) {
-                    assert_eq!(got, argmax_row(&values[row.clone()], row.start, initial), "{level} {initial} {row:?}");
-                }
+                assert_eq!(*out, expected, "{level} {initial}");
+                let wide: Vec<f64> = values.iter().map(|&x| x.into()).collect();
+                dispatch_at(level, ArgmaxRows { splits: &splits, values: &wide, initial: initial.into(), out });
+                assert_eq!(*out, expected, "f64, {level} {initial}");
                 let out = &mut vec![0.0; 300];
                 dispatch_at(level, MaxRows { splits: &splits, values: &values, initial, out });
                 for (row, &got) in rows_of(&splits).zip(&*out) {
                     assert_eq!(got, values[row].iter().fold(initial, |a, &x| a.max(x)), "{level}");
                 }
             }
+        }
+    }
+
+    /// The last highest of each row of few different numbers, and of numbers that are all different.
+    fn check_argmax<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(numbers: impl Fn(i32) -> T, initials: &[T]) {
+        let splits = rows().0;
+        let values: Vec<T> = (0..splits[300]).map(|i| numbers(i.wrapping_mul(0x9E37_79B9_u32.cast_signed()))).collect();
+        for &initial in initials {
+            let out = &mut vec![7; 300];
+            T::argmax_rows(&splits, &values, initial, out);
+            for (row, &got) in rows_of(&splits).zip(&*out) {
+                assert_eq!(got, argmax_row(&values[row.clone()], row.start, initial), "{initial:?} {row:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_of_the_highest_is_found() {
+        check_argmax(|x| x, &[i32::MIN, 0, i32::MAX]);
+        check_argmax(|x| x >> 29, &[i32::MIN, -4, 3, 4]);
+        check_argmax(|x| i64::from(x) << 30, &[i64::MIN, 0, i64::MAX]);
+        check_argmax(|x| i64::from(x >> 30), &[i64::MIN, 1, 2]);
+        check_argmax(|x| (x >> 20) as u8, &[0, 200, 255]);
+        check_argmax(|x| (x >> 30) as u8 & 1, &[0, 1, 2]);
+        check_argmax(|x| f64::from(x >> 30) * 0.0, &[0.0, -0.0, f64::NAN, f64::MIN]);
+        check_argmax(|x| if x & 3 == 0 { f64::NAN } else { f64::from(x) }, &[f64::NEG_INFINITY, 5.0]);
+        check_argmax(
+            |x| if x & 3 == 0 { f32::NAN } else { (x >> 29) as f32 * 0.0 },
+            &[f32::NAN, 0.0, f32::NEG_INFINITY],
+        );
+    }
+
+    #[test]
+    fn every_instruction_set_finds_the_last() {
+        let splits = rows().0;
+        let values: Vec<i32> = (0..splits[300]).map(|i| i.wrapping_mul(0x9E37_79B9_u32.cast_signed()) >> 29).collect();
+        for (level, highest) in available().flat_map(|level| [-4, 0, 3, i32::MAX].map(|highest| (level, highest))) {
+            let (ints, any) = (&mut vec![7; 300], &mut vec![7; 300]);
+            let highest = &vec![highest; 300];
+            dispatch_at(level, LastInts { splits: &splits, values: &values, highest, out: ints });
+            dispatch_at(level, LastOf { splits: &splits, values: &values, highest, out: any });
+            let last = |row: Range<usize>| {
+                values[row.clone()].iter().rposition(|x| x == &highest[0]).map_or(-1, |i| (row.start + i) as i32)
+            };
+            let expected: Vec<i32> = rows_of(&splits).map(last).collect();
+            assert_eq!((&*ints, &*any), (&expected, &expected), "{level} {}", highest[0]);
         }
     }
 }

@@ -4,26 +4,14 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use crate::kernels::{AHEAD, collect};
+use crate::kernels::{AHEAD, Run, collect};
 use crate::shape::Layer;
 use crate::{Error, RowSplits};
-
-/// Consecutive entries of one axis of one source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) source: u32,
-    pub(crate) begin: i32,
-    pub(crate) end: i32,
-}
 
 impl Run {
     /// Every entry of a source of this size.
     pub(crate) fn whole(source: usize, size: usize) -> Result<Self, Error> {
         Ok(Self { source: number_of(source)?, begin: 0, end: Error::fit("the number of lists", size)? })
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        (self.end - self.begin) as usize
     }
 }
 
@@ -63,8 +51,10 @@ pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(V
 /// Sources without layers have elements in the place of lists, of which none can be -1.
 pub(crate) fn gather_rows(
     sources: &[&[Arc<Layer>]],
-    rows: impl ExactSizeIterator<Item = (u32, i32)>,
+    rows: impl ExactSizeIterator<Item = (u32, i32)> + Clone,
 ) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
+    /// Rows from which on a place is in the cache by the time that it is read.
+    const SOON: usize = 32;
     if sources.iter().all(|layers| layers.is_empty()) {
         return Ok((Vec::new(), rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }).collect()));
     }
@@ -74,7 +64,12 @@ pub(crate) fn gather_rows(
     let mut total = 0;
     let mut runs = memory::with_capacity(rows.len());
     let mut top = (0, sources[0][0].splits.as_ref());
+    let mut soon = rows.clone().skip(SOON);
     for (source, row) in rows {
+        if let Some((_, row)) = soon.next() {
+            // Of the same source, most of the time; of another it does no harm.
+            memory::prefetch(top.1, row.max(0) as usize);
+        }
         if source != top.0 {
             top = (source, sources[source as usize][0].splits.as_ref());
         }

@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::gather::{Run, gather_rows, indexes_of};
+use super::gather::{gather_rows, indexes_of};
+use crate::kernels::Run;
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits, ids};
 

@@ -3,7 +3,8 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use super::gather::{Run, gather, gather_rows, indexes_of, merge_map_of, number_of};
+use super::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
+use crate::kernels::Run;
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits};
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::gather::{Run, gather_rows, indexes_of};
+use super::gather::{gather_rows, indexes_of};
+use crate::kernels::Run;
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits};
 

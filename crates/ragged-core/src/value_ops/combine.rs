@@ -2,42 +2,17 @@
 
 use std::borrow::Borrow;
 
-use kaldera_base::memory;
-
-use crate::kernels::collect;
+use crate::kernels::{self, Run};
 use crate::ragged::check_size;
-use crate::shape_ops::gather::{Run, indexes_of};
+use crate::shape_ops::gather::indexes_of;
 use crate::{Error, Ragged, RaggedShape, RowSplits};
 
 /// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
-    /// Runs from which on a place is in the cache by the time that it is read.
-    const SOON: usize = 16;
-    /// Elements of a line of the cache, or fewer.
-    const LINE: usize = 16;
-    let mut several = Vec::new();
-    let one = [sources[0].borrow().values()];
-    let sources: &[&[T]] = match sources {
-        [_] => &one,
-        _ => {
-            several.extend(sources.iter().map(|source| source.borrow().values()));
-            &several
-        }
-    };
-    collect(values, runs, Run::len, |runs, room| {
-        for (i, run) in runs.iter().enumerate() {
-            if let Some(soon) = runs.get(i + SOON) {
-                let (values, begin) = (sources[soon.source as usize], soon.begin as usize);
-                memory::prefetch(values, begin);
-                memory::prefetch(values, begin + LINE);
-                // Long runs are asked for whole, as far as the processor would not see for itself.
-                for at in (2 * LINE..soon.len()).step_by(LINE).take(30) {
-                    memory::prefetch(values, begin + at);
-                }
-            }
-            room.append(&sources[run.source as usize][run.begin as usize..], run.len());
-        }
-    })
+    match sources {
+        [one] => kernels::follow(values, &[one.borrow().values()], runs),
+        _ => kernels::follow(values, &sources.iter().map(|source| source.borrow().values()).collect::<Vec<_>>(), runs),
+    }
 }
 
 fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedShape> {

@@ -73,7 +73,14 @@ impl<T: Number> Ragged<T> {
     /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its output: the sum of those
     /// after each value in its list.
     pub fn exclusive_sum_grad(&self) -> Self {
+        /// Bytes of a line of the cache.
+        const LINE: usize = 64;
         self.map_rows(|_, grad, out| {
+            // The processor foresees what is read forwards alone.
+            for at in (0..grad.len()).step_by(LINE / size_of::<T>()) {
+                memory::prefetch(grad, at);
+                memory::prefetch(out, at);
+            }
             let mut sum = T::ZERO;
             for (out, &g) in out.iter_mut().zip(grad).rev() {
                 *out = sum;

@@ -22,13 +22,12 @@ mod sparse;
 mod transforms;
 mod vector;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use kaldera::base::Real;
 use kaldera::matrix as kaldi_matrix;
 
-use crate::{Case, Error, Settings, Verdict};
+use crate::{Case, Error, Settings, Verdict, caught};
 use answer::{Answer, Tolerance};
 use record::Record;
 
@@ -103,20 +102,16 @@ fn judge<T: Real>(case: &Case, operation_of: fn(&str) -> Option<Operation<T>>) -
         return Verdict::Fails(vec!["the case itself is damaged: no op, in or out".into()]);
     };
     let Some(operation) = operation_of(record.op) else { return Verdict::NotRun };
-    let answer = match catch_unwind(AssertUnwindSafe(|| operation(&record))) {
+    let answer = match caught(|| operation(&record)) {
         Ok(Ok(answer)) => answer,
         Ok(Err(Stop::Damaged(why))) => return Verdict::Fails(vec![format!("the case itself is damaged: {why}")]),
         Ok(Err(Stop::Refused(error))) => {
             return Verdict::Fails(vec![format!("expected {}, came the error: {error}", record.out)]);
         }
-        Err(panic) => {
-            let words = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
-            let words = words.unwrap_or("(silent)");
-            return Verdict::Fails(vec![format!("expected {}, came a panic: {words}", record.out)]);
-        }
+        Err(panic) => return Verdict::Fails(vec![format!("expected {}, {panic}", record.out)]),
     };
     let differences = answer.differences(&record, Tolerance::of::<T>(record.op));
-    if differences.is_empty() { Verdict::Holds } else { Verdict::Fails(differences) }
+    Verdict::of(differences)
 }
 
 #[cfg(test)]

@@ -98,6 +98,10 @@ impl Lanes<f64> for Avx2Doubles {
     fn select_lt(self, a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
         intrinsics!(_mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LT_OQ>(a, b)))
     }
+    #[inline(always)]
+    fn select_le(self, a: __m256d, b: __m256d, yes: __m256d, no: __m256d) -> __m256d {
+        intrinsics!(_mm256_blendv_pd(no, yes, _mm256_cmp_pd::<_CMP_LE_OQ>(a, b)))
+    }
 
     #[inline(always)]
     fn sum(self, v: __m256d) -> f64 {

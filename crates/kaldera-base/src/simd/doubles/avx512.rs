@@ -93,6 +93,10 @@ impl Lanes<f64> for Avx512Doubles {
     fn select_lt(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
         intrinsics!(_mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b), no, yes))
     }
+    #[inline(always)]
+    fn select_le(self, a: __m512d, b: __m512d, yes: __m512d, no: __m512d) -> __m512d {
+        intrinsics!(_mm512_mask_blend_pd(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b), no, yes))
+    }
 
     #[inline(always)]
     fn sum(self, v: __m512d) -> f64 {

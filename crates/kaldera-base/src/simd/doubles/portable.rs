@@ -96,6 +96,10 @@ impl Lanes<f64> for PortableDoubles {
     fn select_lt(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
         Four(std::array::from_fn(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] }))
     }
+    #[inline(always)]
+    fn select_le(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
+        Four(std::array::from_fn(|i| if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] }))
+    }
 
     #[inline(always)]
     fn sum(self, v: Four<f64>) -> f64 {

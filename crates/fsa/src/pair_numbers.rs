@@ -2,35 +2,38 @@
 
 use crate::Error;
 
-/// Gives each pair that comes the next number.
+/// Gives each pair that comes the next number, from 0 on.
 #[derive(Debug, Clone)]
-pub(super) struct Pairs {
+pub(crate) struct PairNumbers {
     /// The pairs by their numbers.
     pairs: Vec<u64>,
     /// Numbers plus one, 0 where a place is free; as many as a power of two, and at least twice as many as pairs.
     places: Vec<u32>,
 }
 
-impl Pairs {
-    /// No pairs.
-    pub(super) fn new() -> Self {
-        Self { pairs: Vec::new(), places: vec![0; 16] }
+impl PairNumbers {
+    /// Room for about so many pairs; more come in, too.
+    pub(crate) fn with_capacity(pairs: usize) -> Self {
+        let pairs = pairs.min(1 << 28);
+        Self { pairs: Vec::with_capacity(pairs), places: vec![0; (pairs * 2).max(16).next_power_of_two()] }
     }
 
     /// How many pairs have come.
-    pub(super) fn len(&self) -> usize {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
         self.pairs.len()
     }
 
     /// The pair of a number.
-    pub(super) fn pair(&self, number: u32) -> (u32, u32) {
+    #[inline]
+    pub(crate) fn pair(&self, number: u32) -> (u32, u32) {
         let pair = self.pairs[number as usize];
         (high(pair), low(pair))
     }
 
     /// The number of a pair that has come.
     #[inline]
-    pub(super) fn find(&self, first: u32, second: u32) -> Option<u32> {
+    pub(crate) fn find(&self, first: u32, second: u32) -> Option<u32> {
         self.place(join(first, second)).ok()
     }
 
@@ -39,7 +42,7 @@ impl Pairs {
     /// # Errors
     /// [`Error::TooLarge`] if there are as many as states can be told apart.
     #[inline]
-    pub(super) fn insert(&mut self, first: u32, second: u32) -> Result<(u32, bool), Error> {
+    pub(crate) fn insert(&mut self, first: u32, second: u32) -> Result<(u32, bool), Error> {
         let pair = join(first, second);
         let place = match self.place(pair) {
             Ok(number) => return Ok((number, false)),
@@ -52,6 +55,18 @@ impl Pairs {
             self.grow();
         }
         Ok((number, true))
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.pairs.capacity() * size_of::<u64>() + self.places.len() * size_of::<u32>()
+    }
+
+    /// The memory that it takes once it has one pair more.
+    pub(crate) fn bytes_with_one_more(&self) -> usize {
+        let pairs = if self.pairs.len() < self.pairs.capacity() { 1 } else { 2 } * self.pairs.capacity().max(4);
+        let places = if self.pairs.len() * 2 < self.places.len() { 1 } else { 2 } * self.places.len();
+        pairs * size_of::<u64>() + places * size_of::<u32>()
     }
 
     /// The number of the pair, or the free place where it belongs.
@@ -71,6 +86,8 @@ impl Pairs {
     #[cold]
     fn grow(&mut self) {
         let mask = self.places.len() * 2 - 1;
+        // The old ones go before the new ones come: the pairs tell all.
+        self.places = Vec::new();
         self.places = vec![0; mask + 1];
         for (number, &pair) in (1..).zip(&self.pairs) {
             let mut place = hash(pair) & mask;
@@ -111,10 +128,12 @@ mod tests {
 
     #[test]
     fn pairs_keep_their_numbers() {
-        let mut pairs = Pairs::new();
+        let mut pairs = PairNumbers::with_capacity(0);
         for round in 0..2 {
             for i in 0..10_000 {
+                let room = pairs.bytes_with_one_more();
                 assert_eq!(pairs.insert(i % 100, i / 100), Ok((i, round == 0)));
+                assert!(pairs.bytes() <= room, "{} {room}", pairs.bytes());
             }
         }
         assert_eq!(

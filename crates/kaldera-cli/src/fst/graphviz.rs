@@ -1,0 +1,115 @@
+//! Drawings by an installed Graphviz.
+
+use std::io::{self, Read, Write as _};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::people::Trouble;
+
+/// The program that draws.
+const DOT: &str = "dot";
+/// How long it may take: graphs of a few thousand arcs take seconds, larger ones nobody can look at.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// The SVG that `dot` draws of a text in its language.
+pub(super) fn svg(text: String) -> Result<String, Trouble> {
+    draw(Command::new(DOT).arg("-Tsvg"), text, TIME_LIMIT)
+}
+
+/// What a program prints that reads `text`, if it ends well and in time.
+fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, Trouble> {
+    let spawned = program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = spawned.map_err(|error| {
+        let why = match error.kind() {
+            io::ErrorKind::NotFound => "it is not installed".to_owned(),
+            _ => error.to_string(),
+        };
+        Trouble::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
+    })?;
+    // Each pipe has its thread, so that neither side waits for the other.
+    let stdin = child.stdin.take();
+    let writer = thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes())));
+    let stdout = reader(child.stdout.take());
+    let stderr = reader(child.stderr.take());
+    let ended = wait(&mut child, limit);
+    if !matches!(ended, Ok(Some(_))) {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let status = match ended {
+        Ok(Some(status)) => status,
+        Ok(None) => {
+            let seconds = limit.as_secs_f32();
+            return Err(Trouble::Failed(format!(
+                "'{DOT}' of Graphviz did not end within {seconds} s; --layout=own draws at once"
+            )));
+        }
+        Err(error) => return Err(Trouble::Failed(format!("cannot wait for '{DOT}' of Graphviz: {error}"))),
+    };
+    // If it did not want all of the text, its status tells.
+    let _ = writer.join();
+    let text =
+        |pipe: thread::JoinHandle<Vec<u8>>| String::from_utf8_lossy(&pipe.join().unwrap_or_default()).into_owned();
+    let (drawn, said) = (text(stdout), text(stderr));
+    if status.success() {
+        return Ok(drawn);
+    }
+    Err(Trouble::Failed(format!("'{DOT}' of Graphviz failed ({status}): {}", said.trim())))
+}
+
+fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            // What comes before an error is shown.
+            let _ = pipe.read_to_end(&mut bytes);
+        }
+        bytes
+    })
+}
+
+/// The exit status, `None` if there is none in time.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<std::process::ExitStatus>> {
+    let started = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() >= limit {
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        pause = (2 * pause).min(Duration::from_millis(50));
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    fn said(made: Result<String, Trouble>) -> String {
+        match made {
+            Err(Trouble::Failed(why) | Trouble::Usage(why)) => why,
+            Ok(drawn) => panic!("{drawn}"),
+        }
+    }
+
+    #[test]
+    fn large_texts_go_through_and_failures_are_told() {
+        let long = "x".repeat(1 << 20);
+        assert_eq!(draw(&mut Command::new("cat"), long.clone(), TIME_LIMIT).unwrap_or_default(), long);
+        assert!(
+            said(draw(Command::new("sh").args(["-c", "echo bad >&2; exit 3"]), long, TIME_LIMIT)).ends_with(": bad")
+        );
+        let absent = &mut Command::new("/no/such/program");
+        assert!(said(draw(absent, String::new(), TIME_LIMIT)).contains("it is not installed"));
+    }
+
+    #[test]
+    fn what_does_not_end_is_ended() {
+        let late = draw(Command::new("sleep").arg("60"), String::new(), Duration::from_millis(50));
+        assert!(said(late).contains("did not end within 0.05 s"));
+    }
+}

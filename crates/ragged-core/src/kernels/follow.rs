@@ -1,0 +1,178 @@
+//! Rows of flat values in any order, one after the other.
+
+use kaldera_base::memory;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use super::collect::{LINE, LongRoom, Room, collect};
+
+/// Consecutive entries of one axis of one source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) source: u32,
+    pub(crate) begin: i32,
+    pub(crate) end: i32,
+}
+
+impl Run {
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        (self.end - self.begin) as usize
+    }
+
+    /// The elements that it stands for.
+    #[inline(always)]
+    fn of<'a, T>(&self, sources: &[&'a [T]]) -> &'a [T] {
+        &sources[self.source as usize][self.begin as usize..self.end as usize]
+    }
+}
+
+/// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
+pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], runs: &[Run]) -> Vec<T> {
+    collect(values, runs, Run::len, |runs, room| {
+        let bytes = size_of::<T>() * runs.iter().map(Run::len).sum::<usize>();
+        match bytes / runs.len().max(1) {
+            mean @ LONG..HUGE if room.is_large() => append_long(sources, runs, mean, room),
+            _ => append_short(sources, runs, room),
+        }
+    })
+}
+
+/// Bytes of a run, in the mean, from which on its lines are what counts.
+const LONG: usize = 3 * LINE;
+
+/// Bytes of a run, in the mean, from which on it is one of the plain copies that the C library is made for.
+const HUGE: usize = 6 << 10;
+
+/// Runs that are mostly shorter than a few lines, or make a result that stays in the caches.
+fn append_short<T: Clone>(sources: &[&[T]], runs: &[Run], room: &mut Room<'_, T>) {
+    /// Runs from which on a place is in the cache by the time that it is read.
+    const SOON: usize = 16;
+    /// Elements of a line of the cache, or fewer.
+    const LINE: usize = 16;
+    for (i, run) in runs.iter().enumerate() {
+        if let Some(soon) = runs.get(i + SOON) {
+            let (values, begin) = (sources[soon.source as usize], soon.begin as usize);
+            memory::prefetch(values, begin);
+            memory::prefetch(values, begin + LINE);
+            // Long runs are asked for whole, as far as the processor would not see for itself.
+            for at in (2 * LINE..soon.len()).step_by(LINE).take(30) {
+                memory::prefetch(values, begin + at);
+            }
+        }
+        room.append(&sources[run.source as usize][run.begin as usize..], run.len());
+    }
+}
+
+/// Runs of some lines, of `mean` bytes.
+fn append_long<T: Clone>(sources: &[&[T]], runs: &[Run], mean: usize, room: &mut Room<'_, T>) {
+    /// As many lines as nearly all runs have are written without a branch.
+    const FEW: usize = 6;
+    const SOME: usize = 12;
+    room.append_long(|room| match mean <= FEW * LINE {
+        true => dispatch(WriteLong::<T, FEW> { sources, runs, mean, room }),
+        false => dispatch(WriteLong::<T, SOME> { sources, runs, mean, room }),
+    });
+}
+
+struct WriteLong<'a, 'b, 'c, T, const TOGETHER: usize> {
+    sources: &'a [&'a [T]],
+    runs: &'a [Run],
+    mean: usize,
+    room: &'a mut LongRoom<'b, 'c, T>,
+}
+
+impl<T: Clone, const TOGETHER: usize> Kernel for WriteLong<'_, '_, '_, T, TOGETHER> {
+    type Output = ();
+
+    /// With the instruction set as it is: the compiler makes its vectors of the lines.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        /// Lines that are on their way at a time.
+        const SOON: usize = 160;
+        /// Runs whose pages are looked up at a time: one after the other, each would wait for the one before.
+        const PAGES: usize = 8;
+        let Self { sources, runs, mean, room } = self;
+        let soon = (SOON * LINE / mean).clamp(8, 32);
+        for (i, run) in runs.iter().enumerate() {
+            if i % PAGES == 0 {
+                for soon in runs.iter().skip(i + soon + PAGES).take(PAGES) {
+                    memory::prefetch(sources[soon.source as usize], soon.begin as usize);
+                }
+            }
+            if let Some(soon) = runs.get(i + soon) {
+                ask::<T, TOGETHER>(soon.of(sources));
+            }
+            room.append::<TOGETHER>(run.of(sources));
+        }
+    }
+}
+
+/// Asks for the lines of a run, `TOGETHER` of them without a branch.
+#[inline(always)]
+fn ask<T, const TOGETHER: usize>(run: &[T]) {
+    let line = LINE / size_of::<T>();
+    let last = run.len().saturating_sub(1);
+    let line_at = |at: usize| memory::prefetch_at(run.as_ptr().wrapping_add(at.min(last)));
+    (0..TOGETHER).for_each(|i| line_at(i * line));
+    (TOGETHER * line..run.len() + line).step_by(line).for_each(line_at);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs of both sources of lengths that are drawn from `lengths`, some of them at the very end, and what they stand for.
+    fn check<T: Clone + Send + Sync + PartialEq>(number: impl Fn(usize) -> T, bytes: usize, lengths: &[usize]) {
+        let sources: [Vec<T>; 2] = [(0..9_000).map(&number).collect(), (5_000..25_000).map(&number).collect()];
+        let sources = [&sources[0][..], &sources[1][..]];
+        let (mut runs, mut expected, mut state) = (vec![], vec![], 1_usize);
+        while expected.len() * size_of::<T>() < bytes {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (source, len) = (state >> 40 & 1, lengths[(state >> 41) % lengths.len()]);
+            let most = sources[source].len() - len;
+            let begin = if state >> 60 == 0 { most } else { (state >> 33) % (most + 1) };
+            expected.extend_from_slice(&sources[source][begin..begin + len]);
+            runs.push(Run { source: source as u32, begin: begin as i32, end: (begin + len) as i32 });
+        }
+        let made = follow(Vec::new(), &sources, &runs);
+        assert!(made == expected, "{bytes} bytes of {lengths:?}");
+        let memory = made.as_ptr();
+        let again = follow(made, &sources, &runs);
+        assert!(again == expected && again.as_ptr() == memory);
+    }
+
+    /// Through the caches and past them.
+    const SIZES: [usize; 2] = [1 << 20, 18 << 20];
+
+    #[test]
+    fn runs_of_any_length_come_one_after_the_other() {
+        for bytes in SIZES {
+            check(|i| i as f32, bytes, &[64, 100, 0, 300, 17, 1, 15, 16]);
+            check(|i| i as i32, bytes, &[0, 1, 5, 30]);
+            check(|i| i as i32, bytes, &[1200, 0, 700]);
+            check(|i| i as i64, bytes, &[8_000, 3, 90]);
+        }
+    }
+
+    #[test]
+    fn elements_may_be_anything() {
+        let lengths = [64, 100, 0, 300, 17, 1];
+        for bytes in SIZES {
+            check(|i| i as u8, bytes, &lengths);
+            check(|i| [i as u16; 6], bytes, &lengths);
+            check(|i| (i as u64, i as u8), bytes, &lengths);
+            check(|i| [i as u32; 15], bytes, &lengths);
+            check(|i| [i as u64; 9], bytes, &lengths);
+        }
+        check(|i| i.to_string(), 3 << 20, &lengths);
+        let names: Vec<String> = (0..25_000).map(|i| i.to_string()).collect();
+        check(|i| &names[i][..], 18 << 20, &lengths);
+    }
+
+    #[test]
+    fn nothing_is_made_of_nothing() {
+        assert!(follow::<i32>(Vec::new(), &[&[]], &[]).is_empty());
+        assert!(follow(Vec::new(), &[&[1, 2]], &[Run { source: 0, begin: 2, end: 2 }]).is_empty());
+        assert_eq!(follow(Vec::new(), &[&[(), ()]], &[Run { source: 0, begin: 0, end: 2 }]), [(), ()]);
+    }
+}
