@@ -44,6 +44,21 @@ impl Arc {
     }
 }
 
+/// Tests write source, destination, label, and the score if it matters.
+#[cfg(test)]
+impl From<(i32, i32, i32, f32)> for Arc {
+    fn from((src_state, dest_state, label, score): (i32, i32, i32, f32)) -> Self {
+        Self { src_state, dest_state, label, score }
+    }
+}
+
+#[cfg(test)]
+impl From<(i32, i32, i32)> for Arc {
+    fn from((src_state, dest_state, label): (i32, i32, i32)) -> Self {
+        Self { src_state, dest_state, label, score: 0.0 }
+    }
+}
+
 /// A state, an arc or a label as an index; they are known not to be negative where this is called.
 #[inline]
 pub(crate) fn index(x: i32) -> usize {

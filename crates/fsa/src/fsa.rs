@@ -3,12 +3,13 @@
 use std::sync::{Arc as Shared, OnceLock};
 
 use kaldera_base::buffer::Buffer;
+use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-use crate::arc::{Arc, FINAL, index};
+use crate::arc::{Arc, FINAL, id, index};
 use crate::properties::Properties;
 use crate::view::FsaView;
-use crate::{Error, parts};
+use crate::{Error, threads};
 
 /// FSAs behind each other: a ragged tensor of arcs with the axes `[fsa][state][arc]`.
 ///
@@ -55,8 +56,7 @@ impl FsaVec {
             return Err(Error::Axes { what: "a vector of FSAs", expected: 3, found: arcs.num_axes() });
         }
         let made = Self { arcs, topology: Shared::default() };
-        check_scores(made.arcs())?;
-        parts::for_each(&made, check)?;
+        threads::for_each(&made, |i, fsa| check_scores(fsa.first_arc(), fsa.arcs()).and_then(|()| check(i, fsa)))?;
         Ok(made)
     }
 
@@ -183,13 +183,17 @@ impl FsaVec {
     pub(crate) fn is_arc_sorted(&self) -> bool {
         *self.topology.arc_sorted.get_or_init(|| match self.topology.properties.get() {
             Some(properties) => properties.contains(Properties::ARC_SORTED),
-            None => self.as_ragged().rows().all(|row| row.is_sorted_by_key(Arc::sort_key)),
+            None => {
+                let (splits, arcs): (&[i32], _) = (self.shape().row_splits(2).as_ref(), self.arcs());
+                let row = |row: usize| &arcs[index(splits[row])..index(splits[row + 1])];
+                threads::all_rows(splits, |mut rows| rows.all(|i| row(i).is_sorted_by_key(Arc::sort_key)))
+            }
         })
     }
 
     /// The properties of each FSA. O(states + arcs).
     pub fn properties_of_each(&self) -> Vec<Properties> {
-        parts::for_each(self, |_, fsa| Ok(Properties::of(fsa))).expect("nothing that can fail")
+        threads::for_each(self, |_, fsa| Ok(Properties::of(fsa))).expect("nothing that can fail")
     }
 
     /// The arcs that enter each state, as `[fsa][state][entering arc]`: places in [`arcs`](Self::arcs), in rising order for each state.
@@ -216,7 +220,7 @@ impl FsaVec {
     pub fn with_scores(&self, scores: &[f32]) -> Result<Self, Error> {
         Error::same_size("the number of scores", self.num_arcs(), scores.len())?;
         let arcs: Vec<_> = self.arcs().iter().zip(scores).map(|(&arc, &score)| Arc { score, ..arc }).collect();
-        check_scores(&arcs)?;
+        check_scores(0, &arcs)?;
         Ok(Self { arcs: self.arcs.with_values(arcs)?, topology: Shared::clone(&self.topology) })
     }
 
@@ -263,36 +267,39 @@ fn check(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// No score is NaN or plus infinity.
-fn check_scores(arcs: &[Arc]) -> Result<(), Error> {
+/// No score is NaN or plus infinity. The first of these arcs is number `first` of all.
+fn check_scores(first: usize, arcs: &[Arc]) -> Result<(), Error> {
     match arcs.iter().position(|arc| arc.score.is_nan() || arc.score == f32::INFINITY) {
         None => Ok(()),
-        Some(arc) => Err(Error::Score { arc, score: arcs[arc].score }),
+        Some(arc) => Err(Error::Score { arc: first + arc, score: arcs[arc].score }),
     }
 }
 
 /// A counting sort by the state entered, which leaves the arcs of a state in rising order.
 fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
-    let (states, arcs) = (fsas.shape().row_splits(1), fsas.arcs());
-    let mut next = vec![0_i32; fsas.num_states() + 1];
-    let first_states = || states.rows().zip(fsas.iter()).map(|(states, fsa)| (states.start, fsa));
-    for (first, fsa) in first_states() {
-        fsa.arcs().iter().for_each(|arc| next[first + arc.states().1 + 1] += 1);
-    }
-    for state in 1..next.len() {
-        next[state] += next[state - 1];
-    }
-    let splits = RowSplits::new(next.clone())?;
-    let mut entering = vec![0; arcs.len()];
-    for (first, fsa) in first_states() {
-        let first_arc = Error::fit("the number of arcs", fsa.first_arc())?;
-        for (arc, it) in (first_arc..).zip(fsa.arcs()) {
-            let place = &mut next[first + it.states().1];
-            entering[index(*place)] = arc;
+    let mut ends = memory::zeros(fsas.num_states() + 1);
+    let mut entering = memory::zeros(fsas.num_arcs());
+    let parts = threads::by_states(fsas, &mut ends[1..]).into_iter().zip(threads::by_arcs(fsas, &mut entering));
+    threads::for_each_with(fsas, parts.collect(), |_, fsa, (ends, entering): (&mut [i32], &mut [i32])| {
+        for arc in fsa.arcs() {
+            ends[arc.states().1] += 1;
+        }
+        // First where the arcs of a state begin, then where the next one goes, and so in the end where they end. As many enter the states of an FSA as
+        // leave them.
+        let first = id(fsa.first_arc());
+        let mut next = first;
+        for end in ends.iter_mut() {
+            next += std::mem::replace(end, next);
+        }
+        for (from, arc) in (first..).zip(fsa.arcs()) {
+            let place = &mut ends[arc.states().1];
+            entering[index(*place - first)] = from;
             *place += 1;
         }
-    }
-    Ok(Ragged::new(RaggedShape::new([states.clone(), splits])?, entering)?)
+        Ok(())
+    })?;
+    let states = fsas.shape().row_splits(1).clone();
+    Ok(Ragged::new(RaggedShape::new([states, RowSplits::new(ends)?])?, entering)?)
 }
 
 /// One FSA.
@@ -395,6 +402,12 @@ impl Fsa {
     pub fn into_vec(self) -> FsaVec {
         self.0
     }
+}
+
+/// An FSA of arcs that are written as tuples.
+#[cfg(test)]
+pub(crate) fn fsa<T: Copy + Into<Arc>>(num_states: usize, arcs: &[T]) -> Fsa {
+    Fsa::from_arcs(num_states, arcs.iter().map(|&arc| arc.into()).collect::<Vec<_>>()).expect("a valid FSA")
 }
 
 /// An FSA or a vector of them, where that is known only when the program runs.

@@ -91,8 +91,11 @@ pub mod optimize;
 mod pair_numbers;
 mod parts;
 mod properties;
+#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
+mod rooms;
 pub mod scores;
 mod sweep;
+mod threads;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};

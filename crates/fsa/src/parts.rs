@@ -1,10 +1,10 @@
 //! Algorithms work on one FSA at a time; this runs them over all, and puts the results behind each other.
 
-use std::ops::Range;
-
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-use crate::arc::{id, index};
+use crate::arc::id;
+use crate::rooms::{Room, Rooms};
+use crate::threads::{for_each, for_each_job};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -18,12 +18,6 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// An FSA as it is.
-    pub(crate) fn copy_of(fsa: FsaView<'_>) -> Self {
-        let ends = (0..fsa.num_states()).map(|state| fsa.arc_range(state).end).collect();
-        Self { ends, arcs: fsa.arcs().to_vec() }
-    }
-
     /// Room for that many states and arcs.
     pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
         Self { ends: Vec::with_capacity(states), arcs: Vec::with_capacity(arcs) }
@@ -53,128 +47,162 @@ impl Part {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
-        let mut states = Vec::with_capacity(parts.len() + 1);
-        states.push(0);
-        let num_states = parts.iter().map(|part| part.ends.len()).sum();
-        let num_arcs: usize = parts.iter().map(|part| part.arcs.len()).sum();
-        Error::fit("the number of states", num_states)?;
-        Error::fit("the number of arcs", num_arcs)?;
-        let mut arc_splits = Vec::with_capacity(num_states + 1);
-        arc_splits.push(0);
-        let (mut first, mut arcs) = (0, Vec::with_capacity(if parts.len() == 1 { 0 } else { num_arcs }));
-        for part in parts {
-            for end in part.ends {
-                arc_splits.push(Error::fit("the number of arcs", first + end)?);
-            }
-            states.push(Error::fit("the number of states", arc_splits.len() - 1)?);
-            first += part.arcs.len();
-            if arcs.is_empty() {
-                arcs = part.arcs;
-            } else {
-                arcs.extend_from_slice(&part.arcs);
-            }
+        Ok(assemble(parts.into_iter().map(|part| (part, [])).collect())?.0)
+    }
+
+    fn size(&self) -> Size {
+        Size { states: self.ends.len(), arcs: self.arcs.len() }
+    }
+}
+
+/// For each arc of a part the arc that it comes from, or -1.
+pub(crate) struct ArcMap {
+    /// They count within the FSA that the part is made of.
+    map: Vec<i32>,
+    /// The first arc of that FSA among those of all.
+    first_arc: i32,
+}
+
+impl ArcMap {
+    /// A map to the arcs of `fsa`.
+    pub(crate) fn new(fsa: FsaView<'_>, map: Vec<i32>) -> Self {
+        Self { map, first_arc: id(fsa.first_arc()) }
+    }
+
+    /// The same, counted among the arcs of all.
+    fn of_all(&self) -> impl ExactSizeIterator<Item = i32> {
+        self.map.iter().map(|&arc| if arc < 0 { arc } else { arc + self.first_arc })
+    }
+}
+
+/// The parts as one vector, and with it one arc map for each that each part has. They must be valid FSAs.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
+    /// To copy an arc is so much less than to make it.
+    const LESS: usize = 4;
+
+    match <[_; 1]>::try_from(parts) {
+        // Nothing is copied.
+        Ok([(part, maps)]) => {
+            let splits = checked_splits([part.size()].into_iter())?;
+            let maps = maps.map(|map| if map.first_arc == 0 { map.map } else { map.of_all().collect() });
+            Ok((behind_each_other(splits, part.splits()?, part.arcs)?, maps))
         }
-        let shape = RaggedShape::new([RowSplits::new(states)?, RowSplits::new(arc_splits)?])?;
-        Ok(FsaVec::trusted(Ragged::new(shape, arcs)?))
+        Err(parts) => {
+            let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
+            let sizes = parts.iter().map(|(part, _)| part.size()).collect();
+            write_each(num_arcs / LESS, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
+                let first = place.first_arc;
+                place.splits.extend(part.ends.iter().map(|end| id(first + end)));
+                place.arcs.extend(part.arcs.iter().copied());
+                for (room, map) in place.maps.iter_mut().zip(maps) {
+                    debug_assert_eq!(part.arcs.len(), map.map.len(), "one source for each arc");
+                    room.extend(map.of_all());
+                }
+                Ok(())
+            })
+        }
     }
 }
 
-/// Below this number of arcs, threads cost more than they bring.
-#[cfg(feature = "rayon")]
-const ARCS_FOR_THREADS: usize = 1 << 14;
+/// How large an FSA is going to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    pub(crate) states: usize,
+    pub(crate) arcs: usize,
+}
 
-/// Whether it pays to use several threads, and there are such.
-pub(crate) fn large(fsas: &FsaVec) -> bool {
-    #[cfg(feature = "rayon")]
-    return fsas.num_arcs() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1;
-    #[cfg(not(feature = "rayon"))]
-    {
-        let _ = fsas;
-        false
+/// Where one FSA of several is written, with its arc maps, which count among all arcs.
+pub(crate) struct Place<'a, const N: usize> {
+    /// The number of arcs of the FSAs before.
+    first_arc: usize,
+    splits: Room<'a, i32>,
+    arcs: Room<'a, Arc>,
+    maps: [Room<'a, i32>; N],
+}
+
+impl<const N: usize> Place<'_, N> {
+    /// The next arc, and the arcs that it comes from.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, arc: Arc, from: [i32; N]) {
+        self.push_if(true, arc, from);
+    }
+
+    /// The next arc, if `keep`; the processor needs not guess whether.
+    #[inline(always)]
+    pub(crate) fn push_if(&mut self, keep: bool, arc: Arc, from: [i32; N]) {
+        self.arcs.push_if(keep, arc);
+        self.maps.iter_mut().zip(from).for_each(|(map, from)| map.push_if(keep, from));
+    }
+
+    /// Ends the arcs of a state.
+    #[inline(always)]
+    pub(crate) fn end_state(&mut self) {
+        self.splits.push(id(self.first_arc + self.arcs.len()));
     }
 }
 
-/// Runs both, at the same time if `parallel`.
-pub(crate) fn join<A: Send, B: Send>(
-    parallel: bool,
-    a: impl FnOnce() -> A + Send,
-    b: impl FnOnce() -> B + Send,
-) -> (A, B) {
-    #[cfg(feature = "rayon")]
-    if parallel {
-        return rayon::join(a, b);
+impl Place<'_, 1> {
+    /// An FSA as it is.
+    fn copy(&mut self, fsa: FsaView<'_>) {
+        self.splits.extend((0..fsa.num_states()).map(|state| id(self.first_arc + fsa.arc_range(state).end)));
+        self.arcs.extend(fsa.arcs().iter().copied());
+        self.maps[0].extend((0..fsa.arcs().len()).map(|arc| id(fsa.first_arc() + arc)));
     }
-    let _ = parallel;
-    (a(), b())
 }
 
-/// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
+/// What `write` makes of the plans, at the place of each, which has room for an FSA of this size; on several threads where `num_arcs` to go through
+/// are worth it.
 ///
 /// # Errors
-/// That of the first FSA that has one.
-pub(crate) fn for_each<T: Send>(
-    fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    for_each_number(fsas.num_fsas(), fsas.num_arcs(), |i| run(i, fsas.fsa(i)))
-}
-
-/// `run` on each number below `count`, on several threads where `num_arcs` to go through are worth it.
-///
-/// # Errors
-/// That of the first number that has one.
-pub(crate) fn for_each_number<T: Send>(
-    count: usize,
+/// [`Error::TooLarge`]; that of the first plan that has one.
+fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
-    run: impl Fn(usize) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    #[cfg(feature = "rayon")]
-    if count > 1 && num_arcs >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let results: Vec<_> = (0..count).into_par_iter().map(&run).collect();
-        return results.into_iter().collect();
+    sizes: Vec<Size>,
+    plans: Vec<P>,
+    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
+) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
+    let state_splits = checked_splits(sizes.iter().copied())?;
+    let by_arcs = || sizes.iter().map(|size| size.arcs);
+    let mut splits = Rooms::new(std::iter::once(1).chain(sizes.iter().map(|size| size.states)));
+    let mut arcs = Rooms::new(by_arcs());
+    let mut maps = [(); N].map(|()| Rooms::new(by_arcs()));
+    {
+        let mut splits = splits.each();
+        splits.next().into_iter().for_each(|mut first| first.push(0));
+        let mut maps = maps.each_mut().map(|maps| maps.each());
+        let mut first_arc = 0;
+        let places = splits.zip(arcs.each()).zip(&sizes).map(|((splits, arcs), size)| {
+            let maps = maps.each_mut().map(|maps| maps.next().expect("as many as FSAs"));
+            first_arc += size.arcs;
+            Place { first_arc: first_arc - size.arcs, splits, arcs, maps }
+        });
+        for_each_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
     }
-    #[cfg(not(feature = "rayon"))]
-    let _ = num_arcs;
-    (0..count).map(run).collect()
+    Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
 }
 
-/// [`for_each`] where each FSA has something of its own to write to, such as a part of the output.
+/// The splits of the states of FSAs.
 ///
 /// # Errors
-/// That of the first FSA that has one.
-pub(crate) fn for_each_with<P: Send, T: Send>(
-    fsas: &FsaVec,
-    own: Vec<P>,
-    run: impl Fn(usize, FsaView<'_>, P) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    debug_assert_eq!(own.len(), fsas.num_fsas());
-    #[cfg(feature = "rayon")]
-    if fsas.num_fsas() > 1 && large(fsas) {
-        use rayon::prelude::*;
-        let results: Vec<_> = own.into_par_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect();
-        return results.into_iter().collect();
+/// [`Error::TooLarge`], also if the arcs are too many.
+fn checked_splits(sizes: impl ExactSizeIterator<Item = Size> + Clone) -> Result<RowSplits, Error> {
+    Error::fit("the number of arcs", sizes.clone().map(|size| size.arcs).sum())?;
+    let mut splits = Vec::with_capacity(sizes.len() + 1);
+    splits.push(0);
+    let mut num_states = 0;
+    for size in sizes {
+        num_states += size.states;
+        splits.push(Error::fit("the number of states", num_states)?);
     }
-    own.into_iter().enumerate().map(|(i, own)| run(i, fsas.fsa(i), own)).collect()
+    Ok(RowSplits::new(splits)?)
 }
 
-/// One entry for each state, as the parts of the FSAs.
-pub(crate) fn by_states<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
-    split(entries, fsas.iter().map(|fsa| fsa.num_states()))
-}
-
-/// One entry for each arc, as the parts of the FSAs.
-pub(crate) fn by_arcs<'a, T>(fsas: &FsaVec, entries: &'a mut [T]) -> Vec<&'a mut [T]> {
-    split(entries, fsas.iter().map(|fsa| fsa.arcs().len()))
-}
-
-fn split<T>(mut entries: &mut [T], sizes: impl Iterator<Item = usize>) -> Vec<&mut [T]> {
-    let each = sizes.map(|size| {
-        let (part, rest) = std::mem::take(&mut entries).split_at_mut(size);
-        entries = rest;
-        part
-    });
-    each.collect()
+fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Arc>) -> Result<FsaVec, Error> {
+    let shape = RaggedShape::new([state_splits, RowSplits::new(arc_splits)?])?;
+    Ok(FsaVec::trusted(Ragged::new(shape, arcs)?))
 }
 
 /// The FSAs that `run` makes of each, with whatever else it makes.
@@ -192,85 +220,41 @@ pub(crate) fn map_arcs(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Sync,
 ) -> Result<(FsaVec, Vec<i32>), Error> {
-    let (made, maps) = map_fsas(fsas, |i, fsa| {
-        let (part, mut map) = run(i, fsa)?;
-        debug_assert_eq!(part.arcs.len(), map.len(), "one source for each arc");
-        let first = Error::fit("the number of arcs", fsa.first_arc())?;
-        if first > 0 {
-            map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
-        }
-        Ok((part, map))
-    })?;
-    Ok((made, flatten(maps)))
+    let parts = for_each(fsas, |i, fsa| run(i, fsa).map(|(part, map)| (part, [ArcMap::new(fsa, map)])))?;
+    let (made, [map]) = assemble(parts)?;
+    Ok((made, map))
 }
 
-/// [`map_arcs`] for algorithms that may find nothing to do: `run` gives `None` for an FSA that stays as it is. If all do, the very same
-/// FSAs come back.
-pub(crate) fn map_arcs_if_needed<F: Fsas>(
+/// For algorithms that know the size of each FSA before they write it, and may find nothing to do: `plan` gives `None` for an FSA that stays as it
+/// is, else the size and what `write` needs. The arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs come
+/// back.
+pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
-    run: impl Fn(usize, FsaView<'_>) -> Result<Option<(Part, Vec<i32>)>, Error> + Sync,
+    plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
+    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Sync,
 ) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
-    let made = for_each(all, |i, fsa| {
-        let Some((part, mut map)) = run(i, fsa)? else { return Ok(None) };
-        debug_assert_eq!(part.arcs.len(), map.len(), "one source for each arc");
-        let first = Error::fit("the number of arcs", fsa.first_arc())?;
-        map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
-        Ok(Some((part, map)))
-    })?;
-    if made.iter().all(Option::is_none) {
+    let plans = for_each(all, plan)?;
+    if plans.iter().all(Option::is_none) {
         return Ok((fsas.clone(), identity(all.num_arcs())));
     }
-    let (parts, maps) = made
-        .into_iter()
-        .zip(all.iter())
-        .map(|(made, fsa)| {
-            made.unwrap_or_else(|| (Part::copy_of(fsa), identity_from(fsa.first_arc(), fsa.arcs().len())))
-        })
-        .unzip();
-    Ok((fsas.same_kind(Part::assemble(parts)?), flatten(maps)))
-}
-
-/// The arc map of `len` arcs that each come from themselves.
-pub(crate) fn identity(len: usize) -> Vec<i32> {
-    identity_from(0, len)
-}
-
-/// The numbers from `first` on, `len` of them; they are places of arcs, which fit.
-pub(crate) fn identity_from(first: usize, len: usize) -> Vec<i32> {
-    (id(first)..).take(len).collect()
-}
-
-/// Cuts rows in pieces and runs `run` on each with the values of its rows, on several threads where it pays. `splits` counts the values
-/// of the rows.
-pub(crate) fn for_each_piece<T: Send>(splits: &[i32], values: &mut [T], run: impl Fn(Range<usize>, &mut [T]) + Sync) {
-    let num_rows = splits.len() - 1;
-    #[cfg(feature = "rayon")]
-    if values.len() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let piece = values.len().div_ceil(8 * rayon::current_num_threads());
-        let (mut pieces, mut rest, mut row) = (Vec::new(), values, 0);
-        while row < num_rows {
-            let until = index(splits[row]) + piece;
-            let end = splits.partition_point(|&split| index(split) < until).clamp(row + 1, num_rows);
-            let (here, later) = rest.split_at_mut(index(splits[end] - splits[row]));
-            pieces.push((row..end, here));
-            (rest, row) = (later, end);
+    let as_is = |fsa: FsaView<'_>| Size { states: fsa.num_states(), arcs: fsa.arcs().len() };
+    let sizes = plans.iter().zip(all.iter()).map(|(plan, fsa)| plan.as_ref().map_or_else(|| as_is(fsa), |plan| plan.0));
+    let sizes = sizes.collect();
+    let plans = plans.into_iter().zip(all.iter()).collect();
+    let (made, [map]) = write_each(all.num_arcs(), sizes, plans, |i, (plan, fsa), mut place| match plan {
+        None => {
+            place.copy(fsa);
+            Ok(())
         }
-        pieces.into_par_iter().for_each(|(rows, values)| run(rows, values));
-        return;
-    }
-    run(0..num_rows, values);
+        Some((_, plan)) => write(i, fsa, plan, &mut place),
+    })?;
+    Ok((fsas.same_kind(made), map))
 }
 
-/// The arcs at these places.
-pub(crate) fn gather(arcs: &[Arc], places: &[i32]) -> Vec<Arc> {
-    #[cfg(feature = "rayon")]
-    if arcs.len() >= ARCS_FOR_THREADS && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        return places.par_iter().with_min_len(1 << 12).map(|&place| arcs[index(place)]).collect();
-    }
-    places.iter().map(|&place| arcs[index(place)]).collect()
+/// The arc map of `len` arcs that each come from themselves; they are places of arcs, which fit.
+pub(crate) fn identity(len: usize) -> Vec<i32> {
+    (0..).take(len).collect()
 }
 
 /// All vectors as one; a single one is not copied.

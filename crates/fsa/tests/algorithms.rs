@@ -323,21 +323,40 @@ proptest! {
 }
 
 #[cfg(feature = "rayon")]
-#[test]
-fn threads_change_nothing() {
-    let options = RandomFsaOptions { max_symbol: 20, min_num_arcs: 50, max_num_arcs: 300, ..Default::default() };
-    let fsas = fsa::algorithms::random_fsa_vec(3, 200, &options).unwrap();
-    let turned: Vec<_> = (0..200).map(|i| shuffled(&fsas.get(i).unwrap(), i)).collect();
-    let fsas = FsaVec::from_fsas(&turned).unwrap();
-    let run = |threads: usize| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| {
-            let sorted = top_sort(&fsas).unwrap();
-            let met = intersect(&fsas, &fsas.get(7).unwrap(), Epsilons::default()).unwrap();
-            let without = remove_epsilon(&fsas).unwrap();
-            (arc_sort(&fsas).unwrap(), connect(&met.0).unwrap(), sorted, met, without, reverse(&fsas).unwrap())
-        })
-    };
-    assert!(fsas.num_arcs() > 1 << 14);
-    assert_eq!(run(1), run(4));
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn threads_change_nothing(seed in 0..1000_u64) {
+        use fsa::scores::{arc_posteriors, prune_on_arc_post, shortest_path, total_scores_saved};
+
+        let options = RandomFsaOptions { max_symbol: 20, min_num_arcs: 50, max_num_arcs: 300, ..Default::default() };
+        let sorted = fsa::algorithms::random_fsa_vec(seed, 200, &options).unwrap();
+        let turned: Vec<_> = (0..200).map(|i| shuffled(&sorted.get(i).unwrap(), i)).collect();
+        let turned = FsaVec::from_fsas(&turned).unwrap();
+        prop_assert!(turned.num_arcs() > 1 << 14);
+        let run = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                // Nothing is known of these yet.
+                let turned = FsaVec::new(turned.as_ragged().clone()).unwrap();
+                let met = intersect(&turned, &turned.get(7).unwrap(), Epsilons::default()).unwrap();
+                let arcs = (arc_sort(&turned).unwrap(), connect(&met.0).unwrap(), top_sort(&turned).unwrap(), met);
+                let others = (remove_epsilon(&turned).unwrap(), reverse(&turned).unwrap());
+                let known = (turned.properties_of_each(), turned.entering_arcs().clone());
+                let sorted = top_sort(&turned).unwrap().0;
+                let scores: Vec<_> = [Semiring::Log, Semiring::Tropical]
+                    .map(|semiring| {
+                        let (totals, saved) = total_scores_saved::<f64, _>(&sorted, semiring).unwrap();
+                        (arc_posteriors::<f64, _>(&sorted, semiring).unwrap(), saved.backward(&totals), totals)
+                    })
+                    .into();
+                let bits = format!("{scores:?}");
+                let paths = (shortest_path(&sorted).unwrap(), prune_on_arc_post(&sorted, 0.1).unwrap());
+                (arcs, others, known, bits, paths)
+            })
+        };
+        let one = run(1);
+        prop_assert!(one == run(2) && one == run(3));
+    }
 }

@@ -37,6 +37,14 @@ pub fn ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
     s.select_lt(magnitude, s.splat(f32::from_bits(1)), s.splat(f32::NEG_INFINITY), y)
 }
 
+/// The bits of [`ln`], of arguments that are normal numbers above 0, infinite or NaN: a floor has been put under them, say.
+#[inline(always)]
+pub fn ln_of_large<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    let y = ln_of_normal(s, x, s.splat(0.0));
+    // NaN is not below anything.
+    s.select_le(x, s.splat(f32::MAX), y, x)
+}
+
 /// ln(x 2^`e0`) of positive normal numbers, without a look at what else x could be.
 #[inline(always)]
 pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {

@@ -82,6 +82,7 @@ fn frames_are_spliced_shifted_and_subsampled() {
     assert_eq!(ended.stdout, "a  [\n  2 20 ]\n");
     let ended = bench.run("subsample-feats --n=-2 ark:feats ark,t:-").with(0);
     assert!(ended.stdout.starts_with("a  [\n  1 10 \n  1 10 \n  2 20 \n"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("\nnone  [ ]\n"), "what repeats frames repeats none of none: {}", ended.stdout);
     bench.run("subsample-feats --offset=9 ark:feats ark,t:-").with(1);
     for wrong in ["--n=0", "--offset=-1", "--n=-2 --offset=1"] {
         bench.run(&format!("subsample-feats {wrong} ark:feats ark,t:-")).with(255);
@@ -146,6 +147,9 @@ fn statistics_are_summed_up_changed_and_applied() {
     assert_eq!(bench.run("modify-cmvn-stats 1 ark:stats ark,t:-").with(0).stdout, "a  [\n  6 0 3 \n  14 3 0 ]\n");
     let ended = bench.run("modify-cmvn-stats --convert-to-mean-and-var ark:stats ark,t:-").with(0);
     assert!(ended.stdout.starts_with("a  [\n  2 20 \n  0.66666"), "{}", ended.stdout);
+    bench.file("of_nothing", &format!("z  [\n  0 0 0 \n  0 0 0 ]\n{sums_of_a}"));
+    let ended = bench.run("modify-cmvn-stats --convert-to-mean-and-var ark:of_nothing ark,t:-").with(0).warns(&["z"]);
+    assert!(ended.stdout.starts_with("a  [\n  2 20 \n"), "{}", ended.stdout);
     bench.run("modify-cmvn-stats 2 ark:stats ark,t:-").with(255);
     bench.run("modify-cmvn-stats 1: ark:stats ark,t:-").with(255);
 
@@ -155,6 +159,12 @@ fn statistics_are_summed_up_changed_and_applied() {
         bench.run("apply-cmvn --skip-dims=1 ark:stats ark:feats ark,t:-").with(0).stdout,
         "a  [\n  -1 10 \n  0 20 \n  1 30 ]\n"
     );
+    bench.file("means", "a  [\n  6 60 3 ]\n");
+    let of_means = bench.run("apply-cmvn ark:means ark:feats ark,t:-").with(0).stdout;
+    assert_eq!(of_means, "a  [\n  -1 -10 \n  0 0 \n  1 10 ]\n");
+    for more in ["--norm-vars", "--skip-dims=1"] {
+        bench.run(&format!("apply-cmvn {more} ark:means ark:feats ark,t:-")).with(255);
+    }
     bench.file("utt2spk", "a a\nb a\n");
     let ended = bench.run("apply-cmvn --utt2spk=ark:utt2spk ark:stats ark:feats ark,t:-");
     assert!(ended.stdout.contains("a  [\n  -1 -10 "), "{}", ended.stdout);

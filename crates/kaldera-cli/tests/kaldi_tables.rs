@@ -129,12 +129,40 @@ fn copies_that_change_elements() {
 #[test]
 fn which_output_is_there_when_the_input_is_not() {
     let dir = folder();
-    for (tool, there) in
-        [("copy-feats", true), ("copy-matrix", true), ("copy-vector", true), ("matrix-sum-rows", false)]
-    {
-        ends(&dir, 255, &[tool, "ark:none", &format!("ark:{tool}")]);
+    let check = |there: bool, tool: &str, args: &[&str]| {
+        let output = format!("ark:{tool}");
+        ends(&dir, 255, &[&[tool], args, &[&output]].concat());
         assert_eq!(dir.path().join(tool).exists(), there, "{tool}");
+        let _ = fs::remove_file(dir.path().join(tool));
+    };
+    for tool in ["add-deltas", "add-deltas-sdc", "copy-feats", "copy-matrix", "copy-vector", "feat-to-len"] {
+        check(true, tool, &["ark:none"]);
     }
+    for tool in ["compute-cmvn-stats", "splice-feats", "subset-feats", "wav-to-duration"] {
+        check(true, tool, &["ark:none"]);
+    }
+    for tool in ["compute-vad", "feat-to-dim", "interpolate-pitch", "matrix-sum-rows", "modify-cmvn-stats"] {
+        check(false, tool, &["ark:none"]);
+    }
+    for tool in ["process-kaldi-pitch-feats", "shift-feats", "subsample-feats", "wav-copy"] {
+        check(false, tool, &["ark:none"]);
+    }
+    check(true, "paste-feats", &["ark:none", "ark:m.txt"]);
+    check(true, "paste-feats", &["ark:m.txt", "ark:none"]);
+    check(false, "apply-cmvn", &["ark:m.txt", "ark:none"]);
+    check(true, "apply-cmvn", &["ark:none", "ark:m.txt"]);
+    check(true, "apply-cmvn", &["--utt2spk=ark:none", "m.txt:2", "ark:m.txt"]);
+    check(true, "compute-cmvn-stats", &["--spk2utt=ark:none", "ark:m.txt"]);
+    check(false, "compute-cmvn-stats", &["--weights=ark:none", "ark:m.txt"]);
+    check(false, "select-feats", &["0", "ark:none"]);
+    check(false, "select-feats", &["0,2", "ark:m.txt"]);
+    check(true, "extract-feature-segments", &["ark:none", "none"]);
+    check(false, "extract-segments", &["ark:none", "none"]);
+    fs::write(dir.path().join("empty"), "").unwrap();
+    ends(&dir, 0, &["select-feats", "0", "ark:empty", "ark:selected"]);
+    assert!(!dir.path().join("selected").exists());
+    fs::write(dir.path().join("first_is_empty"), "e  [ ]\na  [\n  1 2 ]\n").unwrap();
+    check(false, "select-feats", &["0", "ark:first_is_empty"]);
 }
 
 #[test]
@@ -168,6 +196,10 @@ fn subsets() {
     assert_eq!(keys(&dir), ["a", "c"]);
     ends(&dir, 0, &["subset-feats", "--exclude=list", "ark:m.txt", "ark:x"]);
     assert_eq!(keys(&dir), ["b"]);
+    // What is not asked for need not be there.
+    fs::write(dir.path().join("some.scp"), "a m.txt:3\nb none\nc m.txt:3\n").unwrap();
+    ends(&dir, 0, &["subset-feats", "--include=list", "scp:some.scp", "ark:x"]);
+    assert_eq!(keys(&dir), ["a", "c"]);
     fs::write(dir.path().join("other"), "z\n").unwrap();
     ends(&dir, 1, &["subset-feats", "--include=other", "ark:m.txt", "ark:x"]);
     fails(&dir, 255, &["subset-feats", "--n=0", "ark:m.txt", "ark:x"], "at least 1");

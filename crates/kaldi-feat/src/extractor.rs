@@ -11,6 +11,8 @@ use kaldi_matrix::Matrix;
 use crate::error::Error;
 use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
 use crate::frames::{EnergyOf, Framing, Samples, Signal};
+use crate::one_fft::OneFft;
+use crate::one_mel::OneMel;
 use crate::resample::LinearResample;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
@@ -58,7 +60,7 @@ pub struct Spectra<'a, V> {
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct OneSpectrum<'a> {
-    /// |X\[k\]|² for k from 0 to half the size of the FFT, and [`PADDING`] zeros behind them.
+    /// |X\[k\]|² for k from 0 to half the size of the FFT, and [`PADDING`](OneMel::PADDING) zeros behind them.
     pub(crate) power: &'a mut [f32],
     /// Σ x² of the frame that the kind asked for.
     pub(crate) energy: f32,
@@ -142,7 +144,7 @@ pub struct Extractor<K: Kind> {
 #[derive(Debug, Default)]
 pub struct Workspace {
     resampled: Vec<f32>,
-    wave: Vec<f32>,
+    wave: Lines,
     frames: Lines,
     spectrum: Lines,
     features: Lines,
@@ -154,12 +156,6 @@ pub struct Workspace {
 
 /// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
 const MAX_CACHED: usize = 256;
-
-/// Where the first frame's samples lie in a workspace: a frame by itself has a place before it.
-const FIRST: usize = 1;
-
-/// Numbers behind those of a frame by itself, so that whole vectors may be read.
-const PADDING: usize = MAX_LANES;
 
 /// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
@@ -399,9 +395,9 @@ fn frames_of_one<S: Simd, K: Kind>(
     for chunk in out.chunks_mut(CHUNK * dim) {
         let chunk_frames = chunk.len() / dim;
         let end = first_frame + chunk_frames as u64;
-        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, FIRST);
+        framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
-            let start = FIRST + block * S::LANES * framing.shift;
+            let start = block * S::LANES * framing.shift;
             if extractor.one_by_one(s, rows.len() / dim) {
                 for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
                     s.vectorize(One { extractor, warped, start, workspace, row });
@@ -411,7 +407,7 @@ fn frames_of_one<S: Simd, K: Kind>(
             // Lanes past the last frame do it once more.
             let mut starts = [0; MAX_LANES];
             for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
-                *start = FIRST + (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
+                *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
             }
             s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows });
         }
@@ -428,7 +424,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace: &mut Workspace,
 ) {
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    let (mut all_starts, mut behind) = (Vec::new(), FIRST);
+    let (mut all_starts, mut behind) = (Vec::new(), 0);
     for job in &*jobs {
         let frames = job.out.len() / dim;
         if frames > 0 {
@@ -474,9 +470,9 @@ impl<K: Kind> Kernel for One<'_, K> {
         let Self { extractor, warped, start, workspace, row } = self;
         let Extractor { kind, framing, spectrum: plan, .. } = extractor;
         let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
-        let frame = frames.floats(framing.padded + PADDING);
-        let energy = framing.window_one(s, wave, start, kind.energy_of(), frame);
-        let power = spectrum.floats(framing.padded / 2 + 1 + PADDING);
+        let frame = frames.floats(framing.padded + OneFft::PADDING);
+        let energy = framing.window_one(s, wave.floats(start + framing.len()), start, kind.energy_of(), frame);
+        let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
         plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
         kind.features_of_one(s, warped, OneSpectrum { power, energy, scratch }, row);
     }
@@ -517,7 +513,7 @@ impl<K: Kind> Kernel for Block<'_, K> {
 /// ln max(x, ε), ε the precision of `f32`: what Kaldi puts before its logarithms.
 #[inline(always)]
 pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
-    kaldera_base::math::ln(s, s.max(s.splat(f32::EPSILON), x))
+    kaldera_base::math::ln_of_large(s, s.max(s.splat(f32::EPSILON), x))
 }
 
 /// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.

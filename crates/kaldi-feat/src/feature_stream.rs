@@ -24,7 +24,7 @@ use crate::state::{StateReader, StateWriter};
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
 /// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays little more than
-/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays three to five times that, as a frame by
+/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays two to three and a half times that, as a frame by
 /// itself does not fill the vectors as well, unless there are several streams to [compute together](Self::compute_together).
 ///
 /// ```
@@ -56,6 +56,8 @@ pub struct FeatureStream<K: Kind> {
     samples: RowQueue,
     /// The rows that were computed and not let go.
     rows: RowQueue,
+    /// Rows that are ready since the start of the stream.
+    ready: u64,
     finished: bool,
     workspace: Workspace,
     /// What comes out of the resampler.
@@ -91,6 +93,7 @@ impl<K: Kind> FeatureStream<K> {
             resampling,
             samples: RowQueue::new(1),
             rows: RowQueue::new(extractor.dim()),
+            ready: 0,
             finished: false,
             workspace: Workspace::default(),
             resampled: Vec::new(),
@@ -121,8 +124,9 @@ impl<K: Kind> FeatureStream<K> {
                 hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
             }
         }
+        self.ready = self.extractor.framing.num_frames_ready(self.samples.end());
         let lanes = MAX_LANES as u64;
-        let pending = self.ready() - self.rows.end();
+        let pending = self.ready - self.rows.end();
         if pending >= lanes {
             self.compute(pending / lanes * lanes);
         }
@@ -141,28 +145,20 @@ impl<K: Kind> FeatureStream<K> {
             hold(&mut self.samples, Samples::F32(&self.resampled), &self.extractor);
         }
         self.finished = true;
+        self.ready = self.extractor.framing.num_frames(self.samples.end());
         self.compute_all_ready();
-    }
-
-    fn ready(&self) -> u64 {
-        let samples = self.samples.end();
-        if self.finished {
-            self.extractor.framing.num_frames(samples)
-        } else {
-            self.extractor.framing.num_frames_ready(samples)
-        }
     }
 
     /// How many rows are ready since the start of the stream, taken and discarded ones included.
     #[doc(alias = "NumFramesReady")]
     pub fn num_frames_ready(&self) -> usize {
-        self.ready() as usize
+        self.ready as usize
     }
 
     /// No more samples come, and row `i` is the last one.
     #[doc(alias = "IsLastFrame")]
     pub fn is_last_frame(&self, i: usize) -> bool {
-        self.finished && self.ready() == i as u64 + 1
+        self.finished && self.ready == i as u64 + 1
     }
 
     /// Computes the next `frames` rows, which are ready.
@@ -194,7 +190,7 @@ impl<K: Kind> FeatureStream<K> {
     /// ```
     pub fn compute_together<'a>(streams: impl IntoIterator<Item = &'a mut Self>) {
         let mut waiting: Vec<&mut Self> =
-            streams.into_iter().filter(|stream| stream.ready() > stream.rows.end()).collect();
+            streams.into_iter().filter(|stream| stream.ready > stream.rows.end()).collect();
         while let Some(first) = waiting.first() {
             let (extractor, warped) = (Arc::clone(&first.extractor), Arc::clone(&first.warped));
             let (mut group, others): (Vec<_>, Vec<_>) = waiting
@@ -206,7 +202,7 @@ impl<K: Kind> FeatureStream<K> {
                 .iter_mut()
                 .map(|stream| {
                     let first_frame = stream.rows.end();
-                    let pending = stream.ready() - first_frame;
+                    let pending = stream.ready - first_frame;
                     let Self { samples, rows, dither, .. } = &mut **stream;
                     let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
                     Job { signal, dither, first_frame, out: rows.push_rows(pending as usize) }
@@ -228,7 +224,7 @@ impl<K: Kind> FeatureStream<K> {
     }
 
     fn compute_all_ready(&mut self) {
-        let pending = self.ready() - self.rows.end();
+        let pending = self.ready - self.rows.end();
         if pending > 0 {
             self.compute(pending);
         }
@@ -238,7 +234,7 @@ impl<K: Kind> FeatureStream<K> {
     #[doc(alias = "GetFrame")]
     pub fn frame(&mut self, i: usize) -> Option<&[f32]> {
         let i = i as u64;
-        if i >= self.rows.end() && i < self.ready() {
+        if i >= self.rows.end() && i < self.ready {
             self.compute_all_ready();
         }
         self.rows.get(i)
@@ -296,7 +292,8 @@ impl<K: Kind> FeatureStream<K> {
         if rows.end() > ready || samples.first() > framing.first_needed(rows.end()) {
             return Err(Error::BadState { reason: "its numbers contradict each other" });
         }
-        (self.finished, self.resampling, self.samples, self.rows) = (finished, resampling, samples, rows);
+        (self.finished, self.ready, self.resampling, self.samples, self.rows) =
+            (finished, ready, resampling, samples, rows);
         Ok(())
     }
 }

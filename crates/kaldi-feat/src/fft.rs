@@ -228,7 +228,7 @@ pub(crate) struct LaneFft {
 pub(crate) struct Step {
     pub(crate) radix: usize,
     pub(crate) part: usize,
-    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)).
+    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for parts of one number.
     pub(crate) twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
     pub(crate) roots: Vec<Complex<f32>>,
@@ -241,7 +241,8 @@ impl LaneFft {
         let mut size = half;
         for &radix in radices {
             let part = size / radix;
-            let twiddles = (0..part).flat_map(|j| (1..radix).map(move |p| turn(p * j, size))).collect();
+            let turned = if part == 1 { 0 } else { part };
+            let twiddles = (0..turned).flat_map(|j| (1..radix).map(move |p| turn(p * j, size))).collect();
             steps.push(Step { radix, part, twiddles, roots: (0..radix).map(|k| turn(k, radix)).collect() });
             size = part;
         }
@@ -300,15 +301,48 @@ impl LaneFft {
 impl Step {
     #[inline(always)]
     pub(crate) fn apply<S: Simd>(&self, s: S, rows: &mut [[S::F32; 2]]) {
-        match self.radix {
-            2 => small_step::<S, 2>(s, self, rows),
-            3 => small_step::<S, 3>(s, self, rows),
-            4 => step_of_4(s, self, rows),
-            5 => small_step::<S, 5>(s, self, rows),
-            7 => small_step::<S, 7>(s, self, rows),
-            11 => small_step::<S, 11>(s, self, rows),
-            _ => small_step::<S, 13>(s, self, rows),
-        }
+        step_of(s, &self.roots, self.part, &self.twiddles, rows);
+    }
+}
+
+/// What a number is turned by.
+pub(crate) trait Twiddle<S: Simd>: Copy {
+    fn lanes(self, s: S) -> [S::F32; 2];
+}
+
+/// The same in all lanes.
+impl<S: Simd> Twiddle<S> for Complex<f32> {
+    #[inline(always)]
+    fn lanes(self, s: S) -> [S::F32; 2] {
+        [s.splat(self.re), s.splat(self.im)]
+    }
+}
+
+/// Another one in each lane.
+impl<S: Simd> Twiddle<S> for [S::F32; 2] {
+    #[inline(always)]
+    fn lanes(self, _: S) -> [S::F32; 2] {
+        self
+    }
+}
+
+/// A step whose parts have `part` rows each, and as many roots as its radix. Without twiddles nothing is turned.
+#[inline(always)]
+pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
+    s: S,
+    roots: &[Complex<f32>],
+    part: usize,
+    twiddles: &[W],
+    rows: &mut [[S::F32; 2]],
+) {
+    match roots.len() {
+        2 => small_step::<S, W, 2>(s, roots, part, twiddles, rows),
+        3 => small_step::<S, W, 3>(s, roots, part, twiddles, rows),
+        4 => step_of_4(s, part, twiddles, rows),
+        5 => small_step::<S, W, 5>(s, roots, part, twiddles, rows),
+        7 => small_step::<S, W, 7>(s, roots, part, twiddles, rows),
+        11 => small_step::<S, W, 11>(s, roots, part, twiddles, rows),
+        _ => small_step::<S, W, 13>(s, roots, part, twiddles, rows),
     }
 }
 
@@ -349,30 +383,35 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 }
 
 #[inline(always)]
-fn times<S: Simd>(s: S, x: [S::F32; 2], w: Complex<f32>) -> [S::F32; 2] {
-    turned(s, x, [s.splat(w.re), s.splat(w.im)])
-}
-
-#[inline(always)]
-pub(crate) fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
 #[inline(always)]
-fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
-    let part = step.part;
+fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
+    s: S,
+    roots: &[Complex<f32>],
+    part: usize,
+    twiddles: &[W],
+    rows: &mut [[S::F32; 2]],
+) {
+    if twiddles.is_empty() {
+        for block in rows.as_chunks_mut::<R>().0 {
+            *block = small_transform(s, roots, *block);
+        }
+        return;
+    }
     for block in rows.chunks_exact_mut(R * part) {
-        for (j, twiddles) in step.twiddles.chunks_exact(R - 1).enumerate() {
+        for (j, twiddles) in twiddles.chunks_exact(R - 1).enumerate() {
             let mut x = [block[j]; R];
             for (i, x) in x.iter_mut().enumerate() {
                 *x = block[i * part + j];
             }
-            let y = small_transform(s, &step.roots, x);
+            let y = small_transform(s, roots, x);
             block[j] = y[0];
             for i in 1..R {
-                // j = 0 is not turned.
-                block[i * part + j] = if part == 1 { y[i] } else { times(s, y[i], twiddles[i - 1]) };
+                block[i * part + j] = turned(s, y[i], twiddles[i - 1].lanes(s));
             }
         }
     }
@@ -380,11 +419,7 @@ fn small_step<S: Simd, const R: usize>(s: S, step: &Step, rows: &mut [[S::F32; 2
 
 /// The transform of 2 numbers, or an odd number of them.
 #[inline(always)]
-pub(crate) fn small_transform<S: Simd, const R: usize>(
-    s: S,
-    roots: &[Complex<f32>],
-    x: [[S::F32; 2]; R],
-) -> [[S::F32; 2]; R] {
+fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     if R != 2 {
         return odd_transform(s, roots, x);
     }
@@ -420,15 +455,14 @@ fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::
 }
 
 #[inline(always)]
-fn step_of_4<S: Simd>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
-    let part = step.part;
-    if part == 1 {
-        for [a, b, c, d] in rows.as_chunks_mut::<4>().0 {
-            [*a, *b, *c, *d] = transform_4(s, [*a, *b, *c, *d]);
+fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
+    if twiddles.is_empty() {
+        for block in rows.as_chunks_mut::<4>().0 {
+            *block = transform_4(s, *block);
         }
         return;
     }
-    let twiddles = step.twiddles.as_chunks::<3>().0;
+    let twiddles = twiddles.as_chunks::<3>().0;
     for block in rows.chunks_exact_mut(4 * part) {
         let (a, rest) = block.split_at_mut(part);
         let (b, rest) = rest.split_at_mut(part);
@@ -436,15 +470,15 @@ fn step_of_4<S: Simd>(s: S, step: &Step, rows: &mut [[S::F32; 2]]) {
         for ((((a, b), c), d), w) in a.iter_mut().zip(b).zip(c).zip(d).zip(twiddles) {
             let y = transform_4(s, [*a, *b, *c, *d]);
             *a = y[0];
-            *b = times(s, y[1], w[0]);
-            *c = times(s, y[2], w[1]);
-            *d = times(s, y[3], w[2]);
+            *b = turned(s, y[1], w[0].lanes(s));
+            *c = turned(s, y[2], w[1].lanes(s));
+            *d = turned(s, y[3], w[2].lanes(s));
         }
     }
 }
 
 #[inline(always)]
-pub(crate) fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
+fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
     let (ac, ac_diff) = (add(s, a, c), sub(s, a, c));
     let (bd, bd_diff) = (add(s, b, d), sub(s, b, d));
     // ac_diff - i bd_diff and ac_diff + i bd_diff

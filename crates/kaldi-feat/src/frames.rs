@@ -1,7 +1,7 @@
 //! From samples to windowed frames in lanes.
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Lines, Simd};
+use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
 use crate::error::Error;
 use crate::window::FrameExtractionOptions;
@@ -123,6 +123,8 @@ pub struct Framing {
     pub(crate) options: FrameExtractionOptions,
     /// Times the factor that brings samples to the scale of the options.
     window: Vec<f32>,
+    /// The same, for whole vectors.
+    window_lines: Lines,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
@@ -154,7 +156,14 @@ impl Framing {
     ) -> Self {
         let scale = options.full_scale / 32768.0;
         window.iter_mut().for_each(|w| *w *= scale);
-        Self { options, window, shift, padded, edges, length: None, scale }
+        let mut window_lines = Lines::new();
+        window_lines.floats(window.len()).copy_from_slice(&window);
+        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
+    }
+
+    /// Samples of a frame.
+    pub(crate) fn len(&self) -> usize {
+        self.window.len()
     }
 
     /// For signals that are cut, or filled up with zeros, to `length` samples.
@@ -241,17 +250,14 @@ impl Framing {
         signal: Signal<'_>,
         dither: &Philox,
         [first_frame, last_frame]: [u64; 2],
-        wave: &mut Vec<f32>,
+        wave: &mut Lines,
         at: usize,
     ) -> usize {
         let size = self.window.len() as i64;
         let (start, end) = (self.first_sample(first_frame), self.first_sample(last_frame) + size);
         let len = (end - start) as usize;
-        if wave.len() < at + len + S::LANES {
-            wave.resize(at + len + S::LANES, 0.0);
-        }
         let behind = at + len;
-        let wave = &mut wave[at..behind];
+        let wave = &mut wave.floats(behind + S::LANES)[at..behind];
 
         let have = signal.end();
         let num_samples = self.length.unwrap_or(have);
@@ -286,12 +292,14 @@ impl Framing {
     pub(crate) fn window<S: Simd>(
         &self,
         s: S,
-        wave: &[f32],
+        wave: &mut Lines,
         starts: &[usize],
         energy: EnergyOf,
         frames: &mut Lines,
     ) -> S::F32 {
         let size = self.window.len();
+        let last = starts.iter().fold(0, |last, &start| start.max(last));
+        let wave = wave.floats(last + size + S::LANES);
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
         for (square, first) in
@@ -327,13 +335,13 @@ impl Framing {
         if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
     }
 
-    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: writes `padded` numbers to
-    /// `frame`, which is longer by a vector at least, and returns Σ x². The frame begins at `wave[start]`, and `start` is not 0.
+    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: all of `frame`, which has as many
+    /// numbers as the frame or more, zeros behind it. Returns Σ x². The frame begins at `wave[start]`.
     #[inline(always)]
     pub(crate) fn window_one<S: Simd>(
         &self,
         s: S,
-        wave: &mut [f32],
+        wave: &[f32],
         start: usize,
         energy: EnergyOf,
         frame: &mut [f32],
@@ -348,29 +356,32 @@ impl Framing {
             0.0
         };
 
+        let (preemphasis, mean) = (s.splat(self.options.preemph_coeff), s.splat(mean));
+        let (frame, padding) = frame.split_at_mut(size);
+        padding.fill(0.0);
+        let (mut from, mut window) = (samples.chunks_exact(S::LANES), self.window_lines.as_vectors(s).iter());
+        let mut to = frame.chunks_exact_mut(S::LANES);
         // The first sample has itself before it.
-        let first = wave[start];
-        let before_first = std::mem::replace(&mut wave[start - 1], first);
-        let (preemphasis, means) = (s.splat(self.options.preemph_coeff), s.splat(mean));
-        let (samples, before) = (&wave[start..], &wave[start - 1..]);
-        frame[size..].fill(0.0);
-        for (at, w) in (0..size).step_by(S::LANES).zip(self.window.chunks(S::LANES)) {
-            let (x, before) = (s.sub(s.load(&samples[at..]), means), s.sub(s.load(&before[at..]), means));
-            let x = s.neg_mul_add(preemphasis, before, x);
-            if w.len() == S::LANES {
-                s.store(s.mul(x, s.load(w)), &mut frame[at..]);
-            } else {
-                s.store_partial(s.mul(x, s.load_partial(w, x)), &mut frame[at..size]);
-            }
+        let mut before = s.sub(s.splat(samples[0]), mean);
+        for ((to, from), &window) in (&mut to).zip(&mut from).zip(&mut window) {
+            let centred = s.sub(s.load(from), mean);
+            let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
+            s.store(s.mul(x, window), to);
+            before = centred;
         }
-        wave[start - 1] = before_first;
-        if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, &frame[..size], 0.0) } else { raw_energy }
+        let rest = from.remainder();
+        if let (false, Some(&window)) = (rest.is_empty(), window.next()) {
+            let centred = s.sub(s.load_partial(rest, mean), mean);
+            let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
+            s.store_partial(s.mul(x, window), to.into_remainder());
+        }
+        if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, frame, 0.0) } else { raw_energy }
     }
 }
 
-/// How many sums a frame is added up in: sum i is of every sixteenth sample from the i-th on. Then they are added in halves, as
+/// How many sums a frame is added up in: sum i is of every 32nd sample from the i-th on. Then they are added in halves, as
 /// [`Simd::sum`] adds lanes, so that a frame which lies in the lanes of vectors has the same sum.
-const SUMS: usize = 16;
+const SUMS: usize = 32;
 
 /// What is added up of each sample.
 trait Term {
@@ -399,14 +410,14 @@ impl Term for Squares {
     }
 }
 
-/// Adds up the rows' terms, a frame in each lane. Two passes, each over one half of the sums, which fits into registers.
+/// Adds up the rows' terms, a frame in each lane. Passes over some of the sums each, which fit into registers.
 #[inline(always)]
 fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
+    const SOME: usize = 8;
     let mut sums = [s.splat(0.0); SUMS];
     let (chunks, rest) = rows.as_chunks::<SUMS>();
-    for half in 0..2 {
-        let first = half * (SUMS / 2);
-        let mut some = [s.splat(0.0); SUMS / 2];
+    for first in (0..SUMS).step_by(SOME) {
+        let mut some = [s.splat(0.0); SOME];
         for chunk in chunks {
             for (i, sum) in some.iter_mut().enumerate() {
                 *sum = T::add(s, *sum, chunk[first + i], mean);
@@ -415,9 +426,9 @@ fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
         for (sum, &x) in some.iter_mut().zip(rest.iter().skip(first)) {
             *sum = T::add(s, *sum, x, mean);
         }
-        sums[first..first + SUMS / 2].copy_from_slice(&some);
+        sums[first..first + SOME].copy_from_slice(&some);
     }
-    for len in [8, 4, 2, 1] {
+    for len in [16, 8, 4, 2, 1] {
         for i in 0..len {
             sums[i] = s.add(sums[i], sums[i + len]);
         }
@@ -429,7 +440,7 @@ fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
 #[inline(always)]
 fn sum_of_one<S: Simd, T: Term>(s: S, frame: &[f32], mean: f32) -> f32 {
     let (zero, mean_lanes) = (s.splat(0.0), s.splat(mean));
-    let mut sums = [zero; 2];
+    let mut sums = [zero; 4];
     let used = SUMS / S::LANES;
     let (chunks, rest) = frame.as_chunks::<SUMS>();
     for chunk in chunks {
@@ -437,17 +448,22 @@ fn sum_of_one<S: Simd, T: Term>(s: S, frame: &[f32], mean: f32) -> f32 {
             *sum = T::add(s, *sum, s.load(&chunk[i * S::LANES..]), mean_lanes);
         }
     }
-    if !rest.is_empty() {
+    let mut vectors = rest.chunks_exact(S::LANES);
+    for (sum, x) in sums.iter_mut().zip(&mut vectors) {
+        *sum = T::add(s, *sum, s.load(x), mean_lanes);
+    }
+    let last = vectors.remainder();
+    if !last.is_empty() {
         // Lanes that have no sample add a zero, which changes no sum: it began at zero, so it is none of negative sign.
-        let mut last = [0.0; SUMS];
-        for (to, &x) in last.iter_mut().zip(rest) {
+        let mut centred = [0.0; MAX_LANES];
+        for (to, &x) in centred.iter_mut().zip(last) {
             *to = x - mean;
         }
-        for (i, sum) in sums[..used].iter_mut().enumerate() {
-            *sum = T::add(s, *sum, s.load(&last[i * S::LANES..]), zero);
-        }
+        let sum = &mut sums[rest.len() / S::LANES];
+        *sum = T::add(s, *sum, s.load(&centred), zero);
     }
-    s.sum(if used == 1 { sums[0] } else { s.add(sums[0], sums[1]) })
+    let [a, b, c, d] = sums;
+    s.sum(if used == 2 { s.add(a, b) } else { s.add(s.add(a, c), s.add(b, d)) })
 }
 
 #[cfg(test)]

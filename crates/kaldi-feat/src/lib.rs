@@ -59,11 +59,16 @@
 //! | `AccCmvnStats`, `ApplyCmvn`, `ApplyCmvnReverse`, `FakeStatsForSomeDims` | [`CmvnStats`], [`apply_cmvn`], [`apply_cmvn_reverse`], [`CmvnStats::fake_dims`] |
 //! | `SlidingWindowCmn`, `OnlineCmvn` | [`sliding_window_cmn`], [`OnlineCmvn`] |
 //! | `ComputeVadEnergy` | [`compute_vad_energy`] |
+//! | `ComputeKaldiPitch`, `OnlinePitchFeature` | [`PitchExtractor`], [`compute_kaldi_pitch`]; [`OnlinePitch`] |
+//! | `ProcessPitch`, `ComputeAndProcessKaldiPitch`, `OnlineProcessPitch` | [`PitchProcessor`], [`process_pitch`]; [`OnlineProcessPitch`] |
+//! | `PitchInterpolator` of `interpolate-pitch` | [`PitchInterpolator`] |
+//! | `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats` | [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`], [`subsample_frames`] |
 //!
 //! ## Where it differs from Kaldi
 //! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
 //!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the option.
+//! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi lets go of samples that it still needs.
 //! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in Kaldi.
 //! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
 //!
@@ -90,6 +95,7 @@ mod log_mel;
 mod mel;
 mod mfcc;
 mod one_fft;
+mod one_mel;
 mod online_cmvn;
 pub mod options;
 mod pitch;

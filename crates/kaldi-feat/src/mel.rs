@@ -3,6 +3,7 @@
 use kaldera_base::simd::{MAX_LANES, Simd};
 
 use crate::error::Error;
+use crate::one_mel::OneMel;
 use crate::options::{OptionSet, Registry};
 use crate::window::FrameExtractionOptions;
 
@@ -80,13 +81,19 @@ pub struct MelBin {
 }
 
 /// The filters for one warp factor, as short runs of weights.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct MelBanks {
     bins: Vec<MelBin>,
-    /// The weights of all bins, each with zeros behind it up to a multiple of [`SUMS`].
-    padded: Vec<f32>,
+    one: OneMel,
     center_freqs: Vec<f32>,
     htk_mode: bool,
+}
+
+impl PartialEq for MelBanks {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { bins, one: _, center_freqs, htk_mode } = self;
+        (bins, center_freqs, htk_mode) == (&other.bins, &other.center_freqs, &other.htk_mode)
+    }
 }
 
 impl MelBanks {
@@ -138,12 +145,7 @@ impl MelBanks {
 
     /// Filters of any shape, with where each has its tip.
     pub(crate) fn from_bins(bins: Vec<MelBin>, center_freqs: Vec<f32>) -> Self {
-        let mut padded = Vec::new();
-        for bin in &bins {
-            padded.extend_from_slice(&bin.weights);
-            padded.resize(padded.len().next_multiple_of(SUMS), 0.0);
-        }
-        Self { bins, padded, center_freqs, htk_mode: false }
+        Self { one: OneMel::new(&bins), bins, center_freqs, htk_mode: false }
     }
 
     /// The triangles, the lowest first.
@@ -168,27 +170,15 @@ impl MelBanks {
         }
     }
 
-    /// The same bits for one frame whose frequencies lie in the lanes, behind the last one [`SUMS`] zeros.
+    /// The same bits for one frame whose frequencies lie in the lanes, behind the last one [`PADDING`](OneMel::PADDING) zeros.
     #[inline(always)]
     pub(crate) fn compute_one<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
-        let zero = s.splat(0.0);
-        let (mut padded, mut all) = (&self.padded[..], zero);
-        for (bins, energies) in self.bins.chunks(S::LANES).zip(energies.chunks_mut(S::LANES)) {
-            let mut sums = [zero; MAX_LANES];
-            for (bin, sum) in bins.iter().zip(&mut sums) {
-                let (weights, rest) = padded.split_at(bin.weights.len().next_multiple_of(SUMS));
-                padded = rest;
-                *sum = sums_of_bin(s, weights, bin.weights.len(), &power[bin.first..]);
-            }
-            let energy = s.sum_each(&sums[..S::LANES]);
-            all = s.add(all, energy);
-            s.store_partial(energy, energies);
-        }
-        // The zeros behind a filter's weights make no difference but beside an infinite power: then nothing is left out.
-        if s.sum(all).is_nan() {
+        let sum = self.one.compute(s, power, energies);
+        // The zeros beside a filter's weights make no difference but where a power is infinite: then nothing is left out.
+        if sum.is_nan() {
             let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
             for (bin, energy) in self.bins.iter().zip(&mut *energies) {
-                let sum = energy_of_many(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
+                let sum = energy_of(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);
                 *energy = first_lane(s, sum);
             }
         }
@@ -198,8 +188,8 @@ impl MelBanks {
     }
 }
 
-/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on. Then they are added in
-/// halves, as [`Simd::sum`] adds lanes.
+/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on, of which the last comes
+/// first where not all sums have as many. Then they are added in halves, as [`Simd::sum`] adds lanes.
 pub(crate) const SUMS: usize = 16;
 
 /// Σ weight · row, of as many rows as weights, a frame in each lane.
@@ -207,70 +197,48 @@ pub(crate) const SUMS: usize = 16;
 fn energy_of<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     macro_rules! by_length {
         ($($len:literal)*) => {
-            match weights.len() {
-                $($len => energy_of_few::<S, $len>(s, weights, rows),)*
-                _ => energy_of_many(s, weights, rows),
+            match weights.len() % SUMS {
+                $($len => energy_with_rest::<S, $len>(s, weights, rows),)*
+                _ => energy_with_rest::<S, 0>(s, weights, rows),
             }
         };
     }
-    by_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
+    by_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 }
 
-/// Of `N` frequencies, [`SUMS`] at most: each is a sum of its own.
+/// Of `N` frequencies more than a multiple of [`SUMS`]. These come first in their sums.
 #[inline(always)]
-fn energy_of_few<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
-    let weights: &[f32; N] = weights.try_into().expect("the caller has counted");
-    let rows: &[S::F32; N] = rows.try_into().expect("as many rows as weights");
-    let mut sums = [rows[0]; N];
+fn energy_with_rest<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
+    let (weights, last_weights) = weights.as_chunks::<SUMS>();
+    let (rows, last_rows) = rows.as_chunks::<SUMS>();
+    let last_weights: &[f32; N] = last_weights.try_into().expect("the caller has counted");
+    let last_rows: &[S::F32; N] = last_rows.try_into().expect("as many rows as weights");
+    let mut sums = [s.splat(0.0); SUMS];
     for i in 0..N {
-        sums[i] = s.mul(s.splat(weights[i]), rows[i]);
+        sums[i] = s.mul(s.splat(last_weights[i]), last_rows[i]);
     }
+    if weights.is_empty() {
+        return halves(s, sums, N);
+    }
+    for (weights, rows) in weights.iter().zip(rows) {
+        for i in 0..SUMS {
+            sums[i] = s.mul_add(s.splat(weights[i]), rows[i], sums[i]);
+        }
+    }
+    halves(s, sums, SUMS)
+}
+
+/// Adds up the first `len` sums, the others being zeros.
+#[inline(always)]
+fn halves<S: Simd>(s: S, mut sums: [S::F32; SUMS], len: usize) -> S::F32 {
     for half in [8, 4, 2, 1] {
         for i in 0..half {
-            if i + half < N {
+            if i + half < len {
                 sums[i] = s.add(sums[i], sums[i + half]);
             }
         }
     }
     sums[0]
-}
-
-/// Of any number of frequencies.
-#[inline(always)]
-fn energy_of_many<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
-    let mut sums = [s.splat(0.0); SUMS];
-    for (weights, rows) in weights.chunks(SUMS).zip(rows.chunks(SUMS)) {
-        for (sum, (&w, &x)) in sums.iter_mut().zip(weights.iter().zip(rows)) {
-            *sum = s.mul_add(s.splat(w), x, *sum);
-        }
-    }
-    for half in [8, 4, 2, 1] {
-        for i in 0..half {
-            sums[i] = s.add(sums[i], sums[i + half]);
-        }
-    }
-    sums[0]
-}
-
-/// A filter's sums for one frame: sum i in lane i, or half of them added to the other half already where a vector has 8 lanes.
-/// `weights` are whole vectors, of which `len` are the filter's.
-#[inline(always)]
-fn sums_of_bin<S: Simd>(s: S, weights: &[f32], len: usize, power: &[f32]) -> S::F32 {
-    if len == 0 {
-        return s.splat(0.0);
-    }
-    if len <= S::LANES {
-        return s.mul(s.load(weights), s.load(power));
-    }
-    let mut sums = [s.splat(0.0); 2];
-    let used = SUMS / S::LANES;
-    for (weights, power) in weights.chunks_exact(SUMS).zip(power.chunks(SUMS)) {
-        for (i, sum) in sums[..used].iter_mut().enumerate() {
-            let at = i * S::LANES;
-            *sum = s.mul_add(s.load(&weights[at..]), s.load(&power[at..]), *sum);
-        }
-    }
-    if used == 1 { sums[0] } else { s.add(sums[0], sums[1]) }
 }
 
 /// What is in the first lane.
@@ -300,20 +268,22 @@ macro_rules! map_one {
 }
 pub(crate) use map_one;
 
-/// Σ weight · row, of as many rows as weights. Even and odd ones are summed apart, then together: two additions at a time.
+/// Σ weight · row, of as many rows as weights. Every fourth one is summed apart, then all together: four additions at a time.
 #[inline(always)]
 pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
-    let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
-    let (weights, last_weight) = weights.as_chunks::<2>();
-    let (rows, last_row) = rows.as_chunks::<2>();
-    for (w, x) in weights.iter().zip(rows) {
-        even = s.mul_add(s.splat(w[0]), x[0], even);
-        odd = s.mul_add(s.splat(w[1]), x[1], odd);
+    let mut sums = [s.splat(0.0); 4];
+    let (weights, last_weights) = weights.as_chunks::<4>();
+    let (rows, last_rows) = rows.as_chunks::<4>();
+    for (weights, rows) in weights.iter().zip(rows) {
+        for i in 0..4 {
+            sums[i] = s.mul_add(s.splat(weights[i]), rows[i], sums[i]);
+        }
     }
-    if let (&[w], &[x]) = (last_weight, last_row) {
-        even = s.mul_add(s.splat(w), x, even);
+    for ((&w, &x), sum) in last_weights.iter().zip(last_rows).zip(&mut sums) {
+        *sum = s.mul_add(s.splat(w), x, *sum);
     }
-    s.add(even, odd)
+    let [a, b, c, d] = sums;
+    s.add(s.add(a, c), s.add(b, d))
 }
 
 /// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
@@ -336,17 +306,19 @@ impl Columns {
     pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
         let stride = y.len().next_multiple_of(MAX_LANES);
         for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
-            let (mut even, mut odd) = (s.splat(0.0), s.splat(0.0));
-            let mut columns = self.0.chunks_exact(stride);
-            for x in x.chunks(2) {
-                if let (Some(w), Some(&x)) = (columns.next(), x.first()) {
-                    even = s.mul_add(s.load(&w[at..]), s.splat(x), even);
-                }
-                if let (&[_, x], Some(w)) = (x, columns.next()) {
-                    odd = s.mul_add(s.load(&w[at..]), s.splat(x), odd);
+            let mut sums = [s.splat(0.0); 4];
+            let (x, last) = x.as_chunks::<4>();
+            let mut columns = self.0.chunks_exact(4 * stride);
+            for (x, columns) in x.iter().zip(&mut columns) {
+                for i in 0..4 {
+                    sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
                 }
             }
-            s.store_partial(s.add(even, odd), y);
+            for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
+                *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
+            }
+            let [a, b, c, d] = sums;
+            s.store_partial(s.add(s.add(a, c), s.add(b, d)), y);
         }
     }
 }

@@ -135,12 +135,17 @@ impl Kind for MfccKind {
 
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
+        // First, as nothing has to wait for it but the row.
+        let energy = match &self.energy {
+            Some(energy) => Some(energy.ln_of_one(s, frame.energy, f32::EPSILON)),
+            None => None,
+        };
         let filters = frame.scratch.floats(self.num_bins);
         banks.compute_one(s, frame.power, filters);
         map_one!(s, filters, x => floored_ln(s, x));
         self.columns.times_one(s, filters, features);
-        if let Some(energy) = self.energy {
-            features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
+        if let Some(energy) = energy {
+            features[0] = energy;
         }
         if self.htk_compat {
             if self.energy.is_none() {

@@ -14,72 +14,91 @@
 //! with the blocks taken in the right order, a row has consecutive frequencies.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
+use rustfft::num_complex::Complex;
 
-use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_transform, transform_4, turn, turned};
-
-/// Complex numbers as two arrays.
-#[derive(Debug, Default)]
-struct Split {
-    re: Vec<f32>,
-    im: Vec<f32>,
-}
-
-impl Split {
-    /// Vectors may be read from each of the numbers on.
-    fn new(numbers: impl Iterator<Item = rustfft::num_complex::Complex<f32>>) -> Self {
-        let (mut re, mut im): (Vec<_>, Vec<_>) = numbers.map(|x| (x.re, x.im)).unzip();
-        re.resize(re.len() + MAX_LANES, 0.0);
-        im.resize(im.len() + MAX_LANES, 0.0);
-        Self { re, im }
-    }
-
-    #[inline(always)]
-    fn load<S: Simd>(&self, s: S, at: usize) -> [S::F32; 2] {
-        [s.load(&self.re[at..]), s.load(&self.im[at..])]
-    }
-}
+use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step_of, turn};
 
 /// What the transform of one frame takes beside the plan of many.
 #[derive(Debug)]
 pub(crate) struct OneFft {
-    /// For 8 and for 16 lanes: when the blocks are put into lanes.
-    splits: [Transposition; 2],
-    /// For each step that may come before, the twiddles for number 1, 2 .. of each j, one after the other in memory.
-    twiddles: Vec<Split>,
-    /// e^(-2πi k/N) for k from 1.
-    pairs: Split,
+    /// For 8 and for 16 lanes.
+    layouts: [Layout; 2],
+    /// e^(-2πi k/N) for k from 0 to N/4 and on: as many real parts as there are lanes, then as many imaginary ones. For 8 and 16 lanes.
+    pairs: [Lines; 2],
 }
 
-/// Where blocks are put into lanes.
+/// Where the numbers of a frame lie.
 #[derive(Debug)]
-struct Transposition {
-    /// How many steps come before.
-    steps: usize,
-    /// For each remainder, where its block begins.
+struct Layout {
+    /// The steps before blocks are put into lanes.
+    before: Vec<StepBefore>,
+    /// Numbers of a block then.
+    block: usize,
+    /// Blocks.
+    num_blocks: usize,
+    /// For each remainder, its block; the last ones again up to a multiple of the lanes.
     blocks: Vec<usize>,
     /// For each quotient, its number in a block.
     rows: Vec<usize>,
 }
 
-impl Transposition {
-    fn new(plan: &LaneFft, lanes: usize) -> Self {
-        // A step before costs its vectors, many of them part empty for short parts; one behind, all rows of each vector of blocks.
-        let cost = |split: usize| {
-            let (mut cost, mut blocks) = (0, 1);
-            for step in &plan.steps[..split] {
-                cost += blocks * step.radix * step.part.div_ceil(lanes);
-                blocks *= step.radix;
-            }
-            cost + blocks.div_ceil(lanes) * (plan.half / blocks) * (plan.steps.len() - split)
-        };
-        let steps = (0..plan.steps.len()).min_by_key(|&split| cost(split)).unwrap_or(0);
-        let (before, behind) = plan.steps.split_at(steps);
-        let num_blocks = before.iter().map(|step| step.radix).product::<usize>();
-        Self {
-            steps,
-            blocks: (0..num_blocks).map(|i| place(before, i)).collect(),
-            rows: (0..plan.half / num_blocks).map(|i| place(behind, i)).collect(),
+/// A step that goes over numbers in lanes.
+#[derive(Debug)]
+struct StepBefore {
+    /// Vectors of a part.
+    part: usize,
+    /// For each of these vectors, the twiddles for number 1, 2 ..: real parts of all lanes, then imaginary ones.
+    twiddles: Lines,
+}
+
+/// Complex numbers for each lane of vectors: real parts, then imaginary ones.
+fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
+    let numbers: Vec<_> = numbers.collect();
+    let mut lines = Lines::new();
+    for (to, from) in lines.floats(2 * numbers.len()).chunks_mut(2 * lanes).zip(numbers.chunks(lanes)) {
+        let (re, im) = to.split_at_mut(lanes);
+        for ((re, im), x) in re.iter_mut().zip(im).zip(from) {
+            (*re, *im) = (x.re, x.im);
         }
+    }
+    lines
+}
+
+impl Layout {
+    fn new(plan: &LaneFft, lanes: usize) -> Self {
+        let num_blocks = |split: usize| plan.steps[..split].iter().map(|step| step.radix).product::<usize>();
+        // A step before goes over the vectors of all blocks, part empty perhaps; one behind, over as many vectors of blocks.
+        let cost = |split: usize| {
+            let blocks = num_blocks(split);
+            let block = plan.half / blocks;
+            blocks * block.div_ceil(lanes) * split + blocks.div_ceil(lanes) * block * (plan.steps.len() - split)
+        };
+        let split = (0..plan.steps.len()).min_by_key(|&split| cost(split)).unwrap_or(0);
+        let (before, behind) = plan.steps.split_at(split);
+        let num_blocks = num_blocks(split);
+        let block = plan.half / num_blocks;
+        let blocks = 0..num_blocks.next_multiple_of(lanes);
+        Self {
+            before: before.iter().map(|step| StepBefore::new(step, block, lanes)).collect(),
+            block,
+            num_blocks,
+            blocks: blocks.map(|i| place(before, i.min(num_blocks - 1)) / block).collect(),
+            rows: (0..block).map(|i| place(behind, i)).collect(),
+        }
+    }
+}
+
+impl StepBefore {
+    /// The numbers of a `block` lie in vectors of their own.
+    fn new(step: &Step, block: usize, lanes: usize) -> Self {
+        let factors = step.radix - 1;
+        let vectors = (0..step.part / block).flat_map(|b| (0..block).step_by(lanes).map(move |i| (b * block, i)));
+        // Lanes past the last number of a block are turned by what there is.
+        let number = |(first, i): (usize, usize), lane: usize| first + (i + lane).min(block - 1);
+        let twiddles = vectors.flat_map(|at| {
+            (0..factors).flat_map(move |p| (0..lanes).map(move |lane| step.twiddles[number(at, lane) * factors + p]))
+        });
+        Self { part: step.part / block * block.div_ceil(lanes), twiddles: split(lanes, twiddles) }
     }
 }
 
@@ -97,21 +116,17 @@ impl OneFft {
     /// The least N/2: two vectors.
     pub(crate) const LEAST: usize = 2 * MAX_LANES;
 
+    /// Numbers behind a frame that are read.
+    pub(crate) const PADDING: usize = 2 * MAX_LANES;
+
     pub(crate) fn new(plan: &LaneFft) -> Self {
-        let splits = [8, 16].map(|lanes| Transposition::new(plan, lanes));
-        let before = splits.iter().map(|split| split.steps).max().unwrap_or(0);
-        let twiddles = plan.steps[..before].iter().map(|step| {
-            let factors = step.radix - 1;
-            Split::new((0..factors).flat_map(|p| step.twiddles.iter().skip(p).step_by(factors).copied()))
-        });
-        Self {
-            twiddles: twiddles.collect(),
-            pairs: Split::new((1..=plan.half / 2).map(|k| turn(k, 2 * plan.half))),
-            splits,
-        }
+        let pairs = |lanes: usize| {
+            split(lanes, (0..(plan.half / 2 + 1).next_multiple_of(lanes)).map(|k| turn(k, 2 * plan.half)))
+        };
+        Self { layouts: [8, 16].map(|lanes| Layout::new(plan, lanes)), pairs: [8, 16].map(pairs) }
     }
 
-    /// |X\[k\]|² of the real numbers in `frame`, N of them and some behind, to `power`.
+    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
         &self,
@@ -119,45 +134,57 @@ impl OneFft {
         plan: &LaneFft,
         frame: &[f32],
         power: &mut [f32],
-        [numbers, rows]: [&mut Lines; 2],
+        [numbers, sorted]: [&mut Lines; 2],
     ) {
-        let half = plan.half;
-        let split = &self.splits[usize::from(S::LANES == MAX_LANES)];
-        // Real and imaginary parts, each with a vector behind them; they are sorted into memory of the same size.
-        let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
-        let (numbers, sorted) = numbers.floats(4 * stride).split_at_mut(2 * stride);
-        let (re, im) = numbers.split_at_mut(stride);
-        let (sorted_re, sorted_im) = sorted.split_at_mut(stride);
-        unzip(s, &frame[..2 * half], re, im);
-        let (before, behind) = plan.steps.split_at(split.steps);
-        for (step, twiddles) in before.iter().zip(&self.twiddles) {
-            match step.radix {
-                2 => step_before::<S, 2>(s, step, twiddles, half, re, im),
-                3 => step_before::<S, 3>(s, step, twiddles, half, re, im),
-                4 => step_before::<S, 4>(s, step, twiddles, half, re, im),
-                5 => step_before::<S, 5>(s, step, twiddles, half, re, im),
-                7 => step_before::<S, 7>(s, step, twiddles, half, re, im),
-                11 => step_before::<S, 11>(s, step, twiddles, half, re, im),
-                _ => step_before::<S, 13>(s, step, twiddles, half, re, im),
+        let layout = &self.layouts[usize::from(S::LANES == MAX_LANES)];
+        let behind = &plan.steps[layout.before.len()..];
+        let num_blocks = layout.num_blocks;
+        let vectors = layout.block.div_ceil(S::LANES);
+        let rows = numbers.vectors(s, 2 * (num_blocks + S::LANES) * vectors).as_chunks_mut::<2>().0;
+        let (rows, transposed) = rows.split_at_mut(num_blocks * vectors);
+        if layout.block.is_multiple_of(S::LANES) {
+            unzip(s, frame, rows);
+        } else {
+            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * layout.block)) {
+                unzip(s, &frame[first..], rows);
             }
         }
-        let rows = rows.vectors(s, 2 * split.rows.len()).as_chunks_mut::<2>().0;
-        let num_blocks = split.blocks.len();
-        for first in (0..num_blocks).step_by(S::LANES) {
-            // Lanes past the last block have the first of the vector once more.
-            let mut starts = [split.blocks[first]; MAX_LANES];
-            for (start, &block) in starts.iter_mut().zip(split.blocks[first..].iter().take(S::LANES)) {
-                *start = block;
+        for (step, before) in plan.steps.iter().zip(&layout.before) {
+            step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
+        }
+        // Real and imaginary parts in their order, each with a vector behind them.
+        let stride = (plan.half + MAX_LANES).next_multiple_of(MAX_LANES);
+        let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
+        for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
+            for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
+                for part in 0..2 {
+                    let mut square = [s.splat(0.0); MAX_LANES];
+                    for (to, &block) in square[..S::LANES].iter_mut().zip(blocks) {
+                        *to = rows[block * vectors + i][part];
+                    }
+                    s.transpose(&mut square[..S::LANES]);
+                    for (to, &row) in transposed.iter_mut().zip(&square[..S::LANES]) {
+                        to[part] = row;
+                    }
+                }
             }
-            transpose(s, &starts[..S::LANES], re, rows, 0);
-            transpose(s, &starts[..S::LANES], im, rows, 1);
+            let transposed = &mut transposed[..layout.block];
             for step in behind {
-                step.apply(s, rows);
+                step.apply(s, transposed);
+            }
+            if num_blocks == S::LANES {
+                let sorted = sorted_re.chunks_exact_mut(S::LANES).zip(sorted_im.chunks_exact_mut(S::LANES));
+                for (&row, (re, im)) in layout.rows.iter().zip(sorted) {
+                    let [x, y] = transposed[row];
+                    s.store(x, re);
+                    s.store(y, im);
+                }
+                continue;
             }
             // What is too much of one vector of blocks is overwritten by the next row.
             let whole = first + S::LANES <= num_blocks || first == 0;
-            for (&row, at) in split.rows.iter().zip((first..).step_by(num_blocks)) {
-                let [x, y] = rows[row];
+            for (&row, at) in layout.rows.iter().zip((first..).step_by(num_blocks)) {
+                let [x, y] = transposed[row];
                 if whole {
                     s.store(x, &mut sorted_re[at..]);
                     s.store(y, &mut sorted_im[at..]);
@@ -168,98 +195,56 @@ impl OneFft {
                 }
             }
         }
-        self.power_of_real(s, half, sorted_re, sorted_im, power);
+        self.power_of_real(s, plan.half, sorted_re, sorted_im, power);
     }
 
     /// As [`LaneFft`] does it: numbers k and N/2 - k go together.
     #[inline(always)]
-    fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &[f32], im: &[f32], power: &mut [f32]) {
+    fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &mut [f32], im: &mut [f32], power: &mut [f32]) {
+        // Number N/2 is number 0 again.
+        (re[half], im[half]) = (re[0], im[0]);
+        let pairs = self.pairs[usize::from(S::LANES == MAX_LANES)].as_vectors(s).as_chunks::<2>().0;
+        let pairs = pairs[..half / 2 / S::LANES + 1].split_last().expect("a middle");
+        let ((&last_w, whole), k) = (pairs, half / 2 / S::LANES * S::LANES);
+        let (low, high) = power.split_at_mut(half / 2);
+        // From 0 up, and from N/2 down.
+        let up = re.chunks_exact(S::LANES).zip(im.chunks_exact(S::LANES));
+        let down = re[1..=half].rchunks_exact(S::LANES).zip(im[1..=half].rchunks_exact(S::LANES));
+        let to = low.chunks_exact_mut(S::LANES).zip(high[..=half - half / 2].rchunks_exact_mut(S::LANES));
+        for (((&w, up), down), (low, high)) in whole.iter().zip(up).zip(down).zip(to) {
+            let [x, y] = power_of_pairs(s, up, down, w);
+            s.store(x, low);
+            s.store(s.reverse(y), high);
+        }
+        // Those past the middle belong to other pairs.
+        let partner = half + 1 - k - S::LANES;
+        let [x, y] = power_of_pairs(s, (&re[k..], &im[k..]), (&re[partner..], &im[partner..]), last_w);
+        let mut last = [0.0; MAX_LANES];
+        s.store(s.reverse(y), &mut last);
+        let partners = half / 2 + 1 - k;
+        s.store_partial(x, &mut power[k..=half / 2]);
+        power[half + 1 - k - partners..=half - k].copy_from_slice(&last[S::LANES - partners..S::LANES]);
         let (sum, difference) = (re[0] + im[0], re[0] - im[0]);
         power[0] = sum * sum;
         power[half] = difference * difference;
-        let last = half / 2 - S::LANES + 1;
-        for k in (1..half / 2 + 1).step_by(S::LANES) {
-            let k = k.min(last);
-            let partner = half - k - S::LANES + 1;
-            let a = [s.load(&re[k..]), s.load(&im[k..])];
-            let b = [s.reverse(s.load(&re[partner..])), s.reverse(s.load(&im[partner..]))];
-            let [x, y] = pair_of_spectrum(s, a, b, self.pairs.load(s, k - 1));
-            s.store(power_of_twice(s, x), &mut power[k..]);
-            s.store(s.reverse(power_of_twice(s, y)), &mut power[partner..]);
-        }
     }
 }
 
-/// Every other number of `frame` to `re`, the others to `im`, whole vectors.
+/// Every other number of `frame` to the real parts of the rows, the others to the imaginary ones.
 #[inline(always)]
-fn unzip<S: Simd>(s: S, frame: &[f32], re: &mut [f32], im: &mut [f32]) {
-    let mut pairs = frame.chunks_exact(2 * S::LANES);
-    let mut at = 0;
-    for pair in &mut pairs {
-        let (even, odd) = s.unzip(s.load(pair), s.load(&pair[S::LANES..]));
-        s.store(even, &mut re[at..]);
-        s.store(odd, &mut im[at..]);
-        at += S::LANES;
-    }
-    for (i, &[even, odd]) in pairs.remainder().as_chunks::<2>().0.iter().enumerate() {
-        (re[at + i], im[at + i]) = (even, odd);
+fn unzip<S: Simd>(s: S, frame: &[f32], rows: &mut [[S::F32; 2]]) {
+    for (row, frame) in rows.iter_mut().zip(frame.chunks_exact(2 * S::LANES)) {
+        let (re, im) = s.unzip(s.load(frame), s.load(&frame[S::LANES..]));
+        *row = [re, im];
     }
 }
 
-/// A step while the numbers of a part lie in the lanes.
+/// The power of the numbers of `up`, and in lanes that go the other way those of `down`.
 #[inline(always)]
-fn step_before<S: Simd, const R: usize>(
-    s: S,
-    step: &Step,
-    twiddles: &Split,
-    half: usize,
-    re: &mut [f32],
-    im: &mut [f32],
-) {
-    let part = step.part;
-    for block in (0..half).step_by(R * part) {
-        for j in (0..part).step_by(S::LANES) {
-            let mut x = [[s.splat(0.0); 2]; R];
-            for (p, x) in x.iter_mut().enumerate() {
-                let at = block + p * part + j;
-                *x = [s.load(&re[at..]), s.load(&im[at..])];
-            }
-            let y = if R == 4 {
-                let mut y = x;
-                y.copy_from_slice(&transform_4(s, [x[0], x[1], x[2 % R], x[3 % R]])[..R]);
-                y
-            } else {
-                small_transform(s, &step.roots, x)
-            };
-            for (p, &y) in y.iter().enumerate() {
-                let at = block + p * part + j;
-                let [y_re, y_im] = if p == 0 { y } else { turned(s, y, twiddles.load(s, (p - 1) * part + j)) };
-                if j + S::LANES <= part {
-                    s.store(y_re, &mut re[at..]);
-                    s.store(y_im, &mut im[at..]);
-                } else {
-                    let end = at - j + part;
-                    s.store_partial(y_re, &mut re[at..end]);
-                    s.store_partial(y_im, &mut im[at..end]);
-                }
-            }
-        }
-    }
-}
-
-/// Number e of the block that begins at `starts[l]` to lane l of row e, real or imaginary `half`.
-#[inline(always)]
-fn transpose<S: Simd>(s: S, starts: &[usize], numbers: &[f32], rows: &mut [[S::F32; 2]], half: usize) {
-    for (first, rows) in (0..).step_by(S::LANES).zip(rows.chunks_mut(S::LANES)) {
-        let mut square = [s.splat(0.0); MAX_LANES];
-        for (v, &start) in square.iter_mut().zip(starts) {
-            *v = s.load(&numbers[start + first..]);
-        }
-        s.transpose(&mut square[..S::LANES]);
-        for (row, &v) in rows.iter_mut().zip(&square) {
-            row[half] = v;
-        }
-    }
+fn power_of_pairs<S: Simd>(s: S, up: (&[f32], &[f32]), down: (&[f32], &[f32]), w: [S::F32; 2]) -> [S::F32; 2] {
+    let b = [s.reverse(s.load(down.0)), s.reverse(s.load(down.1))];
+    let [x, y] = pair_of_spectrum(s, [s.load(up.0), s.load(up.1)], b, w);
+    [power_of_twice(s, x), power_of_twice(s, y)]
 }
 
 #[cfg(test)]
@@ -292,7 +277,7 @@ mod tests {
                 let in_lane =
                     |numbers: &[f32]| numbers.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
                 let mut frame = in_lane(&signal);
-                frame.resize(size + MAX_LANES, 0.0);
+                frame.resize(size + OneFft::PADDING, 0.0);
                 let mut power = vec![f32::NAN; size / 2 + 1 + MAX_LANES];
                 let [numbers, rows] = &mut lines;
                 plan.power_of_one(s, &mut frame, &mut power, [numbers, rows], &mut scratch);

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use kaldera_base::math::{exp, ln};
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::error::Error;
@@ -184,9 +184,9 @@ impl Kernel for Predict<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> Self::Output {
         let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
-        let autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
-        let mut a = vec![s.splat(0.0); order];
-        let error = linear_predictor(s, &autocorrelation, &mut a);
+        let mut autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
+        let (mut a, mut scratch) = (vec![s.splat(0.0); order], vec![s.splat(0.0); order]);
+        let error = linear_predictor(s, &mut autocorrelation, &mut a, &mut scratch);
         (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
     }
 }
@@ -304,11 +304,10 @@ impl Kind for PlpKind {
 
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneSpectrum<'_>, features: &mut [f32]) {
-        // In the scratch: numbers of the frame, then vectors with the frame in each lane. The recursions have no two numbers that could
-        // be worked out at once.
+        // In the scratch: numbers of the frame, then, for an order that no vector has as many lanes as, vectors with the frame in each lane.
         let (num_bins, lags, dim) = (self.num_bins, self.order + 1, features.len());
         let rows = (lags + 2 * self.order + dim) * S::LANES;
-        let (rows, numbers) = frame.scratch.floats(rows + num_bins + lags).split_at_mut(rows);
+        let (rows, numbers) = frame.scratch.floats(rows + num_bins + lags + MAX_LANES).split_at_mut(rows);
         let (loudness, autocorrelation) = numbers.split_at_mut(num_bins);
         filters.banks.compute_one(s, frame.power, loudness);
         for (x, weights) in loudness.chunks_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
@@ -316,17 +315,21 @@ impl Kind for PlpKind {
             let heard = s.mul(s.load_partial(x, one), s.load_partial(weights, one));
             s.store_partial(self.compressed(s, heard), x);
         }
-        self.columns.times_one(s, loudness, autocorrelation);
-        for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
-            row.fill(x);
-        }
-        let rows = frame.scratch.vectors(s, lags + 2 * self.order + dim);
-        let (autocorrelation, rest) = rows.split_at_mut(lags);
-        let (predictor, rest) = rest.split_at_mut(self.order);
-        let (cepstrum, row) = rest.split_at_mut(self.order);
-        self.cepstra(s, autocorrelation, predictor, cepstrum, row);
-        for (to, &x) in features.iter_mut().zip(&*row) {
-            *to = first_lane(s, x);
+        self.columns.times_one(s, loudness, &mut autocorrelation[..lags]);
+        if self.order < S::LANES {
+            self.cepstra_in_lanes(s, autocorrelation, features);
+        } else {
+            for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&autocorrelation[..lags]) {
+                row.fill(x);
+            }
+            let rows = frame.scratch.vectors(s, lags + 2 * self.order + dim);
+            let (autocorrelation, rest) = rows.split_at_mut(lags);
+            let (predictor, rest) = rest.split_at_mut(self.order);
+            let (cepstrum, row) = rest.split_at_mut(self.order);
+            self.cepstra(s, autocorrelation, predictor, cepstrum, row);
+            for (to, &x) in features.iter_mut().zip(&*row) {
+                *to = first_lane(s, x);
+            }
         }
         if let Some(energy) = self.energy {
             features[0] = energy.ln_of_one(s, frame.energy, energy.least_of_plp());
@@ -350,12 +353,12 @@ impl PlpKind {
     fn cepstra<S: Simd>(
         &self,
         s: S,
-        autocorrelation: &[S::F32],
+        autocorrelation: &mut [S::F32],
         predictor: &mut [S::F32],
         cepstrum: &mut [S::F32],
         features: &mut [S::F32],
     ) {
-        let error = linear_predictor(s, autocorrelation, predictor);
+        let error = linear_predictor(s, autocorrelation, predictor, cepstrum);
         predictor_cepstrum(s, predictor, cepstrum);
         // Kaldi's floor of the logarithm is the one of a number.
         let (first, rest) = features.split_at_mut(1);
@@ -367,6 +370,51 @@ impl PlpKind {
     }
 }
 
+impl PlpKind {
+    /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
+    /// `autocorrelation` has a vector more than there are lags, whatever is in it.
+    #[inline(always)]
+    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: &[f32], features: &mut [f32]) {
+        let (zero, lanes) = (s.splat(0.0), s.i32_to_f32(s.lane_indexes()));
+        let mut error = s.splat(autocorrelation[0]);
+        let (mut forward, mut backward) = (s.load(&autocorrelation[1..]), s.load(autocorrelation));
+        // In lanes that have no number yet there is something.
+        let mut a = zero;
+        for i in 0..self.order {
+            let reflection = s.div(in_all_lanes(s, forward, i), error);
+            let before = s.neg_mul_add(reflection, forward, backward);
+            forward = s.neg_mul_add(reflection, backward, forward);
+            backward = s.shift_in(zero, before);
+            let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
+            error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
+            // a[j] with a[i-1-j].
+            let others = s.sub_u32(s.splat_u32((S::LANES + i - 1) as u32), s.lane_indexes());
+            let others = s.permute(a, a, s.and_u32(others, s.splat_u32(S::LANES as u32 - 1)));
+            let changed = s.neg_mul_add(reflection, others, a);
+            a = s.select_lt(lanes, s.splat(i as f32), changed, s.sub(zero, reflection));
+        }
+
+        // Each c adds its term to all sums behind it.
+        let (mut sums, mut behind, minus_a) = (zero, s.shift_in(zero, a), s.sub(zero, a));
+        let parts = s.div(s.splat(1.0), s.add(lanes, s.splat(1.0)));
+        let mut cepstrum = s.neg_mul_add(sums, parts, minus_a);
+        for i in 1..self.order {
+            let number = s.splat(i as f32);
+            sums = s.mul_add(s.mul(number, behind), in_all_lanes(s, cepstrum, i - 1), sums);
+            behind = s.shift_in(zero, behind);
+            cepstrum = s.select_lt(lanes, number, cepstrum, s.neg_mul_add(sums, parts, minus_a));
+        }
+        let first = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
+        s.store_partial(s.mul(s.shift_in(first, cepstrum), s.load_partial(&self.scales, zero)), features);
+    }
+}
+
+/// The number of lane `lane`.
+#[inline(always)]
+fn in_all_lanes<S: Simd>(s: S, v: S::F32, lane: usize) -> S::F32 {
+    s.permute(v, v, s.splat_u32(lane as u32))
+}
+
 impl EnergyColumn {
     /// The least energy of Kaldi's PLP, which differs.
     fn least_of_plp(&self) -> f32 {
@@ -374,17 +422,33 @@ impl EnergyColumn {
     }
 }
 
-/// The Levinson-Durbin recursion: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+///
+/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows the last one. Schur's keeps this sum
+/// for all n to come, and what it is with the coefficients backwards, so that nothing has to wait for a sum. Both have the same
+/// coefficients; the autocorrelation is used up.
 #[doc(alias("ComputeLpc", "Durbin"))]
 #[inline(always)]
-fn linear_predictor<S: Simd>(s: S, autocorrelation: &[S::F32], a: &mut [S::F32]) -> S::F32 {
+fn linear_predictor<S: Simd>(
+    s: S,
+    autocorrelation: &mut [S::F32],
+    a: &mut [S::F32],
+    backward: &mut [S::F32],
+) -> S::F32 {
+    let order = a.len();
+    backward.copy_from_slice(&autocorrelation[..order]);
     let mut error = autocorrelation[0];
-    for i in 0..a.len() {
-        let mut sum = autocorrelation[i + 1];
-        for j in 0..i {
-            sum = s.mul_add(a[j], autocorrelation[i - j], sum);
+    // Number n of both belongs to the lags n + 1 and n.
+    let forward = &mut autocorrelation[1..];
+    for i in 0..order {
+        let (mut last_forward, mut last_backward) = (forward[i], backward[i]);
+        let reflection = s.div(last_forward, error);
+        for (f, b) in forward[i + 1..].iter_mut().zip(&mut backward[i + 1..]) {
+            let (this_forward, this_backward) = (*f, *b);
+            *f = s.neg_mul_add(reflection, this_backward, this_forward);
+            *b = s.neg_mul_add(reflection, last_forward, last_backward);
+            (last_forward, last_backward) = (this_forward, this_backward);
         }
-        let reflection = s.div(sum, error);
         let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
         error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
         // a[j] and a[i-1-j] change together.
@@ -401,17 +465,17 @@ fn linear_predictor<S: Simd>(s: S, autocorrelation: &[S::F32], a: &mut [S::F32])
     error
 }
 
-/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\].
+/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\]. The largest n-k comes last:
+/// only that has to wait for it.
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
 fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
     for i in 0..a.len() {
         let mut sum = s.splat(0.0);
-        for j in 0..i {
-            sum = s.mul_add(s.mul(s.splat((i - j) as f32), a[j]), c[i - 1 - j], sum);
+        for (j, &c) in c[..i].iter().enumerate() {
+            sum = s.mul_add(s.mul(s.splat((j + 1) as f32), a[i - 1 - j]), c, sum);
         }
-        let of_smaller = s.mul(sum, s.splat(1.0 / (i + 1) as f32));
-        c[i] = s.sub(s.splat(0.0), s.add(a[i], of_smaller));
+        c[i] = s.neg_mul_add(sum, s.splat(1.0 / (i + 1) as f32), s.sub(s.splat(0.0), a[i]));
     }
 }
 
@@ -448,6 +512,47 @@ mod tests {
             let expected = [row[0] + row[1], row[2], row[3], row[4], row[5] + row[6]];
             for (x, y) in folded.iter().zip(expected) {
                 assert!((x - y).abs() < 1e-6, "{x} for {y}");
+            }
+        }
+    }
+
+    /// Cepstra of one frame by both ways.
+    struct OneAndMany<'a>(&'a PlpKind, &'a [f32]);
+
+    impl Kernel for OneAndMany<'_> {
+        type Output = [Vec<f32>; 2];
+
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> Self::Output {
+            let Self(kind, lags) = self;
+            let mut many = vec![s.splat(0.0); kind.dim()];
+            let mut rows: Vec<_> = lags.iter().map(|&x| s.splat(x)).collect();
+            let (mut a, mut c) = (vec![s.splat(0.0); kind.order], vec![s.splat(0.0); kind.order]);
+            kind.cepstra(s, &mut rows, &mut a, &mut c, &mut many);
+            let many = many.into_iter().map(|x| first_lane(s, x)).collect();
+            let mut one = vec![0.0; kind.dim()];
+            if kind.order < S::LANES {
+                let mut lags = lags.to_vec();
+                lags.resize(lags.len() + MAX_LANES, f32::NAN);
+                kind.cepstra_in_lanes(s, &lags, &mut one);
+            } else {
+                one.clone_from(&many);
+            }
+            [one, many]
+        }
+    }
+
+    #[test]
+    fn cepstra_in_lanes_are_those_of_many_frames() {
+        for order in 1..16 {
+            let mut options = PlpOptions { lpc_order: order, num_ceps: order + 1, ..PlpOptions::default() };
+            options.mel.num_bins = 23;
+            let kind = PlpKind::new(&options, &PlpKind::warped(&options, 1.0).unwrap()).unwrap();
+            let lags: Vec<f32> = (0..=order).map(|k| 0.9_f32.powi(k) * (0.3 * k as f32).cos() * 100.0).collect();
+            for level in kaldera_base::simd::available() {
+                let [one, many] = kaldera_base::simd::dispatch_at(level, OneAndMany(&kind, &lags));
+                assert!(one.iter().all(|x| x.is_finite()));
+                assert_eq!(one, many, "order {order} at {level}");
             }
         }
     }

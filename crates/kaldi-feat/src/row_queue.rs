@@ -11,11 +11,13 @@ pub(crate) struct RowQueue {
     values: Vec<f32>,
     gone: usize,
     first: u64,
+    /// Counted, as a division for each look at it would cost a stream more than its copies.
+    end: u64,
 }
 
 impl RowQueue {
     pub(crate) fn new(dim: usize) -> Self {
-        Self { dim, values: Vec::new(), gone: 0, first: 0 }
+        Self { dim, values: Vec::new(), gone: 0, first: 0, end: 0 }
     }
 
     /// The number of the first row that is there.
@@ -25,7 +27,7 @@ impl RowQueue {
 
     /// One more than the number of the last row that is there.
     pub(crate) fn end(&self) -> u64 {
-        self.first + (self.values().len() / self.dim.max(1)) as u64
+        self.end
     }
 
     /// All rows that are there, one after the other.
@@ -43,6 +45,7 @@ impl RowQueue {
         debug_assert_eq!(row.len(), self.dim);
         self.make_room();
         self.values.extend_from_slice(row);
+        self.end += 1;
     }
 
     /// Appends `rows` rows of zeros and lends them.
@@ -50,12 +53,13 @@ impl RowQueue {
         self.make_room();
         let begin = self.values.len();
         self.values.resize(begin + rows * self.dim, 0.0);
+        self.end += rows as u64;
         &mut self.values[begin..]
     }
 
     /// Lets go the rows before row `i`.
     pub(crate) fn discard(&mut self, i: u64) {
-        let i = i.clamp(self.first, self.end());
+        let i = i.clamp(self.first, self.end);
         self.gone += (i - self.first) as usize * self.dim;
         self.first = i;
     }
@@ -79,7 +83,8 @@ impl RowQueue {
         if !values.len().is_multiple_of(dim.max(1)) || first > u64::MAX / 4 {
             return Err(Error::BadState { reason: "its rows are not whole" });
         }
-        Ok(Self { dim, values, gone: 0, first })
+        let end = first + (values.len() / dim.max(1)) as u64;
+        Ok(Self { dim, values, gone: 0, first, end })
     }
 }
 

@@ -128,8 +128,6 @@ fn num_frames(options: &FrameExtractionOptions, n: usize) -> usize {
 const RELATIVE: f64 = 64.0 * f32::EPSILON as f64;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn filterbank_energies_are_those_of_the_definition(
         frame_options in frame_options(),

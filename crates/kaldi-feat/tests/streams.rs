@@ -137,8 +137,14 @@ fn log_mel_options() -> impl Strategy<Value = LogMelOptions> {
 
 fn nothing<K: Kind>(_: &Extractor<K>, _: &mut Vec<f32>) {}
 
+/// Each case is a whole recording; `PROPTEST_CASES` still says how many there are to be.
+fn fewer_cases() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    ProptestConfig { cases: default.cases * 3 / 8, ..default }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(fewer_cases())]
 
     #[test]
     fn fbank((frame, rate) in frame_options(), use_energy: bool, (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
@@ -220,8 +226,6 @@ fn saves() -> impl Strategy<Value = Vec<usize>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
-
     #[test]
     fn deltas(features in features(), order in 0_i32..4, window in 1_i32..5, saves in saves()) {
         let deltas = DeltaFeatures::new(DeltaFeaturesOptions { order, window }).unwrap();

@@ -11,12 +11,14 @@ mod basic;
 mod foreign;
 mod lists;
 mod matrices;
+mod posteriors;
 mod recordings;
 mod words;
 
 pub use basic::Basic;
 pub use foreign::{HtkMatrix, SphinxMatrix};
 pub use lists::IntegerVector;
+use lists::{push_count, read_counted, write_list};
 pub use words::is_token;
 
 /// An object that can stand in a table, with Kaldi's bytes and text for it.
@@ -130,6 +132,31 @@ mod tests {
         check(&vec![1i32, -2], b"\0B\x04\x02\0\0\0\x04\x01\0\0\0\x04\xFE\xFF\xFF\xFF", "1 -2 \n");
         check(&Vec::<i32>::new(), b"\0B\x04\0\0\0\0", "\n");
         assert_eq!(written(&4.486_312_3_f32, false), b"4.486312 \n");
+    }
+
+    #[test]
+    fn posteriors_in_both_forms() {
+        let posteriors = vec![vec![(3, 0.5f32), (-7, 0.25)], vec![], vec![(1, 1.0)]];
+        let binary = b"\x04\x03\0\0\0\
+            \x04\x02\0\0\0\x04\x03\0\0\0\x04\0\0\0\x3F\x04\xF9\xFF\xFF\xFF\x04\0\0\x80\x3E\
+            \x04\0\0\0\0\
+            \x04\x01\0\0\0\x04\x01\0\0\0\x04\0\0\x80\x3F";
+        check(&posteriors, &[b"\0B", &binary[..]].concat(), "[ 3 0.5 -7 0.25 ] [ ] [ 1 1 ] \n");
+        check(&Vec::<Vec<(i32, f32)>>::new(), b"\0B\x04\0\0\0\0", "\n");
+        type Posteriors = Vec<Vec<(i32, f32)>>;
+        assert_eq!(Posteriors::read(&mut &b" [1 0.5\t] [ ]\r\n[ 2 1 ]\n"[..]).unwrap(), [vec![(1, 0.5)], vec![]]);
+        for (wrong, expected) in [
+            ("1 0.5\n", "the beginning of a frame"),
+            ("[ 1 ] \n", "a number"),
+            ("[ 1 0.5\n", "found the end"),
+            ("[ 1.5 0.5 ] \n", "32-bit integer"),
+            ("[ ] ]\n", "the beginning of a frame"),
+            ("", "a line"),
+        ] {
+            let message = fails::<Posteriors>(wrong.as_bytes());
+            assert!(message.contains(expected), "{wrong:?}: {message}");
+        }
+        assert!(fails::<Posteriors>(b"\0B\x04\xFF\xFF\xFF\x7F\x04\0\0\0\0").contains("found the end"));
     }
 
     #[test]

@@ -43,6 +43,7 @@
 //! | options `s`, `cs`, `o` | [`.sorted()`](table::RandomAccessReader::sorted), [`.called_sorted()`](table::RandomAccessReader::called_sorted), [`.once()`](table::RandomAccessReader::once) |
 //! | `ark:FILE`, `ark,scp:FILE,FILE` to write | [`TableWriter::to_archive`](table::TableWriter::to_archive), [`to_archive_and_script`](table::TableWriter::to_archive_and_script) |
 //! | options `t`, `nf` | [`.text()`](table::TableWriter::text), [`.unflushed()`](table::TableWriter::unflushed) |
+//! | | some keys of a table: [`.only()`](table::SequentialReader::only) |
 //! | | any `BufRead` or `Write`: [`Input::from_reader`](rxfilename::Input::from_reader), [`Output::from_writer`](wxfilename::Output::from_writer) |
 //! | | an archive that is mapped into memory: [`IndexedArchive`](table::IndexedArchive) |
 //!
@@ -56,6 +57,7 @@
 //! | [`MatrixHeader`](kaldi_matrix::codec::MatrixHeader) | the shape of a matrix of any kind, without its elements |
 //! | `i32` and the other integers, `f32`, `f64`, `bool` | `BasicHolder` |
 //! | `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others | `BasicVectorHolder`, `BasicVectorVectorHolder`, `BasicPairVectorHolder` |
+//! | `Vec<Vec<(i32, f32)>>` | `PosteriorHolder` |
 //! | `String`, `Vec<String>` | `TokenHolder`, `TokenVectorHolder` |
 //! | [`WaveData`](wave::WaveData), [`WaveInfo`](wave::WaveInfo) | `WaveHolder`, `WaveInfoHolder` |
 //! | [`HtkMatrix`], [`SphinxMatrix`] | `HtkMatrixHolder`, `SphinxMatrixHolder` |

@@ -66,6 +66,7 @@ fn archives() {
         archive::<Vec<Vec<i32>>>(bytes);
         archive::<Vec<(i32, i32)>>(bytes);
         archive::<Vec<f32>>(bytes);
+        archive::<Vec<Vec<(i32, f32)>>>(bytes);
         archive::<IntegerVector>(bytes);
         archive::<MatrixHeader>(bytes);
         archive::<Vector<f32>>(bytes);
@@ -189,6 +190,7 @@ fn write_corpora() {
     tables(&archives, "ints", &[vec![1, -2, 300_000], vec![]]);
     tables(&archives, "int-lists", &[vec![vec![1, 2], vec![], vec![3]], vec![]]);
     tables(&archives, "int-pairs", &[vec![(1, 2), (3, 4)], vec![]]);
+    tables(&archives, "posteriors", &[vec![vec![(1, 0.5_f32), (2, 0.5)], vec![], vec![(3, 1.0)]], vec![]]);
     tables(&archives, "integer-vector", &[IntegerVector(vec![1, 2, 3])]);
     tables(&archives, "vector", &[Vector::from(vec![1.0_f32, -0.25, 1e20]), Vector::zeros(0)]);
     tables(&archives, "vector-double", &[Vector::from(vec![0.1_f64, -3e-200])]);

@@ -129,6 +129,11 @@ proptest! {
     }
 
     #[test]
+    fn posteriors(a in vec(vec(vec((any::<i32>(), single()), 0..4), 0..4), 0..5)) {
+        there_and_back(a);
+    }
+
+    #[test]
     fn words(a in vec(token(), 0..9), b in vec(vec(token(), 0..4), 0..9)) {
         there_and_back(a);
         there_and_back(b);

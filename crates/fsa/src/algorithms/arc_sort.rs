@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use crate::arc::index;
-use crate::parts::{for_each_piece, gather, identity};
+use crate::arc::{id, index};
+use crate::parts::identity;
+use crate::rooms::{Room, Rooms};
+use crate::threads::{pieces, share, worth};
 use crate::{Arc, Error, FsaVec, Fsas};
 
 /// Sorts the arcs of each state by label and then by the state that they enter ([`Arc::sort_key`]), and returns the arc map. Arcs of equal
@@ -25,15 +27,20 @@ use crate::{Arc, Error, FsaVec, Fsas};
 #[doc(alias = "ArcSort")]
 pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
-    let (arcs, splits) = (all.arcs(), all.shape().row_splits(2));
+    let arcs = all.arcs();
     if all.is_arc_sorted() {
         return Ok((fsas.clone(), identity(arcs.len())));
     }
-    let splits: &[i32] = splits.as_ref();
-    let mut order = vec![0; arcs.len()];
-    for_each_piece(splits, &mut order, |rows, order| order_rows(arcs, splits, rows, order));
-    let sorted = all.as_ragged().with_values(gather(arcs, &order))?;
-    Ok((fsas.same_kind(FsaVec::trusted(sorted)), order))
+    let splits: &[i32] = all.shape().row_splits(2).as_ref();
+    let parallel = worth(arcs.len());
+    let pieces = pieces(parallel, splits);
+    let by_pieces = || pieces.iter().map(|rows| index(splits[rows.end] - splits[rows.start]));
+    let (mut sorted, mut order) = (Rooms::new(by_pieces()), Rooms::new(by_pieces()));
+    share(parallel, pieces.iter().cloned().zip(sorted.each()).zip(order.each()), |((rows, mut sorted), mut order)| {
+        sort_rows(arcs, splits, rows, &mut sorted, &mut order);
+    });
+    let sorted = all.as_ragged().with_values(sorted.finish())?;
+    Ok((fsas.same_kind(FsaVec::trusted(sorted)), order.finish()))
 }
 
 /// Whether the arcs of a state are in order.
@@ -44,29 +51,36 @@ fn is_sorted(arcs: &[Arc]) -> bool {
 /// Up to so many arcs of a state, comparing all pairs without a branch is faster than sorting.
 const FEW: usize = 16;
 
-fn order_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, mut order: &mut [i32]) {
+/// The arcs of these rows in order, and where they were.
+fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Room<'_, Arc>, order: &mut Room<'_, i32>) {
     let mut keyed = Vec::new();
     for row in rows {
         let first = splits[row];
         let arcs = &arcs[index(first)..index(splits[row + 1])];
-        let (here, rest) = order.split_at_mut(arcs.len());
-        match here.len() {
-            0 | 1 => here.fill(first),
-            2..=FEW => order_few(arcs, first, here),
-            _ if is_sorted(arcs) => here.iter_mut().zip(first..).for_each(|(at, arc)| *at = arc),
+        match arcs.len() {
+            0 => {}
+            1..=FEW => {
+                let places = &order_few(arcs)[..arcs.len()];
+                sorted.extend(places.iter().map(|&place| arcs[usize::from(place)]));
+                order.extend(places.iter().map(|&place| first + i32::from(place)));
+            }
+            _ if is_sorted(arcs) => {
+                sorted.extend(arcs.iter().copied());
+                order.extend((0..arcs.len()).map(|place| first + id(place)));
+            }
             _ => {
                 keyed.clear();
-                keyed.extend(arcs.iter().map(Arc::sort_key).zip(first..));
+                keyed.extend(arcs.iter().map(Arc::sort_key).zip(0..));
                 keyed.sort_unstable();
-                here.iter_mut().zip(&keyed).for_each(|(at, &(_, arc))| *at = arc);
+                sorted.extend(keyed.iter().map(|&(_, place)| arcs[index(place)]));
+                order.extend(keyed.iter().map(|&(_, place)| first + place));
             }
         }
-        order = rest;
     }
 }
 
-/// The rank of an arc is the number of arcs that belong before it.
-fn order_few(arcs: &[Arc], first: i32, order: &mut [i32]) {
+/// For each place the arc that belongs there: the rank of an arc is the number of arcs that belong before it.
+fn order_few(arcs: &[Arc]) -> [u8; FEW] {
     let (mut keys, mut ranks) = ([0_u64; FEW], [0_usize; FEW]);
     for (i, arc) in arcs.iter().enumerate() {
         let key = arc.sort_key();
@@ -78,9 +92,11 @@ fn order_few(arcs: &[Arc], first: i32, order: &mut [i32]) {
         }
         (keys[i], ranks[i]) = (key, rank);
     }
-    for (&rank, arc) in ranks[..arcs.len()].iter().zip(first..) {
+    let mut order = [0; FEW];
+    for (&rank, arc) in ranks[..arcs.len()].iter().zip(0..) {
         order[rank] = arc;
     }
+    order
 }
 
 #[cfg(test)]

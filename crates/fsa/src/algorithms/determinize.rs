@@ -379,12 +379,8 @@ fn low_bits(hash: u64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsa::fsa;
     use crate::{Fsa, Graph};
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
-        let arcs: Vec<_> = arcs.iter().map(|&(src, dest, label, score)| Arc::new(src, dest, label, score)).collect();
-        Fsa::from_arcs(states, arcs).unwrap()
-    }
 
     /// Case 168 of k2's known answers, with shorter numbers.
     #[test]

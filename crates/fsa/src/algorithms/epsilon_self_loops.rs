@@ -1,7 +1,8 @@
 //! Epsilon arcs from a state to itself, which let one side of an intersection wait for the other.
 
 use crate::arc::id;
-use crate::parts::{Part, map_arcs, map_arcs_if_needed};
+use crate::parts::{Part, Size, map_arcs, map_arcs_if_needed};
+use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, Fsas};
 
 /// Puts an epsilon self-loop with score 0 before the arcs of each state but the final one; in the arc map these come from -1. O(arcs).
@@ -36,20 +37,19 @@ pub fn add_epsilon_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error>
 #[doc(alias = "RemoveEpsilonSelfLoops")]
 pub fn remove_epsilon_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let is_loop = |arc: &Arc| arc.label == EPSILON && arc.src_state == arc.dest_state;
-    map_arcs_if_needed(fsas, |_, fsa| {
-        if !fsa.arcs().iter().any(is_loop) {
-            return Ok(None);
-        }
-        let mut part = Part::with_capacity(fsa.num_states(), fsa.arcs().len());
-        let mut map = Vec::with_capacity(fsa.arcs().len());
+    let plan = |_, fsa: FsaView<'_>| {
+        let num_loops = fsa.arcs().iter().filter(|arc| is_loop(arc)).count();
+        let size = Size { states: fsa.num_states(), arcs: fsa.arcs().len() - num_loops };
+        Ok((num_loops > 0).then_some((size, ())))
+    };
+    map_arcs_if_needed(fsas, plan, |_, fsa, (), place| {
         for state in 0..fsa.num_states() {
-            for (arc, from) in fsa.arcs_of(state).iter().zip(fsa.arc_range(state)).filter(|(arc, _)| !is_loop(arc)) {
-                part.arcs.push(*arc);
-                map.push(id(from));
+            for (arc, from) in fsa.arcs_of(state).iter().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..) {
+                place.push_if(!is_loop(arc), *arc, [from]);
             }
-            part.end_state();
+            place.end_state();
         }
-        Ok(Some((part, map)))
+        Ok(())
     })
 }
 

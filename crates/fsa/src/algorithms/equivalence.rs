@@ -216,12 +216,7 @@ fn random_string(fsa: &Fsa, distances: &[usize], draw: &mut impl FnMut(usize) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Arc;
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
-        let arcs: Vec<_> = arcs.iter().map(|&(src, dest, label, score)| Arc::new(src, dest, label, score)).collect();
-        Fsa::from_arcs(states, arcs).unwrap()
-    }
+    use crate::fsa::fsa;
 
     #[test]
     fn equal_in_one_semiring_and_not_in_the_other() {

@@ -1,6 +1,7 @@
 //! Algorithms of two FSAs, run over two vectors.
 
-use crate::parts::{Part, flatten, for_each_number};
+use crate::parts::{ArcMap, Part, assemble};
+use crate::threads::for_each_job;
 use crate::view::FsaView;
 use crate::{Error, FsaVec, Fsas};
 
@@ -44,20 +45,18 @@ pub(crate) fn map_chosen_pairs(
     choose: impl Fn(usize) -> (usize, usize) + Sync,
     run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
 ) -> Result<WithArcMaps<FsaVec>, Error> {
-    let made = for_each_number(num_pairs, a.num_arcs() + b.num_arcs(), |i| {
+    let parts = for_each_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
-        let mut made = run(fsa_a, fsa_b)?;
-        for (map, fsa) in [(&mut made.map_a, fsa_a), (&mut made.map_b, fsa_b)] {
-            debug_assert_eq!(made.part.arcs.len(), map.len(), "one source for each arc");
-            let first = Error::fit("the number of arcs", fsa.first_arc())?;
-            if first > 0 {
-                map.iter_mut().filter(|arc| **arc >= 0).for_each(|arc| *arc += first);
-            }
-        }
-        Ok((made.part, (made.map_a, made.map_b)))
+        let PairPart { part: Part { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
+        let maps = [ArcMap::new(fsa_a, fitted(map_a)), ArcMap::new(fsa_b, fitted(map_b))];
+        Ok((Part { ends: fitted(ends), arcs: fitted(arcs) }, maps))
     })?;
-    let (parts, maps): (Vec<_>, Vec<_>) = made.into_iter().unzip();
-    let (maps_a, maps_b) = maps.into_iter().unzip();
-    Ok((Part::assemble(parts)?, flatten(maps_a), flatten(maps_b)))
+    let (fsas, [map_a, map_b]) = assemble(parts)?;
+    Ok((fsas, map_a, map_b))
+}
+
+/// In memory of the right size if less than half of it is used: the rest serves the next pair, where fresh memory would cost more than this copy.
+fn fitted<T: Copy>(vec: Vec<T>) -> Vec<T> {
+    if vec.len() < vec.capacity() / 2 { vec.as_slice().to_vec() } else { vec }
 }

@@ -176,11 +176,7 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: u
 mod tests {
     use super::*;
     use crate::Fsa;
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
-        let arcs: Vec<_> = arcs.iter().map(|&(src, dest, label, score)| Arc::new(src, dest, label, score)).collect();
-        Fsa::from_arcs(states, arcs).unwrap()
-    }
+    use crate::fsa::fsa;
 
     #[test]
     fn the_best_way_of_several() {

@@ -1,7 +1,7 @@
 //! States in an order in which all arcs go forwards.
 
 use crate::arc::{id, index};
-use crate::parts::{Part, identity, map_arcs_if_needed};
+use crate::parts::{Place, Size, map_arcs_if_needed};
 use crate::view::FsaView;
 use crate::{Arc, Error, Fsas};
 
@@ -14,18 +14,19 @@ use crate::{Arc, Error, Fsas};
 /// [`Error::Cycle`] with the states of one, [`Error::StartEntered`].
 #[doc(alias = "TopSort")]
 pub fn top_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    map_arcs_if_needed(fsas, |i, fsa| {
-        if fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state) {
-            return Ok(None);
-        }
-        let order = order(i, fsa)?;
-        Ok(Some(in_order(fsa, &order)))
+    let plan = |_, fsa: FsaView<'_>| {
+        let is_sorted = fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state);
+        Ok((!is_sorted).then(|| (Size { states: fsa.num_states(), arcs: fsa.arcs().len() }, ())))
+    };
+    // The order is found only now, as the arcs are still near when they are written.
+    map_arcs_if_needed(fsas, plan, |i, fsa, (), place| {
+        write_in_order(fsa, &order(i, fsa)?, place);
+        Ok(())
     })
 }
 
 /// The states in topological order, the start first, the final state last. There are states.
 pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
-    let states = identity(fsa.num_states());
     let last = fsa.num_states() - 1;
     // For each state the arcs that enter it from states without a place in the order.
     let mut entering = vec![0_u32; fsa.num_states()];
@@ -33,26 +34,30 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
         entering[arc.states().1] += u32::from(arc.src_state != arc.dest_state);
     }
     let start_entered = entering[0] > 0;
-    let mut order = Vec::with_capacity(fsa.num_states());
-    order.extend(states[..last].iter().filter(|&&state| entering[index(state)] == 0));
+    // Each state or arc writes where the next state goes, and so one may write behind the last: a branch would often be guessed wrong.
+    let mut order = vec![0; fsa.num_states() + 1];
+    let mut len = 0;
+    for (state, &entering) in (0..).zip(&entering[..last]) {
+        order[len] = state;
+        len += usize::from(entering == 0);
+    }
     let mut at = 0;
-    while at < order.len() {
+    while at < len {
         for arc in fsa.arcs_of(index(order[at])) {
-            if arc.src_state != arc.dest_state {
-                let left = &mut entering[arc.states().1];
-                *left -= 1;
-                if *left == 0 && arc.states().1 != last {
-                    order.push(arc.dest_state);
-                }
-            }
+            let dest = arc.states().1;
+            let is_loop = arc.src_state == arc.dest_state;
+            entering[dest] -= u32::from(!is_loop);
+            order[len] = arc.dest_state;
+            len += usize::from(entering[dest] == 0 && !is_loop && dest != last);
         }
         at += 1;
     }
-    order.push(states[last]);
-    if order.len() < fsa.num_states() {
+    if len < last {
         entering[last] = 0;
         return Err(Error::Cycle { fsa: i, states: cycle(fsa, &entering) });
     }
+    order[last] = id(last);
+    order.truncate(last + 1);
     if start_entered {
         let enters = |arc: &Arc| arc.dest_state == 0 && arc.src_state != 0;
         return Err(Error::StartEntered { fsa: i, arc: fsa.arcs().iter().position(enters).unwrap_or(0) });
@@ -82,35 +87,26 @@ fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
     states
 }
 
-fn in_order(fsa: FsaView<'_>, order: &[i32]) -> (Part, Vec<i32>) {
+/// The states in this order, and the arcs that leave them.
+fn write_in_order(fsa: FsaView<'_>, order: &[i32], place: &mut Place<'_, 1>) {
     let mut names = vec![0; order.len()];
     for (&state, name) in order.iter().zip(0..) {
         names[index(state)] = name;
     }
-    let mut part = Part::with_capacity(order.len(), fsa.arcs().len());
-    let mut map = Vec::with_capacity(fsa.arcs().len());
     for (&state, src_state) in order.iter().zip(0..) {
         let range = fsa.arc_range(index(state));
-        map.extend(range.clone().map(id));
-        let renamed = |arc: &Arc| Arc { src_state, dest_state: names[arc.states().1], ..*arc };
-        part.arcs.extend(fsa.arcs()[range].iter().map(renamed));
-        part.end_state();
+        for (arc, from) in fsa.arcs()[range.clone()].iter().zip(id(fsa.first_arc() + range.start)..) {
+            place.push(Arc { src_state, dest_state: names[arc.states().1], ..*arc }, [from]);
+        }
+        place.end_state();
     }
-    (part, map)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fsa::fsa;
     use crate::{Fsa, Properties};
-
-    fn fsa(states: usize, arcs: &[(i32, i32, i32)]) -> Fsa {
-        Fsa::from_arcs(
-            states,
-            arcs.iter().map(|&(src, dest, label)| Arc::new(src, dest, label, 0.0)).collect::<Vec<_>>(),
-        )
-        .unwrap()
-    }
 
     #[test]
     fn arcs_go_forwards() {

@@ -6,7 +6,7 @@ use super::machine::only_aux_labels;
 use super::minimize::{MinimizeOptions, minimize};
 use super::trim::trim;
 use crate::algorithms::{connect, remove_epsilon};
-use crate::parts;
+use crate::threads;
 use crate::{Error, FINAL, Fsas, Graph};
 
 /// Equivalent FSAs without epsilons, deterministic and minimal.
@@ -30,7 +30,7 @@ pub fn optimize<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
 fn optimize_acceptors<F: Fsas>(fsas: &F) -> Result<F, Error> {
     let fsas = connect(&remove_epsilon(&connect(fsas)?.0)?.0)?.0;
     let safe =
-        parts::for_each(fsas.as_vec(), |_, fsa| Ok(is_deterministic(fsa) || trim(fsa).acyclic || !is_weighted(fsa)))?;
+        threads::for_each(fsas.as_vec(), |_, fsa| Ok(is_deterministic(fsa) || trim(fsa).acyclic || !is_weighted(fsa)))?;
     if safe.into_iter().all(|safe| safe) {
         return minimal(&Graph::new(fsas));
     }

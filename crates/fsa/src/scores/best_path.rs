@@ -4,7 +4,8 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use super::passes::forward_best;
 use crate::arc::index;
-use crate::parts::{Part, for_each, map_arcs};
+use crate::parts::{Part, map_arcs};
+use crate::threads::for_each;
 use crate::{Arc, Error, FsaVec, FsaView, Fsas};
 
 /// The best path of each FSA as an FSA of its own, with the arc map; without states where there is no path.

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use super::distance::{NO_ARC, best_to_final};
-use crate::parts::for_each;
+use crate::threads::for_each;
 use crate::{EPSILON, Error, FsaView, Fsas};
 
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over all FSAs.

@@ -5,8 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use super::Semiring;
 use super::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
-use crate::parts::{by_states, for_each_with};
 use crate::sweep::{Entering, FEW_SWEEPS, sweep};
+use crate::threads::{by_states, for_each_with};
 use crate::{Error, FsaView, Fsas};
 
 /// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where there is none. Cycles are allowed.

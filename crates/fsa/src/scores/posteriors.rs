@@ -6,7 +6,7 @@ use kaldera_base::memory;
 use super::passes::{none, real};
 use super::states::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
 use super::{Semiring, prune};
-use crate::parts::{by_arcs, for_each_with, join, large};
+use crate::threads::{by_arcs, for_each_with, join, share, worth};
 use crate::{Error, FsaVec, FsaView, Fsas};
 
 /// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by how much the best path over the
@@ -56,16 +56,17 @@ type Forward<T> = (Vec<T>, Vec<i32>);
 /// Forward and backward scores; of a single large FSA on two threads.
 fn both<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Forward<T>, Vec<T>), Error> {
     let (forward, backward) =
-        join(large(fsas) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
+        join(worth(fsas.num_arcs()) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
     Ok((forward?, backward?))
 }
 
 fn combine<T: Real>(fsas: &FsaVec, forward: &[T], backward: &[T]) -> Result<Vec<T>, Error> {
     let mut posteriors = memory::zeros(fsas.num_arcs());
     let states = fsas.shape().row_splits(1);
+    let by_pieces = fsas.num_fsas() == 1 && worth(fsas.num_arcs());
     for_each_with(fsas, by_arcs(fsas, &mut posteriors), |i, fsa, to: &mut [T]| {
         let states = states.row(i);
-        of_one(fsa, &forward[states.clone()], &backward[states], to);
+        of_one(fsa, &forward[states.clone()], &backward[states], to, by_pieces);
         Ok(())
     })?;
     Ok(posteriors)
@@ -79,16 +80,22 @@ fn total<T: Real>(forward: &[T], backward: &[T]) -> T {
     }
 }
 
-fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T]) {
+/// Those of one FSA; `parallel` asks for several threads.
+fn of_one<T: Real>(fsa: FsaView<'_>, forward: &[T], backward: &[T], to: &mut [T], parallel: bool) {
+    /// Arcs that are worth a job.
+    const PIECE: usize = 1 << 12;
+
     let total = total(forward, backward);
     if total == none() {
         to.fill(total);
         return;
     }
-    for (to, arc) in to.iter_mut().zip(fsa.arcs()) {
-        let (src, dest) = arc.states();
-        *to = forward[src] + real(arc.score) + backward[dest] - total;
-    }
+    share(parallel, to.chunks_mut(PIECE).zip(fsa.arcs().chunks(PIECE)), |(to, arcs)| {
+        for (to, arc) in to.iter_mut().zip(arcs) {
+            let (src, dest) = arc.states();
+            *to = forward[src] + real(arc.score) + backward[dest] - total;
+        }
+    });
 }
 
 /// What the gradient of [`arc_posteriors`] needs.

@@ -4,7 +4,7 @@ use kaldera_base::random::Philox;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use super::passes::backward_log;
-use crate::parts::for_each;
+use crate::threads::for_each;
 use crate::{Error, FsaView, Fsas};
 
 /// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with arcs counted over all FSAs.

@@ -8,7 +8,7 @@ use super::passes::{
     backward_best, backward_best_grad, backward_log, backward_log_grad, forward_best, forward_best_grad, forward_log,
     forward_log_grad, none,
 };
-use crate::parts::{by_arcs, by_states, for_each_with};
+use crate::threads::{by_arcs, by_states, for_each_with};
 use crate::{Error, FsaVec, Fsas};
 
 /// The score of all paths (or of the best one) from the start of its FSA to each state; -inf where there is none, 0 at the start.

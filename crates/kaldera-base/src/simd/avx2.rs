@@ -245,8 +245,34 @@ impl Simd for Avx2 {
         })
     }
     #[inline(always)]
+    fn sum_fours(self, [a, b, c, d]: [__m256; 4]) -> __m256 {
+        intrinsics!({
+            let ab = _mm256_add_ps(_mm256_shuffle_ps::<0b01_00_01_00>(a, b), _mm256_shuffle_ps::<0b11_10_11_10>(a, b));
+            let cd = _mm256_add_ps(_mm256_shuffle_ps::<0b01_00_01_00>(c, d), _mm256_shuffle_ps::<0b11_10_11_10>(c, d));
+            let sums =
+                _mm256_add_ps(_mm256_shuffle_ps::<0b10_00_10_00>(ab, cd), _mm256_shuffle_ps::<0b11_01_11_01>(ab, cd));
+            // Each half has one of each vector.
+            _mm256_permutevar8x32_ps(sums, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7))
+        })
+    }
+    #[inline(always)]
+    fn permute(self, a: __m256, b: __m256, indexes: __m256i) -> __m256 {
+        intrinsics!({
+            let of_b = _mm256_castsi256_ps(_mm256_cmpgt_epi32(indexes, _mm256_set1_epi32(LANES as i32 - 1)));
+            _mm256_blendv_ps(_mm256_permutevar8x32_ps(a, indexes), _mm256_permutevar8x32_ps(b, indexes), of_b)
+        })
+    }
+    #[inline(always)]
     fn reverse(self, v: __m256) -> __m256 {
         intrinsics!(_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)))
+    }
+    #[inline(always)]
+    fn shift_in(self, before: __m256, v: __m256) -> __m256 {
+        intrinsics!({
+            // What stands before each half.
+            let before = _mm256_castps_si256(_mm256_permute2f128_ps::<0x21>(before, v));
+            _mm256_castsi256_ps(_mm256_alignr_epi8::<12>(_mm256_castps_si256(v), before))
+        })
     }
     #[inline(always)]
     fn unzip(self, a: __m256, b: __m256) -> (__m256, __m256) {

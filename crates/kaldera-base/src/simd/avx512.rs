@@ -239,8 +239,27 @@ impl Simd for Avx512 {
         })
     }
     #[inline(always)]
+    fn sum_fours(self, [a, b, c, d]: [__m512; 4]) -> __m512 {
+        intrinsics!({
+            let ab = _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b));
+            let cd = _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(c, d), _mm512_shuffle_ps::<0b11_10_11_10>(c, d));
+            let sums =
+                _mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(ab, cd), _mm512_shuffle_ps::<0b11_01_11_01>(ab, cd));
+            // Each quarter has one of each vector.
+            _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), sums)
+        })
+    }
+    #[inline(always)]
+    fn permute(self, a: __m512, b: __m512, indexes: __m512i) -> __m512 {
+        intrinsics!(_mm512_permutex2var_ps(a, indexes, b))
+    }
+    #[inline(always)]
     fn reverse(self, v: __m512) -> __m512 {
         intrinsics!(_mm512_permutexvar_ps(_mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0), v))
+    }
+    #[inline(always)]
+    fn shift_in(self, before: __m512, v: __m512) -> __m512 {
+        intrinsics!(_mm512_castsi512_ps(_mm512_alignr_epi32::<15>(_mm512_castps_si512(v), _mm512_castps_si512(before))))
     }
     #[inline(always)]
     fn unzip(self, a: __m512, b: __m512) -> (__m512, __m512) {

@@ -37,6 +37,14 @@ impl Lines {
         &mut vectors[..count]
     }
 
+    /// The vectors that there are, the last one perhaps with zeros behind what was asked for.
+    #[inline]
+    pub fn as_vectors<S: Simd>(&self, _: S) -> &[S::F32] {
+        let all = Self::LINE / S::LANES * self.0.len();
+        // SAFETY: as in `vectors`, and nothing is written while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast::<S::F32>(), all) }
+    }
+
     /// At least `count` numbers: what was there, then zeros when it has to grow.
     #[inline]
     pub fn floats(&mut self, count: usize) -> &mut [f32] {
@@ -70,6 +78,8 @@ mod tests {
             let floats = lines.floats(5 * S::LANES);
             assert!(floats.iter().enumerate().all(|(i, &x)| x == (i / S::LANES) as f32));
             assert!(lines.vectors(s, 0).is_empty());
+            let vectors = lines.as_vectors(s);
+            assert!(vectors.len() >= 5 && vectors[..5].iter().zip(0_u8..).all(|(&v, i)| s.max_lane(v) == f32::from(i)));
         }
     }
 

@@ -148,8 +148,14 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn transpose_pairs(self, square: &mut [Self::F32]);
     /// Lane l is the sum of vector l, as [`sum`](Self::sum) adds it up. Exactly `LANES` vectors, checked.
     fn sum_each(self, square: &[Self::F32]) -> Self::F32;
+    /// The sums of each four neighbouring lanes, of the first vector, then of the second ..: (a + c) + (b + d) of lanes a, b, c and d.
+    fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32;
+    /// Lane l is number `indexes[l]` of the lanes of a, then those of b. Indexes are below `2 * LANES`.
+    fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32;
     /// The lanes in reverse.
     fn reverse(self, v: Self::F32) -> Self::F32;
+    /// The lanes of v moved up by one; the first one is the last lane of `before`.
+    fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32;
     /// Of the lanes of a, then those of b: every other one from the first on, and every other one from the second on.
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32);
 
@@ -440,7 +446,19 @@ mod tests {
             let square: Vec<S::F32> =
                 (0..n).map(|r| s.load(&(0..n).map(|c| 1.0 / (r * n + c + 1) as f32).collect::<Vec<_>>())).collect();
             check("sum_each", s.sum_each(&square), &|r| s.sum(square[r]));
+            let four = |f: usize| [0, 1, 2, 3].map(|i| 1.0 / (4 * f + i + 1) as f32);
+            let vector = |v: usize| s.load(&(v * n / 4..(v + 1) * n / 4).flat_map(four).collect::<Vec<_>>());
+            check("sum_fours", s.sum_fours([0, 1, 2, 3].map(vector)), &|f| {
+                let [a, b, c, d] = four(f);
+                (a + c) + (b + d)
+            });
+            let index = |i: usize| (i * 7 + 3) % (2 * n);
+            let indexes: Vec<i32> = (0..n).map(|i| index(i) as i32).collect();
+            check("permute", s.permute(va, vb, s.load_partial_i32(&indexes, vu)), &|i| {
+                if index(i) < n { a[index(i)] } else { b[index(i) - n] }
+            });
             check("reverse", s.reverse(va), &|i| a[n - 1 - i]);
+            check("shift_in", s.shift_in(va, vb), &|i| if i == 0 { a[n - 1] } else { b[i - 1] });
             let (even, odd) = s.unzip(va, vb);
             check("unzip, even", even, &|i| if i < n / 2 { a[2 * i] } else { b[2 * i - n] });
             check("unzip, odd", odd, &|i| if i < n / 2 { a[2 * i + 1] } else { b[2 * i + 1 - n] });

@@ -169,8 +169,21 @@ impl Simd for Portable {
         Eight(square.map(|row| self.sum(row)))
     }
     #[inline(always)]
+    fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32 {
+        let four = |f: usize| &vectors[f / 2].0[f % 2 * 4..][..4];
+        Eight(std::array::from_fn(|f| (four(f)[0] + four(f)[2]) + (four(f)[1] + four(f)[3])))
+    }
+    #[inline(always)]
+    fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32 {
+        indexes.map(|i| if i < LANES as u32 { a.0[i as usize] } else { b.0[i as usize % LANES] })
+    }
+    #[inline(always)]
     fn reverse(self, v: Self::F32) -> Self::F32 {
         Eight(std::array::from_fn(|i| v.0[LANES - 1 - i]))
+    }
+    #[inline(always)]
+    fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32 {
+        Eight(std::array::from_fn(|i| if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] }))
     }
     #[inline(always)]
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32) {

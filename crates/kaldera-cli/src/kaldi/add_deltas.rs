@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{DeltaFeaturesOptions, ShiftedDeltaFeaturesOptions, compute_deltas, compute_shifted_deltas};
+use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::{Matrix, SubMatrix};
 use tracing::warn;
 
 use super::Failure;
-use super::driver::map_table;
+use super::driver::map_between;
 use crate::Tool;
 
 pub(super) const DELTAS: Tool =
@@ -70,7 +71,8 @@ fn run<D: Deltas>(args: Vec<OsString>) -> ExitCode {
             value: options.truncate.to_string(),
             expected: "a number of columns",
         })?;
-        let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
+        let writer = TableWriter::open(&output)?;
+        let counts = map_between(SequentialReader::open(&input)?, writer, |key, features: Matrix<f32>| {
             if features.is_empty() {
                 warn!("leaving out {key}: it has no frames");
                 return Ok(None);

@@ -7,11 +7,11 @@ use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
 use kaldera::io::read_object;
 use kaldera::io::specifier::Rspecifier;
-use kaldera::io::table::MappedReader;
+use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
 use kaldera::matrix::{GeneralMatrix, Matrix};
 use tracing::warn;
 
-use super::driver::map_table;
+use super::driver::{map_between, map_table};
 use super::{Failure, colon_list};
 use crate::Tool;
 
@@ -75,14 +75,18 @@ fn normalise(options: &Options, stats: &str, input: &str, output: &str) -> Resul
         value: options.skip_dims.clone(),
         expected: "dimensions with colons between, as 13:14",
     })?;
+    let (reader, writer) = (SequentialReader::open(input)?, TableWriter::open(output)?);
     let mut source = Source::open(stats, &options.utt2spk)?;
-    let counts = map_table(input, output, |key, mut features: Matrix<f32>| {
+    let counts = map_between(reader, writer, |key, mut features: Matrix<f32>| {
         let Some(stats) = source.stats_of(key)? else {
             warn!("leaving out {key}: no statistics for it, or for its speaker, in {stats}");
             return Ok(None);
         };
         let mut stats = CmvnStats::from_matrix(stats.clone())?;
-        stats.fake_dims(&skipped)?;
+        // Without dimensions to skip, means alone will do.
+        if !skipped.is_empty() {
+            stats.fake_dims(&skipped)?;
+        }
         let apply = if options.reverse { apply_cmvn_reverse } else { apply_cmvn };
         apply(&stats, options.norm_vars, &mut features)?;
         Ok(Some(features))

@@ -12,7 +12,7 @@ use kaldera::matrix::{Matrix, Vector};
 use tracing::{info, warn};
 
 use super::Failure;
-use super::driver::{Counts, map_table};
+use super::driver::{Counts, map_between};
 use crate::Tool;
 
 pub(super) const TOOL: Tool =
@@ -62,7 +62,8 @@ fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn by_utterance(weights: &mut Weights, input: &str, output: &str) -> Result<Counts, Failure> {
-    map_table(input, output, |key, features: Matrix<f32>| {
+    let writer = TableWriter::open(output)?;
+    map_between(SequentialReader::open(input)?, writer, |key, features: Matrix<f32>| {
         let mut stats = None;
         let done = weights.accumulate(key, &features, &mut stats)?;
         Ok(stats.filter(|_| done).map(CmvnStats::into_matrix))
@@ -70,9 +71,9 @@ fn by_utterance(weights: &mut Weights, input: &str, output: &str) -> Result<Coun
 }
 
 fn by_speaker(weights: &mut Weights, spk2utt: &str, input: &str, output: &str) -> Result<Counts, Failure> {
+    let mut writer = TableWriter::<Matrix<f64>>::open(output)?;
     let speakers = SequentialReader::<Vec<String>>::open(spk2utt)?;
     let mut features = RandomAccessReader::<Matrix<f32>>::open(input)?;
-    let mut writer = TableWriter::<Matrix<f64>>::open(output)?;
     let mut counts = Counts::default();
     for entry in speakers {
         let (speaker, utterances) = entry?;

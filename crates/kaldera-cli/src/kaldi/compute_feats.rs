@@ -32,6 +32,8 @@ trait Program: Kind<Options: OptionSet + Default> {
     const USAGE: &'static str;
     /// Does it have filters that VTLN could warp?
     const HAS_VTLN: bool = true;
+    /// Does Kaldi's program mind --utt2spk without a --vtln-map, where it has no meaning?
+    const UTT2SPK_NEEDS_MAP: bool = true;
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
     /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms, whatever it is.
@@ -50,6 +52,7 @@ impl Program for FbankKind {
     const NAME: &'static str = "compute-fbank-feats";
     const USAGE: &'static str = "Computes filterbank (fbank) features of recordings.
 Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
+    const UTT2SPK_NEEDS_MAP: bool = false;
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o7 | htk_qualifier(options.use_energy)
@@ -184,7 +187,7 @@ impl<F: OptionSet> OptionSet for Options<F> {
 }
 
 impl<F> Options<F> {
-    fn check(&self) -> Result<(), Failure> {
+    fn check(&self, utt2spk_needs_map: bool) -> Result<(), Failure> {
         let wrong = |name, value: &dyn ToString, expected| Failure::Option { name, value: value.to_string(), expected };
         if !(self.vtln_warp > 0.0 && self.vtln_warp.is_finite()) {
             return Err(wrong("vtln-warp", &self.vtln_warp, "a number above 0, such as 1"));
@@ -195,7 +198,7 @@ impl<F> Options<F> {
         if self.channel < -1 {
             return Err(wrong("channel", &self.channel, "-1, or a channel counted from 0"));
         }
-        if !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
+        if utt2spk_needs_map && !self.utt2spk.is_empty() && self.vtln_map.is_empty() {
             return Err(Failure::Alone { name: "utt2spk", needs: "vtln-map" });
         }
         Ok(())
@@ -222,7 +225,7 @@ impl<F> Options<F> {
 
 /// Reads recordings, writes their features. The memory does not grow with their number.
 fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [String; 2]) -> Result<bool, Failure> {
-    options.check()?;
+    options.check(P::UTT2SPK_NEEDS_MAP)?;
     let htk = (P::htk_sample_period(&options.features), P::htk_kind(&options.features));
     let extractor = Extractor::<P>::new(options.features.clone())?;
     if let Some(mel) = P::mel_options(&options.features).filter(|mel| mel.debug_mel) {

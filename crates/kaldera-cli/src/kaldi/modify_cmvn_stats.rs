@@ -3,9 +3,10 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use kaldera::feat::CmvnStats;
 use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::feat::{CmvnStats, Error};
 use kaldera::matrix::Matrix;
+use tracing::warn;
 
 use super::driver::map_table;
 use super::{Failure, colon_list};
@@ -50,10 +51,19 @@ fn run(args: Vec<OsString>) -> ExitCode {
                 expected: "dimensions with colons between, as 13:14",
             });
         };
-        let counts = map_table(input, output, |_, stats: Matrix<f64>| {
+        let counts = map_table(input, output, |key, stats: Matrix<f64>| {
             let mut stats = CmvnStats::from_matrix(stats)?;
             stats.fake_dims(&dims)?;
-            Ok(Some(if options.convert_to_mean_and_var { stats.mean_and_variance()? } else { stats.into_matrix() }))
+            if !options.convert_to_mean_and_var {
+                return Ok(Some(stats.into_matrix()));
+            }
+            match stats.mean_and_variance() {
+                Err(error @ Error::TooFewFrames { .. }) => {
+                    warn!("leaving out {key}: {error}");
+                    Ok(None)
+                }
+                mean_and_variance => Ok(Some(mean_and_variance?)),
+            }
         })?;
         counts.log("modified", "sets of statistics");
         Ok(counts.any_done())

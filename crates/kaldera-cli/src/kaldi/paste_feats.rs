@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::paste_columns;
 use kaldera::io::specifier::Rspecifier;
-use kaldera::io::table::RandomAccessReader;
+use kaldera::io::table::{RandomAccessReader, SequentialReader, TableWriter};
 use kaldera::io::{read_object, write_object};
 use kaldera::matrix::Matrix;
 use tracing::{info, warn};
 
 use super::Failure;
-use super::driver::map_table;
+use super::driver::map_between;
 use crate::{Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "paste-feats", about: "Put features of several tables side by side", run };
@@ -62,11 +62,13 @@ fn run(args: Vec<OsString>) -> ExitCode {
 }
 
 fn paste_tables(tolerance: usize, first: &str, others: &[String], output: &str) -> Result<bool, Failure> {
+    let writer = TableWriter::open(output)?;
+    let first = SequentialReader::open(first)?;
     let mut readers = Vec::with_capacity(others.len());
     for rspecifier in others {
         readers.push((rspecifier, RandomAccessReader::<Matrix<f32>>::open(rspecifier)?));
     }
-    let counts = map_table(first, output, |key, features: Matrix<f32>| {
+    let counts = map_between(first, writer, |key, features: Matrix<f32>| {
         for (rspecifier, reader) in &mut readers {
             if !reader.has_key(key)? {
                 warn!("leaving out {key}: it is not in {rspecifier}");
@@ -79,7 +81,11 @@ fn paste_tables(tolerance: usize, first: &str, others: &[String], output: &str) 
             parts.push(reader.value(key)?.view());
         }
         Ok(match paste_columns(&parts, tolerance) {
-            Ok(pasted) => (!pasted.is_empty()).then_some(pasted),
+            Ok(pasted) if !pasted.is_empty() => Some(pasted),
+            Ok(_) => {
+                warn!("leaving out {key}: it has no frames in one of the tables");
+                None
+            }
             Err(error) => {
                 warn!("leaving out {key}: {}", log::one_line(&error));
                 None

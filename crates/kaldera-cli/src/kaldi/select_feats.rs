@@ -1,12 +1,14 @@
 //! `select-feats`: some of the columns, in any order.
 
 use std::ffi::OsString;
+use std::iter;
 use std::process::ExitCode;
 
-use kaldera::feat::select_columns;
+use kaldera::feat::{Error, select_columns};
+use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
+use tracing::{info, warn};
 
-use super::driver::map_table;
 use super::{Failure, NoOptions};
 use crate::Tool;
 
@@ -23,10 +25,26 @@ fn run(args: Vec<OsString>) -> ExitCode {
             value: selection,
             expected: "columns from 0 and ranges of them with commas between, as 0,3-5",
         })?;
-        let counts = map_table(&input, &output, |_, features: Matrix<f32>| {
-            Ok(Some(if features.is_empty() { features } else { select_columns(&features, &columns)? }))
-        })?;
-        counts.log("selected columns of", "feature matrices");
+        let mut reader = SequentialReader::<Matrix<f32>>::open(&input)?;
+        let Some(first) = reader.next().transpose()? else {
+            warn!("there are no features in {input}, so there is no output");
+            return Ok(true);
+        };
+        // Nor is there one if the first features do not have the columns.
+        let dim = first.1.num_cols();
+        if let Some(&column) = columns.iter().find(|&&column| column >= dim) {
+            return Err(Error::BadColumn { column, dim }.into());
+        }
+        let mut writer = TableWriter::open(&output)?;
+        let mut selected = 0_u64;
+        for entry in iter::once(Ok(first)).chain(reader) {
+            let (key, features) = entry?;
+            let features = if features.is_empty() { features } else { select_columns(&features, &columns)? };
+            writer.write(&key, &features)?;
+            selected += 1;
+        }
+        writer.close()?;
+        info!("selected columns of {selected} feature matrices");
         // Kaldi's program is content with any number of them.
         Ok(true)
     })
@@ -36,6 +54,8 @@ fn run(args: Vec<OsString>) -> ExitCode {
 const MAX_COLUMNS: usize = 1 << 24;
 
 /// The columns that `selection` means, `None` if it means nothing.
+///
+/// Kaldi cuts off the first number of a range at as many digits as the last one has, so that it takes `10-8` for `1-8`. Here it is what it says.
 fn columns(selection: &str) -> Option<Vec<usize>> {
     let mut columns = Vec::new();
     for part in selection.split(',') {

@@ -5,10 +5,11 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::splice_frames;
+use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::matrix::Matrix;
 use tracing::warn;
 
-use super::driver::map_table;
+use super::driver::map_between;
 use crate::Tool;
 
 pub(super) const TOOL: Tool =
@@ -33,7 +34,8 @@ impl OptionSet for Options {
 fn run(args: Vec<OsString>) -> ExitCode {
     let options = Options { left_context: 4, right_context: 4 };
     super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
-        let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
+        let writer = TableWriter::open(&output)?;
+        let counts = map_between(SequentialReader::open(&input)?, writer, |key, features: Matrix<f32>| {
             if features.is_empty() {
                 // Kaldi's program dies of it.
                 warn!("leaving out {key}: it has no frames");

@@ -70,17 +70,13 @@ fn run(args: Vec<OsString>) -> ExitCode {
             ("", exclude) => (keys(exclude)?, false),
             _ => return exclusive("include", "exclude"),
         };
-        let (mut copied, mut found) = (0_u64, 0_u64);
-        for entry in reader {
-            found += 1;
-            if entry.as_ref().is_ok_and(|(key, _)| list.contains(key.as_bytes()) != wanted) {
-                continue;
-            }
+        let mut copied = 0_u64;
+        for entry in reader.only(move |key| list.contains(key.as_bytes()) == wanted) {
             copy(entry, &mut writer)?;
             copied += 1;
         }
         writer.close()?;
-        info!("{copied} of {found} feature matrices copied");
+        info!("{copied} feature matrices copied");
         Ok(copied > 0)
     })
 }

@@ -184,7 +184,7 @@ impl Holder for IntegerVector {
 }
 
 /// A count and as many things, which are added as they come: the count may be anything. A negative one is none, as in Kaldi.
-fn read_counted<V>(
+pub(super) fn read_counted<V>(
     reader: &mut ByteReader<'_>,
     mut read: impl FnMut(&mut ByteReader<'_>) -> Result<V, CodecError>,
 ) -> Result<Vec<V>, CodecError> {
@@ -213,7 +213,7 @@ fn read_groups<T: Basic>(reader: &mut ByteReader<'_>) -> Result<(Vec<Vec<T>>, Ve
 }
 
 /// In binary, how many there are.
-fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: bool) -> Result<(), Error> {
+pub(super) fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: bool) -> Result<(), Error> {
     if binary {
         let too_many = |_| Error::Unwritable { what: T::WHAT, how: "with more than 2147483647 values" };
         i32::try_from(count).map_err(too_many)?.push_value(out, true);
@@ -222,7 +222,7 @@ fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: bool) -> Resul
 }
 
 /// Writes what `push` appends, with a header in front in binary and the end of the line behind in text.
-fn write_list(
+pub(super) fn write_list(
     writer: &mut dyn Write,
     binary: bool,
     push: impl FnOnce(&mut Vec<u8>) -> Result<(), Error>,

@@ -142,11 +142,23 @@ impl<T: Holder> Loader<T> {
 pub(super) struct ScriptItems<L, T> {
     lines: L,
     loader: Loader<T>,
+    wanted: Option<KeyFilter>,
 }
+
+/// Says of a key whether its object is wanted.
+pub(super) type KeyFilter = Box<dyn FnMut(&str) -> bool + Send>;
 
 impl<L, T> ScriptItems<L, T> {
     pub(super) fn new(lines: L, loader: Loader<T>) -> Self {
-        ScriptItems { lines, loader }
+        ScriptItems { lines, loader, wanted: None }
+    }
+
+    /// From now on, lines whose keys are not wanted are passed over.
+    pub(super) fn only(&mut self, mut wanted: KeyFilter) {
+        self.wanted = Some(match self.wanted.take() {
+            Some(mut before) => Box::new(move |key| before(key) && wanted(key)),
+            None => wanted,
+        });
     }
 
     /// From now on, objects that cannot be read are left out.
@@ -160,7 +172,13 @@ impl<L: Iterator<Item = Result<ScriptLine, Error>>, T: Holder> Iterator for Scri
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let loaded = self.lines.next()?.and_then(|line| {
+            let line = self.lines.next()?;
+            if let (Ok(line), Some(wanted)) = (&line, &mut self.wanted)
+                && !wanted(&line.key)
+            {
+                continue;
+            }
+            let loaded = line.and_then(|line| {
                 let object = self.loader.load(&line)?;
                 Ok(object.map(|object| (line.key, object)))
             });

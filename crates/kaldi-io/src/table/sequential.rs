@@ -114,6 +114,32 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
+    /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even opened; what else is in an archive has to
+    /// be read on the way, and so has what is read in the background already.
+    ///
+    /// ```
+    /// use kaldi_io::table::SequentialReader;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("words.scp");
+    /// # std::fs::write(&path, "a echo 1 |\nb no-such-command |\nc echo 3 |\n")?;
+    /// let numbers = SequentialReader::<i32>::from_script(&path)?.only(|key| key != "b");
+    /// assert_eq!(numbers.map(|entry| Ok(entry?.1)).collect::<Result<Vec<_>, kaldi_io::Error>>()?, [1, 3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn only(self, wanted: impl FnMut(&str) -> bool + Send + 'static) -> Self {
+        let source = match self.source {
+            Source::Script(mut items) => {
+                items.only(Box::new(wanted));
+                Source::Script(items)
+            }
+            Source::Archive(items) => Source::Archive(Box::new(items.filter(read_and(wanted)))),
+            Source::Background(items) => Source::Archive(Box::new(items.into_iter().filter(read_and(wanted)))),
+            Source::Ended => Source::Ended,
+        };
+        SequentialReader { source, permissive: self.permissive }
+    }
+
     /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then stays unread when the reader
     /// is dropped.
     #[must_use]
@@ -171,6 +197,11 @@ impl<T> std::fmt::Debug for SequentialReader<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SequentialReader").field("permissive", &self.permissive).finish_non_exhaustive()
     }
+}
+
+/// Whether an item is an error or its key is wanted.
+fn read_and<T>(mut wanted: impl FnMut(&str) -> bool) -> impl FnMut(&Item<T>) -> bool {
+    move |item| item.as_ref().map_or(true, |(key, _)| wanted(key))
 }
 
 /// Reads the first item now: if it is an error, opening fails. That of a command comes after all items, even of none.
@@ -315,6 +346,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_wanted_is_not_opened() {
+        let folder = Folder::new(&[("one", b"1\n"), ("ark", b"a 1\nb 2\nc 3\nd x\n")]);
+        let script = folder.script("a @/one\nb @/none\nc @/one\nd @/none\n");
+        let only = |rspecifier: &str| {
+            let reader =
+                SequentialReader::<i32>::open(rspecifier).unwrap().only(|key| key != "b").only(|key| key < "d");
+            reader.map(|item| item.map(|(key, _)| key).map_err(drop)).collect::<Vec<_>>()
+        };
+        let wanted = ["a", "c"].map(|key| Ok(key.to_owned()));
+        assert_eq!(only(&format!("scp:{script}")), wanted);
+        // These read what they do not hand out, and tell what is wrong with it.
+        for rspecifier in [format!("ark:{}", folder.path("ark")), format!("ark,bg:{}", folder.path("ark"))] {
+            assert_eq!(only(&rspecifier), [&wanted[..], &[Err(())]].concat());
+        }
+        assert_eq!(only(&format!("scp,bg:{script}")), [Ok("a".to_owned()), Err(())]);
+    }
+
+    #[test]
     fn a_malformed_line_is_an_error_and_with_p_the_end() {
         let folder = Folder::new(&[("one", b"1\n")]);
         let script = folder.script("a @/one\n\nc @/one\n");
@@ -345,8 +394,14 @@ mod tests {
         }
     }
 
+    /// Each case writes files; `PROPTEST_CASES` still says how many there are to be.
+    fn fewer_cases() -> ProptestConfig {
+        let default = ProptestConfig::default();
+        ProptestConfig { cases: default.cases / 4, ..default }
+    }
+
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
+        #![proptest_config(fewer_cases())]
 
         #[test]
         fn no_archive_makes_it_panic(spoilt in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), end: prop::sample::Index) {

@@ -1,8 +1,6 @@
 //! Kaldi's data folder: recordings in `wav.scp`, parts of them in `segments`, speakers in `utt2spk`.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::BufReader;
 use std::path::Path;
 
 use kaldi_io::rxfilename::Input;
@@ -22,8 +20,7 @@ pub(super) fn add(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), 
     if segments.is_file() {
         let recordings: HashMap<_, _> =
             utterances.drain(begin..).map(|recording| (recording.key, recording.source)).collect();
-        let file = File::open(&segments).map_err(|source| Error::Read { path: segments.clone(), source })?;
-        for segment in Segments::new(Input::from_reader(segments.to_string_lossy(), BufReader::new(file))) {
+        for segment in Segments::new(Input::open_path(&segments)?) {
             let Segment { key, recording, start, end, channel, .. } = segment?;
             let source = recordings.get(&recording).cloned().unwrap_or(Source::Missing(recording));
             utterances.push(Utterance { span: Some(Span { start, end }), channel, ..Utterance::new(key, source) });
