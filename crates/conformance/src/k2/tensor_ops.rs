@@ -66,7 +66,7 @@ fn any_number<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> 
     let initial = || optional::<T>(args, "initial_value");
     let axis = || arg::<usize>(args, "axis");
     Ok(match op {
-        "sum" => json!({"out": list(&source.sum(number(args, "initial_value")?))}),
+        "sum" => json!({"out": list(&source.sum(initial()?.unwrap_or(T::ZERO)))}),
         "max" => json!({"out": list(&source.max(initial()?.unwrap_or(T::LOWEST)))}),
         "min" => json!({"out": list(&source.min(initial()?.unwrap_or(T::HIGHEST)))}),
         "argmax" => json!({"out": source.argmax(initial()?.unwrap_or(T::LOWEST))}),
