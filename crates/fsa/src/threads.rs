@@ -74,12 +74,14 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
     jobs.for_each(run);
 }
 
-/// Runs this on a thread of the pool. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
+/// Runs this on a thread of the pool, if several are worth it. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
 /// `malloc`): what makes large results is the faster for it, though the main thread only waits.
-fn in_pool<T: Send>(run: impl FnOnce() -> T + Send) -> T {
+fn in_pool<T: Send>(num_arcs: usize, run: impl FnOnce() -> T + Send) -> T {
     #[cfg(feature = "rayon")]
-    return rayon::scope(|_| run());
-    #[cfg(not(feature = "rayon"))]
+    if worth(num_arcs) {
+        return rayon::scope(|_| run());
+    }
+    let _ = num_arcs;
     run()
 }
 
@@ -92,12 +94,24 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     jobs: impl ExactSizeIterator<Item = J> + Send,
     run: impl Fn(usize, J) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
+    in_pool(num_arcs, || for_each_small_job(num_arcs, jobs, &run))
+}
+
+/// [`for_each_job`] with no thread more to wake than there must be, for what may be done in less time than that takes.
+///
+/// # Errors
+/// That of the first job that has one.
+pub(crate) fn for_each_small_job<J: Send, T: Send>(
+    num_arcs: usize,
+    jobs: impl ExactSizeIterator<Item = J> + Send,
+    run: impl Fn(usize, J) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
     if jobs.len() < 2 || !worth(num_arcs) {
         return jobs.enumerate().map(|(i, job)| run(i, job)).collect();
     }
     let mut results: Vec<_> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
     let all = jobs.zip(&mut results).enumerate();
-    in_pool(|| share(true, all, |(i, (job, result))| *result = Some(run(i, job))));
+    share(true, all, |(i, (job, result))| *result = Some(run(i, job)));
     results.into_iter().flatten().collect()
 }
 
