@@ -1,7 +1,7 @@
 //! From samples to windowed frames in lanes.
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Lines, MAX_LANES, Simd};
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
 use crate::error::Error;
 use crate::window::FrameExtractionOptions;
@@ -241,7 +241,7 @@ impl Framing {
         self.padded.max(self.window.len().next_multiple_of(lanes))
     }
 
-    /// Writes to `wave`, from `at` on, the samples that the frames from `first_frame` to `last_frame` (inclusive) are made of: with
+    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of `frames` (inclusive) are made of: with
     /// dither, the ends filled up. Gives the place behind them, where `wave` has as many numbers as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
@@ -249,18 +249,38 @@ impl Framing {
         s: S,
         signal: Signal<'_>,
         dither: &Philox,
-        [first_frame, last_frame]: [u64; 2],
+        frames: [u64; 2],
         wave: &mut Lines,
         at: usize,
     ) -> usize {
-        let size = self.window.len() as i64;
-        let (start, end) = (self.first_sample(first_frame), self.first_sample(last_frame) + size);
+        s.apart(Gather { framing: self, signal, dither, frames, wave, at })
+    }
+}
+
+/// [`Framing::gather`], compiled once.
+struct Gather<'a> {
+    framing: &'a Framing,
+    signal: Signal<'a>,
+    dither: &'a Philox,
+    frames: [u64; 2],
+    wave: &'a mut Lines,
+    at: usize,
+}
+
+impl Kernel for Gather<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> usize {
+        let Self { framing, signal, dither, frames: [first_frame, last_frame], wave, at } = self;
+        let size = framing.window.len() as i64;
+        let (start, end) = (framing.first_sample(first_frame), framing.first_sample(last_frame) + size);
         let len = (end - start) as usize;
         let behind = at + len;
         let wave = &mut wave.floats(behind + S::LANES)[at..behind];
 
         let have = signal.end();
-        let num_samples = self.length.unwrap_or(have);
+        let num_samples = framing.length.unwrap_or(have);
         let have = have.min(num_samples);
         let before = (start.min(0).unsigned_abs() as usize).min(len);
         let after = ((end - have.cast_signed()).max(0) as usize).min(len - before);
@@ -269,12 +289,12 @@ impl Framing {
         if !inside.is_empty() {
             signal.samples.copy(s, (first_sample - signal.first) as usize, inside);
         }
-        let amount = self.options.dither / self.scale;
+        let amount = framing.options.dither / framing.scale;
         if amount != 0.0 {
             dither.add_gaussian(amount, first_sample, inside);
         }
         for i in (0..before).chain(len - after..len) {
-            let Some(at) = self.source(start + i as i64, num_samples).filter(|&at| at < have) else {
+            let Some(at) = framing.source(start + i as i64, num_samples).filter(|&at| at < have) else {
                 wave[i] = 0.0;
                 continue;
             };
@@ -285,7 +305,9 @@ impl Framing {
         }
         behind
     }
+}
 
+impl Framing {
     /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 .. `padded` of `frames` are
     /// its samples, without their mean, with preemphasis, windowed, and zeros at the end. Returns Σ x² as `energy` asks.
     #[inline(always)]
