@@ -82,10 +82,10 @@ impl Kernel for ComputeBands<'_> {
     }
 }
 
-/// The same of the frame that begins at `start`, its samples in the lanes.
+/// The same of one frame, given by its samples, which lie in the lanes.
 pub(crate) struct ComputeOneBands<'a> {
     pub(crate) of: BandsOf<'a>,
-    pub(crate) start: usize,
+    pub(crate) samples: &'a [f32],
     pub(crate) workspace: &'a mut Workspace,
 }
 
@@ -94,10 +94,10 @@ impl Kernel for ComputeOneBands<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) -> f32 {
-        let Self { of: BandsOf { framing, plan, energy_of, filters, .. }, start, workspace } = self;
-        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+        let Self { of: BandsOf { framing, plan, energy_of, filters, .. }, samples, workspace } = self;
+        let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
         let frame = frames.floats(framing.padded + OneFft::PADDING);
-        let energy = framing.window_one(s, wave.floats(start + framing.len()), start, energy_of, frame);
+        let energy = framing.window_one(s, samples, energy_of, frame);
         let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
         plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
         if let Some(Filters { banks, magnitudes }) = filters {

@@ -383,6 +383,15 @@ fn frames_of_one<S: Simd, K: Kind>(
 ) {
     let Job { signal, dither, mut first_frame, out } = job;
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
+    if extractor.one_by_one(s, out.len() / dim) {
+        let mut wave = std::mem::take(&mut workspace.wave);
+        for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
+            let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
+            s.vectorize(One { extractor, warped, samples, workspace, row });
+        }
+        workspace.wave = wave;
+        return;
+    }
     for chunk in out.chunks_mut(CHUNK * dim) {
         let chunk_frames = chunk.len() / dim;
         let end = first_frame + chunk_frames as u64;
@@ -390,9 +399,12 @@ fn frames_of_one<S: Simd, K: Kind>(
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
             let start = block * S::LANES * framing.shift;
             if extractor.one_by_one(s, rows.len() / dim) {
+                let mut wave = std::mem::take(&mut workspace.wave);
                 for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
-                    s.vectorize(One { extractor, warped, start, workspace, row });
+                    let samples = &wave.floats(start + framing.len())[start..];
+                    s.vectorize(One { extractor, warped, samples, workspace, row });
                 }
+                workspace.wave = wave;
                 continue;
             }
             // Lanes past the last frame do it once more.
@@ -428,9 +440,12 @@ fn frames_of_many<S: Simd, K: Kind>(
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
     for some in all_starts.chunks(S::LANES) {
         if extractor.one_by_one(s, some.len()) {
+            let mut wave = std::mem::take(&mut workspace.wave);
             for (&start, row) in some.iter().zip(&mut out) {
-                s.vectorize(One { extractor, warped, start, workspace, row });
+                let samples = &wave.floats(start + framing.len())[start..];
+                s.vectorize(One { extractor, warped, samples, workspace, row });
             }
+            workspace.wave = wave;
             continue;
         }
         let mut starts = [some[0]; MAX_LANES];
@@ -444,11 +459,11 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace.block = block;
 }
 
-/// The row of the frame that begins at `start` of the workspace's waveform, its samples in the lanes.
+/// The row of one frame, given by its samples, which lie in the lanes.
 struct One<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
-    start: usize,
+    samples: &'a [f32],
     workspace: &'a mut Workspace,
     row: &'a mut [f32],
 }
@@ -458,9 +473,9 @@ impl<K: Kind> Kernel for One<'_, K> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, start, workspace, row } = self;
+        let Self { extractor, warped, samples, workspace, row } = self;
         let of = extractor.bands_of(warped);
-        let energy = s.apart(ComputeOneBands { of, start, workspace });
+        let energy = s.apart(ComputeOneBands { of, samples, workspace });
         let Workspace { frames, spectrum, scratch, .. } = workspace;
         let (bands, rows) = of.place(frames, spectrum);
         extractor.kind.features_of_one(s, warped, OneBands { bands: bands.floats(rows), energy, scratch }, row);

@@ -308,6 +308,29 @@ impl Kernel for Gather<'_> {
 }
 
 impl Framing {
+    /// The samples of one frame: where they lie, if no dither and no end of the signal takes a copy, which would be in `wave`.
+    #[inline(always)]
+    pub(crate) fn samples_of<'a, S: Simd>(
+        &self,
+        s: S,
+        signal: Signal<'a>,
+        dither: &Philox,
+        frame: u64,
+        wave: &'a mut Lines,
+    ) -> &'a [f32] {
+        if let (Samples::F32(samples), Ok(start)) = (signal.samples, u64::try_from(self.first_sample(frame))) {
+            let end = start + self.len() as u64;
+            if self.options.dither == 0.0 && start >= signal.first && self.length.is_none_or(|length| end <= length) {
+                let at = (start - signal.first) as usize;
+                if let Some(samples) = samples.get(at..at + self.len()) {
+                    return samples;
+                }
+            }
+        }
+        self.gather(s, signal, dither, [frame; 2], wave, 0);
+        wave.floats(self.len())
+    }
+
     /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 .. `padded` of `frames` are
     /// its samples, without their mean, with preemphasis, windowed, and zeros at the end. Returns Σ x² as `energy` asks.
     #[inline(always)]
@@ -358,18 +381,11 @@ impl Framing {
     }
 
     /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: all of `frame`, which has as many
-    /// numbers as the frame or more, zeros behind it. Returns Σ x². The frame begins at `wave[start]`.
+    /// numbers as `samples` or more, zeros behind them. Returns Σ x².
     #[inline(always)]
-    pub(crate) fn window_one<S: Simd>(
-        &self,
-        s: S,
-        wave: &[f32],
-        start: usize,
-        energy: EnergyOf,
-        frame: &mut [f32],
-    ) -> f32 {
+    pub(crate) fn window_one<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
         let size = self.window.len();
-        let samples = &wave[start..start + size];
+        let samples = &samples[..size];
         let mean =
             if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
         let raw_energy = if energy == EnergyOf::RawFrame {

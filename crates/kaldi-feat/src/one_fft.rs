@@ -13,6 +13,8 @@
 //! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k has, and the row which quotient:
 //! with the blocks taken in the right order, a row has consecutive frequencies.
 
+mod fours;
+
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
@@ -126,7 +128,14 @@ impl OneFft {
         Self { layouts: [8, 16].map(|lanes| Layout::new(plan, lanes)), pairs: [8, 16].map(pairs) }
     }
 
-    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`.
+    /// Which of the layouts and pairs are those of `S`.
+    #[inline(always)]
+    fn lanes<S: Simd>(_: S) -> usize {
+        usize::from(S::LANES == MAX_LANES)
+    }
+
+    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
+    /// [`PADDING`](crate::one_mel::OneMel::PADDING) zeros behind them.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
         &self,
@@ -136,7 +145,14 @@ impl OneFft {
         power: &mut [f32],
         [numbers, sorted]: [&mut Lines; 2],
     ) {
-        let layout = &self.layouts[usize::from(S::LANES == MAX_LANES)];
+        let layout = &self.layouts[Self::lanes(s)];
+        if fours::takes(plan.half, layout) {
+            return match plan.half {
+                256 => self.power_of_fours::<S, 256>(s, plan, frame, power, numbers),
+                _ => self.power_of_fours::<S, 1024>(s, plan, frame, power, numbers),
+            };
+        }
+        power[plan.half + 1..].fill(0.0);
         let behind = &plan.steps[layout.before.len()..];
         let num_blocks = layout.num_blocks;
         let vectors = layout.block.div_ceil(S::LANES);
@@ -203,7 +219,7 @@ impl OneFft {
     fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &mut [f32], im: &mut [f32], power: &mut [f32]) {
         // Number N/2 is number 0 again.
         (re[half], im[half]) = (re[0], im[0]);
-        let pairs = self.pairs[usize::from(S::LANES == MAX_LANES)].as_vectors(s).as_chunks::<2>().0;
+        let pairs = self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0;
         let pairs = pairs[..half / 2 / S::LANES + 1].split_last().expect("a middle");
         let ((&last_w, whole), k) = (pairs, half / 2 / S::LANES * S::LANES);
         let (low, high) = power.split_at_mut(half / 2);
@@ -254,6 +270,7 @@ mod tests {
 
     use super::*;
     use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
+    use crate::one_mel::OneMel;
 
     struct Compare {
         size: usize,
@@ -278,13 +295,13 @@ mod tests {
                     |numbers: &[f32]| numbers.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
                 let mut frame = in_lane(&signal);
                 frame.resize(size + OneFft::PADDING, 0.0);
-                let mut power = vec![f32::NAN; size / 2 + 1 + MAX_LANES];
+                let mut power = vec![f32::NAN; size / 2 + 1 + OneMel::PADDING];
                 let [numbers, rows] = &mut lines;
                 plan.power_of_one(s, &mut frame, &mut power, [numbers, rows], &mut scratch);
                 let (power, padding) = power.split_at(size / 2 + 1);
                 let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
                 assert_eq!(bits(power), bits(&in_lane(powers)), "{size}");
-                assert_eq!(padding, [0.0; MAX_LANES]);
+                assert_eq!(padding, [0.0; OneMel::PADDING]);
             }
         }
     }
