@@ -388,7 +388,7 @@ pub(crate) fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
 #[inline(always)]
-fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
+pub(crate) fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     s: S,
     roots: &[Complex<f32>],
     part: usize,

@@ -18,7 +18,7 @@ mod fours;
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
-use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step_of, turn};
+use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_step, step_of, step_of_4, turn};
 
 /// What the transform of one frame takes beside the plan of many.
 #[derive(Debug)]
@@ -152,24 +152,53 @@ impl OneFft {
                 _ => self.power_of_fours::<S, 1024>(s, plan, frame, power, numbers),
             };
         }
-        power[plan.half + 1..].fill(0.0);
-        let behind = &plan.steps[layout.before.len()..];
-        let num_blocks = layout.num_blocks;
-        let vectors = layout.block.div_ceil(S::LANES);
+        match (plan.half, layout.num_blocks) {
+            (200, 8) => self.power_of::<S, 200>(s, plan, frame, power, [numbers, sorted]),
+            _ => self.power_of::<S, 0>(s, plan, frame, power, [numbers, sorted]),
+        }
+    }
+
+    /// As [`power`](Self::power), of N/2 = `HALF`, or 0 for any. `HALF` is 0, or 200 in blocks of 25, which are Whisper's: the compiler then
+    /// knows all sizes, where counting and checking them costs half as much as the arithmetic.
+    #[inline(always)]
+    fn power_of<S: Simd, const HALF: usize>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        frame: &[f32],
+        power: &mut [f32],
+        [numbers, sorted]: [&mut Lines; 2],
+    ) {
+        let layout = &self.layouts[Self::lanes(s)];
+        let (half, block, num_blocks) =
+            if HALF == 200 { (200, 25, 8) } else { (plan.half, layout.block, layout.num_blocks) };
+        power[half + 1..].fill(0.0);
+        let vectors = block.div_ceil(S::LANES);
         let rows = numbers.vectors(s, 2 * (num_blocks + S::LANES) * vectors).as_chunks_mut::<2>().0;
         let (rows, transposed) = rows.split_at_mut(num_blocks * vectors);
-        if layout.block.is_multiple_of(S::LANES) {
+        if block.is_multiple_of(S::LANES) {
             unzip(s, frame, rows);
         } else {
-            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * layout.block)) {
+            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * block)) {
                 unzip(s, &frame[first..], rows);
             }
         }
-        for (step, before) in plan.steps.iter().zip(&layout.before) {
-            step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
+        macro_rules! twiddles {
+            ($step:expr) => {
+                $step.twiddles.as_vectors(s).as_chunks::<2>().0
+            };
+        }
+        let (before, behind) = plan.steps.split_at(layout.before.len());
+        if HALF == 200 {
+            step_of_4(s, 2 * vectors, &twiddles!(layout.before[0])[..6 * vectors], rows);
+            small_step::<S, _, 2>(s, &before[1].roots, vectors, &twiddles!(layout.before[1])[..vectors], rows);
+        } else {
+            for (step, before) in before.iter().zip(&layout.before) {
+                step_of(s, &step.roots, before.part, twiddles!(before), rows);
+            }
         }
         // Real and imaginary parts in their order, each with a vector behind them.
-        let stride = (plan.half + MAX_LANES).next_multiple_of(MAX_LANES);
+        let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
         let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
         for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
             for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
@@ -184,9 +213,14 @@ impl OneFft {
                     }
                 }
             }
-            let transposed = &mut transposed[..layout.block];
-            for step in behind {
-                step.apply(s, transposed);
+            let transposed = &mut transposed[..block];
+            if HALF == 200 {
+                small_step::<S, _, 5>(s, &behind[0].roots, 5, &behind[0].twiddles[..20], transposed);
+                small_step::<S, Complex<f32>, 5>(s, &behind[1].roots, 1, &[], transposed);
+            } else {
+                for step in behind {
+                    step.apply(s, transposed);
+                }
             }
             if num_blocks == S::LANES {
                 let sorted = sorted_re.chunks_exact_mut(S::LANES).zip(sorted_im.chunks_exact_mut(S::LANES));
@@ -211,7 +245,7 @@ impl OneFft {
                 }
             }
         }
-        self.power_of_real(s, plan.half, sorted_re, sorted_im, power);
+        self.power_of_real(s, half, sorted_re, sorted_im, power);
     }
 
     /// As [`LaneFft`] does it: numbers k and N/2 - k go together.

@@ -31,9 +31,16 @@ enum Group {
     /// For each quarter of the filters the first power, and how many quarters of sums there are. Of each the table has
     /// indexes and weights.
     Narrow { first: [usize; QUARTER], quarters: usize },
-    /// How many runs of [`SUMS`] weights each filter has, and for each run of each filter its first power. A run that is not whole
-    /// comes first, and runs of zeros last; the table has the weights in the same order.
-    Wide { runs: usize, first: Vec<usize> },
+    /// All filters in their order.
+    Wide { spans: Vec<Span> },
+}
+
+/// Filters with as many runs of [`SUMS`] weights.
+#[derive(Debug, Clone)]
+struct Span {
+    runs: usize,
+    /// For each run of each filter its first power. A run that is not whole comes first; the table has the weights in the same order.
+    first: Vec<usize>,
 }
 
 /// Lanes that are a filter's.
@@ -68,16 +75,34 @@ impl OneMel {
                     };
                     s.sum_fours(fours)
                 }
-                Group::Wide { runs, first } => {
-                    let (table, rest) = vectors.split_at(first.len() * SUMS / S::LANES);
-                    vectors = rest;
-                    match runs {
-                        1 => sums_of_runs(s, 1, table, first, power),
-                        2 => sums_of_runs(s, 2, table, first, power),
-                        3 => sums_of_runs(s, 3, table, first, power),
-                        4 => sums_of_runs(s, 4, table, first, power),
-                        &runs => sums_of_runs(s, runs, table, first, power),
+                Group::Wide { spans } => {
+                    let mut sums = [zero; MAX_LANES];
+                    let sums = &mut sums[..S::LANES];
+                    match &spans[..] {
+                        // As the last of 80 filters are: the compiler knows how many.
+                        [Span { runs: 1, first }] if first.len() == S::LANES => {
+                            let (table, rest) = vectors.split_at(SUMS);
+                            vectors = rest;
+                            sums_of_runs(s, 1, table, &first[..S::LANES], power, sums);
+                        }
+                        spans => {
+                            let mut behind = &mut *sums;
+                            for Span { runs, first } in spans {
+                                let (table, rest) = vectors.split_at(first.len() * SUMS / S::LANES);
+                                vectors = rest;
+                                let (sums, rest) = behind.split_at_mut(first.len() / runs);
+                                behind = rest;
+                                match runs {
+                                    1 => sums_of_runs(s, 1, table, first, power, sums),
+                                    2 => sums_of_runs(s, 2, table, first, power, sums),
+                                    3 => sums_of_runs(s, 3, table, first, power, sums),
+                                    4 => sums_of_runs(s, 4, table, first, power, sums),
+                                    &runs => sums_of_runs(s, runs, table, first, power, sums),
+                                }
+                            }
+                        }
                     }
+                    s.sum_each(sums)
                 }
             };
             all = s.add(all, energy);
@@ -118,14 +143,13 @@ fn fours<S: Simd, const N: usize>(
     fours
 }
 
-/// The energies of as many filters as there are lanes, each of `runs` runs.
+/// The sums of each filter, of which there are as many as `sums`, with `runs` runs each.
 #[inline(always)]
-fn sums_of_runs<S: Simd>(s: S, runs: usize, table: &[S::F32], first: &[usize], power: &[f32]) -> S::F32 {
-    let mut sums = [s.splat(0.0); MAX_LANES];
+fn sums_of_runs<S: Simd>(s: S, runs: usize, table: &[S::F32], first: &[usize], power: &[f32], sums: &mut [S::F32]) {
     // Sums of 16 in one vector, or in two that are added.
     let used = SUMS / S::LANES;
     let filters = first.chunks_exact(runs).zip(table.chunks_exact(runs * used));
-    for (sum, (first, table)) in sums[..S::LANES].iter_mut().zip(filters) {
+    for (sum, (first, table)) in sums.iter_mut().zip(filters) {
         let mut halves = [s.splat(0.0); 2];
         for (&first, table) in first.iter().zip(table.chunks_exact(used)) {
             let power = &power[first..first + SUMS];
@@ -135,7 +159,6 @@ fn sums_of_runs<S: Simd>(s: S, runs: usize, table: &[S::F32], first: &[usize], p
         }
         *sum = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
     }
-    s.sum_each(&sums[..S::LANES])
 }
 
 impl Tables {
@@ -151,7 +174,7 @@ impl Tables {
 impl Group {
     /// Of as many filters as there are lanes or fewer. Appends what it takes to `table`.
     fn new(bins: &[MelBin], lanes: usize, table: &mut Vec<f32>) -> Self {
-        Self::narrow(bins, lanes, table).unwrap_or_else(|| Self::wide(bins, lanes, table))
+        Self::narrow(bins, lanes, table).unwrap_or_else(|| Self::wide(bins, table))
     }
 
     /// If all filters of each quarter of them lie within two vectors of powers.
@@ -184,26 +207,22 @@ impl Group {
         Some(Self::Narrow { first, quarters })
     }
 
-    fn wide(bins: &[MelBin], lanes: usize, table: &mut Vec<f32>) -> Self {
-        let begin = table.len();
-        let runs_of = |bin: &MelBin| bin.weights.len().div_ceil(SUMS);
-        let runs = bins.iter().map(runs_of).max().unwrap_or(0).max(1);
-        let mut first = Vec::new();
-        for filter in 0..lanes {
-            if let Some(bin) = bins.get(filter) {
+    fn wide(bins: &[MelBin], table: &mut Vec<f32>) -> Self {
+        let runs_of = |bin: &MelBin| bin.weights.len().div_ceil(SUMS).max(1);
+        let mut span_of = |bins: &[MelBin]| {
+            let mut first = Vec::new();
+            for bin in bins {
                 let (whole, rest) = bin.weights.as_chunks::<SUMS>();
-                if !rest.is_empty() {
+                if !rest.is_empty() || whole.is_empty() {
                     first.push(bin.first + SUMS * whole.len());
-                    table.extend(rest);
-                    table.extend([0.0; SUMS].iter().skip(rest.len()));
+                    table.extend(rest.iter().chain(&[0.0; SUMS]).take(SUMS));
                 }
                 first.extend((bin.first..).step_by(SUMS).take(whole.len()));
                 table.extend(whole.as_flattened());
             }
-            first.resize((filter + 1) * runs, 0);
-            table.resize(begin + first.len() * SUMS, 0.0);
-        }
-        Self::Wide { runs, first }
+            Span { runs: first.len() / bins.len(), first }
+        };
+        Self::Wide { spans: bins.chunk_by(|a, b| runs_of(a) == runs_of(b)).map(&mut span_of).collect() }
     }
 }
 

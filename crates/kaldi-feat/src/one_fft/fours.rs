@@ -115,22 +115,25 @@ impl OneFft {
         let power = &mut power[..=HALF + OneMel::PADDING];
         power[HALF + 1..].fill(0.0);
         let pairs = &self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0[..=vectors / 2];
-        // The middle is its own partner; what is written behind it comes later.
-        let middle = spectrum::<S, HALF>(s, transposed, vectors / 2);
-        let [x, _] = pair_of_spectrum(s, middle, middle, pairs[vectors / 2]);
-        s.store(power_of_twice(s, x), &mut power[HALF / 2..]);
-        // The partners of a vector's lanes, from the last number of one vector down to the second, behind the first of the vector above.
+        // From the middle, which is its own partner, outwards. A vector's partners are the numbers of another one from the last to the
+        // second, behind the first number of the vector above that; and so are their powers.
         let partners = s.sub_u32(s.splat_u32(S::LANES as u32), s.lane_indexes());
-        let first = spectrum::<S, HALF>(s, transposed, 0);
-        let mut above = first;
-        for (j, &w) in pairs[..vectors / 2].iter().enumerate() {
-            let below = spectrum::<S, HALF>(s, transposed, vectors - 1 - j);
+        let mut below = spectrum::<S, HALF>(s, transposed, vectors / 2);
+        let [_, middle] = pair_of_spectrum(s, below, below, pairs[vectors / 2]);
+        let mut power_below = power_of_twice(s, middle);
+        let (low, high) = power[..HALF].split_at_mut(HALF / 2);
+        let to = low.chunks_exact_mut(S::LANES).rev().zip(high.chunks_exact_mut(S::LANES));
+        for (j, (low, high)) in (1..).zip(to) {
+            let above = spectrum::<S, HALF>(s, transposed, (vectors / 2 + j) % vectors);
             let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
-            let [x, y] = pair_of_spectrum(s, spectrum::<S, HALF>(s, transposed, j), b, w);
-            s.store(power_of_twice(s, x), &mut power[j * S::LANES..]);
-            s.store(s.reverse(power_of_twice(s, y)), &mut power[HALF + 1 - (j + 1) * S::LANES..]);
-            above = below;
+            let a = spectrum::<S, HALF>(s, transposed, vectors / 2 - j);
+            let [x, y] = pair_of_spectrum(s, a, b, pairs[vectors / 2 - j]);
+            let power_above = power_of_twice(s, y);
+            s.store(power_of_twice(s, x), low);
+            s.store(s.permute(power_above, power_below, partners), high);
+            (below, power_below) = (above, power_above);
         }
+        let first = spectrum::<S, HALF>(s, transposed, 0);
         let (sum, difference) = (s.add(first[0], first[1]), s.sub(first[0], first[1]));
         power[0] = first_lane(s, s.mul(sum, sum));
         power[HALF] = first_lane(s, s.mul(difference, difference));
