@@ -4,6 +4,7 @@ use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
 use crate::error::Error;
+use crate::one_fft::OneFrame;
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
@@ -380,10 +381,15 @@ impl Framing {
         if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
     }
 
-    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: all of `frame`, which has as many
-    /// numbers as `samples` or more, zeros behind them. Returns Σ x².
+    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits, which is made as it is read. The Σ x² is
+    /// there if `energy` is the one of the raw frame.
     #[inline(always)]
-    pub(crate) fn window_one<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
+    pub(crate) fn windowed<'a, S: Simd>(
+        &'a self,
+        s: S,
+        samples: &'a [f32],
+        energy: EnergyOf,
+    ) -> (Windowed<'a, S>, f32) {
         let size = self.window.len();
         let samples = &samples[..size];
         let mean =
@@ -393,11 +399,30 @@ impl Framing {
         } else {
             0.0
         };
+        let window = self.window_lines.as_vectors(s);
+        (
+            Windowed { samples, window, mean: s.splat(mean), preemphasis: s.splat(self.options.preemph_coeff) },
+            raw_energy,
+        )
+    }
+}
 
-        let (preemphasis, mean) = (s.splat(self.options.preemph_coeff), s.splat(mean));
-        let (frame, padding) = frame.split_at_mut(size);
+/// A frame whose samples lie in the lanes: without their mean, with preemphasis, windowed.
+pub(crate) struct Windowed<'a, S: Simd> {
+    samples: &'a [f32],
+    window: &'a [S::F32],
+    mean: S::F32,
+    preemphasis: S::F32,
+}
+
+impl<S: Simd> Windowed<'_, S> {
+    /// Writes all of it to `frame`, and zeros behind it.
+    #[inline(always)]
+    pub(crate) fn store(&self, s: S, frame: &mut [f32]) {
+        let Self { samples, window, mean, preemphasis } = *self;
+        let (frame, padding) = frame.split_at_mut(samples.len());
         padding.fill(0.0);
-        let (mut from, mut window) = (samples.chunks_exact(S::LANES), self.window_lines.as_vectors(s).iter());
+        let (mut from, mut window) = (samples.chunks_exact(S::LANES), window.iter());
         let mut to = frame.chunks_exact_mut(S::LANES);
         // The first sample has itself before it.
         let mut before = s.sub(s.splat(samples[0]), mean);
@@ -413,7 +438,34 @@ impl Framing {
             let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
             s.store_partial(s.mul(x, window), to.into_remainder());
         }
-        if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, frame, 0.0) } else { raw_energy }
+    }
+
+    /// Σ x² of it, where it was [stored](Self::store).
+    #[inline(always)]
+    pub(crate) fn energy(&self, s: S, frame: &[f32]) -> f32 {
+        sum_of_one::<_, Squares>(s, &frame[..self.samples.len()], 0.0)
+    }
+}
+
+impl<S: Simd> OneFrame<S> for Windowed<'_, S> {
+    #[inline(always)]
+    fn vector(&self, s: S, at: usize) -> S::F32 {
+        let Self { samples, window, mean, preemphasis } = *self;
+        let size = samples.len();
+        if at >= size {
+            return s.splat(0.0);
+        }
+        let (x, before) = if at + S::LANES > size {
+            (s.load_partial(&samples[at..], mean), s.load_partial(&samples[at.saturating_sub(1)..size - 1], mean))
+        } else {
+            (s.load(&samples[at..]), s.load(&samples[at.saturating_sub(1)..]))
+        };
+        let (centred, mut before) = (s.sub(x, mean), s.sub(before, mean));
+        if at == 0 {
+            // The first sample has itself before it.
+            before = s.shift_in(s.sub(s.splat(samples[0]), mean), centred);
+        }
+        s.mul(s.neg_mul_add(preemphasis, before, centred), window[at / S::LANES])
     }
 }
 

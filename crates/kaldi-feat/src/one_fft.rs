@@ -66,6 +66,20 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
     lines
 }
 
+/// The numbers of a frame.
+pub(crate) trait OneFrame<S: Simd> {
+    /// Numbers `at`, a multiple of the lanes, and on; zeros behind the last one.
+    fn vector(&self, s: S, at: usize) -> S::F32;
+}
+
+/// As they lie in memory.
+impl<S: Simd> OneFrame<S> for &[f32] {
+    #[inline(always)]
+    fn vector(&self, s: S, at: usize) -> S::F32 {
+        s.load(&self[at..])
+    }
+}
+
 impl Layout {
     fn new(plan: &LaneFft, lanes: usize) -> Self {
         let num_blocks = |split: usize| plan.steps[..split].iter().map(|step| step.radix).product::<usize>();
@@ -134,6 +148,25 @@ impl OneFft {
         usize::from(S::LANES == MAX_LANES)
     }
 
+    /// Whether there is a [`power_of_512`](Self::power_of_512).
+    #[inline(always)]
+    pub(crate) fn is_of_512<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
+        plan.half == 256 && fours::takes(plan.half, &self.layouts[Self::lanes(s)])
+    }
+
+    /// As [`power`](Self::power), of 512 numbers that are asked for once each.
+    #[inline(always)]
+    pub(crate) fn power_of_512<S: Simd>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        frame: &impl OneFrame<S>,
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) {
+        self.power_of_fours::<S, 256>(s, plan, frame, power, numbers);
+    }
+
     /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
     /// [`PADDING`](crate::one_mel::OneMel::PADDING) zeros behind them.
     #[inline(always)]
@@ -148,8 +181,8 @@ impl OneFft {
         let layout = &self.layouts[Self::lanes(s)];
         if fours::takes(plan.half, layout) {
             return match plan.half {
-                256 => self.power_of_fours::<S, 256>(s, plan, frame, power, numbers),
-                _ => self.power_of_fours::<S, 1024>(s, plan, frame, power, numbers),
+                256 => self.power_of_fours::<S, 256>(s, plan, &&frame[..512], power, numbers),
+                _ => self.power_of_fours::<S, 1024>(s, plan, &&frame[..2048], power, numbers),
             };
         }
         match (plan.half, layout.num_blocks) {

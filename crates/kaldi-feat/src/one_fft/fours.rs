@@ -6,7 +6,7 @@
 
 use kaldera_base::simd::{Lines, Simd};
 
-use super::{Layout, OneFft, StepBefore};
+use super::{Layout, OneFft, OneFrame, StepBefore};
 use crate::fft::{LaneFft, pair_of_spectrum, power_of_twice, step_of_4, transform_4, turned};
 use crate::mel::first_lane;
 use crate::one_mel::OneMel;
@@ -59,21 +59,21 @@ impl OneFft {
         &self,
         s: S,
         plan: &LaneFft,
-        frame: &[f32],
+        frame: &impl OneFrame<S>,
         power: &mut [f32],
         numbers: &mut Lines,
     ) {
         let layout = &self.layouts[Self::lanes(s)];
         let (block, vectors) = (HALF / BLOCKS, HALF / S::LANES);
         let (rows, transposed) = numbers.vectors(s, 4 * vectors).as_chunks_mut::<2>().0.split_at_mut(vectors);
-        let (frame, zero) = (&frame[..2 * HALF], [s.splat(0.0); 2]);
+        let zero = [s.splat(0.0); 2];
 
         let part = vectors / 4;
         for (i, w) in twiddles(s, &layout.before[0], part).iter().enumerate() {
             let mut x = [zero; 4];
             for (q, x) in x.iter_mut().enumerate() {
-                let (even, odd) = frame[2 * S::LANES * (i + q * part)..][..2 * S::LANES].split_at(S::LANES);
-                let (re, im) = s.unzip(s.load(even), s.load(odd));
+                let at = 2 * S::LANES * (i + q * part);
+                let (re, im) = s.unzip(frame.vector(s, at), frame.vector(s, at + S::LANES));
                 *x = [re, im];
             }
             for (q, y) in step(s, x, w).into_iter().enumerate() {
@@ -115,25 +115,25 @@ impl OneFft {
         let power = &mut power[..=HALF + OneMel::PADDING];
         power[HALF + 1..].fill(0.0);
         let pairs = &self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0[..=vectors / 2];
-        // From the middle, which is its own partner, outwards. A vector's partners are the numbers of another one from the last to the
-        // second, behind the first number of the vector above that; and so are their powers.
+        // A vector's partners are the numbers of another one from the last to the second, behind the first number of the vector above that;
+        // and so are their powers, which have to wait for the next vector's.
         let partners = s.sub_u32(s.splat_u32(S::LANES as u32), s.lane_indexes());
-        let mut below = spectrum::<S, HALF>(s, transposed, vectors / 2);
-        let [_, middle] = pair_of_spectrum(s, below, below, pairs[vectors / 2]);
-        let mut power_below = power_of_twice(s, middle);
-        let (low, high) = power[..HALF].split_at_mut(HALF / 2);
-        let to = low.chunks_exact_mut(S::LANES).rev().zip(high.chunks_exact_mut(S::LANES));
-        for (j, (low, high)) in (1..).zip(to) {
-            let above = spectrum::<S, HALF>(s, transposed, (vectors / 2 + j) % vectors);
-            let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
-            let a = spectrum::<S, HALF>(s, transposed, vectors / 2 - j);
-            let [x, y] = pair_of_spectrum(s, a, b, pairs[vectors / 2 - j]);
-            let power_above = power_of_twice(s, y);
-            s.store(power_of_twice(s, x), low);
-            s.store(s.permute(power_above, power_below, partners), high);
-            (below, power_below) = (above, power_above);
-        }
         let first = spectrum::<S, HALF>(s, transposed, 0);
+        let (mut above, mut power_below) = (first, zero[0]);
+        for (j, &w) in pairs[..vectors / 2].iter().enumerate() {
+            let below = spectrum::<S, HALF>(s, transposed, vectors - 1 - j);
+            let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
+            let [x, y] = pair_of_spectrum(s, spectrum::<S, HALF>(s, transposed, j), b, w);
+            s.store(power_of_twice(s, x), &mut power[j * S::LANES..]);
+            let power_above = power_of_twice(s, y);
+            if j > 0 {
+                s.store(s.permute(power_below, power_above, partners), &mut power[HALF - j * S::LANES..]);
+            }
+            (above, power_below) = (below, power_above);
+        }
+        // The middle is its own partner.
+        let [_, middle] = pair_of_spectrum(s, above, above, pairs[vectors / 2]);
+        s.store(s.permute(power_below, power_of_twice(s, middle), partners), &mut power[HALF / 2..]);
         let (sum, difference) = (s.add(first[0], first[1]), s.sub(first[0], first[1]));
         power[0] = first_lane(s, s.mul(sum, sum));
         power[HALF] = first_lane(s, s.mul(difference, difference));
