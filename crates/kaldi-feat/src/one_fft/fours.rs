@@ -124,7 +124,13 @@ impl OneFft {
             let below = spectrum::<S, HALF>(s, transposed, vectors - 1 - j);
             let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
             let [x, y] = pair_of_spectrum(s, spectrum::<S, HALF>(s, transposed, j), b, w);
-            s.store(power_of_twice(s, x), &mut power[j * S::LANES..]);
+            let mut low = power_of_twice(s, x);
+            if j == 0 {
+                // The very first number is real, and its own partner.
+                let sum = s.add(first[0], first[1]);
+                low = s.select_lt(s.i32_to_f32(s.lane_indexes()), s.splat(1.0), s.mul(sum, sum), low);
+            }
+            s.store(low, &mut power[j * S::LANES..]);
             let power_above = power_of_twice(s, y);
             if j > 0 {
                 s.store(s.permute(power_below, power_above, partners), &mut power[HALF - j * S::LANES..]);
@@ -134,8 +140,7 @@ impl OneFft {
         // The middle is its own partner.
         let [_, middle] = pair_of_spectrum(s, above, above, pairs[vectors / 2]);
         s.store(s.permute(power_below, power_of_twice(s, middle), partners), &mut power[HALF / 2..]);
-        let (sum, difference) = (s.add(first[0], first[1]), s.sub(first[0], first[1]));
-        power[0] = first_lane(s, s.mul(sum, sum));
+        let difference = s.sub(first[0], first[1]);
         power[HALF] = first_lane(s, s.mul(difference, difference));
     }
 }
