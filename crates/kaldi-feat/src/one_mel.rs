@@ -106,7 +106,12 @@ impl OneMel {
                 }
             };
             all = s.add(all, energy);
-            s.store_partial(energy, energies);
+            // Whole vectors can be read again at once.
+            if energies.len() < S::LANES {
+                s.store_partial(energy, energies);
+            } else {
+                s.store(energy, energies);
+            }
         }
         s.sum(all)
     }
