@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::doubles::Avx2Doubles;
+use super::integers::Avx2Integers;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -70,10 +71,15 @@ impl Simd for Avx2 {
     type F32 = __m256;
     type U32 = __m256i;
     type Doubles = Avx2Doubles;
+    type Integers = Avx2Integers;
 
     #[inline(always)]
     fn doubles(self) -> Avx2Doubles {
         Avx2Doubles(self)
+    }
+    #[inline(always)]
+    fn integers(self) -> Avx2Integers {
+        Avx2Integers(self)
     }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
 use super::doubles::Avx512Doubles;
+use super::integers::Avx512Integers;
 use super::{Kernel, Simd};
 
 const LANES: usize = 16;
@@ -52,10 +53,15 @@ impl Simd for Avx512 {
     type F32 = __m512;
     type U32 = __m512i;
     type Doubles = Avx512Doubles;
+    type Integers = Avx512Integers;
 
     #[inline(always)]
     fn doubles(self) -> Avx512Doubles {
         Avx512Doubles(self)
+    }
+    #[inline(always)]
+    fn integers(self) -> Avx512Integers {
+        Avx512Integers(self)
     }
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {

@@ -120,7 +120,7 @@ impl Exponentials {
         self.sums.clear();
         for row in rows_of(splits) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(s, row, initial));
+            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
             self.shifts.push(shift);
             let first = if initial == f32::NEG_INFINITY { 0.0 } else { (initial - shift).exp() };
             self.sums.push(first + sum_of_exponentials(s, row, shift));
@@ -140,7 +140,7 @@ impl Exponentials {
         let mut at = 0;
         for row in rows_of(splits) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(s, row, initial));
+            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
             self.shifts.push(shift);
             if extra == 1 {
                 self.flat[at] = initial - shift;
@@ -168,7 +168,7 @@ impl Exponentials {
         let mut at = 0;
         for row in rows_of(splits) {
             let end = at + row.len() + extra;
-            self.sums.push(sum_of_row(s, &self.flat[at..end]));
+            self.sums.push(sum_of_row(f32::lanes(s), &self.flat[at..end]));
             at = end;
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
 
-use crate::kernels::{over_rows, rows_of};
+use crate::kernels::{and_rows, or_rows, over_rows};
 use crate::ragged::check_size;
 use crate::{Error, Float, Integer, Number, Ragged};
 
@@ -77,21 +77,13 @@ impl<T: Integer> Ragged<T> {
     /// The bits that `initial` and all values of each list have.
     #[doc(alias = "AndPerSublist")]
     pub fn and(&self, initial: T) -> Vec<T> {
-        self.bitwise(initial, |a, b| a & b)
+        self.reduce(initial, |splits, out| and_rows(splits, self.values(), initial, out))
     }
 
     /// The bits that `initial` or any value of each list has.
     #[doc(alias = "OrPerSublist")]
     pub fn or(&self, initial: T) -> Vec<T> {
-        self.bitwise(initial, |a, b| a | b)
-    }
-
-    fn bitwise(&self, initial: T, op: impl Fn(T, T) -> T + Sync) -> Vec<T> {
-        self.reduce(initial, |splits, out| {
-            for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-                *out = self.values()[row].iter().fold(initial, |a, &b| op(a, b));
-            }
-        })
+        self.reduce(initial, |splits, out| or_rows(splits, self.values(), initial, out))
     }
 }
 
