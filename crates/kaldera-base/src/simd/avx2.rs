@@ -9,7 +9,7 @@ use super::{Kernel, Simd};
 
 const LANES: usize = 8;
 
-/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1 and BMI2.
+/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1, BMI2 and LZCNT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
@@ -20,13 +20,14 @@ impl Avx2 {
             && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2"))
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt"))
         .then_some(Self(()))
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
     kernel.run(s)
 }
