@@ -85,7 +85,7 @@ const BLOCK: i32 = 4096;
 const BLOCK_ROWS: usize = 1024;
 
 /// The splits of blocks of rows: a row that is longer than a block is alone in one.
-fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
+pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
     std::iter::from_fn(move || {
         let &[first, _, ref ends @ ..] = splits else { return None };
         let more = ends.iter().take(BLOCK_ROWS - 1).take_while(|&&end| end - first <= BLOCK).count();

@@ -104,14 +104,12 @@ impl<T: Float> Ragged<T> {
     pub fn logsumexp_grad(&self, logsumexp: &[T], out_grad: &[T]) -> Result<Ragged<T>, Error> {
         check_size("the number of results", self.num_rows(), logsumexp.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
-        let mut grad = self.map_rows(|row, values, grad| {
+        let exponents = |row: usize, values: &[T], to: &mut [T]| {
             // Where all are -inf, so are the exponents.
             let log_sum = if logsumexp[row] == T::NEG_INFINITY { <T as Number>::ZERO } else { logsumexp[row] };
-            grad.iter_mut().zip(values).for_each(|(grad, &x)| *grad = x - log_sum);
-        });
-        grad.exp_in_place();
-        Ok(grad
-            .map_rows(|row, shares, grad| grad.iter_mut().zip(shares).for_each(|(grad, &y)| *grad = y * out_grad[row])))
+            to.iter_mut().zip(values).for_each(|(to, &x)| *to = x - log_sum);
+        };
+        Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y = *y * out_grad[row])))
     }
 
     /// The mean of each list, `if_empty` where it has no values.
