@@ -45,11 +45,15 @@ pub(super) use portable::PortableIntegers;
 pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 64 at most.
     const LANES: usize;
+    /// Whether the processor loads a part of a vector about as fast as a whole one.
+    const MASKS: bool;
     /// A vector of `LANES` numbers.
     type Vector: Copy + fmt::Debug + Send + Sync;
 
     /// Every lane `x`.
     fn splat(self, x: T) -> Self::Vector;
+    /// The first `LANES` elements of `from`, of which there must be as many, which is checked.
+    fn load(self, from: &[T]) -> Self::Vector;
     /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
     /// Bit i says that element i of `from` is lane i of `x`, of `LANES` elements at most; the bits from its end on are 0. Reads no
@@ -128,7 +132,8 @@ mod tests {
             }
         };
         check("splat", s.splat(a[1]), &|_| a[1]);
-        check("load", va, &|i| a[i]);
+        check("load", s.load(&a), &|i| a[i]);
+        check("load_partial", va, &|i| a[i]);
         check("add", s.add(va, vb), &|i| add(a[i], b[i]));
         check("min", s.min(va, vb), &|i| a[i].min(b[i]));
         check("max", s.max(va, vb), &|i| a[i].max(b[i]));

@@ -132,15 +132,20 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     let neutral = s.splat(neutral);
     let (mut a, mut b) = (neutral, neutral);
     let mut rest = row;
-    for i in 0..TOGETHER {
+    let together = if L::MASKS { TOGETHER } else { 0 };
+    for i in 0..together {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         (a, b) = (op(s.load_partial(part, neutral), b), a);
     }
-    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-        (a, b) = (op(s.load_partial(part, neutral), b), a);
+    if !rest.is_empty() {
+        let mut vectors = rest.chunks_exact(L::LANES);
+        for (i, vector) in (together..).zip(&mut vectors) {
+            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            (a, b) = (op(s.load(vector), b), a);
+        }
+        a = op(s.load_partial(vectors.remainder(), neutral), a);
     }
     op(a, b)
 }
@@ -150,9 +155,12 @@ fn max_of_row<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], in
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.max(a, b)), |a, b| s.max(a, b))
 }
 
-/// Where `row` has `x` for the last time. It is gone over to the end, as where a search ends would be guessed wrong.
+/// Where `row` has `x` for the last time. With vectors, it is gone over to the end: where a search ends would be guessed wrong.
 #[inline(always)]
 fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
+    if !L::MASKS {
+        return row.iter().rposition(|&y| y == x);
+    }
     let x = s.splat(x);
     // One more than its place.
     let mut last = 0;

@@ -75,15 +75,20 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     let soon = row.as_ptr().wrapping_byte_add(SOON);
     let (mut a, mut b) = (neutral, neutral);
     let mut rest = row;
-    for i in 0..TOGETHER {
+    let together = if L::MASKS { TOGETHER } else { 2 };
+    for i in 0..together {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         (a, b) = (op(s.load_partial(part, neutral), b), a);
     }
-    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-        (a, b) = (op(s.load_partial(part, neutral), b), a);
+    if !rest.is_empty() {
+        let mut vectors = rest.chunks_exact(L::LANES);
+        for (i, vector) in (together..).zip(&mut vectors) {
+            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            (a, b) = (op(s.load(vector), b), a);
+        }
+        a = op(s.load_partial(vectors.remainder(), neutral), a);
     }
     op(a, b)
 }
@@ -170,17 +175,22 @@ fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T)
     let (mut a, mut b) = (none, none);
     let mut position = lanes;
     let mut rest = row;
-    for i in 0..TOGETHER {
+    let together = if L::MASKS { TOGETHER } else { 2 };
+    for i in 0..together {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         (a, b) = (take(b, s.load_partial(part, nan), position), a);
         position = s.add(position, step);
     }
-    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-        (a, b) = (take(b, s.load_partial(part, nan), position), a);
-        position = s.add(position, step);
+    if !rest.is_empty() {
+        let mut vectors = rest.chunks_exact(L::LANES);
+        for (i, vector) in (together..).zip(&mut vectors) {
+            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            (a, b) = (take(b, s.load(vector), position), a);
+            position = s.add(position, step);
+        }
+        b = take(b, s.load_partial(vectors.remainder(), nan), position);
     }
     // The chain with the higher value in a lane has its position, the later one if both have that value.
     let (low, high) = (s.select_lt(a.0, b.0, nowhere, a.1), s.select_lt(b.0, a.0, nowhere, b.1));

@@ -131,7 +131,45 @@ fn sum_of<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
     let (b, b_rest) = b.as_chunks::<CHAINS>();
     let mut chains = [<T as Number>::ZERO; CHAINS];
     for (a, b) in a.iter().zip(b) {
-        chains.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (&a, &b))| *sum = *sum + f(a, b));
+        chains.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (&a, &b))| *sum += f(a, b));
     }
     a_rest.iter().zip(b_rest).map(|(&a, &b)| f(a, b)).chain(chains).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_of_long_lists_are_those_of_the_formulas() {
+        let lists: Vec<Vec<f64>> = [0, 1, 15, 16, 17, 0, 40, 5000, 3]
+            .map(|len| (0..len).map(|i| f64::from(i * 37 % 101) / 50.0 + 0.1).collect())
+            .into();
+        let x = Ragged::from_lists(&lists).unwrap();
+        let g: Vec<f64> = (0..x.num_elements()).map(|i| (i * 53 % 97) as f64 / 30.0 - 1.0).collect();
+        let g = x.with_values(g).unwrap();
+        let check = |grad: Ragged<f64>, f: &dyn Fn(&[f64], &[f64], usize) -> f64| {
+            for (row, values) in x.rows().enumerate() {
+                for (i, &got) in grad.row(row).iter().enumerate() {
+                    let expected = f(values, g.row(row), i);
+                    // Sums of 5000 numbers around 1, in another order.
+                    assert!((got - expected).abs() <= 1e-10 * expected.abs().max(1.0), "{row} {i}: {got} {expected}");
+                }
+            }
+        };
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        check(x.normalize_log_grad(g.values()).unwrap(), &|y, g, i| g[i] - y[i].exp() * g.iter().sum::<f64>());
+        check(x.softmax_grad(g.values()).unwrap(), &|y, g, i| y[i] * (g[i] - dot(g, y)));
+        check(x.normalize_linear_grad(g.values()).unwrap(), &|x, g, i| {
+            let sum = x.iter().sum::<f64>();
+            (g[i] - dot(g, x) / sum) / sum
+        });
+        let (logs, per_list) = (x.logsumexp(f64::NEG_INFINITY), (0..9).map(f64::from).collect::<Vec<_>>());
+        let grad = x.logsumexp_grad(&logs, &per_list).unwrap();
+        for row in 0..9 {
+            for (&got, &x) in grad.row(row).iter().zip(x.row(row)) {
+                assert!((got - (x - logs[row]).exp() * per_list[row]).abs() <= 1e-13 * got.abs());
+            }
+        }
+    }
 }

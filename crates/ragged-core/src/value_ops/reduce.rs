@@ -109,7 +109,7 @@ impl<T: Float> Ragged<T> {
             let log_sum = if logsumexp[row] == T::NEG_INFINITY { <T as Number>::ZERO } else { logsumexp[row] };
             to.iter_mut().zip(values).for_each(|(to, &x)| *to = x - log_sum);
         };
-        Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y = *y * out_grad[row])))
+        Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y *= out_grad[row])))
     }
 
     /// The mean of each list, `if_empty` where it has no values.

@@ -12,17 +12,19 @@ pub(in crate::simd) struct Avx2Integers(pub(in crate::simd) Avx2);
 /// Calls intrinsics: there is an `Avx2` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all that these need; what they load or store is
-        // an array as large as a vector.
+        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all that these need; they load and store
+        // arrays as large as a vector, or slices through a mask of their length.
         unsafe { $e }
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, and a bit for each lane.
+/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, a bit for each lane, and whether and how a part of a
+/// vector is loaded.
 macro_rules! integers {
-    ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$same:ident| $bits:expr) => {
+    ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$same:ident| $bits:expr, $masks:literal, |$from:ident, $filler:ident| $partial:expr) => {
         impl Integers<$t> for Avx2Integers {
             const LANES: usize = $lanes;
+            const MASKS: bool = $masks;
             type Vector = __m256i;
 
             #[inline(always)]
@@ -30,14 +32,18 @@ macro_rules! integers {
                 intrinsics!($set1(x as $as))
             }
             #[inline(always)]
+            fn load(self, from: &[$t]) -> __m256i {
+                let from = &from[..$lanes];
+                intrinsics!(_mm256_loadu_si256(from.as_ptr().cast()))
+            }
+            #[inline(always)]
             fn load_partial(self, from: &[$t], filler: __m256i) -> __m256i {
-                if let Some(whole) = from.first_chunk::<$lanes>() {
-                    return intrinsics!(_mm256_loadu_si256(whole.as_ptr().cast()));
+                if !$masks && from.len() >= $lanes {
+                    return Integers::<$t>::load(self, from);
                 }
-                let mut lanes = [0; $lanes];
-                intrinsics!(_mm256_storeu_si256(lanes.as_mut_ptr().cast(), filler));
-                lanes[..from.len()].copy_from_slice(from);
-                intrinsics!(_mm256_loadu_si256(lanes.as_ptr().cast()))
+                let from = &from[..from.len().min($lanes)];
+                let ($from, $filler) = (from, filler);
+                intrinsics!($partial)
             }
             #[inline(always)]
             fn equal_partial(self, from: &[$t], x: __m256i) -> u64 {
@@ -86,9 +92,23 @@ macro_rules! integers {
         }
     };
 }
-integers!(u8, 32, _mm256_set1_epi8(i8), _mm256_add_epi8, _mm256_min_epu8, _mm256_max_epu8, _mm256_cmpeq_epi8, |same| {
-    _mm256_movemask_epi8(same)
-});
+integers!(
+    u8,
+    32,
+    _mm256_set1_epi8(i8),
+    _mm256_add_epi8,
+    _mm256_min_epu8,
+    _mm256_max_epu8,
+    _mm256_cmpeq_epi8,
+    |same| _mm256_movemask_epi8(same),
+    false,
+    |from, filler| {
+        let mut lanes = [0_u8; 32];
+        _mm256_storeu_si256(lanes.as_mut_ptr().cast(), filler);
+        lanes.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
+        _mm256_loadu_si256(lanes.as_ptr().cast())
+    }
+);
 integers!(
     i32,
     8,
@@ -97,7 +117,13 @@ integers!(
     _mm256_min_epi32,
     _mm256_max_epi32,
     _mm256_cmpeq_epi32,
-    |same| _mm256_movemask_ps(_mm256_castsi256_ps(same))
+    |same| _mm256_movemask_ps(_mm256_castsi256_ps(same)),
+    true,
+    |from, filler| {
+        let len = _mm256_set1_epi32(from.len() as i32);
+        let mask = _mm256_cmpgt_epi32(len, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        _mm256_blendv_epi8(filler, _mm256_maskload_epi32(from.as_ptr(), mask), mask)
+    }
 );
 integers!(
     i64,
@@ -107,5 +133,11 @@ integers!(
     |a, b| _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)),
     |a, b| _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)),
     _mm256_cmpeq_epi64,
-    |same| _mm256_movemask_pd(_mm256_castsi256_pd(same))
+    |same| _mm256_movemask_pd(_mm256_castsi256_pd(same)),
+    true,
+    |from, filler| {
+        let len = _mm256_set1_epi64x(from.len() as i64);
+        let mask = _mm256_cmpgt_epi64(len, _mm256_setr_epi64x(0, 1, 2, 3));
+        _mm256_blendv_epi8(filler, _mm256_maskload_epi64(from.as_ptr(), mask), mask)
+    }
 );

@@ -23,11 +23,17 @@ macro_rules! integers {
     ($t:ty, $lanes:literal, $mask:ty, $set1:ident($as:ty), $load:ident, $add:ident, $min:ident, $max:ident, $equal:ident) => {
         impl Integers<$t> for Avx512Integers {
             const LANES: usize = $lanes;
+            const MASKS: bool = true;
             type Vector = __m512i;
 
             #[inline(always)]
             fn splat(self, x: $t) -> __m512i {
                 intrinsics!($set1(x as $as))
+            }
+            #[inline(always)]
+            fn load(self, from: &[$t]) -> __m512i {
+                let from = &from[..$lanes];
+                intrinsics!(_mm512_loadu_si512(from.as_ptr().cast()))
             }
             #[inline(always)]
             fn load_partial(self, from: &[$t], filler: __m512i) -> __m512i {

@@ -10,6 +10,7 @@ macro_rules! integers {
     ($t:ty, $lanes:literal) => {
         impl Integers<$t> for PortableIntegers {
             const LANES: usize = $lanes;
+            const MASKS: bool = false;
             type Vector = [$t; $lanes];
 
             #[inline(always)]
@@ -17,17 +18,21 @@ macro_rules! integers {
                 [x; $lanes]
             }
             #[inline(always)]
+            fn load(self, from: &[$t]) -> [$t; $lanes] {
+                *from.first_chunk().expect("a vector to load")
+            }
+            #[inline(always)]
             fn load_partial(self, from: &[$t], mut filler: [$t; $lanes]) -> [$t; $lanes] {
                 if let Some(whole) = from.first_chunk() {
                     return *whole;
                 }
-                filler[..from.len()].copy_from_slice(from);
+                filler.iter_mut().zip(from).for_each(|(to, &x)| *to = x);
                 filler
             }
             #[inline(always)]
             fn equal_partial(self, from: &[$t], x: [$t; $lanes]) -> u64 {
-                let pairs = from.iter().zip(x).enumerate();
-                pairs.fold(0, |same, (i, (&a, b))| same | u64::from(a == b) << i)
+                let bit = |i: usize| u64::from(from[i] == x[i]) << i;
+                (0..from.len().min($lanes)).fold(0, |same, i| same | bit(i))
             }
             #[inline(always)]
             fn add(self, a: [$t; $lanes], b: [$t; $lanes]) -> [$t; $lanes] {
@@ -53,7 +58,9 @@ macro_rules! integers {
             fn fold(self, mut v: [$t; $lanes], op: impl Fn([$t; $lanes], [$t; $lanes]) -> [$t; $lanes]) -> $t {
                 let mut half = $lanes / 2;
                 while half > 0 {
-                    v = op(v, std::array::from_fn(|i| v[(i + half) % $lanes]));
+                    let mut upper = v;
+                    upper.copy_within(half..2 * half, 0);
+                    v = op(v, upper);
                     half /= 2;
                 }
                 v[0]
