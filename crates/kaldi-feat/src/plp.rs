@@ -6,8 +6,9 @@ use kaldera_base::math::{exp, ln};
 use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
+use crate::bands::{Bands, Filters, OneBands};
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, Sealed};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{Columns, MelBanks, MelBanksOptions, first_lane, weighted_sum};
@@ -87,7 +88,6 @@ pub type Plp = Extractor<PlpKind>;
 /// How spectra become PLP features.
 #[derive(Debug)]
 pub struct PlpKind {
-    num_bins: usize,
     order: usize,
     /// For each lag from 0 to the order, the weight of each filter in the autocorrelation.
     cosines: Vec<Vec<f32>>,
@@ -245,7 +245,6 @@ impl Kind for PlpKind {
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         let cosines = cosines(order + 1, num_bins);
         Ok(Self {
-            num_bins,
             order,
             columns: Columns::new(&cosines),
             cosines,
@@ -267,8 +266,12 @@ impl Kind for PlpKind {
         self.scales.len()
     }
 
+    fn filters<'a>(&self, filters: &'a PlpFilters) -> Option<Filters<'a>> {
+        Some(Filters { banks: &filters.banks, magnitudes: false })
+    }
+
     fn scratch_rows(&self) -> usize {
-        self.num_bins + (self.order + 1) + 2 * self.order
+        (self.order + 1) + 2 * self.order
     }
 
     fn energy_of(&self) -> EnergyOf {
@@ -280,13 +283,11 @@ impl Kind for PlpKind {
     }
 
     #[inline(always)]
-    fn features<S: Simd>(&self, s: S, filters: &PlpFilters, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        let Spectra { spectrum, energy: frame_energy, scratch } = spectra;
-        let (loudness, scratch) = scratch.split_at_mut(self.num_bins);
+    fn features<S: Simd>(&self, s: S, filters: &PlpFilters, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        let Bands { bands: loudness, energy: frame_energy, scratch } = frames;
         let (autocorrelation, scratch) = scratch.split_at_mut(self.order + 1);
         let (predictor, cepstrum) = scratch.split_at_mut(self.order);
 
-        filters.banks.compute(s, spectrum, loudness);
         for (x, &weight) in loudness.iter_mut().zip(&filters.equal_loudness) {
             *x = self.compressed(s, s.mul(*x, s.splat(weight)));
         }
@@ -303,13 +304,12 @@ impl Kind for PlpKind {
     }
 
     #[inline(always)]
-    fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneSpectrum<'_>, features: &mut [f32]) {
-        // In the scratch: numbers of the frame, then, for an order that no vector has as many lanes as, vectors with the frame in each lane.
-        let (num_bins, lags, dim) = (self.num_bins, self.order + 1, features.len());
+    fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneBands<'_>, features: &mut [f32]) {
+        // In the scratch: for an order that no vector has as many lanes as, vectors with the frame in each lane; then numbers of the frame.
+        let (lags, dim) = (self.order + 1, features.len());
         let rows = (lags + 2 * self.order + dim) * S::LANES;
-        let (rows, numbers) = frame.scratch.floats(rows + num_bins + lags + MAX_LANES).split_at_mut(rows);
-        let (loudness, autocorrelation) = numbers.split_at_mut(num_bins);
-        filters.banks.compute_one(s, frame.power, loudness);
+        let (rows, autocorrelation) = frame.scratch.floats(rows + lags + MAX_LANES).split_at_mut(rows);
+        let loudness = frame.bands;
         for (x, weights) in loudness.chunks_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
             let one = s.splat(1.0);
             let heard = s.mul(s.load_partial(x, one), s.load_partial(weights, one));

@@ -32,6 +32,12 @@ fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
     kernel.run(s)
 }
 
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2")]
+fn apart_with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
+    kernel.run(s)
+}
+
 /// Calls intrinsics: an `Avx512` exists only where [`Avx512::new`] found the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
@@ -67,6 +73,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         intrinsics!(with_features(self, kernel))
+    }
+    #[inline(always)]
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output {
+        intrinsics!(apart_with_features(self, kernel))
     }
 
     #[inline(always)]

@@ -94,6 +94,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
 
     /// Runs `kernel` compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+    /// As [`vectorize`](Self::vectorize), and never a part of the caller: a long kernel that many others run is compiled once.
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// Every lane `x`.
     fn splat(self, x: f32) -> Self::F32;
