@@ -1,8 +1,8 @@
 //! Frames of 512 samples, 25 ms at 16 kHz, and of 2048, which are librosa's: transforms of 4⁴ and 4⁵ complex numbers.
 //!
 //! What is done is what [`OneFft::power`] does of any size, in the same layout. But here the compiler knows all sizes: counting and checking
-//! them costs a single frame more than its arithmetic. The first step takes its numbers from the frame as it lies, and powers are made
-//! of what the last step leaves, wherever it lies.
+//! them costs a single frame almost as much as its arithmetic. The first step asks for its numbers, which may be windowed just then, and
+//! powers are made of what the last step leaves, wherever it lies.
 
 use kaldera_base::simd::{Lines, Simd};
 
