@@ -130,11 +130,6 @@ impl History {
         self.first + self.len()
     }
 
-    /// The costs of the last frame.
-    pub(super) fn last_costs(&self) -> &[f32] {
-        self.costs.get(self.len() - 1)
-    }
-
     /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations. The rows before it are not to be
     /// written again if they may be `shared`.
     pub(super) fn push(&mut self, shared: bool) -> (&[f32], &mut [f32], &mut [f32]) {
@@ -171,13 +166,8 @@ impl History {
     /// Follows the best path back to where it joins the one that was followed last. `found` gets frames with what was found for them, the
     /// last one first.
     pub(super) fn follow_best(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
-        let end = plan.transitions.best_end(self.last_costs());
         let row = self.len() - 1;
-        self.follow(plan, row, end, found);
-    }
-
-    fn follow(&mut self, plan: &Plan, row: usize, state: usize, found: impl FnMut(usize, Found)) {
-        dispatch(Follow { history: self, plan, row, state, found });
+        dispatch(Follow { history: self, plan, row, state: None, found });
     }
 
     /// Counts the last frames for which the paths to all lags do not agree yet, to `most` at most.
@@ -188,7 +178,7 @@ impl History {
     /// Drops what is no longer needed of frames whose pitch is sure, when there are any. `found` gets those of them that were on no path yet.
     pub(super) fn settle(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let (_, Some((row, state))) = dispatch(Survivors { history: self, plan, most: usize::MAX }) else { return };
-        self.follow(plan, row, state, found);
+        dispatch(Follow { history: self, plan, row, state: Some(state), found });
         self.costs.drop_first(row);
         self.pov.drop_first(row);
         self.states.drain(..row);
@@ -222,7 +212,8 @@ struct Follow<'a, F> {
     history: &'a mut History,
     plan: &'a Plan,
     row: usize,
-    state: usize,
+    /// The lag to begin with; `None` for the one of the lowest cost.
+    state: Option<usize>,
     found: F,
 }
 
@@ -231,7 +222,11 @@ impl<F: FnMut(usize, Found)> Kernel for Follow<'_, F> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { history, plan, mut row, mut state, mut found } = self;
+        let Self { history, plan, mut row, state, mut found } = self;
+        let mut state = match state {
+            Some(state) => state,
+            None => plan.transitions.best_end(s, history.costs.get(row)),
+        };
         let grid = &plan.grid;
         while row > 0 && history.states[row] != state as u32 {
             history.states[row] = state as u32;

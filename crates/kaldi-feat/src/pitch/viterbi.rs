@@ -161,15 +161,25 @@ impl Transitions {
     }
 
     /// The lag before lag `i` on its best path, given the costs of the frame before: the first one, where several are.
+    ///
+    /// As no cost is below 0, no lag counts from which the move alone costs more than to have been at `i`. The bound leaves room for
+    /// its own rounding; a `factor` of 0 makes it infinite or not a number, and then it is none.
     #[inline(always)]
     pub(super) fn back<S: Simd>(&self, s: S, before: &[f32], i: usize) -> usize {
-        argmin(s, 0, self.num_states - 1, Moves { to: i as f32, factor: self.factor, before })
+        let last = self.num_states - 1;
+        let reach = (before[i] / self.factor).sqrt() * 1.001 + 2.0;
+        let (from, to) = if reach < last as f32 {
+            (i.saturating_sub(reach as usize), last.min(i + reach as usize))
+        } else {
+            (0, last)
+        };
+        argmin(s, from, to, Moves { to: i as f32, factor: self.factor, before })
     }
 
     /// The lag of the lowest cost: the first one, where several are.
-    pub(super) fn best_end(&self, costs: &[f32]) -> usize {
-        let costs = costs[..self.num_states].iter().enumerate();
-        costs.fold((0, f32::INFINITY), |best, (i, &cost)| if cost < best.1 { (i, cost) } else { best }).0
+    #[inline(always)]
+    pub(super) fn best_end<S: Simd>(&self, s: S, costs: &[f32]) -> usize {
+        argmin(s, 0, self.num_states - 1, Costs(costs))
     }
 }
 
@@ -217,6 +227,16 @@ impl<S: Simd> Values<S> for Moves<'_> {
     }
 }
 
+/// The costs of a frame as they are.
+struct Costs<'a>(&'a [f32]);
+
+impl<S: Simd> Values<S> for Costs<'_> {
+    #[inline(always)]
+    fn at(&self, s: S, i: usize) -> S::F32 {
+        s.load(&self.0[i..])
+    }
+}
+
 /// Memory that [`Transitions::forward`] works in.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
@@ -229,13 +249,24 @@ pub(super) struct Scratch {
 #[inline(always)]
 fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Values<S>) -> usize {
     let lanes = s.i32_to_f32(s.lane_indexes());
-    let (mut best, mut at) = (s.splat(f32::INFINITY), s.splat(0.0));
+    // Two searches side by side, of every second vector, so that none waits for the one before it.
+    let (mut best, mut at) = ([s.splat(f32::INFINITY); 2], [s.splat(0.0); 2]);
     let begin = from - from % S::LANES;
-    for j in (begin..=to).step_by(S::LANES) {
-        let value = values.at(s, j);
-        at = s.select_lt(value, best, s.splat(j as f32), at);
-        best = s.min(value, best);
+    let mut j = begin;
+    while j <= to {
+        for (best, at) in best.iter_mut().zip(&mut at) {
+            if j <= to {
+                let value = values.at(s, j);
+                *at = s.select_lt(value, *best, s.splat(j as f32), *at);
+                *best = s.min(value, *best);
+                j += S::LANES;
+            }
+        }
     }
+    let ([best, other], [at, other_at]) = (best, at);
+    let first = s.select_lt(best, other, at, s.min(at, other_at));
+    let at = s.select_lt(other, best, other_at, first);
+    let best = s.min(best, other);
     let lowest = s.splat(min_lane(s, best));
     let found = min_lane(s, s.select_lt(lowest, best, s.splat(f32::INFINITY), s.add(at, lanes)));
     (found as usize).clamp(from, to)
