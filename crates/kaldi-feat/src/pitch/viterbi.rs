@@ -276,3 +276,58 @@ fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Values<S>) -> usiz
 fn min_lane<S: Simd>(s: S, v: S::F32) -> f32 {
     -s.max_lane(s.sub(s.splat(0.0), v))
 }
+
+#[cfg(test)]
+mod tests {
+    use kaldera_base::simd::{Kernel, dispatch};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The lag of the lowest cost, and the one before each lag.
+    struct Ends<'a> {
+        transitions: &'a Transitions,
+        costs: &'a [f32],
+    }
+
+    impl Kernel for Ends<'_> {
+        type Output = (usize, Vec<usize>);
+
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> Self::Output {
+            let Self { transitions, costs } = self;
+            let mut backs = Vec::new();
+            for i in 0..transitions.num_states() {
+                backs.push(transitions.back(s, costs, i));
+            }
+            (transitions.best_end(s, costs), backs)
+        }
+    }
+
+    fn first_lowest(values: impl Iterator<Item = f32>) -> usize {
+        values.enumerate().fold((0, f32::INFINITY), |best, (i, x)| if x < best.1 { (i, x) } else { best }).0
+    }
+
+    proptest! {
+        /// Costs of few values, so that many are equal, and steps that cost nothing, next to nothing, or too much.
+        #[test]
+        fn paths_end_and_come_from_where_a_search_of_all_lags_says(
+            costs in prop::collection::vec(0..40_u16, 1..200),
+            unit in prop::sample::select(&[0.05_f32, 0.3, 1e-30, 1e-42][..]),
+            factor in prop::sample::select(&[0.0_f32, 1e-45, 1e-40, 1e-31, 2.5e-6, 0.05, 3.0][..]),
+            lowest in 0..5_u16,
+        ) {
+            let n = costs.len();
+            let transitions = Transitions::new(n, factor);
+            let mut costs: Vec<f32> = costs.iter().map(|&x| f32::from(x.saturating_sub(lowest)) * unit).collect();
+            costs.resize(transitions.row_len(), f32::INFINITY);
+
+            let (end, backs) = dispatch(Ends { transitions: &transitions, costs: &costs });
+            prop_assert_eq!(end, first_lowest(costs.iter().copied()));
+            for (i, back) in backs.into_iter().enumerate() {
+                let through = |j: usize| (j as f32 - i as f32) * (j as f32 - i as f32) * factor + costs[j];
+                prop_assert_eq!(back, first_lowest((0..n).map(through)), "before lag {} of {}", i, n);
+            }
+        }
+    }
+}
