@@ -276,7 +276,7 @@ pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
 
 /// Whether `test` holds for all rows, asked of pieces of them, on several threads where it pays.
 pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Sync) -> bool {
-    let parallel = worth(index(splits[splits.len() - 1]));
+    let parallel = worth(index(splits[splits.len() - 1] - splits[0]));
     let all = AtomicBool::new(true);
     share(parallel, pieces(parallel, splits).into_iter(), |rows| {
         if all.load(Ordering::Relaxed) && !test(rows) {
@@ -284,6 +284,11 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
         }
     });
     all.into_inner()
+}
+
+/// Whether `test` holds for all states but the last one, asked on several threads where it pays.
+pub(crate) fn all_states(fsa: FsaView<'_>, test: impl Fn(usize) -> bool + Sync) -> bool {
+    all_rows(fsa.splits(), |mut states| states.all(|state| state + 1 == fsa.num_states() || test(state)))
 }
 
 #[cfg(test)]

@@ -60,6 +60,11 @@ impl<'a> FsaView<'a> {
         &self.arcs[self.arc_range(state)]
     }
 
+    /// Where the arcs of each state begin and those of the last one end, counted from any number on.
+    pub(crate) fn splits(&self) -> &'a [i32] {
+        self.splits
+    }
+
     /// Tells the processor that [`arc_range`](Self::arc_range) of a state is soon asked for.
     #[inline]
     pub(crate) fn prefetch_state(&self, state: usize) {

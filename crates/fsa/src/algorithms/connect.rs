@@ -2,6 +2,7 @@
 
 use crate::arc::{id, index};
 use crate::parts::{Place, Size, map_arcs_if_needed};
+use crate::threads::all_states;
 use crate::view::FsaView;
 use crate::{Arc, Error, Fsas};
 
@@ -60,8 +61,11 @@ fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut Place<'_, 1>) {
 /// The states on paths from the start to the final state.
 pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     let Some(last) = fsa.final_state() else { return vec![] };
-    let mut useful =
-        if goes_forward(fsa) { useful_of_sorted(fsa, last) } else { reaching(fsa, reached_from_start(fsa), last) };
+    let mut useful = if fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state) {
+        useful_of_sorted(fsa, last)
+    } else {
+        reaching(fsa, reached_from_start(fsa), last)
+    };
     if !(useful[0] && useful[last]) {
         useful.fill(false);
     }
@@ -70,12 +74,12 @@ pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
 
 /// The states on paths to the final state; of those that the start does not reach, any may be among them.
 pub(crate) fn leading_to_end(fsa: FsaView<'_>) -> Vec<bool> {
-    let mut useful = vec![true; fsa.num_states()];
-    if keep_leading_to_end(fsa, &mut useful) { useful } else { useful_states(fsa) }
-}
-
-fn goes_forward(fsa: FsaView<'_>) -> bool {
-    fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state)
+    // If all arcs of all states go forward, the last state is the end of every path.
+    let forward = all_states(fsa, |state| {
+        let arcs = fsa.arcs_of(state);
+        !arcs.is_empty() && arcs.iter().all(|arc| arc.states().1 > state)
+    });
+    if forward { vec![true; fsa.num_states()] } else { useful_states(fsa) }
 }
 
 /// If no arc goes back, two sweeps do.
@@ -87,22 +91,10 @@ fn useful_of_sorted(fsa: FsaView<'_>, last: usize) -> Vec<bool> {
             fsa.arcs_of(state).iter().for_each(|arc| useful[arc.states().1] = true);
         }
     }
-    keep_leading_to_end(fsa, &mut useful);
-    useful
-}
-
-/// Leaves out what does not lead to the last state. If an arc goes back, that is not found out, and `false` comes back.
-fn keep_leading_to_end(fsa: FsaView<'_>, useful: &mut [bool]) -> bool {
-    for state in (0..useful.len().saturating_sub(1)).rev() {
-        let arcs = fsa.arcs_of(state);
-        if arcs.iter().any(|arc| arc.states().1 < state) {
-            return false;
-        }
-        if !arcs.iter().any(|arc| arc.states().1 > state && useful[arc.states().1]) {
-            useful[state] = false;
-        }
+    for state in (0..last).rev() {
+        useful[state] &= fsa.arcs_of(state).iter().any(|arc| arc.states().1 > state && useful[arc.states().1]);
     }
-    true
+    useful
 }
 
 /// The states that the start reaches, in the order in which they are come upon.

@@ -83,6 +83,8 @@ pub(super) struct Numbering<'a> {
     table: Table,
     largest: usize,
     infinite: bool,
+    /// The arcs into the final state, whose number is not known before the end.
+    final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
     /// Behind which states there are enough steps for a job, and how many there are behind the last one.
@@ -107,9 +109,11 @@ impl<'a> Numbering<'a> {
             table: Table::new(),
             largest: 1,
             infinite: false,
+            final_arcs: vec![],
             new: Subsets::default(),
             cuts: vec![],
             steps: 0,
+            // What comes out may be larger than what goes in.
             part: Part::with_capacity(num_states, 2 * num_arcs),
             map_splits,
             map: Vec::with_capacity(num_arcs),
@@ -127,7 +131,10 @@ impl<'a> Numbering<'a> {
                 kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
             }
             let dest_state = match arc.dest_state {
-                _ if arc.label == FINAL => -1,
+                _ if arc.label == FINAL => {
+                    self.final_arcs.push(self.part.arcs.len());
+                    -1
+                }
                 state if state >= 0 => self.single(known, state.cast_unsigned())?,
                 open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())])?,
             };
@@ -261,7 +268,7 @@ impl<'a> Numbering<'a> {
         }
         let last = Error::fit("the number of states", self.part.ends.len())?;
         self.part.end_state();
-        self.part.arcs.iter_mut().filter(|arc| arc.dest_state < 0).for_each(|arc| arc.dest_state = last);
+        self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
         Ok((self.part, (self.map_splits, self.map)))
     }
 }
