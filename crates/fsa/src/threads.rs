@@ -71,7 +71,9 @@ fn together(others: usize, work: impl Fn() + Sync) {
             });
         }
         work();
-        for _ in 0..LOOKS {
+        // A thread of the pool looks for itself.
+        let looks = if rayon::current_thread_index().is_none() { LOOKS } else { 0 };
+        for _ in 0..looks {
             if working.load(Ordering::Acquire) == 0 {
                 break;
             }
