@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
 use crate::rooms::{Room, Rooms};
-use crate::threads::{for_each, for_each_small_job};
+use crate::threads::{for_each, for_each_job};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -176,7 +176,7 @@ fn write_each<P: Send, const N: usize>(
             first_arc += size.arcs;
             Place { first_arc: first_arc - size.arcs, splits, arcs, maps }
         });
-        for_each_small_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
+        for_each_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
     }
     Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
 }

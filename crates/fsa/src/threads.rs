@@ -174,11 +174,15 @@ fn in_order_by_several<T: Default + Send>(
     desk.into_inner().unwrap_or_else(PoisonError::into_inner).2
 }
 
-/// Runs this on a thread of the pool, if several are worth it. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
+/// Below this number of arcs, what the pool keeps of their memory is not worth the time until one of its threads wakes.
+#[cfg(feature = "rayon")]
+const ARCS_FOR_POOL: usize = 1 << 16;
+
+/// Runs this on a thread of the pool, if several are worth it and there is much to do. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
 /// `malloc`): what makes large results is the faster for it, though the main thread only waits.
 fn in_pool<T: Send>(num_arcs: usize, run: impl FnOnce() -> T + Send) -> T {
     #[cfg(feature = "rayon")]
-    if worth(num_arcs) {
+    if worth(num_arcs) && num_arcs >= ARCS_FOR_POOL {
         return rayon::scope(|_| run());
     }
     let _ = num_arcs;
