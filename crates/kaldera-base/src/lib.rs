@@ -8,6 +8,7 @@
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
 //!   memory   fresh memory for large results, in huge pages, and a way to write them past the caches
+//!   text     an error that shows its place in a text
 //! ```
 //!
 //! ```
@@ -38,5 +39,6 @@ pub mod random;
 pub mod real;
 #[expect(unsafe_code, reason = "the one place that calls intrinsics")]
 pub mod simd;
+pub mod text;
 
 pub use real::Real;

@@ -8,11 +8,10 @@ use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 use kaldi_matrix::Matrix;
 
+use crate::bands::{Bands, BandsOf, ComputeBands, ComputeOneBands, Filters, OneBands, StoreRows};
 use crate::error::Error;
 use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
 use crate::frames::{EnergyOf, Framing, Samples, Signal};
-use crate::one_fft::OneFft;
-use crate::one_mel::OneMel;
 use crate::resample::LinearResample;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
@@ -44,29 +43,6 @@ mod sealed {
 }
 pub(crate) use sealed::Sealed;
 
-/// The spectra of as many frames as there are lanes.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct Spectra<'a, V> {
-    /// What the kind asked for, |X\[k\]|² in row k, from 0 to half the size of the FFT, or the packed spectrum.
-    pub(crate) spectrum: &'a mut [V],
-    /// Σ x² of the frames that the kind asked for.
-    pub(crate) energy: V,
-    /// Scratch, as many rows as the kind asked for.
-    pub(crate) scratch: &'a mut [V],
-}
-
-/// The spectrum of one frame.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct OneSpectrum<'a> {
-    /// |X\[k\]|² for k from 0 to half the size of the FFT, and [`PADDING`](OneMel::PADDING) zeros behind them.
-    pub(crate) power: &'a mut [f32],
-    /// Σ x² of the frame that the kind asked for.
-    pub(crate) energy: f32,
-    pub(crate) scratch: &'a mut Lines,
-}
-
 /// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind),
 /// [`PlpKind`](crate::PlpKind), [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
 /// there are.
@@ -87,6 +63,9 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn warped(options: &Self::Options, vtln_warp: f32) -> Result<Self::Warped, Error>;
     #[doc(hidden)]
     fn dim(&self) -> usize;
+    /// What the power spectrum goes through before the kind gets it.
+    #[doc(hidden)]
+    fn filters<'a>(&self, warped: &'a Self::Warped) -> Option<Filters<'a>>;
     #[doc(hidden)]
     fn scratch_rows(&self) -> usize;
     #[doc(hidden)]
@@ -97,10 +76,10 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     }
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
-    fn features<S: Simd>(&self, s: S, warped: &Self::Warped, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]);
+    fn features<S: Simd>(&self, s: S, warped: &Self::Warped, frames: Bands<'_, S::F32>, features: &mut [S::F32]);
     /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of kinds that take power spectra.
     #[doc(hidden)]
-    fn features_of_one<S: Simd>(&self, s: S, warped: &Self::Warped, frame: OneSpectrum<'_>, features: &mut [f32]);
+    fn features_of_one<S: Simd>(&self, s: S, warped: &Self::Warped, frame: OneBands<'_>, features: &mut [f32]);
     /// Hands it to `dispatch`. Each kind says so itself, that its kernels are compiled here, once, rather than in every crate that
     /// has an extractor.
     #[doc(hidden)]
@@ -144,12 +123,13 @@ pub struct Extractor<K: Kind> {
 #[derive(Debug, Default)]
 pub struct Workspace {
     resampled: Vec<f32>,
-    wave: Lines,
-    frames: Lines,
-    spectrum: Lines,
-    features: Lines,
-    scratch: Lines,
-    frame_scratch: FrameScratch,
+    pub(crate) wave: Lines,
+    /// Frames, then the energies of their bands.
+    pub(crate) frames: Lines,
+    pub(crate) spectrum: Lines,
+    pub(crate) features: Lines,
+    pub(crate) scratch: Lines,
+    pub(crate) frame_scratch: FrameScratch,
     /// Rows of several signals.
     block: Vec<f32>,
 }
@@ -194,6 +174,17 @@ impl<K: Kind> Extractor<K> {
     #[inline(always)]
     fn one_by_one<S: Simd>(&self, _: S, frames: usize) -> bool {
         frames <= S::LANES * 3 / 8 && self.spectrum.has_one() && self.kind.spectrum_of() == SpectrumOf::Power
+    }
+
+    #[inline(always)]
+    fn bands_of<'a>(&'a self, warped: &'a K::Warped) -> BandsOf<'a> {
+        BandsOf {
+            framing: &self.framing,
+            plan: &self.spectrum,
+            spectrum_of: self.kind.spectrum_of(),
+            energy_of: self.kind.energy_of(),
+            filters: self.kind.filters(warped),
+        }
     }
 
     pub(crate) fn kind(&self) -> &K {
@@ -392,6 +383,15 @@ fn frames_of_one<S: Simd, K: Kind>(
 ) {
     let Job { signal, dither, mut first_frame, out } = job;
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
+    if extractor.one_by_one(s, out.len() / dim) {
+        let mut wave = std::mem::take(&mut workspace.wave);
+        for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
+            let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
+            s.vectorize(One { extractor, warped, samples, workspace, row });
+        }
+        workspace.wave = wave;
+        return;
+    }
     for chunk in out.chunks_mut(CHUNK * dim) {
         let chunk_frames = chunk.len() / dim;
         let end = first_frame + chunk_frames as u64;
@@ -399,9 +399,12 @@ fn frames_of_one<S: Simd, K: Kind>(
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
             let start = block * S::LANES * framing.shift;
             if extractor.one_by_one(s, rows.len() / dim) {
+                let mut wave = std::mem::take(&mut workspace.wave);
                 for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
-                    s.vectorize(One { extractor, warped, start, workspace, row });
+                    let samples = &wave.floats(start + framing.len())[start..];
+                    s.vectorize(One { extractor, warped, samples, workspace, row });
                 }
+                workspace.wave = wave;
                 continue;
             }
             // Lanes past the last frame do it once more.
@@ -437,9 +440,12 @@ fn frames_of_many<S: Simd, K: Kind>(
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
     for some in all_starts.chunks(S::LANES) {
         if extractor.one_by_one(s, some.len()) {
+            let mut wave = std::mem::take(&mut workspace.wave);
             for (&start, row) in some.iter().zip(&mut out) {
-                s.vectorize(One { extractor, warped, start, workspace, row });
+                let samples = &wave.floats(start + framing.len())[start..];
+                s.vectorize(One { extractor, warped, samples, workspace, row });
             }
+            workspace.wave = wave;
             continue;
         }
         let mut starts = [some[0]; MAX_LANES];
@@ -453,11 +459,11 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace.block = block;
 }
 
-/// The row of the frame that begins at `start` of the workspace's waveform, its samples in the lanes.
+/// The row of one frame, given by its samples, which lie in the lanes.
 struct One<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
-    start: usize,
+    samples: &'a [f32],
     workspace: &'a mut Workspace,
     row: &'a mut [f32],
 }
@@ -467,14 +473,13 @@ impl<K: Kind> Kernel for One<'_, K> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, start, workspace, row } = self;
-        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
-        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
-        let frame = frames.floats(framing.padded + OneFft::PADDING);
-        let energy = framing.window_one(s, wave.floats(start + framing.len()), start, kind.energy_of(), frame);
-        let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
-        plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
-        kind.features_of_one(s, warped, OneSpectrum { power, energy, scratch }, row);
+        let Self { extractor, warped, samples, workspace, row } = self;
+        let of = extractor.bands_of(warped);
+        let energy = s.apart(ComputeOneBands { of, samples, workspace });
+        let Workspace { frames, spectrum, scratch, .. } = workspace;
+        let (bands, rows) = of.place(frames, spectrum);
+        let bands = bands.floats(rows.next_multiple_of(S::LANES));
+        extractor.kind.features_of_one(s, warped, OneBands { bands, energy, scratch }, row);
     }
 }
 
@@ -494,19 +499,18 @@ impl<K: Kind> Kernel for Block<'_, K> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { extractor, warped, starts, workspace, rows } = self;
-        let Extractor { kind, framing, spectrum: plan, .. } = extractor;
-        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
-        let (dim, of) = (kind.dim(), kind.spectrum_of());
-        let energy = framing.window(s, wave, starts, kind.energy_of(), frames);
-        plan.compute(s, of, frames, spectrum, frame_scratch);
-        let features = features.vectors(s, dim.next_multiple_of(S::LANES));
-        let spectra = Spectra {
-            spectrum: spectrum.vectors(s, of.rows(framing.padded)),
-            energy,
-            scratch: scratch.vectors(s, kind.scratch_rows()),
-        };
-        kind.features(s, warped, spectra, &mut features[..dim]);
-        store_rows(s, features, dim, rows);
+        let (kind, of, dim) = (&extractor.kind, extractor.bands_of(warped), extractor.kind.dim());
+        let energy = s.load(&s.apart(ComputeBands { of, starts, workspace }));
+        let Workspace { frames, spectrum, features, scratch, .. } = workspace;
+        let (bands, num_bands) = of.place(frames, spectrum);
+        let (bands, scratch) = (bands.vectors(s, num_bands), scratch.vectors(s, kind.scratch_rows()));
+        kind.features(
+            s,
+            warped,
+            Bands { bands, energy, scratch },
+            &mut features.vectors(s, dim.next_multiple_of(S::LANES))[..dim],
+        );
+        s.apart(StoreRows { features, dim, rows });
     }
 }
 
@@ -514,26 +518,4 @@ impl<K: Kind> Kernel for Block<'_, K> {
 #[inline(always)]
 pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
     kaldera_base::math::ln_of_large(s, s.max(s.splat(f32::EPSILON), x))
-}
-
-/// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.
-///
-/// The last columns come first: a vector that is wider than what is left of its row spills into the next row, where
-/// what belongs there is written later.
-#[inline(always)]
-fn store_rows<S: Simd>(s: S, features: &mut [S::F32], dim: usize, rows: &mut [f32]) {
-    for (square, features) in features.chunks_exact_mut(S::LANES).enumerate().rev() {
-        s.transpose(features);
-        let first = square * S::LANES;
-        for (&v, at) in features.iter().zip((first..rows.len()).step_by(dim)) {
-            let to = &mut rows[at..];
-            if to.len() >= S::LANES {
-                s.store(v, to);
-            } else {
-                let mut part = [0.0; MAX_LANES];
-                s.store(v, &mut part);
-                to.copy_from_slice(&part[..to.len()]);
-            }
-        }
-    }
 }

@@ -2,8 +2,9 @@
 
 use kaldera_base::simd::{Simd, dispatch};
 
+use crate::bands::{Bands, Filters, OneBands};
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, floored_ln};
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{MelBanks, MelBanksOptions, first_lane, map_one};
 use crate::options::{OptionSet, Registry};
@@ -133,6 +134,10 @@ impl Kind for FbankKind {
         self.num_bins + usize::from(self.energy.is_some())
     }
 
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: !self.use_power })
+    }
+
     fn scratch_rows(&self) -> usize {
         0
     }
@@ -146,10 +151,7 @@ impl Kind for FbankKind {
     }
 
     #[inline(always)]
-    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
-        if !self.use_power {
-            map_one!(s, frame.power, x => s.sqrt(x));
-        }
+    fn features_of_one<S: Simd>(&self, s: S, _: &MelBanks, frame: OneBands<'_>, features: &mut [f32]) {
         let filters = match self.energy {
             None => features,
             Some(energy) => {
@@ -159,33 +161,30 @@ impl Kind for FbankKind {
                 &mut features[first..first + self.num_bins]
             }
         };
-        banks.compute_one(s, frame.power, filters);
         if self.use_log_fbank {
-            map_one!(s, filters, x => floored_ln(s, x));
+            map_one!(s, &frame.bands[..self.num_bins], x => floored_ln(s, x), filters);
+        } else {
+            filters.copy_from_slice(&frame.bands[..self.num_bins]);
         }
     }
 
     #[inline(always)]
-    fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        if !self.use_power {
-            for x in &mut *spectra.spectrum {
-                *x = s.sqrt(*x);
-            }
-        }
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
         let filters = match self.energy {
             None => features,
             Some(energy) => {
                 let place = if energy.last { self.num_bins } else { 0 };
-                features[place] = energy.ln(s, spectra.energy, f32::EPSILON);
+                features[place] = energy.ln(s, frames.energy, f32::EPSILON);
                 let first = usize::from(!energy.last);
                 &mut features[first..first + self.num_bins]
             }
         };
-        banks.compute(s, spectra.spectrum, filters);
         if self.use_log_fbank {
-            for x in filters {
-                *x = floored_ln(s, *x);
+            for (to, &x) in filters.iter_mut().zip(&*frames.bands) {
+                *to = floored_ln(s, x);
             }
+        } else {
+            filters.copy_from_slice(frames.bands);
         }
     }
 }

@@ -95,7 +95,7 @@ impl PowerSpectrum {
     }
 
     /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros behind them: the bits that [`compute`](Self::compute) gives.
-    /// `frame` and `power` have a vector more than the frame and its power.
+    /// `frame` and `power` have [`PADDING`](OneFft::PADDING) more than the frame and its power.
     #[inline(always)]
     pub(crate) fn power_of_one<S: Simd>(
         &self,
@@ -125,7 +125,6 @@ impl Kernel for TransformOne<'_> {
         let Self { plan, frame, power, lines, scratch } = self;
         match plan {
             PowerSpectrum::Lanes(plan, one) => {
-                power[plan.half + 1..].fill(0.0);
                 one.power(s, plan, frame, power, lines);
             }
             PowerSpectrum::FrameByFrame(plan) => {
@@ -383,13 +382,13 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 }
 
 #[inline(always)]
-fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+pub(crate) fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
 #[inline(always)]
-fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
+pub(crate) fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     s: S,
     roots: &[Complex<f32>],
     part: usize,
@@ -455,7 +454,7 @@ fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::
 }
 
 #[inline(always)]
-fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
+pub(crate) fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
     if twiddles.is_empty() {
         for block in rows.as_chunks_mut::<4>().0 {
             *block = transform_4(s, *block);
@@ -478,7 +477,7 @@ fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &m
 }
 
 #[inline(always)]
-fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
+pub(crate) fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
     let (ac, ac_diff) = (add(s, a, c), sub(s, a, c));
     let (bd, bd_diff) = (add(s, b, d), sub(s, b, d));
     // ac_diff - i bd_diff and ac_diff + i bd_diff

@@ -1,9 +1,10 @@
 //! From samples to windowed frames in lanes.
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Lines, MAX_LANES, Simd};
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
 use crate::error::Error;
+use crate::one_fft::OneFrame;
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
@@ -241,7 +242,7 @@ impl Framing {
         self.padded.max(self.window.len().next_multiple_of(lanes))
     }
 
-    /// Writes to `wave`, from `at` on, the samples that the frames from `first_frame` to `last_frame` (inclusive) are made of: with
+    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of `frames` (inclusive) are made of: with
     /// dither, the ends filled up. Gives the place behind them, where `wave` has as many numbers as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
@@ -249,18 +250,38 @@ impl Framing {
         s: S,
         signal: Signal<'_>,
         dither: &Philox,
-        [first_frame, last_frame]: [u64; 2],
+        frames: [u64; 2],
         wave: &mut Lines,
         at: usize,
     ) -> usize {
-        let size = self.window.len() as i64;
-        let (start, end) = (self.first_sample(first_frame), self.first_sample(last_frame) + size);
+        s.apart(Gather { framing: self, signal, dither, frames, wave, at })
+    }
+}
+
+/// [`Framing::gather`], compiled once.
+struct Gather<'a> {
+    framing: &'a Framing,
+    signal: Signal<'a>,
+    dither: &'a Philox,
+    frames: [u64; 2],
+    wave: &'a mut Lines,
+    at: usize,
+}
+
+impl Kernel for Gather<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> usize {
+        let Self { framing, signal, dither, frames: [first_frame, last_frame], wave, at } = self;
+        let size = framing.window.len() as i64;
+        let (start, end) = (framing.first_sample(first_frame), framing.first_sample(last_frame) + size);
         let len = (end - start) as usize;
         let behind = at + len;
         let wave = &mut wave.floats(behind + S::LANES)[at..behind];
 
         let have = signal.end();
-        let num_samples = self.length.unwrap_or(have);
+        let num_samples = framing.length.unwrap_or(have);
         let have = have.min(num_samples);
         let before = (start.min(0).unsigned_abs() as usize).min(len);
         let after = ((end - have.cast_signed()).max(0) as usize).min(len - before);
@@ -269,12 +290,12 @@ impl Framing {
         if !inside.is_empty() {
             signal.samples.copy(s, (first_sample - signal.first) as usize, inside);
         }
-        let amount = self.options.dither / self.scale;
+        let amount = framing.options.dither / framing.scale;
         if amount != 0.0 {
             dither.add_gaussian(amount, first_sample, inside);
         }
         for i in (0..before).chain(len - after..len) {
-            let Some(at) = self.source(start + i as i64, num_samples).filter(|&at| at < have) else {
+            let Some(at) = framing.source(start + i as i64, num_samples).filter(|&at| at < have) else {
                 wave[i] = 0.0;
                 continue;
             };
@@ -284,6 +305,31 @@ impl Framing {
             }
         }
         behind
+    }
+}
+
+impl Framing {
+    /// The samples of one frame: where they lie, if no dither and no end of the signal takes a copy, which would be in `wave`.
+    #[inline(always)]
+    pub(crate) fn samples_of<'a, S: Simd>(
+        &self,
+        s: S,
+        signal: Signal<'a>,
+        dither: &Philox,
+        frame: u64,
+        wave: &'a mut Lines,
+    ) -> &'a [f32] {
+        if let (Samples::F32(samples), Ok(start)) = (signal.samples, u64::try_from(self.first_sample(frame))) {
+            let end = start + self.len() as u64;
+            if self.options.dither == 0.0 && start >= signal.first && self.length.is_none_or(|length| end <= length) {
+                let at = (start - signal.first) as usize;
+                if let Some(samples) = samples.get(at..at + self.len()) {
+                    return samples;
+                }
+            }
+        }
+        self.gather(s, signal, dither, [frame; 2], wave, 0);
+        wave.floats(self.len())
     }
 
     /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 .. `padded` of `frames` are
@@ -335,19 +381,17 @@ impl Framing {
         if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
     }
 
-    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: all of `frame`, which has as many
-    /// numbers as the frame or more, zeros behind it. Returns Σ x². The frame begins at `wave[start]`.
+    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits, which is made as it is read. The Σ x² is
+    /// there if `energy` is the one of the raw frame.
     #[inline(always)]
-    pub(crate) fn window_one<S: Simd>(
-        &self,
+    pub(crate) fn windowed<'a, S: Simd>(
+        &'a self,
         s: S,
-        wave: &[f32],
-        start: usize,
+        samples: &'a [f32],
         energy: EnergyOf,
-        frame: &mut [f32],
-    ) -> f32 {
+    ) -> (Windowed<'a, S>, f32) {
         let size = self.window.len();
-        let samples = &wave[start..start + size];
+        let samples = &samples[..size];
         let mean =
             if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
         let raw_energy = if energy == EnergyOf::RawFrame {
@@ -355,11 +399,30 @@ impl Framing {
         } else {
             0.0
         };
+        let window = self.window_lines.as_vectors(s);
+        (
+            Windowed { samples, window, mean: s.splat(mean), preemphasis: s.splat(self.options.preemph_coeff) },
+            raw_energy,
+        )
+    }
+}
 
-        let (preemphasis, mean) = (s.splat(self.options.preemph_coeff), s.splat(mean));
-        let (frame, padding) = frame.split_at_mut(size);
+/// A frame whose samples lie in the lanes: without their mean, with preemphasis, windowed.
+pub(crate) struct Windowed<'a, S: Simd> {
+    samples: &'a [f32],
+    window: &'a [S::F32],
+    mean: S::F32,
+    preemphasis: S::F32,
+}
+
+impl<S: Simd> Windowed<'_, S> {
+    /// Writes all of it to `frame`, and zeros behind it.
+    #[inline(always)]
+    pub(crate) fn store(&self, s: S, frame: &mut [f32]) {
+        let Self { samples, window, mean, preemphasis } = *self;
+        let (frame, padding) = frame.split_at_mut(samples.len());
         padding.fill(0.0);
-        let (mut from, mut window) = (samples.chunks_exact(S::LANES), self.window_lines.as_vectors(s).iter());
+        let (mut from, mut window) = (samples.chunks_exact(S::LANES), window.iter());
         let mut to = frame.chunks_exact_mut(S::LANES);
         // The first sample has itself before it.
         let mut before = s.sub(s.splat(samples[0]), mean);
@@ -375,7 +438,34 @@ impl Framing {
             let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
             s.store_partial(s.mul(x, window), to.into_remainder());
         }
-        if energy == EnergyOf::WindowedFrame { sum_of_one::<_, Squares>(s, frame, 0.0) } else { raw_energy }
+    }
+
+    /// Σ x² of it, where it was [stored](Self::store).
+    #[inline(always)]
+    pub(crate) fn energy(&self, s: S, frame: &[f32]) -> f32 {
+        sum_of_one::<_, Squares>(s, &frame[..self.samples.len()], 0.0)
+    }
+}
+
+impl<S: Simd> OneFrame<S> for Windowed<'_, S> {
+    #[inline(always)]
+    fn vector(&self, s: S, at: usize) -> S::F32 {
+        let Self { samples, window, mean, preemphasis } = *self;
+        let size = samples.len();
+        if at >= size {
+            return s.splat(0.0);
+        }
+        let (x, before) = if at + S::LANES > size {
+            (s.load_partial(&samples[at..], mean), s.load_partial(&samples[at.saturating_sub(1)..size - 1], mean))
+        } else {
+            (s.load(&samples[at..]), s.load(&samples[at.saturating_sub(1)..]))
+        };
+        let (centred, mut before) = (s.sub(x, mean), s.sub(before, mean));
+        if at == 0 {
+            // The first sample has itself before it.
+            before = s.shift_in(s.sub(s.splat(samples[0]), mean), centred);
+        }
+        s.mul(s.neg_mul_add(preemphasis, before, centred), window[at / S::LANES])
     }
 }
 

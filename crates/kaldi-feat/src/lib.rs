@@ -82,6 +82,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bands;
 mod batch;
 mod cmvn;
 mod deltas;

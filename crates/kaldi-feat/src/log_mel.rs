@@ -6,8 +6,9 @@ use std::f64::consts::TAU;
 use kaldera_base::math::ln;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
+use crate::bands::{Bands, Filters, OneBands};
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra};
+use crate::extractor::{Compute, Extractor, Kind, Sealed};
 use crate::frames::{Edges, EnergyOf, Framing};
 use crate::mel::{MelBanks, map_one};
 use crate::options::{OptionError, OptionSet, OptionValue, Registry};
@@ -320,6 +321,10 @@ impl Kind for LogMelKind {
         self.num_bins
     }
 
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: !self.use_power })
+    }
+
     fn scratch_rows(&self) -> usize {
         0
     }
@@ -333,28 +338,23 @@ impl Kind for LogMelKind {
     }
 
     #[inline(always)]
-    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
-        if !self.use_power {
-            map_one!(s, frame.power, x => s.sqrt(x));
-        }
-        banks.compute_one(s, frame.power, features);
+    fn features_of_one<S: Simd>(&self, s: S, _: &MelBanks, frame: OneBands<'_>, features: &mut [f32]) {
+        let bands = &frame.bands[..self.num_bins];
         if let Some(factor) = self.log_factor {
-            map_one!(s, features, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)));
+            map_one!(s, bands, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)), features);
+        } else {
+            features.copy_from_slice(bands);
         }
     }
 
     #[inline(always)]
-    fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        if !self.use_power {
-            for x in &mut *spectra.spectrum {
-                *x = s.sqrt(*x);
-            }
-        }
-        banks.compute(s, spectra.spectrum, features);
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
         if let Some(factor) = self.log_factor {
-            for x in features {
-                *x = s.mul(ln(s, s.max(s.splat(self.floor), *x)), s.splat(factor));
+            for (to, &x) in features.iter_mut().zip(&*frames.bands) {
+                *to = s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor));
             }
+        } else {
+            features.copy_from_slice(frames.bands);
         }
     }
 

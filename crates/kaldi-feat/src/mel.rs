@@ -249,9 +249,22 @@ pub(crate) fn first_lane<S: Simd>(s: S, v: S::F32) -> f32 {
     lanes[0]
 }
 
-/// `map_one!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for vectors. Not a function: the closure that it would
-/// take can't be told to become part of what is compiled for the instruction set.
+/// `map_one!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for vectors; with one more argument they are written
+/// there. Not a function: the closure that it would take can't be told to become part of what is compiled for the instruction set.
 macro_rules! map_one {
+    ($s:expr, $from:expr, $x:ident => $y:expr, $to:expr) => {
+        let (from, to): (&[f32], &mut [f32]) = ($from, $to);
+        let (mut from, mut to) = (from.chunks_exact(S::LANES), to.chunks_exact_mut(S::LANES));
+        for (from, to) in (&mut from).zip(&mut to) {
+            let $x = $s.load(from);
+            $s.store($y, to);
+        }
+        let (from, to) = (from.remainder(), to.into_remainder());
+        if !to.is_empty() {
+            let $x = $s.load_partial(from, $s.splat(1.0));
+            $s.store_partial($y, to);
+        }
+    };
     ($s:expr, $numbers:expr, $x:ident => $y:expr) => {
         let numbers: &mut [f32] = $numbers;
         let mut vectors = numbers.chunks_exact_mut(S::LANES);
@@ -289,7 +302,12 @@ pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S
 /// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
 /// [`MAX_LANES`].
 #[derive(Debug)]
-pub(crate) struct Columns(Vec<f32>);
+pub(crate) struct Columns {
+    columns: Vec<f32>,
+    /// Numbers of a column, the zeros too.
+    stride: usize,
+    num_columns: usize,
+}
 
 impl Columns {
     pub(crate) fn new(rows: &[Vec<f32>]) -> Self {
@@ -298,28 +316,35 @@ impl Columns {
             columns.extend(rows.iter().map(|row| row[i]));
             columns.resize(columns.len().next_multiple_of(MAX_LANES), 0.0);
         }
-        Self(columns)
+        let num_columns = rows.first().map_or(0, Vec::len);
+        Self { columns, stride: rows.len().next_multiple_of(MAX_LANES), num_columns }
     }
 
-    /// The product with x, of as many numbers as there are columns, for one frame: the bits of a [`weighted_sum`] of each row.
+    /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
     #[inline(always)]
     pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
-        let stride = y.len().next_multiple_of(MAX_LANES);
         for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
-            let mut sums = [s.splat(0.0); 4];
-            let (x, last) = x.as_chunks::<4>();
-            let mut columns = self.0.chunks_exact(4 * stride);
-            for (x, columns) in x.iter().zip(&mut columns) {
-                for i in 0..4 {
-                    sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
-                }
-            }
-            for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
-                *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
-            }
-            let [a, b, c, d] = sums;
-            s.store_partial(s.add(s.add(a, c), s.add(b, d)), y);
+            s.store_partial(self.lanes_of_one(s, x, at), y);
         }
+    }
+
+    /// Numbers `at` and on of the product, zeros behind the last one.
+    #[inline(always)]
+    pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
+        let stride = self.stride;
+        let mut sums = [s.splat(0.0); 4];
+        let (x, last) = x[..self.num_columns].as_chunks::<4>();
+        let mut columns = self.columns.chunks_exact(4 * stride);
+        for (x, columns) in x.iter().zip(&mut columns) {
+            for i in 0..4 {
+                sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
+            }
+        }
+        for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
+            *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
+        }
+        let [a, b, c, d] = sums;
+        s.add(s.add(a, c), s.add(b, d))
     }
 }
 

@@ -5,8 +5,9 @@ use std::f64::consts::PI;
 
 use kaldera_base::simd::{Simd, dispatch};
 
+use crate::bands::{Bands, Filters, OneBands};
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{Columns, MelBanks, MelBanksOptions, map_one, weighted_sum};
@@ -73,7 +74,6 @@ pub type Mfcc = Extractor<MfccKind>;
 /// How spectra become cepstra.
 #[derive(Debug)]
 pub struct MfccKind {
-    num_bins: usize,
     /// For each cepstrum, its weight of each filter: DCT and liftering in one.
     rows: Vec<Vec<f32>>,
     /// The same, for one frame at a time.
@@ -105,7 +105,6 @@ impl Kind for MfccKind {
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         let rows = liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter));
         Ok(Self {
-            num_bins,
             columns: Columns::new(&rows),
             rows,
             energy: options.use_energy.then_some(column),
@@ -121,8 +120,12 @@ impl Kind for MfccKind {
         self.rows.len()
     }
 
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: false })
+    }
+
     fn scratch_rows(&self) -> usize {
-        self.num_bins
+        0
     }
 
     fn energy_of(&self) -> EnergyOf {
@@ -134,16 +137,14 @@ impl Kind for MfccKind {
     }
 
     #[inline(always)]
-    fn features_of_one<S: Simd>(&self, s: S, banks: &MelBanks, frame: OneSpectrum<'_>, features: &mut [f32]) {
+    fn features_of_one<S: Simd>(&self, s: S, _: &MelBanks, frame: OneBands<'_>, features: &mut [f32]) {
         // First, as nothing has to wait for it but the row.
         let energy = match &self.energy {
             Some(energy) => Some(energy.ln_of_one(s, frame.energy, f32::EPSILON)),
             None => None,
         };
-        let filters = frame.scratch.floats(self.num_bins);
-        banks.compute_one(s, frame.power, filters);
-        map_one!(s, filters, x => floored_ln(s, x));
-        self.columns.times_one(s, filters, features);
+        map_one!(s, frame.bands, x => floored_ln(s, x));
+        self.columns.times_one(s, frame.bands, features);
         if let Some(energy) = energy {
             features[0] = energy;
         }
@@ -156,9 +157,8 @@ impl Kind for MfccKind {
     }
 
     #[inline(always)]
-    fn features<S: Simd>(&self, s: S, banks: &MelBanks, spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
-        let Spectra { spectrum, energy: frame_energy, scratch: filters } = spectra;
-        banks.compute(s, spectrum, filters);
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        let Bands { bands: filters, energy: frame_energy, .. } = frames;
         for x in &mut *filters {
             *x = floored_ln(s, *x);
         }

@@ -13,10 +13,12 @@
 //! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k has, and the row which quotient:
 //! with the blocks taken in the right order, a row has consecutive frequencies.
 
+mod fours;
+
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
-use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step_of, turn};
+use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_step, step_of, step_of_4, turn};
 
 /// What the transform of one frame takes beside the plan of many.
 #[derive(Debug)]
@@ -62,6 +64,20 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
         }
     }
     lines
+}
+
+/// The numbers of a frame.
+pub(crate) trait OneFrame<S: Simd> {
+    /// Numbers `at`, a multiple of the lanes, and on; zeros behind the last one.
+    fn vector(&self, s: S, at: usize) -> S::F32;
+}
+
+/// As they lie in memory.
+impl<S: Simd> OneFrame<S> for &[f32] {
+    #[inline(always)]
+    fn vector(&self, s: S, at: usize) -> S::F32 {
+        s.load(&self[at..])
+    }
 }
 
 impl Layout {
@@ -126,7 +142,33 @@ impl OneFft {
         Self { layouts: [8, 16].map(|lanes| Layout::new(plan, lanes)), pairs: [8, 16].map(pairs) }
     }
 
-    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`.
+    /// Which of the layouts and pairs are those of `S`.
+    #[inline(always)]
+    fn lanes<S: Simd>(_: S) -> usize {
+        usize::from(S::LANES == MAX_LANES)
+    }
+
+    /// Whether there is a [`power_of_512`](Self::power_of_512).
+    #[inline(always)]
+    pub(crate) fn is_of_512<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
+        plan.half == 256 && fours::takes(plan.half, &self.layouts[Self::lanes(s)])
+    }
+
+    /// As [`power`](Self::power), of 512 numbers that are asked for once each.
+    #[inline(always)]
+    pub(crate) fn power_of_512<S: Simd>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        frame: &impl OneFrame<S>,
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) {
+        self.power_of_fours::<S, 256>(s, plan, frame, power, numbers);
+    }
+
+    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
+    /// [`PADDING`](crate::one_mel::OneMel::PADDING) zeros behind them.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
         &self,
@@ -136,24 +178,60 @@ impl OneFft {
         power: &mut [f32],
         [numbers, sorted]: [&mut Lines; 2],
     ) {
-        let layout = &self.layouts[usize::from(S::LANES == MAX_LANES)];
-        let behind = &plan.steps[layout.before.len()..];
-        let num_blocks = layout.num_blocks;
-        let vectors = layout.block.div_ceil(S::LANES);
+        let layout = &self.layouts[Self::lanes(s)];
+        if fours::takes(plan.half, layout) {
+            return match plan.half {
+                256 => self.power_of_fours::<S, 256>(s, plan, &&frame[..512], power, numbers),
+                _ => self.power_of_fours::<S, 1024>(s, plan, &&frame[..2048], power, numbers),
+            };
+        }
+        match (plan.half, layout.num_blocks) {
+            (200, 8) => self.power_of::<S, 200>(s, plan, frame, power, [numbers, sorted]),
+            _ => self.power_of::<S, 0>(s, plan, frame, power, [numbers, sorted]),
+        }
+    }
+
+    /// As [`power`](Self::power), of N/2 = `HALF`, or 0 for any. `HALF` is 0, or 200 in blocks of 25, which are Whisper's: the compiler then
+    /// knows all sizes, as in [`fours`].
+    #[inline(always)]
+    fn power_of<S: Simd, const HALF: usize>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        frame: &[f32],
+        power: &mut [f32],
+        [numbers, sorted]: [&mut Lines; 2],
+    ) {
+        let layout = &self.layouts[Self::lanes(s)];
+        let (half, block, num_blocks) =
+            if HALF == 200 { (200, 25, 8) } else { (plan.half, layout.block, layout.num_blocks) };
+        power[half + 1..].fill(0.0);
+        let vectors = block.div_ceil(S::LANES);
         let rows = numbers.vectors(s, 2 * (num_blocks + S::LANES) * vectors).as_chunks_mut::<2>().0;
         let (rows, transposed) = rows.split_at_mut(num_blocks * vectors);
-        if layout.block.is_multiple_of(S::LANES) {
+        if block.is_multiple_of(S::LANES) {
             unzip(s, frame, rows);
         } else {
-            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * layout.block)) {
+            for (rows, first) in rows.chunks_exact_mut(vectors).zip((0..).step_by(2 * block)) {
                 unzip(s, &frame[first..], rows);
             }
         }
-        for (step, before) in plan.steps.iter().zip(&layout.before) {
-            step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
+        macro_rules! twiddles {
+            ($step:expr) => {
+                $step.twiddles.as_vectors(s).as_chunks::<2>().0
+            };
+        }
+        let (before, behind) = plan.steps.split_at(layout.before.len());
+        if HALF == 200 {
+            step_of_4(s, 2 * vectors, &twiddles!(layout.before[0])[..6 * vectors], rows);
+            small_step::<S, _, 2>(s, &before[1].roots, vectors, &twiddles!(layout.before[1])[..vectors], rows);
+        } else {
+            for (step, before) in before.iter().zip(&layout.before) {
+                step_of(s, &step.roots, before.part, twiddles!(before), rows);
+            }
         }
         // Real and imaginary parts in their order, each with a vector behind them.
-        let stride = (plan.half + MAX_LANES).next_multiple_of(MAX_LANES);
+        let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
         let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
         for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
             for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
@@ -168,9 +246,14 @@ impl OneFft {
                     }
                 }
             }
-            let transposed = &mut transposed[..layout.block];
-            for step in behind {
-                step.apply(s, transposed);
+            let transposed = &mut transposed[..block];
+            if HALF == 200 {
+                small_step::<S, _, 5>(s, &behind[0].roots, 5, &behind[0].twiddles[..20], transposed);
+                small_step::<S, Complex<f32>, 5>(s, &behind[1].roots, 1, &[], transposed);
+            } else {
+                for step in behind {
+                    step.apply(s, transposed);
+                }
             }
             if num_blocks == S::LANES {
                 let sorted = sorted_re.chunks_exact_mut(S::LANES).zip(sorted_im.chunks_exact_mut(S::LANES));
@@ -195,7 +278,7 @@ impl OneFft {
                 }
             }
         }
-        self.power_of_real(s, plan.half, sorted_re, sorted_im, power);
+        self.power_of_real(s, half, sorted_re, sorted_im, power);
     }
 
     /// As [`LaneFft`] does it: numbers k and N/2 - k go together.
@@ -203,7 +286,7 @@ impl OneFft {
     fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &mut [f32], im: &mut [f32], power: &mut [f32]) {
         // Number N/2 is number 0 again.
         (re[half], im[half]) = (re[0], im[0]);
-        let pairs = self.pairs[usize::from(S::LANES == MAX_LANES)].as_vectors(s).as_chunks::<2>().0;
+        let pairs = self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0;
         let pairs = pairs[..half / 2 / S::LANES + 1].split_last().expect("a middle");
         let ((&last_w, whole), k) = (pairs, half / 2 / S::LANES * S::LANES);
         let (low, high) = power.split_at_mut(half / 2);
@@ -254,6 +337,7 @@ mod tests {
 
     use super::*;
     use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
+    use crate::one_mel::OneMel;
 
     struct Compare {
         size: usize,
@@ -278,13 +362,13 @@ mod tests {
                     |numbers: &[f32]| numbers.iter().skip(lane).step_by(S::LANES).copied().collect::<Vec<_>>();
                 let mut frame = in_lane(&signal);
                 frame.resize(size + OneFft::PADDING, 0.0);
-                let mut power = vec![f32::NAN; size / 2 + 1 + MAX_LANES];
+                let mut power = vec![f32::NAN; size / 2 + 1 + OneMel::PADDING];
                 let [numbers, rows] = &mut lines;
                 plan.power_of_one(s, &mut frame, &mut power, [numbers, rows], &mut scratch);
                 let (power, padding) = power.split_at(size / 2 + 1);
                 let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
                 assert_eq!(bits(power), bits(&in_lane(powers)), "{size}");
-                assert_eq!(padding, [0.0; MAX_LANES]);
+                assert_eq!(padding, [0.0; OneMel::PADDING]);
             }
         }
     }

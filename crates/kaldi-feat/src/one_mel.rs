@@ -31,9 +31,16 @@ enum Group {
     /// For each quarter of the filters the first power, and how many quarters of sums there are. Of each the table has
     /// indexes and weights.
     Narrow { first: [usize; QUARTER], quarters: usize },
-    /// For each filter how many runs of [`SUMS`] weights it has, then for each run of each filter its first power. The runs that are
-    /// not whole come first, and the table has their weights in the same order.
-    Wide { runs: Vec<usize>, first: Vec<usize> },
+    /// All filters in their order.
+    Wide { spans: Vec<Span> },
+}
+
+/// Filters with as many runs of [`SUMS`] weights.
+#[derive(Debug, Clone)]
+struct Span {
+    runs: usize,
+    /// For each run of each filter its first power. A run that is not whole comes first; the table has the weights in the same order.
+    first: Vec<usize>,
 }
 
 /// Lanes that are a filter's.
@@ -57,52 +64,105 @@ impl OneMel {
         for (group, energies) in tables.groups.iter().zip(energies.chunks_mut(S::LANES)) {
             let energy = match group {
                 Group::Narrow { first, quarters } => {
-                    let mut fours = [zero; QUARTER];
-                    for (four, &first) in fours.iter_mut().zip(first) {
-                        let (low, high) = (s.load(&power[first..]), s.load(&power[first + S::LANES..]));
-                        let (table, rest) = vectors.split_at(2 * quarters);
-                        vectors = rest;
-                        let table = table.as_chunks::<2>().0;
-                        // Quarters i and i + 2 first, as sums i and i + 8.
-                        macro_rules! product {
-                            ($i:expr) => {{
-                                let [indexes, weights] = table[$i];
-                                s.mul(weights, s.permute(low, high, s.bits_of(indexes)))
-                            }};
-                        }
-                        *four = match quarters {
-                            1 => product!(0),
-                            2 => s.add(product!(0), product!(1)),
-                            3 => s.add(s.add(product!(0), product!(2)), product!(1)),
-                            _ => s.add(s.add(product!(0), product!(2)), s.add(product!(1), product!(3))),
-                        };
-                    }
+                    let (table, rest) = vectors.split_at(2 * QUARTER * quarters);
+                    vectors = rest;
+                    let table = table.as_chunks::<2>().0;
+                    let fours = match quarters {
+                        1 => fours::<S, 1>(s, table, first, power),
+                        2 => fours::<S, 2>(s, table, first, power),
+                        3 => fours::<S, 3>(s, table, first, power),
+                        _ => fours::<S, 4>(s, table, first, power),
+                    };
                     s.sum_fours(fours)
                 }
-                Group::Wide { runs, first } => {
+                Group::Wide { spans } => {
                     let mut sums = [zero; MAX_LANES];
-                    // Sums of 16 in one vector, or in two that are added.
-                    let used = SUMS / S::LANES;
-                    let (table, rest) = vectors.split_at(first.len() * used);
-                    vectors = rest;
-                    let mut all_runs = first.iter().zip(table.chunks_exact(used));
-                    for (sum, &runs) in sums.iter_mut().zip(runs) {
-                        let mut halves = [zero; 2];
-                        for _ in 0..runs {
-                            let Some((&first, table)) = all_runs.next() else { break };
-                            for (i, half) in halves[..used].iter_mut().enumerate() {
-                                *half = s.mul_add(table[i], s.load(&power[first + i * S::LANES..]), *half);
+                    let sums = &mut sums[..S::LANES];
+                    match &spans[..] {
+                        // As the last of 80 filters are: the compiler knows how many.
+                        [Span { runs: 1, first }] if first.len() == S::LANES => {
+                            let (table, rest) = vectors.split_at(SUMS);
+                            vectors = rest;
+                            sums_of_runs(s, 1, table, &first[..S::LANES], power, sums);
+                        }
+                        spans => {
+                            let mut behind = &mut *sums;
+                            for Span { runs, first } in spans {
+                                let (table, rest) = vectors.split_at(first.len() * SUMS / S::LANES);
+                                vectors = rest;
+                                let (sums, rest) = behind.split_at_mut(first.len() / runs);
+                                behind = rest;
+                                match runs {
+                                    1 => sums_of_runs(s, 1, table, first, power, sums),
+                                    2 => sums_of_runs(s, 2, table, first, power, sums),
+                                    3 => sums_of_runs(s, 3, table, first, power, sums),
+                                    4 => sums_of_runs(s, 4, table, first, power, sums),
+                                    &runs => sums_of_runs(s, runs, table, first, power, sums),
+                                }
                             }
                         }
-                        *sum = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
                     }
-                    s.sum_each(&sums[..S::LANES])
+                    s.sum_each(sums)
                 }
             };
             all = s.add(all, energy);
-            s.store_partial(energy, energies);
+            // Whole vectors can be read again at once.
+            if energies.len() < S::LANES {
+                s.store_partial(energy, energies);
+            } else {
+                s.store(energy, energies);
+            }
         }
         s.sum(all)
+    }
+}
+
+/// The sums of each filter in four lanes, those of a quarter of the filters in a vector. There are `N` quarters of sums.
+#[inline(always)]
+fn fours<S: Simd, const N: usize>(
+    s: S,
+    table: &[[S::F32; 2]],
+    first: &[usize; QUARTER],
+    power: &[f32],
+) -> [S::F32; QUARTER] {
+    let mut fours = [s.splat(0.0); QUARTER];
+    for ((four, &first), table) in fours.iter_mut().zip(first).zip(table.as_chunks::<N>().0) {
+        let (low, high) = power[first..first + 2 * S::LANES].split_at(S::LANES);
+        let (low, high) = (s.load(low), s.load(high));
+        let mut products = [low; N];
+        for (product, &[indexes, weights]) in products.iter_mut().zip(table) {
+            *product = s.mul(weights, s.permute(low, high, s.bits_of(indexes)));
+        }
+        // Quarters i and i + 2 first, as sums i and i + 8.
+        let mut len = N;
+        for half in [2, 1] {
+            for i in 0..half {
+                if i + half < len {
+                    products[i] = s.add(products[i], products[i + half]);
+                }
+            }
+            len = len.min(half);
+        }
+        *four = products[0];
+    }
+    fours
+}
+
+/// The sums of each filter, of which there are as many as `sums`, with `runs` runs each.
+#[inline(always)]
+fn sums_of_runs<S: Simd>(s: S, runs: usize, table: &[S::F32], first: &[usize], power: &[f32], sums: &mut [S::F32]) {
+    // Sums of 16 in one vector, or in two that are added.
+    let used = SUMS / S::LANES;
+    let filters = first.chunks_exact(runs).zip(table.chunks_exact(runs * used));
+    for (sum, (first, table)) in sums.iter_mut().zip(filters) {
+        let mut halves = [s.splat(0.0); 2];
+        for (&first, table) in first.iter().zip(table.chunks_exact(used)) {
+            let power = &power[first..first + SUMS];
+            for (i, half) in halves[..used].iter_mut().enumerate() {
+                *half = s.mul_add(table[i], s.load(&power[i * S::LANES..]), *half);
+            }
+        }
+        *sum = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
     }
 }
 
@@ -129,8 +189,12 @@ impl Group {
         let mut first = [0; QUARTER];
         let mut numbers = Vec::new();
         for (bins, first) in bins.chunks(lanes / QUARTER).zip(&mut first) {
-            *first = bins.iter().map(|bin| bin.first).min()?;
-            if bins.iter().any(|bin| bin.first + bin.weights.len() > *first + 2 * lanes) {
+            let least = bins.iter().map(|bin| bin.first).min()?;
+            let end = bins.iter().map(|bin| bin.first + bin.weights.len()).max()?;
+            // From the start of a vector on if they may: it was written a moment ago, and comes from there only as a whole.
+            let aligned = least - least % lanes;
+            *first = if end <= aligned + 2 * lanes { aligned } else { least };
+            if end > *first + 2 * lanes {
                 return None;
             }
             for quarter in 0..quarters {
@@ -153,20 +217,21 @@ impl Group {
     }
 
     fn wide(bins: &[MelBin], table: &mut Vec<f32>) -> Self {
-        let mut first = Vec::new();
-        let mut runs_of = |bin: &MelBin| {
-            let (runs, rest) = bin.weights.as_chunks::<SUMS>();
-            if !rest.is_empty() {
-                first.push(bin.first + SUMS * runs.len());
-                table.extend(rest);
-                table.resize(table.len().next_multiple_of(SUMS), 0.0);
+        let runs_of = |bin: &MelBin| bin.weights.len().div_ceil(SUMS).max(1);
+        let mut span_of = |bins: &[MelBin]| {
+            let mut first = Vec::new();
+            for bin in bins {
+                let (whole, rest) = bin.weights.as_chunks::<SUMS>();
+                if !rest.is_empty() || whole.is_empty() {
+                    first.push(bin.first + SUMS * whole.len());
+                    table.extend(rest.iter().chain(&[0.0; SUMS]).take(SUMS));
+                }
+                first.extend((bin.first..).step_by(SUMS).take(whole.len()));
+                table.extend(whole.as_flattened());
             }
-            first.extend((bin.first..).step_by(SUMS).take(runs.len()));
-            table.extend(runs.as_flattened());
-            runs.len() + usize::from(!rest.is_empty())
+            Span { runs: first.len() / bins.len(), first }
         };
-        let runs = bins.iter().map(&mut runs_of).collect();
-        Self::Wide { runs, first }
+        Self::Wide { spans: bins.chunk_by(|a, b| runs_of(a) == runs_of(b)).map(&mut span_of).collect() }
     }
 }
 

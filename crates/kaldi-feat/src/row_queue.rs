@@ -30,6 +30,11 @@ impl RowQueue {
         self.end
     }
 
+    /// No row is there.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
     /// All rows that are there, one after the other.
     pub(crate) fn values(&self) -> &[f32] {
         &self.values[self.gone..]
@@ -48,6 +53,23 @@ impl RowQueue {
         self.end += 1;
     }
 
+    /// Appends the numbers of whole rows.
+    pub(crate) fn extend(&mut self, numbers: impl ExactSizeIterator<Item = f32>) {
+        debug_assert!(numbers.len().is_multiple_of(self.dim));
+        self.make_room();
+        let begin = self.values.len();
+        self.values.extend(numbers);
+        self.end += ((self.values.len() - begin) / self.dim) as u64;
+    }
+
+    /// Counts `rows` rows that somebody else has, and lets go all that is there.
+    pub(crate) fn skip(&mut self, rows: u64) {
+        self.end += rows;
+        self.first = self.end;
+        self.values.clear();
+        self.gone = 0;
+    }
+
     /// Appends `rows` rows of zeros and lends them.
     pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
         self.make_room();
@@ -64,9 +86,10 @@ impl RowQueue {
         self.first = i;
     }
 
-    /// Moves what is there to the front when at least as much is gone: a number is moved once on average.
+    /// Moves what is there to the front when at least as much is gone, and a few kilobytes: a number is moved once on average, or hardly ever.
     fn make_room(&mut self) {
-        if self.gone > self.values.len() / 2 {
+        const LEAST: usize = 2048;
+        if self.gone > (self.values.len() / 2).max(LEAST) {
             self.values.drain(..self.gone);
             self.gone = 0;
         }
@@ -95,7 +118,7 @@ mod tests {
     #[test]
     fn rows_keep_their_numbers() {
         let mut queue = RowQueue::new(2);
-        for i in 0_u8..100 {
+        for i in 0_u16..10_000 {
             queue.push(&[f32::from(i); 2]);
             queue.discard(u64::from(i).saturating_sub(5));
             assert_eq!((queue.first(), queue.end()), (u64::from(i.saturating_sub(5)), u64::from(i) + 1));
@@ -104,10 +127,14 @@ mod tests {
             }
             assert_eq!(queue.get(u64::from(i) + 1), None);
         }
-        assert!(queue.values.capacity() < 64);
-        assert_eq!(queue.get(94), Some(&[94.0; 2][..]));
-        assert_eq!(queue.get(93), None);
+        assert!(queue.values.capacity() < 5000);
+        assert_eq!(queue.get(9994), Some(&[9994.0; 2][..]));
+        assert_eq!(queue.get(9993), None);
         queue.discard(u64::MAX);
-        assert_eq!((queue.first(), queue.values().len()), (100, 0));
+        assert_eq!((queue.first(), queue.values().len()), (10_000, 0));
+        queue.extend([1.0, 2.0, 3.0, 4.0].into_iter());
+        assert_eq!((queue.end(), queue.get(10_001)), (10_002, Some(&[3.0, 4.0][..])));
+        queue.skip(3);
+        assert_eq!((queue.first(), queue.end(), queue.is_empty()), (10_005, 10_005, true));
     }
 }

@@ -2,8 +2,9 @@
 
 use kaldera_base::simd::{Simd, dispatch};
 
+use crate::bands::{Bands, Filters, OneBands};
 use crate::error::Error;
-use crate::extractor::{Compute, Extractor, Kind, OneSpectrum, Sealed, Spectra, floored_ln};
+use crate::extractor::{Compute, Extractor, Kind, Sealed, floored_ln};
 use crate::fbank::EnergyColumn;
 use crate::fft::SpectrumOf;
 use crate::frames::{EnergyOf, Framing};
@@ -86,6 +87,10 @@ impl Kind for SpectrogramKind {
         self.dim
     }
 
+    fn filters<'a>(&self, (): &'a ()) -> Option<Filters<'a>> {
+        None
+    }
+
     fn scratch_rows(&self) -> usize {
         0
     }
@@ -103,22 +108,21 @@ impl Kind for SpectrogramKind {
     }
 
     #[inline(always)]
-    fn features_of_one<S: Simd>(&self, s: S, (): &(), frame: OneSpectrum<'_>, features: &mut [f32]) {
-        features.copy_from_slice(&frame.power[..self.dim]);
+    fn features_of_one<S: Simd>(&self, s: S, (): &(), frame: OneBands<'_>, features: &mut [f32]) {
         if let Some(energy) = self.energy {
-            map_one!(s, features, x => floored_ln(s, x));
+            map_one!(s, &frame.bands[..self.dim], x => floored_ln(s, x), features);
             features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
         }
     }
 
     #[inline(always)]
-    fn features<S: Simd>(&self, s: S, (): &(), spectra: Spectra<'_, S::F32>, features: &mut [S::F32]) {
+    fn features<S: Simd>(&self, s: S, (): &(), frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
         let Some(energy) = self.energy else {
-            features.copy_from_slice(spectra.spectrum);
+            features.copy_from_slice(frames.bands);
             return;
         };
-        features[0] = energy.ln(s, spectra.energy, f32::EPSILON);
-        for (to, &power) in features.iter_mut().zip(&*spectra.spectrum).skip(1) {
+        features[0] = energy.ln(s, frames.energy, f32::EPSILON);
+        for (to, &power) in features.iter_mut().zip(&*frames.bands).skip(1) {
             *to = floored_ln(s, power);
         }
     }

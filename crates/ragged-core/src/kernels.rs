@@ -9,12 +9,14 @@ mod collect;
 mod divide;
 mod exp;
 mod follow;
+mod integers;
 mod reduce;
 mod sort;
 
 pub(crate) use collect::{AHEAD, collect};
 pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values};
-pub(crate) use exp::{ExpKernels, Normal};
+pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow};
+pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

@@ -75,6 +75,10 @@
 //! | Arrow `ListArray`, its offsets | [`Ragged::from_list_offsets`], [`Ragged::into_list_offsets`] |
 //! | awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num` | [`Ragged`], [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`] |
 //!
+//! # Gradients
+//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and [`sum_grad`](Ragged::sum_grad)), and all that only move
+//! values share one, [`moved_grad`]; where they return a map, [`index_add`] does it directly.
+//!
 //! # What always holds
 //! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
 //! - The elements of each layer are the lists of the next; there is one value for each element of the last.
@@ -119,6 +123,6 @@ pub use shape_ops::Renumbering;
 pub use text::{Numbers, ParseError, ParseErrorKind, TextValue};
 pub use value_ops::{
     Float, Integer, Number, Order, PadMode, PadSide, Padded, Unique, index_add, index_add_rows, index_and_sum,
-    index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged,
+    index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged, moved_grad,
 };
 pub use view::{Lists, RaggedView};

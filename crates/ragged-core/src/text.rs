@@ -31,27 +31,13 @@
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
+use kaldera_base::text::TextError;
 use thiserror::Error;
 
 use crate::{Error, Ragged, RaggedShape, RowSplits};
 
-/// Characters of the text that an error shows on either side of its place.
-const EXCERPT: usize = 36;
-
-/// Where a text stops being a ragged one, and why. It prints with the place in the text and a caret below it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// What is wrong.
-    pub kind: ParseErrorKind,
-    /// The place as a number of bytes from the start.
-    pub position: usize,
-    /// The line, from 1.
-    pub line: usize,
-    /// The character in the line, from 1.
-    pub column: usize,
-    excerpt: String,
-    caret: usize,
-}
+/// Where a text stops being a ragged one, and why.
+pub type ParseError = TextError<ParseErrorKind>;
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -94,35 +80,6 @@ pub enum ParseErrorKind {
     /// More lists or elements than an index of 32 bits can count.
     #[error("more than 2^31 - 1 lists or elements on one axis")]
     TooLarge,
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, line, column, excerpt, caret, .. } = self;
-        write!(f, "line {line}, column {column}: {kind}\n    {excerpt}\n    {:caret$}^", "")
-    }
-}
-
-impl std::error::Error for ParseError {}
-
-impl ParseError {
-    fn new(kind: ParseErrorKind, text: &str, position: usize) -> Self {
-        let (before, after) = text.split_at(position);
-        let line_start = before.rfind('\n').map_or(0, |end| end + 1);
-        let visible = |c: char| if c.is_control() { ' ' } else { c };
-        let mut excerpt: Vec<char> = before[line_start..].chars().rev().take(EXCERPT).map(visible).collect();
-        excerpt.reverse();
-        let caret = excerpt.len();
-        excerpt.extend(after.chars().take_while(|&c| c != '\n').take(EXCERPT).map(visible));
-        Self {
-            kind,
-            position,
-            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
-            column: before[line_start..].chars().count() + 1,
-            excerpt: excerpt.into_iter().collect::<String>().trim_end().to_owned(),
-            caret,
-        }
-    }
 }
 
 /// A type of values that k2's notation can hold.

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use ragged_core::{
     Order, PadMode, PadSide, Ragged, RaggedShape, RowSplits, index_add, index_and_sum, index_and_sum_grad,
-    index_select, index_tensor_ragged,
+    index_select, index_tensor_ragged, moved_grad,
 };
 
 /// Lengths of lists: many empty, most short, some beyond the width of any vector.
@@ -458,6 +458,50 @@ proptest! {
         prop_assert_eq!(twice.values(), both);
         let map: Vec<u32> = (0..2 * x.dim0() as u32).collect();
         prop_assert_eq!(Ragged::merge(&[&x, &x], &map).unwrap(), pairs.remove_axis(0).unwrap());
+    }
+}
+
+proptest! {
+    /// The definition of an adjoint: Σ g · f(x) = Σ (adjoint of g) · x, in whole numbers.
+    #[test]
+    fn what_moves_values_has_an_adjoint(x in ragged(-1000..1000_i64), seed: u64) {
+        let random = |at: usize, n: usize| (seed.wrapping_add(at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % n;
+        let picks: Vec<i32> = if x.dim0() == 0 { vec![-1] } else { (0..5).map(|at| random(at, x.dim0() + 1) as i32 - 1).collect() };
+        let lists = Ragged::from_lists(&[picks.clone(), vec![], picks.clone()]).unwrap();
+        let y = x.select(0, &picks).unwrap();
+        let map: Vec<u32> = (0..2 * x.dim0() as u32).rev().collect();
+        let nothing = vec![0; x.num_rows()];
+        macro_rules! check {
+            ($sources:expr, |$x:ident| $operation:expr) => {{
+                let sources: Vec<&Ragged<i64>> = $sources;
+                let out = { let $x = &sources[..]; $operation.unwrap() };
+                let out_grad: Vec<i64> = (0..out.num_elements()).map(|at| random(at, 200) as i64 - 100).collect();
+                let shapes: Vec<_> = sources.iter().map(|source| source.shape()).collect();
+                let grads = moved_grad(&shapes, &out_grad, |$x| $operation).unwrap();
+                let dot = |a: &[i64], b: &[i64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<i64>();
+                prop_assert_eq!(grads.len(), sources.len());
+                let by_sources: i64 = grads.iter().zip(&sources).map(|(grad, source)| dot(grad.values(), source.values())).sum();
+                prop_assert_eq!(dot(out.values(), &out_grad), by_sources);
+                prop_assert!(moved_grad(&shapes, &[&out_grad[..], &[1]].concat(), |$x| $operation).is_err());
+            }};
+        }
+        check!(vec![&x, &y], |s| Ragged::cat(0, s));
+        check!(vec![&x, &x], |s| Ragged::cat(1, s));
+        check!(vec![&x, &y, &x], |s| Ragged::stack(0, s));
+        check!(vec![&x, &x], |s| Ragged::merge(s, &map));
+        check!(vec![&x, &x], |s| Ragged::stack(0, s)?.transpose());
+        check!(vec![&x], |s| s[0].index_ragged(&lists));
+        check!(vec![&x], |s| s[0].arange(0, x.dim0() / 3, x.dim0()));
+        // What comes from elsewhere has no part in it, and what is left out has the gradient 0.
+        let (first, last) = (x.add_prefix(&nothing).unwrap(), x.add_suffix(&nothing).unwrap());
+        let outside = vec![-1; x.num_rows()];
+        let of_first = moved_grad(&[x.shape()], first.values(), |s| s[0].add_prefix(&outside)).unwrap();
+        let of_last = moved_grad(&[x.shape()], last.values(), |s| s[0].add_suffix(&outside)).unwrap();
+        prop_assert_eq!([&of_first[0], &of_last[0]], [&x, &x]);
+        let even = x.remove_values(|v| v % 2 != 0);
+        let is_odd = |at: i32| x.values()[at as usize] % 2 != 0;
+        let grads = moved_grad(&[x.shape()], even.values(), |s| Ok(s[0].remove_values(|&at| is_odd(at)))).unwrap();
+        prop_assert_eq!(&grads[0], &x.map(|&v| if v % 2 != 0 { 0 } else { v }));
     }
 }
 

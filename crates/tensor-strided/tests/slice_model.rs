@@ -477,15 +477,15 @@ fn inference_is_tensorflows() {
 #[test]
 fn errors_of_text_show_the_place() {
     for (text, shown) in [
-        ("[1:2:0]", "column 6: a step of 0\n    [1:2:0]\n         ^"),
-        ("..., 1, ...", "column 9: a second ellipsis; there can be one only\n    ..., 1, ...\n            ^"),
-        ("[99999999999999999999]", "column 2: a number beyond 64 bits\n    [99999999999999999999]\n     ^"),
-        ("[1, 2", "column 6: expected ',' or ']'\n    [1, 2\n         ^"),
-        ("1 2", "column 3: expected ',' or the end\n    1 2\n      ^"),
-        ("[1] x", "column 5: expected the end\n    [1] x\n        ^"),
-        (",", "column 1: expected a number, a range, '...' or 'None'\n    ,\n    ^"),
-        ("[é]", "column 2: expected a number, a range, '...' or 'None'\n    [é]\n     ^"),
-        ("1:2:3:4", "column 6: expected ',' or the end\n    1:2:3:4\n         ^"),
+        ("[1:2:0]", "line 1, column 6: a step of 0\n    [1:2:0]\n         ^"),
+        ("..., 1, ...", "line 1, column 9: a second ellipsis; there can be one only\n    ..., 1, ...\n            ^"),
+        ("[99999999999999999999]", "line 1, column 2: a number beyond 64 bits\n    [99999999999999999999]\n     ^"),
+        ("[1, 2", "line 1, column 6: expected ',' or ']'\n    [1, 2\n         ^"),
+        ("1 2", "line 1, column 3: expected ',' or the end\n    1 2\n      ^"),
+        ("[1] x", "line 1, column 5: expected the end\n    [1] x\n        ^"),
+        (",", "line 1, column 1: expected a number, a range, '...' or 'None'\n    ,\n    ^"),
+        ("[é]", "line 1, column 2: expected a number, a range, '...' or 'None'\n    [é]\n     ^"),
+        ("1:2:3:4", "line 1, column 6: expected ',' or the end\n    1:2:3:4\n         ^"),
     ] {
         assert_eq!(text.parse::<IndexSpec>().unwrap_err().to_string(), shown);
     }

@@ -2,6 +2,9 @@
 
 use std::mem::MaybeUninit;
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::simd::{Level, level};
+
 /// Bytes of a line of the cache.
 const LINE: usize = 64;
 
@@ -103,9 +106,7 @@ impl<T> Stage<'_, T> {
         head.copy_from_slice(&self.lines.0[self.skipped..first]);
         let (from, from_rest) = self.lines.0[first..end].as_chunks();
         let (to, to_rest) = to.as_chunks_mut();
-        for (from, to) in from.iter().zip(to) {
-            copy_line(from, to);
-        }
+        copy_lines(from, to);
         to_rest.copy_from_slice(from_rest);
         // Less than a line, or a line in which nothing is left to be written: one that is copied whole has no branches.
         self.lines.0.copy_within(end..end + LINE, 0);
@@ -113,11 +114,42 @@ impl<T> Stage<'_, T> {
     }
 }
 
-/// Copies a line past the caches. Both begin at multiples of its size.
+/// Copies lines past the caches. All begin at multiples of their size.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+fn copy_lines(from: &[Line], to: &mut [Line]) {
+    let begins_line = |lines: &[Line]| lines.is_empty() || lines.as_ptr().addr().is_multiple_of(LINE);
+    debug_assert!(begins_line(from) && begins_line(to));
+    match level() {
+        // SAFETY: this level is only where the processor has AVX-512.
+        Level::Avx512 => unsafe { copy_lines_whole(from, to) },
+        _ => from.iter().zip(to).for_each(|(from, to)| copy_line(from, to)),
+    }
+}
+
+/// Copies lines in a vector each.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx512f")]
+fn copy_lines_whole(from: &[Line], to: &mut [Line]) {
+    for (from, to) in from.iter().zip(to) {
+        // SAFETY: as in `copy_line`, but that the caller knows of the instructions.
+        unsafe {
+            std::arch::asm!(
+                "vmovaps {line}, [{from}]",
+                "vmovntps [{to}], {line}",
+                from = in(reg) from,
+                to = in(reg) to,
+                line = out(zmm_reg) _,
+                options(nostack, preserves_flags),
+            );
+        }
+    }
+}
+
+/// Copies a line in four vectors.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 fn copy_line(from: &Line, to: &mut Line) {
-    debug_assert!(from.as_ptr().addr().is_multiple_of(LINE) && to.as_ptr().addr().is_multiple_of(LINE));
     // SAFETY: every x86-64 has the instructions, which read one line and write another. They are not the compiler's, because a vector of
     // bytes that may be anything is not what its intrinsics take. Who may read the line is told by the fence of `staged`.
     unsafe {
@@ -142,8 +174,8 @@ fn copy_line(from: &Line, to: &mut Line) {
 }
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-fn copy_line(from: &Line, to: &mut Line) {
-    *to = *from;
+fn copy_lines(from: &[Line], to: &mut [Line]) {
+    to.copy_from_slice(from);
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@ use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
 use super::doubles::Avx2Doubles;
+use super::integers::Avx2Integers;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
 
-/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1 and BMI2.
+/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1, BMI2 and LZCNT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
@@ -19,14 +20,21 @@ impl Avx2 {
             && is_x86_feature_detected!("fma")
             && is_x86_feature_detected!("popcnt")
             && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2"))
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt"))
         .then_some(Self(()))
     }
 }
 
 #[inline]
-#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
+    kernel.run(s)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2")]
+fn apart_with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
     kernel.run(s)
 }
 
@@ -67,17 +75,27 @@ fn first_lanes(len: usize) -> __m256i {
 
 impl Simd for Avx2 {
     const LANES: usize = LANES;
+    const MASKS: bool = true;
     type F32 = __m256;
     type U32 = __m256i;
     type Doubles = Avx2Doubles;
+    type Integers = Avx2Integers;
 
     #[inline(always)]
     fn doubles(self) -> Avx2Doubles {
         Avx2Doubles(self)
     }
     #[inline(always)]
+    fn integers(self) -> Avx2Integers {
+        Avx2Integers(self)
+    }
+    #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         intrinsics!(with_features(self, kernel))
+    }
+    #[inline(always)]
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output {
+        intrinsics!(apart_with_features(self, kernel))
     }
 
     #[inline(always)]

@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 
 use super::avx2::Avx2;
 use super::doubles::Avx512Doubles;
+use super::integers::Avx512Integers;
 use super::{Kernel, Simd};
 
 const LANES: usize = 16;
@@ -26,8 +27,14 @@ impl Avx512 {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
+    kernel.run(s)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2")]
+fn apart_with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
     kernel.run(s)
 }
 
@@ -49,17 +56,27 @@ fn first_lanes(len: usize) -> __mmask16 {
 
 impl Simd for Avx512 {
     const LANES: usize = LANES;
+    const MASKS: bool = true;
     type F32 = __m512;
     type U32 = __m512i;
     type Doubles = Avx512Doubles;
+    type Integers = Avx512Integers;
 
     #[inline(always)]
     fn doubles(self) -> Avx512Doubles {
         Avx512Doubles(self)
     }
     #[inline(always)]
+    fn integers(self) -> Avx512Integers {
+        Avx512Integers(self)
+    }
+    #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         intrinsics!(with_features(self, kernel))
+    }
+    #[inline(always)]
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output {
+        intrinsics!(apart_with_features(self, kernel))
     }
 
     #[inline(always)]

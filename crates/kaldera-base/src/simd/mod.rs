@@ -31,7 +31,7 @@
 //! ```
 //!
 //! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives those for `f64`, and [`Lanes`] is what both have, for
-//! kernels over any [`Real`](crate::Real).
+//! kernels over any [`Real`](crate::Real). [`Integers`] is what vectors of `u8`, `i32` and `i64` have, for kernels over any [`Int`].
 //!
 //! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods are safe. Each
 //! method, and each function between `run` and the methods, is `#[inline(always)]`, because only what ends up inside the
@@ -45,6 +45,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod doubles;
+mod integers;
 mod lines;
 mod numbers;
 mod past_caches;
@@ -59,6 +60,7 @@ use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
 pub use doubles::Doubles;
+pub use integers::{Int, Integers};
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
 pub use past_caches::{PastCaches, past_caches};
@@ -73,18 +75,27 @@ pub const MAX_LANES: usize = 16;
 pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 8 or 16.
     const LANES: usize;
+    /// Whether the processor loads a part of a vector about as fast as a whole one.
+    const MASKS: bool;
     /// A vector of `LANES` numbers of type `f32`.
     type F32: Copy + fmt::Debug + Send + Sync;
     /// A vector of `LANES` numbers of type `u32`.
     type U32: Copy + fmt::Debug + Send + Sync;
     /// The same instruction set on numbers of type `f64`.
     type Doubles: Doubles;
+    /// The same instruction set on integers.
+    type Integers: Integers<u8> + Integers<i32> + Integers<i64>;
 
     /// The way to its `f64` lanes.
     fn doubles(self) -> Self::Doubles;
 
+    /// The way to its integers.
+    fn integers(self) -> Self::Integers;
+
     /// Runs `kernel` compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
+    /// As [`vectorize`](Self::vectorize), and never a part of the caller: a long kernel that many others run is compiled once.
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// Every lane `x`.
     fn splat(self, x: f32) -> Self::F32;

@@ -3,6 +3,7 @@
 use std::mem::MaybeUninit;
 
 use super::doubles::PortableDoubles;
+use super::integers::PortableIntegers;
 use super::{Kernel, Simd};
 
 const LANES: usize = 8;
@@ -36,16 +37,26 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
 
 impl Simd for Portable {
     const LANES: usize = LANES;
+    const MASKS: bool = false;
     type F32 = Eight<f32>;
     type U32 = Eight<u32>;
     type Doubles = PortableDoubles;
+    type Integers = PortableIntegers;
 
     #[inline(always)]
     fn doubles(self) -> PortableDoubles {
         PortableDoubles
     }
     #[inline(always)]
+    fn integers(self) -> PortableIntegers {
+        PortableIntegers
+    }
+    #[inline(always)]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
+        kernel.run(self)
+    }
+    #[inline(never)]
+    fn apart<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
 

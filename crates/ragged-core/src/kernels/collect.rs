@@ -108,18 +108,18 @@ fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: 
         return write(from, to);
     }
     let last = from.len() - N;
-    let mut line_at = |begin: usize| {
-        let begin = begin.min(last);
-        // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
-        let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
-        // Whole, so that it is one load and one store.
-        let line: [T; N] = std::array::from_fn(|i| from[i].clone());
-        for (to, x) in to.iter_mut().zip(line) {
-            to.write(x);
-        }
-    };
     for first in (0..from.len()).step_by(TOGETHER * N) {
-        (0..TOGETHER).for_each(|i| line_at(first + i * N));
+        // A closure here would be a function of its own now and then, without the instructions of this one.
+        for i in 0..TOGETHER {
+            let begin = (first + i * N).min(last);
+            // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
+            let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
+            // Whole, so that it is one load and one store.
+            let line: [T; N] = std::array::from_fn(|i| from[i].clone());
+            for (to, x) in to.iter_mut().zip(line) {
+                to.write(x);
+            }
+        }
     }
 }
 

@@ -85,7 +85,7 @@ const BLOCK: i32 = 4096;
 const BLOCK_ROWS: usize = 1024;
 
 /// The splits of blocks of rows: a row that is longer than a block is alone in one.
-fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
+pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
     std::iter::from_fn(move || {
         let &[first, _, ref ends @ ..] = splits else { return None };
         let more = ends.iter().take(BLOCK_ROWS - 1).take_while(|&&end| end - first <= BLOCK).count();
@@ -120,7 +120,7 @@ impl Exponentials {
         self.sums.clear();
         for row in rows_of(splits) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(s, row, initial));
+            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
             self.shifts.push(shift);
             let first = if initial == f32::NEG_INFINITY { 0.0 } else { (initial - shift).exp() };
             self.sums.push(first + sum_of_exponentials(s, row, shift));
@@ -140,7 +140,7 @@ impl Exponentials {
         let mut at = 0;
         for row in rows_of(splits) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(s, row, initial));
+            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
             self.shifts.push(shift);
             if extra == 1 {
                 self.flat[at] = initial - shift;
@@ -168,7 +168,7 @@ impl Exponentials {
         let mut at = 0;
         for row in rows_of(splits) {
             let end = at + row.len() + extra;
-            self.sums.push(sum_of_row(s, &self.flat[at..end]));
+            self.sums.push(sum_of_row(f32::lanes(s), &self.flat[at..end]));
             at = end;
         }
     }

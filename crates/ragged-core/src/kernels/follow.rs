@@ -112,9 +112,12 @@ impl<T: Clone, const TOGETHER: usize> Kernel for WriteLong<'_, '_, '_, T, TOGETH
 fn ask<T, const TOGETHER: usize>(run: &[T]) {
     let line = LINE / size_of::<T>();
     let last = run.len().saturating_sub(1);
-    let line_at = |at: usize| memory::prefetch_at(run.as_ptr().wrapping_add(at.min(last)));
-    (0..TOGETHER).for_each(|i| line_at(i * line));
-    (TOGETHER * line..run.len() + line).step_by(line).for_each(line_at);
+    for i in 0..TOGETHER {
+        memory::prefetch_at(run.as_ptr().wrapping_add((i * line).min(last)));
+    }
+    for at in (TOGETHER * line..run.len() + line).step_by(line) {
+        memory::prefetch_at(run.as_ptr().wrapping_add(at.min(last)));
+    }
 }
 
 #[cfg(test)]

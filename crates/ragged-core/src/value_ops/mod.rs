@@ -6,6 +6,7 @@
 mod combine;
 mod count;
 mod gather;
+mod moved;
 mod normalize;
 mod number;
 mod pad;
@@ -18,6 +19,7 @@ mod sort;
 mod unique;
 
 pub use gather::{index_and_sum, index_and_sum_grad, index_tensor_ragged};
+pub use moved::moved_grad;
 pub use number::{Float, Integer, Number};
 pub use pad::{PadMode, PadSide, Padded};
 pub use select::{index_add, index_add_rows, index_select, index_select_rows};

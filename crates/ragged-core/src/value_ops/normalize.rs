@@ -1,8 +1,10 @@
 //! Lists that are made to sum to one.
 
+use std::ops::Range;
+
 use kaldera_base::memory;
 
-use crate::kernels::{Normal, over_values};
+use crate::kernels::{Normal, blocks, over_values, rows_of};
 use crate::ragged::check_size;
 use crate::{Error, Float, Number, Ragged};
 
@@ -51,13 +53,12 @@ impl<T: Float> Ragged<T> {
     /// # Errors
     /// If there is not one output gradient for each value.
     pub fn normalize_log_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
-        let out_grad = self.check_gradients(out_grad)?;
-        let sums = out_grad.sum(<T as Number>::ZERO);
-        let mut probabilities = self.clone();
-        probabilities.exp_in_place();
-        Ok(probabilities.map_rows(|row, y, grad| {
-            let pairs = out_grad.row(row).iter().zip(y);
-            grad.iter_mut().zip(pairs).for_each(|(grad, (&g, &y))| *grad = g - y * sums[row]);
+        self.check_gradients(out_grad)?;
+        let exponents = |_, y: &[T], to: &mut [T]| to.copy_from_slice(y);
+        Ok(self.map_exponentials(exponents, |_, row, grad| {
+            let g = &out_grad[row];
+            let sum = sum_of(g, g, |g, _| g);
+            grad.iter_mut().zip(g).for_each(|(grad, &g)| *grad = g - *grad * sum);
         }))
     }
 
@@ -66,11 +67,12 @@ impl<T: Float> Ragged<T> {
     /// # Errors
     /// If there is not one output gradient for each value.
     pub fn softmax_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
-        let out_grad = self.check_gradients(out_grad)?;
+        self.check_gradients(out_grad)?;
+        let splits = self.shape().last_splits();
         Ok(self.map_rows(|row, y, grad| {
-            let pairs = || out_grad.row(row).iter().zip(y);
-            let dot: T = pairs().map(|(&g, &y)| g * y).sum();
-            grad.iter_mut().zip(pairs()).for_each(|(grad, (&g, &y))| *grad = y * (g - dot));
+            let g = &out_grad[splits.row(row)];
+            let dot = sum_of(g, y, |g, y| g * y);
+            grad.iter_mut().zip(g.iter().zip(y)).for_each(|(grad, (&g, &y))| *grad = y * (g - dot));
         }))
     }
 
@@ -80,23 +82,94 @@ impl<T: Float> Ragged<T> {
     /// # Errors
     /// If there is not one output gradient for each value.
     pub fn normalize_linear_grad(&self, out_grad: &[T]) -> Result<Self, Error> {
-        let out_grad = self.check_gradients(out_grad)?;
-        let sums = self.sum(<T as Number>::ZERO);
+        self.check_gradients(out_grad)?;
+        let splits = self.shape().last_splits();
         Ok(self.map_rows(|row, x, grad| {
-            let (out_grad, sum) = (out_grad.row(row), sums[row]);
-            let dot: T = out_grad.iter().zip(x).map(|(&g, &x)| g * x / sum).sum();
-            grad.iter_mut().zip(out_grad).for_each(|(grad, &g)| *grad = (g - dot) / sum);
+            let g = &out_grad[splits.row(row)];
+            let sum = sum_of(x, x, |x, _| x);
+            let dot = sum_of(g, x, |g, x| g * x) / sum;
+            grad.iter_mut().zip(g).for_each(|(grad, &g)| *grad = (g - dot) / sum);
         }))
     }
 
-    /// x = e^x of all values, which are copied first if another tensor shares them.
-    pub(super) fn exp_in_place(&mut self) {
-        let splits = self.shape().last_splits().clone();
-        over_values(splits.as_ref(), self.values_mut(), |_, _, values| T::exp_in_place(values));
+    /// The same lists of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a list, its
+    /// values and room for as many, and then, when the room has their exponentials, `finish` with the positions of the values.
+    pub(super) fn map_exponentials(
+        &self,
+        exponents: impl Fn(usize, &[T], &mut [T]) + Sync,
+        finish: impl Fn(usize, Range<usize>, &mut [T]) + Sync,
+    ) -> Self {
+        let mut out = memory::zeros(self.num_elements());
+        let splits = self.shape().last_splits().as_ref();
+        over_values(splits, &mut out[..], |mut row, splits, mut out| {
+            for splits in blocks(splits) {
+                let (first, rows) = (splits[0] as usize, splits.len() - 1);
+                let block;
+                (block, out) = out.split_at_mut(splits[rows] as usize - first);
+                for (i, range) in (row..).zip(rows_of(splits)) {
+                    exponents(i, &self.values()[range.clone()], &mut block[range.start - first..range.end - first]);
+                }
+                T::exp_in_place(block);
+                for (i, range) in (row..).zip(rows_of(splits)) {
+                    finish(i, range.clone(), &mut block[range.start - first..range.end - first]);
+                }
+                row += rows;
+            }
+        });
+        Self::trusted(self.shape().clone(), out)
     }
 
-    fn check_gradients(&self, out_grad: &[T]) -> Result<Ragged<T>, Error> {
-        check_size("the number of output gradients", self.num_elements(), out_grad.len())?;
-        self.with_values(out_grad.to_vec())
+    fn check_gradients(&self, out_grad: &[T]) -> Result<(), Error> {
+        check_size("the number of output gradients", self.num_elements(), out_grad.len())
+    }
+}
+
+/// The sum of `f` of pairs, in sixteen chains, which the compiler makes vectors of.
+fn sum_of<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
+    const CHAINS: usize = 16;
+    let (a, a_rest) = a.as_chunks::<CHAINS>();
+    let (b, b_rest) = b.as_chunks::<CHAINS>();
+    let mut chains = [<T as Number>::ZERO; CHAINS];
+    for (a, b) in a.iter().zip(b) {
+        chains.iter_mut().zip(a.iter().zip(b)).for_each(|(sum, (&a, &b))| *sum += f(a, b));
+    }
+    a_rest.iter().zip(b_rest).map(|(&a, &b)| f(a, b)).chain(chains).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gradients_of_long_lists_are_those_of_the_formulas() {
+        let lists: Vec<Vec<f64>> = [0, 1, 15, 16, 17, 0, 40, 5000, 3]
+            .map(|len| (0..len).map(|i| f64::from(i * 37 % 101) / 50.0 + 0.1).collect())
+            .into();
+        let x = Ragged::from_lists(&lists).unwrap();
+        let g: Vec<f64> = (0..x.num_elements()).map(|i| (i * 53 % 97) as f64 / 30.0 - 1.0).collect();
+        let g = x.with_values(g).unwrap();
+        let check = |grad: Ragged<f64>, f: &dyn Fn(&[f64], &[f64], usize) -> f64| {
+            for (row, values) in x.rows().enumerate() {
+                for (i, &got) in grad.row(row).iter().enumerate() {
+                    let expected = f(values, g.row(row), i);
+                    // Sums of 5000 numbers around 1, in another order.
+                    assert!((got - expected).abs() <= 1e-10 * expected.abs().max(1.0), "{row} {i}: {got} {expected}");
+                }
+            }
+        };
+        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        check(x.normalize_log_grad(g.values()).unwrap(), &|y, g, i| g[i] - y[i].exp() * g.iter().sum::<f64>());
+        check(x.softmax_grad(g.values()).unwrap(), &|y, g, i| y[i] * (g[i] - dot(g, y)));
+        check(x.normalize_linear_grad(g.values()).unwrap(), &|x, g, i| {
+            let sum = x.iter().sum::<f64>();
+            (g[i] - dot(g, x) / sum) / sum
+        });
+        let (logs, per_list) = (x.logsumexp(f64::NEG_INFINITY), (0..9).map(f64::from).collect::<Vec<_>>());
+        let grad = x.logsumexp_grad(&logs, &per_list).unwrap();
+        for row in 0..9 {
+            for (&got, &x) in grad.row(row).iter().zip(x.row(row)) {
+                assert!((got - (x - logs[row]).exp() * per_list[row]).abs() <= 1e-13 * got.abs());
+            }
+        }
     }
 }

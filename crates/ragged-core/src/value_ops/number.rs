@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use kaldera_base::Real;
+use kaldera_base::simd::Int;
 
 use crate::kernels::{ExpKernels, RowKernels};
 
@@ -37,7 +38,7 @@ pub trait Float: Number + Real + ExpKernels {
 }
 
 /// A number with bits: `i32`, `i64` or `u8`.
-pub trait Integer: Number + Eq + std::ops::BitAnd<Output = Self> + std::ops::BitOr<Output = Self> {}
+pub trait Integer: Number + Int + Eq + std::ops::BitAnd<Output = Self> + std::ops::BitOr<Output = Self> {}
 
 macro_rules! integer {
     ($t:ty) => {

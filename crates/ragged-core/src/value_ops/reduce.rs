@@ -2,7 +2,7 @@
 //!
 //! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
 
-use crate::kernels::{over_rows, rows_of};
+use crate::kernels::{and_rows, or_rows, over_rows};
 use crate::ragged::check_size;
 use crate::{Error, Float, Integer, Number, Ragged};
 
@@ -77,21 +77,13 @@ impl<T: Integer> Ragged<T> {
     /// The bits that `initial` and all values of each list have.
     #[doc(alias = "AndPerSublist")]
     pub fn and(&self, initial: T) -> Vec<T> {
-        self.bitwise(initial, |a, b| a & b)
+        self.reduce(initial, |splits, out| and_rows(splits, self.values(), initial, out))
     }
 
     /// The bits that `initial` or any value of each list has.
     #[doc(alias = "OrPerSublist")]
     pub fn or(&self, initial: T) -> Vec<T> {
-        self.bitwise(initial, |a, b| a | b)
-    }
-
-    fn bitwise(&self, initial: T, op: impl Fn(T, T) -> T + Sync) -> Vec<T> {
-        self.reduce(initial, |splits, out| {
-            for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-                *out = self.values()[row].iter().fold(initial, |a, &b| op(a, b));
-            }
-        })
+        self.reduce(initial, |splits, out| or_rows(splits, self.values(), initial, out))
     }
 }
 
@@ -112,14 +104,12 @@ impl<T: Float> Ragged<T> {
     pub fn logsumexp_grad(&self, logsumexp: &[T], out_grad: &[T]) -> Result<Ragged<T>, Error> {
         check_size("the number of results", self.num_rows(), logsumexp.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
-        let mut grad = self.map_rows(|row, values, grad| {
+        let exponents = |row: usize, values: &[T], to: &mut [T]| {
             // Where all are -inf, so are the exponents.
             let log_sum = if logsumexp[row] == T::NEG_INFINITY { <T as Number>::ZERO } else { logsumexp[row] };
-            grad.iter_mut().zip(values).for_each(|(grad, &x)| *grad = x - log_sum);
-        });
-        grad.exp_in_place();
-        Ok(grad
-            .map_rows(|row, shares, grad| grad.iter_mut().zip(shares).for_each(|(grad, &y)| *grad = y * out_grad[row])))
+            to.iter_mut().zip(values).for_each(|(to, &x)| *to = x - log_sum);
+        };
+        Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y *= out_grad[row])))
     }
 
     /// The mean of each list, `if_empty` where it has no values.

@@ -24,7 +24,7 @@ use crate::{Dims, Error, IndexEntry};
 /// assert_eq!(
 ///     error.to_string(),
 ///     "\
-/// column 9: expected a number, ':', ',' or the end
+/// line 1, column 9: expected a number, ':', ',' or the end
 ///     [..., 1:x]
 ///             ^"
 /// );

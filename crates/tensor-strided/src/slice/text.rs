@@ -2,28 +2,16 @@
 
 use std::fmt;
 
+use kaldera_base::text::TextError;
 use thiserror::Error;
 
 use crate::{Dims, IndexEntry};
 
-/// Characters of the text that an error shows on either side of its place.
-const EXCERPT: usize = 36;
-
 /// What Python calls a new axis.
 const NEW_AXIS: [&str; 5] = ["None", "newaxis", "np.newaxis", "tf.newaxis", "NewAxis"];
 
-/// Where a text stops being an index, and why. It prints with the place in the text and a caret below it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseError {
-    /// What is wrong.
-    pub kind: ParseErrorKind,
-    /// The place as a number of bytes from the start.
-    pub position: usize,
-    /// The place as a number of characters from the start, the first being 1.
-    pub column: usize,
-    excerpt: Box<str>,
-    caret: usize,
-}
+/// Where a text stops being an index, and why.
+pub type ParseError = TextError<ParseErrorKind>;
 
 /// What is wrong with a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -45,28 +33,6 @@ pub enum ParseErrorKind {
     #[error("a second ellipsis; there can be one only")]
     SecondEllipsis,
 }
-
-impl ParseError {
-    fn new(kind: ParseErrorKind, text: &str, position: usize) -> Self {
-        let (before, after) = text.split_at(position);
-        let visible = |c: char| if c.is_control() { ' ' } else { c };
-        let mut excerpt: Vec<char> = before.chars().rev().take(EXCERPT).map(visible).collect();
-        excerpt.reverse();
-        let caret = excerpt.len();
-        excerpt.extend(after.chars().take(EXCERPT).map(visible));
-        let column = before.chars().count() + 1;
-        Self { kind, position, column, excerpt: excerpt.into_iter().collect(), caret }
-    }
-}
-
-impl fmt::Display for ParseError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind, column, excerpt, caret, .. } = self;
-        write!(f, "column {column}: {kind}\n    {}\n    {:caret$}^", excerpt.trim_end(), "")
-    }
-}
-
-impl std::error::Error for ParseError {}
 
 /// Prints entries between brackets.
 pub(super) fn write(f: &mut fmt::Formatter<'_>, entries: &[IndexEntry]) -> fmt::Result {

@@ -1,0 +1,146 @@
+//! Frames of 512 samples, 25 ms at 16 kHz, and of 2048, which are librosa's: transforms of 4⁴ and 4⁵ complex numbers.
+//!
+//! What is done is what [`OneFft::power`] does of any size, in the same layout. But here the compiler knows all sizes: counting and checking
+//! them costs a single frame almost as much as its arithmetic. The first step asks for its numbers, which may be windowed just then, and
+//! powers are made of what the last step leaves, wherever it lies.
+
+use kaldera_base::simd::{Lines, Simd};
+
+use super::{Layout, OneFft, OneFrame, StepBefore};
+use crate::fft::{LaneFft, pair_of_spectrum, power_of_twice, step_of_4, transform_4, turned};
+use crate::mel::first_lane;
+use crate::one_mel::OneMel;
+
+/// Blocks that two steps make.
+const BLOCKS: usize = 16;
+
+/// Where number `i` of `len`, a power of 4, gets to by steps of four.
+#[inline(always)]
+fn place(mut i: usize, len: usize) -> usize {
+    let (mut at, mut part) = (0, len / 4);
+    while part > 0 {
+        at += i % 4 * part;
+        i /= 4;
+        part /= 4;
+    }
+    at
+}
+
+/// Whether [`OneFft::power_of_fours`] takes a transform of `half` numbers in this layout.
+#[inline(always)]
+pub(super) fn takes(half: usize, layout: &Layout) -> bool {
+    (half == 256 || half == 1024) && layout.num_blocks == BLOCKS && layout.before.len() == 2
+}
+
+/// The twiddles of each of the step's vectors.
+#[inline(always)]
+fn twiddles<S: Simd>(s: S, step: &StepBefore, vectors: usize) -> &[[[S::F32; 2]; 3]] {
+    &step.twiddles.as_vectors(s).as_chunks::<2>().0.as_chunks::<3>().0[..vectors]
+}
+
+/// A number of each of four parts, transformed and turned.
+#[inline(always)]
+fn step<S: Simd>(s: S, x: [[S::F32; 2]; 4], w: &[[S::F32; 2]; 3]) -> [[S::F32; 2]; 4] {
+    let [a, b, c, d] = transform_4(s, x);
+    [a, turned(s, b, w[0]), turned(s, c, w[1]), turned(s, d, w[2])]
+}
+
+/// Numbers `j * LANES` and on of the spectrum.
+#[inline(always)]
+fn spectrum<S: Simd, const HALF: usize>(_: S, transposed: &[[S::F32; 2]], j: usize) -> [S::F32; 2] {
+    let (block, groups) = (HALF / BLOCKS, BLOCKS / S::LANES);
+    transposed[j % groups * block + place(j / groups, block)]
+}
+
+impl OneFft {
+    /// As [`power`](Self::power), for a plan of `HALF` numbers: 256 or 1024.
+    #[inline(always)]
+    pub(super) fn power_of_fours<S: Simd, const HALF: usize>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        frame: &impl OneFrame<S>,
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) {
+        let layout = &self.layouts[Self::lanes(s)];
+        let (block, vectors) = (HALF / BLOCKS, HALF / S::LANES);
+        let (rows, transposed) = numbers.vectors(s, 4 * vectors).as_chunks_mut::<2>().0.split_at_mut(vectors);
+        let zero = [s.splat(0.0); 2];
+
+        let part = vectors / 4;
+        for (i, w) in twiddles(s, &layout.before[0], part).iter().enumerate() {
+            let mut x = [zero; 4];
+            for (q, x) in x.iter_mut().enumerate() {
+                let at = 2 * S::LANES * (i + q * part);
+                let (re, im) = s.unzip(frame.vector(s, at), frame.vector(s, at + S::LANES));
+                *x = [re, im];
+            }
+            for (q, y) in step(s, x, w).into_iter().enumerate() {
+                rows[i + q * part] = y;
+            }
+        }
+        let part = block / S::LANES;
+        for rows in rows.chunks_exact_mut(4 * part) {
+            for (i, w) in twiddles(s, &layout.before[1], part).iter().enumerate() {
+                let x = [rows[i], rows[i + part], rows[i + 2 * part], rows[i + 3 * part]];
+                for (q, y) in step(s, x, w).into_iter().enumerate() {
+                    rows[i + q * part] = y;
+                }
+            }
+        }
+
+        for (group, transposed) in transposed.chunks_exact_mut(block).enumerate() {
+            for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
+                for number in 0..2 {
+                    let mut square = [zero[0]; BLOCKS];
+                    for (lane, to) in square[..S::LANES].iter_mut().enumerate() {
+                        *to = rows[place(group * S::LANES + lane, BLOCKS) * part + i][number];
+                    }
+                    s.transpose(&mut square[..S::LANES]);
+                    for (to, &row) in transposed.iter_mut().zip(&square[..S::LANES]) {
+                        to[number] = row;
+                    }
+                }
+            }
+            if block == 64 {
+                step_of_4(s, 16, &plan.steps[2].twiddles[..48], transposed);
+            }
+            step_of_4(s, 4, &plan.steps[plan.steps.len() - 2].twiddles[..12], transposed);
+            for four in transposed.as_chunks_mut::<4>().0 {
+                *four = transform_4(s, *four);
+            }
+        }
+
+        let power = &mut power[..=HALF + OneMel::PADDING];
+        power[HALF + 1..].fill(0.0);
+        let pairs = &self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0[..=vectors / 2];
+        // A vector's partners are the numbers of another one from the last to the second, behind the first number of the vector above that;
+        // and so are their powers, which have to wait for the next vector's.
+        let partners = s.sub_u32(s.splat_u32(S::LANES as u32), s.lane_indexes());
+        let first = spectrum::<S, HALF>(s, transposed, 0);
+        let (mut above, mut power_below) = (first, zero[0]);
+        for (j, &w) in pairs[..vectors / 2].iter().enumerate() {
+            let below = spectrum::<S, HALF>(s, transposed, vectors - 1 - j);
+            let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
+            let [x, y] = pair_of_spectrum(s, spectrum::<S, HALF>(s, transposed, j), b, w);
+            let mut low = power_of_twice(s, x);
+            if j == 0 {
+                // The very first number is real, and its own partner.
+                let sum = s.add(first[0], first[1]);
+                low = s.select_lt(s.i32_to_f32(s.lane_indexes()), s.splat(1.0), s.mul(sum, sum), low);
+            }
+            s.store(low, &mut power[j * S::LANES..]);
+            let power_above = power_of_twice(s, y);
+            if j > 0 {
+                s.store(s.permute(power_below, power_above, partners), &mut power[HALF - j * S::LANES..]);
+            }
+            (above, power_below) = (below, power_above);
+        }
+        // The middle is its own partner.
+        let [_, middle] = pair_of_spectrum(s, above, above, pairs[vectors / 2]);
+        s.store(s.permute(power_below, power_of_twice(s, middle), partners), &mut power[HALF / 2..]);
+        let difference = s.sub(first[0], first[1]);
+        power[HALF] = first_lane(s, s.mul(difference, difference));
+    }
+}

@@ -1,0 +1,301 @@
+//! One number of each row of integers, of any width.
+
+use kaldera_base::memory;
+use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
+
+use super::reduce::{RowKernels, SOON, rows_of};
+
+/// Runs a kernel with as many vectors [together](fold_row) as most rows have.
+macro_rules! over {
+    ($kernel:ident { $splits:ident, $values:ident, $initial:ident, $out:ident }) => {
+        match vectors_of($splits, $values) {
+            ..4 => dispatch($kernel::<_, FEW> { $splits, $values, $initial, $out }),
+            _ => dispatch($kernel::<_, SOME> { $splits, $values, $initial, $out }),
+        }
+    };
+}
+
+macro_rules! integer_rows {
+    ($t:ty) => {
+        impl RowKernels for $t {
+            fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Sums { splits, values, initial, out });
+            }
+            fn max_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Maxima { splits, values, initial, out });
+            }
+            fn min_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Minima { splits, values, initial, out });
+            }
+            fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
+                over!(Argmaxima { splits, values, initial, out });
+            }
+        }
+    };
+}
+integer_rows!(u8);
+integer_rows!(i32);
+integer_rows!(i64);
+
+/// The bits that `initial` and all of each row have.
+pub(crate) fn and_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
+    over!(Ands { splits, values, initial, out });
+}
+
+/// The bits that `initial` or any of each row has.
+pub(crate) fn or_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
+    over!(Ors { splits, values, initial, out });
+}
+
+macro_rules! row_kernel {
+    ($name:ident, |$s:ident, $row:ident, $initial:ident| $e:expr) => {
+        struct $name<'a, T, const TOGETHER: usize> {
+            splits: &'a [i32],
+            values: &'a [T],
+            initial: T,
+            out: &'a mut [T],
+        }
+
+        impl<T: Int, const TOGETHER: usize> Kernel for $name<'_, T, TOGETHER> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd>(self, s: S) {
+                let Self { splits, values, initial: $initial, out } = self;
+                let $s = T::lanes(s);
+                for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+                    let $row = &values[row];
+                    *out = $e;
+                }
+            }
+        }
+    };
+}
+// Only in a sum does it matter how often the initial value is there.
+row_kernel!(Sums, |s, row, initial| {
+    let sum = fold_row::<T, _, TOGETHER>(s, row, T::default(), |a, b| s.add(a, b));
+    s.fold(s.add(sum, s.load_partial(&[initial], s.splat(T::default()))), |a, b| s.add(a, b))
+});
+row_kernel!(Maxima, |s, row, initial| max_of_row::<T, _, TOGETHER>(s, row, initial));
+row_kernel!(Minima, |s, row, initial| {
+    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.min(a, b)), |a, b| s.min(a, b))
+});
+row_kernel!(Ands, |s, row, initial| {
+    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.and(a, b)), |a, b| s.and(a, b))
+});
+row_kernel!(Ors, |s, row, initial| {
+    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.or(a, b)), |a, b| s.or(a, b))
+});
+
+/// The last of the highest of each row.
+struct Argmaxima<'a, T, const TOGETHER: usize> {
+    splits: &'a [i32],
+    values: &'a [T],
+    initial: T,
+    out: &'a mut [i32],
+}
+
+impl<T: Int, const TOGETHER: usize> Kernel for Argmaxima<'_, T, TOGETHER> {
+    type Output = ();
+    /// In two goes over a row, which is in the first cache by then. If the initial value is higher than all of it, that is nowhere.
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { splits, values, initial, out } = self;
+        let s = T::lanes(s);
+        for (out, range) in out.iter_mut().zip(rows_of(splits)) {
+            let row = &values[range.start..range.end];
+            let highest = max_of_row::<T, _, TOGETHER>(s, row, initial);
+            *out = last_of::<T, _, TOGETHER>(s, row, highest).map_or(-1, |i| (range.start + i) as i32);
+        }
+    }
+}
+
+/// Vectors of a row that are read without a branch on its length, where rows are short and where they are not.
+const FEW: usize = 4;
+const SOME: usize = 8;
+
+/// The widest vectors that a row has in the mean.
+fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
+    const VECTOR: usize = 64;
+    let rows = splits.len() - 1;
+    (splits[rows] - splits[0]) as usize * size_of::<T>() / VECTOR / rows.max(1)
+}
+
+/// `op` of lanes and the values of a row that fall on them, from `neutral` on.
+#[inline(always)]
+fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
+    s: L,
+    row: &[T],
+    neutral: T,
+    op: impl Fn(L::Vector, L::Vector) -> L::Vector,
+) -> L::Vector {
+    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let neutral = s.splat(neutral);
+    let (mut a, mut b) = (neutral, neutral);
+    let mut rest = row;
+    let together = if L::MASKS { TOGETHER } else { 0 };
+    for i in 0..together {
+        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        let part;
+        (part, rest) = rest.split_at(L::LANES.min(rest.len()));
+        (a, b) = (op(s.load_partial(part, neutral), b), a);
+    }
+    if !rest.is_empty() {
+        let mut vectors = rest.chunks_exact(L::LANES);
+        for (i, vector) in (together..).zip(&mut vectors) {
+            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            (a, b) = (op(s.load(vector), b), a);
+        }
+        a = op(s.load_partial(vectors.remainder(), neutral), a);
+    }
+    op(a, b)
+}
+
+#[inline(always)]
+fn max_of_row<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], initial: T) -> T {
+    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.max(a, b)), |a, b| s.max(a, b))
+}
+
+/// Where `row` has `x` for the last time. With vectors, it is gone over to the end: where a search ends would be guessed wrong.
+#[inline(always)]
+fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
+    if !L::MASKS {
+        return row.iter().rposition(|&y| y == x);
+    }
+    let x = s.splat(x);
+    // One more than its place.
+    let mut last = 0;
+    let mut look = |begin: usize, part: &[T]| {
+        let same = s.equal_partial(part, x);
+        last = if same == 0 { last } else { begin + (64 - same.leading_zeros()) as usize };
+    };
+    let mut rest = row;
+    for i in 0..TOGETHER {
+        let part;
+        (part, rest) = rest.split_at(L::LANES.min(rest.len()));
+        look(i * L::LANES, part);
+    }
+    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
+        look(i * L::LANES, part);
+    }
+    last.checked_sub(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use kaldera_base::simd::{Level, available, dispatch_at};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What a loop makes of each row.
+    fn naive<T: Int, U>(splits: &[i32], values: &[T], f: impl Fn(usize, &[T]) -> U) -> Vec<U> {
+        rows_of(splits).map(|row| f(row.start, &values[row])).collect()
+    }
+
+    /// The operations on two numbers.
+    trait Ops: Int {
+        fn plus(self, other: Self) -> Self;
+        fn both(self, other: Self) -> Self;
+        fn either(self, other: Self) -> Self;
+        fn of_bits(bits: i64) -> Self;
+    }
+
+    macro_rules! ops {
+        ($t:ty) => {
+            impl Ops for $t {
+                fn plus(self, other: Self) -> Self {
+                    self.wrapping_add(other)
+                }
+                fn both(self, other: Self) -> Self {
+                    self & other
+                }
+                fn either(self, other: Self) -> Self {
+                    self | other
+                }
+                fn of_bits(bits: i64) -> Self {
+                    bits as $t
+                }
+            }
+        };
+    }
+    ops!(u8);
+    ops!(i32);
+    ops!(i64);
+
+    fn check_at<T: Ops + Debug, const TOGETHER: usize>(level: Level, splits: &[i32], values: &[T], initial: T) {
+        let out = &mut vec![initial; splits.len() - 1];
+        let fold = |f: fn(T, T) -> T| naive(splits, values, |_, row| row.iter().fold(initial, |a, &x| f(a, x)));
+        dispatch_at(level, Sums::<_, TOGETHER> { splits, values, initial, out });
+        assert_eq!(*out, fold(T::plus), "sums, {level}");
+        dispatch_at(level, Maxima::<_, TOGETHER> { splits, values, initial, out });
+        assert_eq!(*out, fold(T::max), "maxima, {level}");
+        dispatch_at(level, Minima::<_, TOGETHER> { splits, values, initial, out });
+        assert_eq!(*out, fold(T::min), "minima, {level}");
+        dispatch_at(level, Ands::<_, TOGETHER> { splits, values, initial, out });
+        assert_eq!(*out, fold(T::both), "and, {level}");
+        dispatch_at(level, Ors::<_, TOGETHER> { splits, values, initial, out });
+        assert_eq!(*out, fold(T::either), "or, {level}");
+        let out = &mut vec![7; splits.len() - 1];
+        dispatch_at(level, Argmaxima::<_, TOGETHER> { splits, values, initial, out });
+        let last = |first, row: &[T]| {
+            let highest = row.iter().fold(initial, |a, &x| a.max(x));
+            row.iter().rposition(|&x| x == highest).map_or(-1, |i| (first + i) as i32)
+        };
+        assert_eq!(*out, naive(splits, values, last), "argmax, {level}");
+    }
+
+    fn check<T: Ops + Debug>(splits: &[i32], bits: &[i64], initial: i64) {
+        let values: Vec<T> = bits.iter().map(|&x| T::of_bits(x)).collect();
+        for level in available() {
+            check_at::<T, FEW>(level, splits, &values, T::of_bits(initial));
+            check_at::<T, SOME>(level, splits, &values, T::of_bits(initial));
+        }
+    }
+
+    fn splits(first: i32, lengths: &[i32]) -> Vec<i32> {
+        let ends = lengths.iter().scan(first, |end, len| {
+            *end += len;
+            Some(*end)
+        });
+        std::iter::once(first).chain(ends).collect()
+    }
+
+    #[test]
+    fn rows_of_any_length_are_reduced() {
+        let mut lengths: Vec<i32> = (0..70).collect();
+        lengths.extend([127, 0, 128, 129, 255, 256, 257, 0, 511, 512, 513, 1100]);
+        let splits = splits(0, &lengths);
+        let bits: Vec<i64> =
+            (0..i64::from(splits[lengths.len()])).map(|i| i.wrapping_mul(0x1E37_79B9_7F4A_7C15)).collect();
+        for initial in [0, -1, i64::MIN, i64::MAX, 77] {
+            check::<u8>(&splits, &bits, initial);
+            check::<i32>(&splits, &bits, initial);
+            check::<i64>(&splits, &bits, initial);
+        }
+        check::<u8>(&[0], &[], 5);
+        check::<i64>(&[3, 3, 3], &[1, 2, 3], 5);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn ties_and_ends_are_those_of_a_loop(
+            first in 0_i32..70,
+            lengths in prop::collection::vec(prop_oneof![0_i32..20, 0_i32..300], 1..12),
+            few in prop::collection::vec(any::<i64>(), 1..5),
+            initial in any::<prop::sample::Index>(),
+            seed in any::<u64>(),
+        ) {
+            let splits = splits(first, &lengths);
+            let number = |i: u64| few[((i ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % few.len()];
+            let bits: Vec<i64> = (0..splits[lengths.len()] as u64).map(number).collect();
+            let initial = *initial.get(&[i64::MIN, 0, few[0], few[0].wrapping_sub(1), i64::MAX]);
+            check::<u8>(&splits, &bits, initial);
+            check::<i32>(&splits, &bits, initial);
+            check::<i64>(&splits, &bits, initial);
+        }
+    }
+}
