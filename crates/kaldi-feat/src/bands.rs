@@ -45,7 +45,7 @@ pub struct Bands<'a, V> {
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct OneBands<'a> {
-    /// As [`Bands`] says.
+    /// As [`Bands`] says, and numbers behind them up to a whole vector.
     pub(crate) bands: &'a mut [f32],
     pub(crate) energy: f32,
     pub(crate) scratch: &'a mut Lines,
@@ -115,7 +115,7 @@ impl Kernel for ComputeOneBands<'_> {
             if magnitudes {
                 map_one!(s, power, x => s.sqrt(x));
             }
-            banks.compute_one(s, power, frames.floats(banks.bins().len()));
+            banks.compute_one(s, power, frames.floats(banks.bins().len().next_multiple_of(S::LANES)));
         }
         energy
     }

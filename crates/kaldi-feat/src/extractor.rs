@@ -478,7 +478,8 @@ impl<K: Kind> Kernel for One<'_, K> {
         let energy = s.apart(ComputeOneBands { of, samples, workspace });
         let Workspace { frames, spectrum, scratch, .. } = workspace;
         let (bands, rows) = of.place(frames, spectrum);
-        extractor.kind.features_of_one(s, warped, OneBands { bands: bands.floats(rows), energy, scratch }, row);
+        let bands = bands.floats(rows.next_multiple_of(S::LANES));
+        extractor.kind.features_of_one(s, warped, OneBands { bands, energy, scratch }, row);
     }
 }
 

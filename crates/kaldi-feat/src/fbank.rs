@@ -162,9 +162,9 @@ impl Kind for FbankKind {
             }
         };
         if self.use_log_fbank {
-            map_one!(s, frame.bands, x => floored_ln(s, x), filters);
+            map_one!(s, &frame.bands[..self.num_bins], x => floored_ln(s, x), filters);
         } else {
-            filters.copy_from_slice(frame.bands);
+            filters.copy_from_slice(&frame.bands[..self.num_bins]);
         }
     }
 

@@ -339,10 +339,11 @@ impl Kind for LogMelKind {
 
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, _: &MelBanks, frame: OneBands<'_>, features: &mut [f32]) {
+        let bands = &frame.bands[..self.num_bins];
         if let Some(factor) = self.log_factor {
-            map_one!(s, frame.bands, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)), features);
+            map_one!(s, bands, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)), features);
         } else {
-            features.copy_from_slice(frame.bands);
+            features.copy_from_slice(bands);
         }
     }
 

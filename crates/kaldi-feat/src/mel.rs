@@ -302,7 +302,12 @@ pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S
 /// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
 /// [`MAX_LANES`].
 #[derive(Debug)]
-pub(crate) struct Columns(Vec<f32>);
+pub(crate) struct Columns {
+    columns: Vec<f32>,
+    /// Numbers of a column, the zeros too.
+    stride: usize,
+    num_columns: usize,
+}
 
 impl Columns {
     pub(crate) fn new(rows: &[Vec<f32>]) -> Self {
@@ -311,28 +316,35 @@ impl Columns {
             columns.extend(rows.iter().map(|row| row[i]));
             columns.resize(columns.len().next_multiple_of(MAX_LANES), 0.0);
         }
-        Self(columns)
+        let num_columns = rows.first().map_or(0, Vec::len);
+        Self { columns, stride: rows.len().next_multiple_of(MAX_LANES), num_columns }
     }
 
-    /// The product with x, of as many numbers as there are columns, for one frame: the bits of a [`weighted_sum`] of each row.
+    /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
     #[inline(always)]
     pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
-        let stride = y.len().next_multiple_of(MAX_LANES);
         for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
-            let mut sums = [s.splat(0.0); 4];
-            let (x, last) = x.as_chunks::<4>();
-            let mut columns = self.0.chunks_exact(4 * stride);
-            for (x, columns) in x.iter().zip(&mut columns) {
-                for i in 0..4 {
-                    sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
-                }
-            }
-            for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
-                *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
-            }
-            let [a, b, c, d] = sums;
-            s.store_partial(s.add(s.add(a, c), s.add(b, d)), y);
+            s.store_partial(self.lanes_of_one(s, x, at), y);
         }
+    }
+
+    /// Numbers `at` and on of the product, zeros behind the last one.
+    #[inline(always)]
+    pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
+        let stride = self.stride;
+        let mut sums = [s.splat(0.0); 4];
+        let (x, last) = x[..self.num_columns].as_chunks::<4>();
+        let mut columns = self.columns.chunks_exact(4 * stride);
+        for (x, columns) in x.iter().zip(&mut columns) {
+            for i in 0..4 {
+                sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
+            }
+        }
+        for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
+            *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
+        }
+        let [a, b, c, d] = sums;
+        s.add(s.add(a, c), s.add(b, d))
     }
 }
 

@@ -192,7 +192,7 @@ impl OneFft {
     }
 
     /// As [`power`](Self::power), of N/2 = `HALF`, or 0 for any. `HALF` is 0, or 200 in blocks of 25, which are Whisper's: the compiler then
-    /// knows all sizes, where counting and checking them costs half as much as the arithmetic.
+    /// knows all sizes, as in [`fours`].
     #[inline(always)]
     fn power_of<S: Simd, const HALF: usize>(
         &self,

@@ -106,7 +106,12 @@ impl OneMel {
                 }
             };
             all = s.add(all, energy);
-            s.store_partial(energy, energies);
+            // Whole vectors can be read again at once.
+            if energies.len() < S::LANES {
+                s.store_partial(energy, energies);
+            } else {
+                s.store(energy, energies);
+            }
         }
         s.sum(all)
     }
@@ -184,8 +189,12 @@ impl Group {
         let mut first = [0; QUARTER];
         let mut numbers = Vec::new();
         for (bins, first) in bins.chunks(lanes / QUARTER).zip(&mut first) {
-            *first = bins.iter().map(|bin| bin.first).min()?;
-            if bins.iter().any(|bin| bin.first + bin.weights.len() > *first + 2 * lanes) {
+            let least = bins.iter().map(|bin| bin.first).min()?;
+            let end = bins.iter().map(|bin| bin.first + bin.weights.len()).max()?;
+            // From the start of a vector on if they may: it was written a moment ago, and comes from there only as a whole.
+            let aligned = least - least % lanes;
+            *first = if end <= aligned + 2 * lanes { aligned } else { least };
+            if end > *first + 2 * lanes {
                 return None;
             }
             for quarter in 0..quarters {

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use kaldera_base::math::{exp, ln};
-use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::bands::{Bands, Filters, OneBands};
@@ -305,24 +305,23 @@ impl Kind for PlpKind {
 
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneBands<'_>, features: &mut [f32]) {
-        // In the scratch: for an order that no vector has as many lanes as, vectors with the frame in each lane; then numbers of the frame.
-        let (lags, dim) = (self.order + 1, features.len());
-        let rows = (lags + 2 * self.order + dim) * S::LANES;
-        let (rows, autocorrelation) = frame.scratch.floats(rows + lags + MAX_LANES).split_at_mut(rows);
-        let loudness = frame.bands;
-        for (x, weights) in loudness.chunks_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
-            let one = s.splat(1.0);
-            let heard = s.mul(s.load_partial(x, one), s.load_partial(weights, one));
-            s.store_partial(self.compressed(s, heard), x);
+        let OneBands { bands: loudness, scratch, .. } = frame;
+        for (x, weights) in loudness.chunks_exact_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
+            let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
+            s.store(self.compressed(s, heard), x);
         }
-        self.columns.times_one(s, loudness, &mut autocorrelation[..lags]);
         if self.order < S::LANES {
-            self.cepstra_in_lanes(s, autocorrelation, features);
+            self.cepstra_in_lanes(s, self.columns.lanes_of_one(s, loudness, 0), features);
         } else {
-            for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&autocorrelation[..lags]) {
+            // Vectors with the frame in each lane, and behind them its lags.
+            let (lags, dim) = (self.order + 1, features.len());
+            let num_rows = lags + 2 * self.order + dim;
+            let (rows, autocorrelation) = scratch.floats(num_rows * S::LANES + lags).split_at_mut(num_rows * S::LANES);
+            self.columns.times_one(s, loudness, autocorrelation);
+            for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
                 row.fill(x);
             }
-            let rows = frame.scratch.vectors(s, lags + 2 * self.order + dim);
+            let rows = scratch.vectors(s, num_rows);
             let (autocorrelation, rest) = rows.split_at_mut(lags);
             let (predictor, rest) = rest.split_at_mut(self.order);
             let (cepstrum, row) = rest.split_at_mut(self.order);
@@ -372,12 +371,12 @@ impl PlpKind {
 
 impl PlpKind {
     /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
-    /// `autocorrelation` has a vector more than there are lags, whatever is in it.
     #[inline(always)]
-    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: &[f32], features: &mut [f32]) {
+    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) {
         let (zero, lanes) = (s.splat(0.0), s.i32_to_f32(s.lane_indexes()));
-        let mut error = s.splat(autocorrelation[0]);
-        let (mut forward, mut backward) = (s.load(&autocorrelation[1..]), s.load(autocorrelation));
+        let mut error = in_all_lanes(s, autocorrelation, 0);
+        let next = s.and_u32(s.add_u32(s.lane_indexes(), s.splat_u32(1)), s.splat_u32(S::LANES as u32 - 1));
+        let (mut forward, mut backward) = (s.permute(autocorrelation, autocorrelation, next), autocorrelation);
         // In lanes that have no number yet there is something.
         let mut a = zero;
         for i in 0..self.order {
@@ -532,9 +531,7 @@ mod tests {
             let many = many.into_iter().map(|x| first_lane(s, x)).collect();
             let mut one = vec![0.0; kind.dim()];
             if kind.order < S::LANES {
-                let mut lags = lags.to_vec();
-                lags.resize(lags.len() + MAX_LANES, f32::NAN);
-                kind.cepstra_in_lanes(s, &lags, &mut one);
+                kind.cepstra_in_lanes(s, s.load_partial(lags, s.splat(0.0)), &mut one);
             } else {
                 one.clone_from(&many);
             }

@@ -109,9 +109,8 @@ impl Kind for SpectrogramKind {
 
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, (): &(), frame: OneBands<'_>, features: &mut [f32]) {
-        features.copy_from_slice(frame.bands);
         if let Some(energy) = self.energy {
-            map_one!(s, features, x => floored_ln(s, x));
+            map_one!(s, &frame.bands[..self.dim], x => floored_ln(s, x), features);
             features[0] = energy.ln_of_one(s, frame.energy, f32::EPSILON);
         }
     }

@@ -1,8 +1,8 @@
 //! Frames of 512 samples, 25 ms at 16 kHz, and of 2048, which are librosa's: transforms of 4⁴ and 4⁵ complex numbers.
 //!
 //! What is done is what [`OneFft::power`] does of any size, in the same layout. But here the compiler knows all sizes: counting and checking
-//! them costs a single frame more than its arithmetic. The first step takes its numbers from the frame as it lies, and powers are made
-//! of what the last step leaves, wherever it lies.
+//! them costs a single frame almost as much as its arithmetic. The first step asks for its numbers, which may be windowed just then, and
+//! powers are made of what the last step leaves, wherever it lies.
 
 use kaldera_base::simd::{Lines, Simd};
 
@@ -124,7 +124,13 @@ impl OneFft {
             let below = spectrum::<S, HALF>(s, transposed, vectors - 1 - j);
             let b = [s.permute(below[0], above[0], partners), s.permute(below[1], above[1], partners)];
             let [x, y] = pair_of_spectrum(s, spectrum::<S, HALF>(s, transposed, j), b, w);
-            s.store(power_of_twice(s, x), &mut power[j * S::LANES..]);
+            let mut low = power_of_twice(s, x);
+            if j == 0 {
+                // The very first number is real, and its own partner.
+                let sum = s.add(first[0], first[1]);
+                low = s.select_lt(s.i32_to_f32(s.lane_indexes()), s.splat(1.0), s.mul(sum, sum), low);
+            }
+            s.store(low, &mut power[j * S::LANES..]);
             let power_above = power_of_twice(s, y);
             if j > 0 {
                 s.store(s.permute(power_below, power_above, partners), &mut power[HALF - j * S::LANES..]);
@@ -134,8 +140,7 @@ impl OneFft {
         // The middle is its own partner.
         let [_, middle] = pair_of_spectrum(s, above, above, pairs[vectors / 2]);
         s.store(s.permute(power_below, power_of_twice(s, middle), partners), &mut power[HALF / 2..]);
-        let (sum, difference) = (s.add(first[0], first[1]), s.sub(first[0], first[1]));
-        power[0] = first_lane(s, s.mul(sum, sum));
+        let difference = s.sub(first[0], first[1]);
         power[HALF] = first_lane(s, s.mul(difference, difference));
     }
 }
