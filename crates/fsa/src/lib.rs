@@ -70,7 +70,7 @@
 //! - No input makes this crate panic, but for an FSA or a state that is out of range in the queries that say so.
 //!
 //! # Features
-//! `rayon` (on): several FSAs on several threads, with the same result. `npz`: NumPy's archives.
+//! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result. `npz`: NumPy's archives.
 //!
 //! # When not to use it
 //! For other semirings than the tropical and the log one, take `rustfst`. Decoding against network output is not here yet.

@@ -9,7 +9,7 @@ use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
 /// An FSA in the making: the arcs, and where those of each state end.
-#[derive(Debug, Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq)]
 pub(crate) struct Part {
     /// For each state, the number of arcs up to its last one.
     pub(crate) ends: Vec<usize>,
@@ -80,9 +80,6 @@ impl ArcMap {
 /// # Errors
 /// [`Error::TooLarge`].
 pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
-    /// To copy an arc is so much less than to make it.
-    const LESS: usize = 4;
-
     match <[_; 1]>::try_from(parts) {
         // Nothing is copied.
         Ok([(part, maps)]) => {
@@ -93,7 +90,7 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(num_arcs / LESS, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
+            write_each(num_arcs, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
                 let first = place.first_arc;
                 place.splits.extend(part.ends.iter().map(|end| id(first + end)));
                 place.arcs.extend(part.arcs.iter().copied());

@@ -4,7 +4,11 @@
 //! What comes out does not depend on who did it.
 
 use std::ops::Range;
+#[cfg(feature = "rayon")]
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(feature = "rayon")]
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::arc::index;
 use crate::view::FsaView;
@@ -19,6 +23,10 @@ const PIECES: usize = 16;
 /// So many times each thread comes for jobs, about.
 #[cfg(feature = "rayon")]
 const TURNS: usize = 32;
+
+/// So often a thread that has no more jobs looks whether the others have finished theirs, before it sleeps until they have.
+#[cfg(feature = "rayon")]
+const LOOKS: usize = 256;
 
 fn num_threads() -> usize {
     #[cfg(feature = "rayon")]
@@ -46,39 +54,135 @@ pub(crate) fn join<A: Send, B: Send>(
     (a(), b())
 }
 
+#[cfg(feature = "rayon")]
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Does `work` here, and on so many threads more.
+#[cfg(feature = "rayon")]
+fn together(others: usize, work: impl Fn() + Sync) {
+    let working = AtomicUsize::new(others);
+    rayon::in_place_scope(|scope| {
+        for _ in 0..others {
+            scope.spawn(|_| {
+                work();
+                working.fetch_sub(1, Ordering::Release);
+            });
+        }
+        work();
+        // A thread of the pool looks for itself.
+        let looks = if rayon::current_thread_index().is_none() { LOOKS } else { 0 };
+        for _ in 0..looks {
+            if working.load(Ordering::Acquire) == 0 {
+                break;
+            }
+            std::thread::yield_now();
+        }
+    });
+}
+
 /// Does all jobs, on several threads if `parallel`.
 pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item = J> + Send, run: impl Fn(J) + Sync) {
     #[cfg(feature = "rayon")]
     if parallel && jobs.len() > 1 {
-        use std::sync::{Mutex, PoisonError};
-
         let threads = num_threads();
         let at_once = (jobs.len() / (TURNS * threads)).max(1);
         let jobs = Mutex::new(jobs);
         let work = || {
             loop {
-                let mine: Vec<J> = jobs.lock().unwrap_or_else(PoisonError::into_inner).by_ref().take(at_once).collect();
+                let mine: Vec<J> = lock(&jobs).by_ref().take(at_once).collect();
                 if mine.is_empty() {
                     return;
                 }
                 mine.into_iter().for_each(&run);
             }
         };
-        rayon::in_place_scope(|scope| {
-            (1..threads).for_each(|_| scope.spawn(|_| work()));
-            work();
-        });
+        together(threads - 1, work);
         return;
     }
     let _ = parallel;
     jobs.for_each(run);
 }
 
-/// Runs this on a thread of the pool, if several are worth it. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
+/// `make` of each job, on several threads if `parallel`, and meanwhile `take` of what was made, in the order of the jobs, by one thread at a time. The
+/// memory of what was taken serves for other jobs, and is in `spare` in the end.
+///
+/// # Errors
+/// The first one of `take`, after which no more is taken.
+pub(crate) fn in_order<T: Default + Send>(
+    parallel: bool,
+    num_jobs: usize,
+    spare: &mut Vec<T>,
+    make: impl Fn(usize, &mut T) + Sync,
+    mut take: impl FnMut(&T) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    #[cfg(feature = "rayon")]
+    if parallel && num_jobs > 1 && num_threads() > 1 {
+        return in_order_by_several(num_jobs, spare, make, take);
+    }
+    let _ = parallel;
+    let mut made = spare.pop().unwrap_or_default();
+    let result = (0..num_jobs).try_for_each(|job| {
+        make(job, &mut made);
+        take(&made)
+    });
+    spare.push(made);
+    result
+}
+
+#[cfg(feature = "rayon")]
+fn in_order_by_several<T: Default + Send>(
+    num_jobs: usize,
+    spare: &mut Vec<T>,
+    make: impl Fn(usize, &mut T) + Sync,
+    take: impl FnMut(&T) -> Result<(), Error> + Send,
+) -> Result<(), Error> {
+    let made: Vec<Mutex<Option<T>>> = std::iter::repeat_with(Mutex::default).take(num_jobs).collect();
+    let (next, spare) = (AtomicUsize::new(0), Mutex::new(spare));
+    // Who takes, the job whose turn it is, and how it went so far.
+    let desk = Mutex::new((take, 0, Ok(())));
+    // Who finds another at the desk goes on with the next job. What that one overlooks is taken later, at the latest when all are made.
+    let take_ready = || {
+        let Ok(mut desk) = desk.try_lock() else { return };
+        let (take, turn, result) = &mut *desk;
+        while let Some(ready) = made.get(*turn).and_then(|made| lock(made).take()) {
+            if result.is_ok() {
+                *result = take(&ready);
+                if result.is_err() {
+                    next.store(num_jobs, Ordering::Relaxed);
+                }
+            }
+            *turn += 1;
+            lock(&spare).push(ready);
+        }
+    };
+    together((num_threads() - 1).min(num_jobs - 1), || {
+        loop {
+            let job = next.fetch_add(1, Ordering::Relaxed);
+            if job >= num_jobs {
+                return;
+            }
+            let memory = lock(&spare).pop();
+            let mut one = memory.unwrap_or_default();
+            make(job, &mut one);
+            *lock(&made[job]) = Some(one);
+            take_ready();
+        }
+    });
+    take_ready();
+    desk.into_inner().unwrap_or_else(PoisonError::into_inner).2
+}
+
+/// Below this number of arcs, what the pool keeps of their memory is not worth the time until one of its threads wakes.
+#[cfg(feature = "rayon")]
+const ARCS_FOR_POOL: usize = 1 << 16;
+
+/// Runs this on a thread of the pool, if several are worth it and there is much to do. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
 /// `malloc`): what makes large results is the faster for it, though the main thread only waits.
 fn in_pool<T: Send>(num_arcs: usize, run: impl FnOnce() -> T + Send) -> T {
     #[cfg(feature = "rayon")]
-    if worth(num_arcs) {
+    if worth(num_arcs) && num_arcs >= ARCS_FOR_POOL {
         return rayon::scope(|_| run());
     }
     let _ = num_arcs;
@@ -94,6 +198,9 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     jobs: impl ExactSizeIterator<Item = J> + Send,
     run: impl Fn(usize, J) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
+    if jobs.len() < 2 {
+        return for_each_small_job(num_arcs, jobs, run);
+    }
     in_pool(num_arcs, || for_each_small_job(num_arcs, jobs, &run))
 }
 
@@ -175,7 +282,7 @@ pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
 
 /// Whether `test` holds for all rows, asked of pieces of them, on several threads where it pays.
 pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Sync) -> bool {
-    let parallel = worth(index(splits[splits.len() - 1]));
+    let parallel = worth(index(splits[splits.len() - 1] - splits[0]));
     let all = AtomicBool::new(true);
     share(parallel, pieces(parallel, splits).into_iter(), |rows| {
         if all.load(Ordering::Relaxed) && !test(rows) {
@@ -183,6 +290,11 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
         }
     });
     all.into_inner()
+}
+
+/// Whether `test` holds for all states but the last one, asked on several threads where it pays.
+pub(crate) fn all_states(fsa: FsaView<'_>, test: impl Fn(usize) -> bool + Sync) -> bool {
+    all_rows(fsa.splits(), |mut states| states.all(|state| state + 1 == fsa.num_states() || test(state)))
 }
 
 #[cfg(test)]
@@ -205,6 +317,34 @@ mod tests {
                 let mut done = vec![0; count];
                 share(true, done.iter_mut(), |done| *done += 1);
                 assert_eq!(done, vec![1; count]);
+            }
+        });
+    }
+
+    #[test]
+    fn what_is_made_is_taken_in_order() {
+        on_pools(|| {
+            for count in [0, 1, 2, 63, 1000] {
+                for fails_at in [0, 17, usize::MAX] {
+                    let (mut taken, mut spare) = (vec![], vec![]);
+                    let result = in_order(
+                        true,
+                        count,
+                        &mut spare,
+                        |job, made: &mut Vec<usize>| {
+                            made.clear();
+                            made.extend([job; 3]);
+                        },
+                        |made| {
+                            taken.extend_from_slice(made);
+                            if made[0] == fails_at { Err(Error::SingleState { fsa: fails_at }) } else { Ok(()) }
+                        },
+                    );
+                    let num_taken = count.min(fails_at.saturating_add(1));
+                    assert_eq!(taken, (0..num_taken).flat_map(|job| [job; 3]).collect::<Vec<_>>());
+                    assert_eq!(result.is_err(), fails_at < count);
+                    assert!(count == 0 || !spare.is_empty());
+                }
             }
         });
     }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use kaldera_base::memory::prefetch;
+
 use crate::Arc;
 use crate::arc::index;
 
@@ -56,6 +58,17 @@ impl<'a> FsaView<'a> {
     #[inline]
     pub fn arcs_of(&self, state: usize) -> &'a [Arc] {
         &self.arcs[self.arc_range(state)]
+    }
+
+    /// Where the arcs of each state begin and those of the last one end, counted from any number on.
+    pub(crate) fn splits(&self) -> &'a [i32] {
+        self.splits
+    }
+
+    /// Tells the processor that [`arc_range`](Self::arc_range) of a state is soon asked for.
+    #[inline]
+    pub(crate) fn prefetch_state(&self, state: usize) {
+        prefetch(self.splits, state);
     }
 
     /// The place of this FSA's first arc among those of all FSAs of its vector, to which arc maps refer.

@@ -1,8 +1,9 @@
 //! What is done to the rows of flat values, without a look at shapes: the loops that the speed depends on.
 //!
 //! Each takes the splits of some rows, whose offsets count from the first value of all, and so works on any part of a
-//! tensor. `f32` and `i32` go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what
-//! they cost is mispredicted branches. So the first two vectors of each row are read through masks, whatever its length.
+//! tensor. They go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what they cost is mispredicted
+//! branches and memory that the processor does not foresee. So the first vectors of each row are read through masks, whatever its length, and
+//! what follows is asked for in time.
 
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod collect;

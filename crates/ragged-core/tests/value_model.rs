@@ -119,7 +119,8 @@ proptest! {
                 at
             });
             prop_assert_eq!(x.argmax(initial), &expected[..]);
-            prop_assert_eq!(wider.argmax(initial.into()), expected);
+            prop_assert_eq!(wider.argmax(initial.into()), &expected[..]);
+            prop_assert_eq!(x.map(|v| -v).argmin(-initial), expected);
         }
     }
 
@@ -128,6 +129,11 @@ proptest! {
         prop_assert_eq!(x.sum(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a.wrapping_add(b))));
         prop_assert_eq!(x.max(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::max)));
         prop_assert_eq!(x.min(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::min)));
+        let lowest = x.argmin(initial);
+        for ((&at, row), least) in lowest.iter().zip(x.shape().last_splits().rows()).zip(x.min(initial)) {
+            let expected = row.rev().find(|&i| x.values()[i] == least).map_or(-1, |i| i as i32);
+            prop_assert_eq!(at, expected);
+        }
         prop_assert_eq!(x.and(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a & b)));
         prop_assert_eq!(x.or(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a | b)));
         let long = x.to_dtype::<i64>();
@@ -380,6 +386,8 @@ proptest! {
         let distinct = x.with_values((0..x.num_elements()).map(|i| (i * 7919 % 10_007) as f64).collect::<Vec<_>>()).unwrap();
         let grad = distinct.max_grad(&distinct.argmax(-1.0), &per_list).unwrap();
         check("max", grad, differences(&distinct, |x| x.max(-1.0), &per_list));
+        let grad = distinct.max_grad(&distinct.argmin(10_007.0), &per_list).unwrap();
+        check("min", grad, differences(&distinct, |x| x.min(10_007.0), &per_list));
         let add_grad = out_grad.add_grad(2.5);
         let sums = per_row(&out_grad, |row| row.iter().sum::<f64>() * 2.5);
         prop_assert!(all_close(add_grad, sums, 1e-12));

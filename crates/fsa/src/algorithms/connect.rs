@@ -2,6 +2,7 @@
 
 use crate::arc::{id, index};
 use crate::parts::{Place, Size, map_arcs_if_needed};
+use crate::threads::all_states;
 use crate::view::FsaView;
 use crate::{Arc, Error, Fsas};
 
@@ -69,6 +70,16 @@ pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
         useful.fill(false);
     }
     useful
+}
+
+/// The states on paths to the final state; of those that the start does not reach, any may be among them.
+pub(crate) fn leading_to_end(fsa: FsaView<'_>) -> Vec<bool> {
+    // If all arcs of all states go forward, the last state is the end of every path.
+    let forward = all_states(fsa, |state| {
+        let arcs = fsa.arcs_of(state);
+        !arcs.is_empty() && arcs.iter().all(|arc| arc.states().1 > state)
+    });
+    if forward { vec![true; fsa.num_states()] } else { useful_states(fsa) }
 }
 
 /// If no arc goes back, two sweeps do.

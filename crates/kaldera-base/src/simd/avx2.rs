@@ -75,7 +75,6 @@ fn first_lanes(len: usize) -> __m256i {
 
 impl Simd for Avx2 {
     const LANES: usize = LANES;
-    const MASKS: bool = true;
     type F32 = __m256;
     type U32 = __m256i;
     type Doubles = Avx2Doubles;

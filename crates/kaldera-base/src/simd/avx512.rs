@@ -56,7 +56,6 @@ fn first_lanes(len: usize) -> __mmask16 {
 
 impl Simd for Avx512 {
     const LANES: usize = LANES;
-    const MASKS: bool = true;
     type F32 = __m512;
     type U32 = __m512i;
     type Doubles = Avx512Doubles;

@@ -75,8 +75,6 @@ pub const MAX_LANES: usize = 16;
 pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 8 or 16.
     const LANES: usize;
-    /// Whether the processor loads a part of a vector about as fast as a whole one.
-    const MASKS: bool;
     /// A vector of `LANES` numbers of type `f32`.
     type F32: Copy + fmt::Debug + Send + Sync;
     /// A vector of `LANES` numbers of type `u32`.

@@ -35,8 +35,6 @@ use super::Simd;
 pub trait Lanes<T>: Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 16, 8 or 4.
     const LANES: usize;
-    /// Whether the processor loads a part of a vector about as fast as a whole one.
-    const MASKS: bool;
     /// A vector of `LANES` numbers.
     type Vector: Copy + fmt::Debug + Send + Sync;
 
@@ -96,7 +94,6 @@ macro_rules! forward {
 
 impl<S: Simd> Lanes<f32> for Singles<S> {
     const LANES: usize = S::LANES;
-    const MASKS: bool = S::MASKS;
     type Vector = S::F32;
 
     forward! {

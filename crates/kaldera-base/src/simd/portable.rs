@@ -37,7 +37,6 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
 
 impl Simd for Portable {
     const LANES: usize = LANES;
-    const MASKS: bool = false;
     type F32 = Eight<f32>;
     type U32 = Eight<u32>;
     type Doubles = PortableDoubles;

@@ -9,8 +9,9 @@ use super::reduce::{RowKernels, SOON, rows_of};
 macro_rules! over {
     ($kernel:ident { $splits:ident, $values:ident, $initial:ident, $out:ident }) => {
         match vectors_of($splits, $values) {
-            ..4 => dispatch($kernel::<_, FEW> { $splits, $values, $initial, $out }),
-            _ => dispatch($kernel::<_, SOME> { $splits, $values, $initial, $out }),
+            0 => dispatch($kernel::<_, FEW> { $splits, $values, $initial, $out }),
+            1..4 => dispatch($kernel::<_, SOME> { $splits, $values, $initial, $out }),
+            _ => dispatch($kernel::<_, MANY> { $splits, $values, $initial, $out }),
         }
     };
 }
@@ -109,9 +110,10 @@ impl<T: Int, const TOGETHER: usize> Kernel for Argmaxima<'_, T, TOGETHER> {
     }
 }
 
-/// Vectors of a row that are read without a branch on its length, where rows are short and where they are not.
-const FEW: usize = 4;
-const SOME: usize = 8;
+/// Vectors of a row that are read without a branch on its length, where rows are short, longer and long.
+const FEW: usize = 2;
+const SOME: usize = 4;
+const MANY: usize = 8;
 
 /// The widest vectors that a row has in the mean.
 fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
@@ -251,6 +253,7 @@ mod tests {
         for level in available() {
             check_at::<T, FEW>(level, splits, &values, T::of_bits(initial));
             check_at::<T, SOME>(level, splits, &values, T::of_bits(initial));
+            check_at::<T, MANY>(level, splits, &values, T::of_bits(initial));
         }
     }
 

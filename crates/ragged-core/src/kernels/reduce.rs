@@ -62,7 +62,7 @@ real_rows!(f32);
 real_rows!(f64);
 
 /// Vectors of a row that are read without a branch on its length.
-const TOGETHER: usize = 4;
+const TOGETHER: usize = 2;
 
 /// `op` of lanes and the values of a row that fall on them; each call is `op(new, so far)`, from `neutral` on.
 #[inline(always)]
@@ -75,8 +75,7 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     let soon = row.as_ptr().wrapping_byte_add(SOON);
     let (mut a, mut b) = (neutral, neutral);
     let mut rest = row;
-    let together = if L::MASKS { TOGETHER } else { 2 };
-    for i in 0..together {
+    for i in 0..TOGETHER {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
@@ -84,7 +83,7 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     }
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
-        for (i, vector) in (together..).zip(&mut vectors) {
+        for (i, vector) in (TOGETHER..).zip(&mut vectors) {
             memory::prefetch_at(soon.wrapping_add(i * L::LANES));
             (a, b) = (op(s.load(vector), b), a);
         }
@@ -175,8 +174,7 @@ fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T)
     let (mut a, mut b) = (none, none);
     let mut position = lanes;
     let mut rest = row;
-    let together = if L::MASKS { TOGETHER } else { 2 };
-    for i in 0..together {
+    for i in 0..TOGETHER {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
@@ -185,7 +183,7 @@ fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T)
     }
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
-        for (i, vector) in (together..).zip(&mut vectors) {
+        for (i, vector) in (TOGETHER..).zip(&mut vectors) {
             memory::prefetch_at(soon.wrapping_add(i * L::LANES));
             (a, b) = (take(b, s.load(vector), position), a);
             position = s.add(position, step);

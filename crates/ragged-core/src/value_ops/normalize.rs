@@ -148,7 +148,12 @@ mod tests {
         let x = Ragged::from_lists(&lists).unwrap();
         let g: Vec<f64> = (0..x.num_elements()).map(|i| (i * 53 % 97) as f64 / 30.0 - 1.0).collect();
         let g = x.with_values(g).unwrap();
-        let check = |grad: Ragged<f64>, f: &dyn Fn(&[f64], &[f64], usize) -> f64| {
+        fn dot(a: &[f64], b: &[f64]) -> f64 {
+            a.iter().zip(b).map(|(a, b)| a * b).sum()
+        }
+        /// What a formula makes of place i of a list and its output gradients.
+        type Formula = dyn Fn(&[f64], &[f64], usize) -> f64;
+        let check = |grad: Ragged<f64>, f: &Formula| {
             for (row, values) in x.rows().enumerate() {
                 for (i, &got) in grad.row(row).iter().enumerate() {
                     let expected = f(values, g.row(row), i);
@@ -157,7 +162,6 @@ mod tests {
                 }
             }
         };
-        let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         check(x.normalize_log_grad(g.values()).unwrap(), &|y, g, i| g[i] - y[i].exp() * g.iter().sum::<f64>());
         check(x.softmax_grad(g.values()).unwrap(), &|y, g, i| y[i] * (g[i] - dot(g, y)));
         check(x.normalize_linear_grad(g.values()).unwrap(), &|x, g, i| {

@@ -23,7 +23,7 @@ impl<T: Number> Ragged<T> {
     /// assert_eq!(a.sum(0), [6, 0, 4]);
     /// assert_eq!(a.max(i32::MIN), [3, i32::MIN, 4]);
     /// assert_eq!(a.min(2), [1, 2, 2]);
-    /// assert_eq!(a.argmax(i32::MIN), [2, -1, 3]);
+    /// assert_eq!((a.argmax(i32::MIN), a.argmin(i32::MAX)), (vec![2, -1, 3], vec![0, -1, 3]));
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     #[doc(alias = "SumPerSublist")]
@@ -51,6 +51,12 @@ impl<T: Number> Ragged<T> {
         self.reduce(-1, |splits, out| T::argmax_rows(splits, self.values(), initial, out))
     }
 
+    /// Where in [`values`](Self::values) each list has its lowest value, the last one if there are several; -1 for an
+    /// empty list and where all values are above `initial` or NaN.
+    pub fn argmin(&self, initial: T) -> Vec<i32> {
+        self.map(|x| x.mirrored()).argmax(initial.mirrored())
+    }
+
     /// The gradient of [`sum`](Self::sum): each value has that of its list.
     ///
     /// # Errors
@@ -60,7 +66,7 @@ impl<T: Number> Ragged<T> {
     }
 
     /// The gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the same initial value; of
-    /// [`min`](Self::min), given the positions of the lowest values: all goes to that one value.
+    /// [`min`](Self::min), given its [`argmin`](Self::argmin): all goes to that one value.
     ///
     /// # Errors
     /// If there is not one position and one output gradient for each list, or a position is out of range.

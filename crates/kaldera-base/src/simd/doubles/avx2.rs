@@ -30,7 +30,6 @@ fn first_lanes(len: usize) -> __m256i {
 
 impl Lanes<f64> for Avx2Doubles {
     const LANES: usize = LANES;
-    const MASKS: bool = true;
     type Vector = __m256d;
 
     #[inline(always)]

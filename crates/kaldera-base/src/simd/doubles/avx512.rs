@@ -28,7 +28,6 @@ fn first_lanes(len: usize) -> __mmask8 {
 
 impl Lanes<f64> for Avx512Doubles {
     const LANES: usize = LANES;
-    const MASKS: bool = true;
     type Vector = __m512d;
 
     #[inline(always)]

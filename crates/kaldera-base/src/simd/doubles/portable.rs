@@ -33,7 +33,6 @@ fn mul_add(a: f64, b: f64, c: f64) -> f64 {
 
 impl Lanes<f64> for PortableDoubles {
     const LANES: usize = LANES;
-    const MASKS: bool = false;
     type Vector = Four<f64>;
 
     #[inline(always)]

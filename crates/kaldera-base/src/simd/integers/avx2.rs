@@ -12,8 +12,8 @@ pub(in crate::simd) struct Avx2Integers(pub(in crate::simd) Avx2);
 /// Calls intrinsics: there is an `Avx2` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all that these need; they load and store
-        // arrays as large as a vector, or slices through a mask of their length.
+        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all that these need; they load and store arrays
+        // as large as a vector, slices that were cut to its lanes before their pointer was taken, or such through a mask of their length.
         unsafe { $e }
     };
 }

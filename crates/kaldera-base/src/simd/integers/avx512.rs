@@ -13,7 +13,7 @@ pub(in crate::simd) struct Avx512Integers(pub(in crate::simd) Avx512);
 macro_rules! intrinsics {
     ($e:expr) => {
         // SAFETY: `self` holds an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, and BMI2, all that these need;
-        // slices are touched through a mask of their length.
+        // slices were cut to the lanes of a vector before their pointer was taken, or are touched through a mask of their length.
         unsafe { $e }
     };
 }

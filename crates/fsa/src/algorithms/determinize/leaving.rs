@@ -1,0 +1,308 @@
+//! The arcs that leave states of the result. What it takes to find them is known, so that several threads may look at once.
+
+use std::ops::Range;
+
+use kaldera_base::memory::prefetch;
+
+use super::WeightPushing;
+use super::subsets::{NONE, State, Step, Subset, Subsets, at};
+use crate::Arc;
+use crate::algorithms::epsilon_closure::log_add;
+use crate::arc::{id, narrow};
+use crate::hash::mix;
+use crate::view::FsaView;
+
+/// The arcs that leave some states of the result, and the memory that it took to find them.
+#[derive(Debug, Default)]
+pub(super) struct Leaving {
+    /// Where an arc goes is a single state of the FSA or, if it is negative, the bits of the place of a subset in `open` turned round.
+    pub(super) arcs: Vec<Arc>,
+    /// Where the arcs of each state end.
+    pub(super) ends: Vec<usize>,
+    /// For each arc the arcs that it stands for, one behind the other, and where they end.
+    pub(super) map: Vec<i32>,
+    pub(super) map_ends: Vec<usize>,
+    pub(super) open: Vec<Open>,
+    pub(super) steps: Vec<Step>,
+    records: Vec<Record>,
+    by_label: ByLabel,
+    walk: Vec<u32>,
+}
+
+/// A subset that an arc enters; another arc may enter the same.
+#[derive(Debug)]
+pub(super) struct Open {
+    /// The open paths among the steps that were found with it.
+    pub(super) steps: Range<usize>,
+    /// The base; [`NONE`] if it is the first of `steps`, which is none of the open paths then.
+    pub(super) base: u32,
+    pub(super) base_score: f64,
+    pub(super) pushed: f64,
+    /// Of the base's state and the labels since.
+    pub(super) hash: u64,
+}
+
+/// An arc that leaves a state of the result, before those of a label are put together.
+#[derive(Debug, Clone, Copy, Default)]
+struct Record {
+    /// The label as an unsigned number, then the state that it enters.
+    key: u64,
+    score: f64,
+    /// The step that it leaves, [`NONE`] if that is a single state.
+    before: u32,
+    arc: u32,
+}
+
+impl Record {
+    fn label(&self) -> u32 {
+        u32::try_from(self.key >> 32).expect("32 bits are left")
+    }
+
+    /// What [`Arc::states`] says of the arc.
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+    fn state(&self) -> u32 {
+        self.key as u32
+    }
+}
+
+/// What is needed to find the arcs of a state.
+#[derive(Clone, Copy)]
+pub(super) struct Search<'a> {
+    pub(super) fsa: FsaView<'a>,
+    pub(super) weight_pushing: WeightPushing,
+    /// The states of the FSA that lead to the end.
+    pub(super) useful: &'a [bool],
+    pub(super) known: &'a Subsets,
+}
+
+/// What the arcs leave: the steps of a subset, or a single state, whose base is [`NONE`].
+struct From {
+    number: i32,
+    single: u32,
+    base: u32,
+    /// The score of the base, and what is pushed already.
+    base_score: f64,
+    pushed: f64,
+}
+
+impl Search<'_> {
+    /// The arcs that leave the states with these numbers.
+    pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
+        made.clear();
+        for number in states {
+            self.look_ahead(number);
+            let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
+            match self.known.states[number] {
+                State::Single(state) => {
+                    if let [arc] = self.fsa.arcs_of(at(state)) {
+                        self.leave_by(arc, &From { single: state, ..single }, made);
+                    } else {
+                        self.gather(Step { state, before: NONE, arc: NONE, score: 0.0 }, NONE, &mut made.records);
+                        self.enter_all(&From { single: state, ..single }, made);
+                    }
+                }
+                State::Open(place) => {
+                    let Subset { first, end, base, base_score, pushed, .. } = self.known.open[at(place)];
+                    (first..end).for_each(|step| self.gather(self.known.step(step), step, &mut made.records));
+                    self.enter_all(&From { base, base_score, pushed, ..single }, made);
+                }
+            }
+            made.ends.push(made.arcs.len());
+        }
+    }
+
+    /// States come in an order of their own, so that memory must be told what is needed soon.
+    #[inline]
+    fn look_ahead(&self, number: usize) {
+        const STATES: usize = 24;
+        const ARCS: usize = 12;
+
+        if let Some(&State::Single(state)) = self.known.states.get(number + STATES) {
+            self.fsa.prefetch_state(at(state));
+        }
+        if let Some(&State::Single(state)) = self.known.states.get(number + ARCS) {
+            prefetch(self.fsa.arcs(), self.fsa.arc_range(at(state)).start);
+        }
+    }
+
+    /// The only arc of a single state.
+    #[inline]
+    fn leave_by(&self, arc: &Arc, from: &From, made: &mut Leaving) {
+        if self.useful[arc.states().1] {
+            let place = self.fsa.arc_range(at(from.single)).start;
+            made.map.push(id(self.fsa.first_arc() + place));
+            made.push(from, arc.dest_state, arc.label, 0.0 + f64::from(arc.score));
+        }
+    }
+
+    /// The arcs that leave a step, where they are of use.
+    fn gather(&self, Step { state, score, .. }: Step, before: u32, records: &mut Vec<Record>) {
+        let range = self.fsa.arc_range(at(state));
+        for (arc, place) in self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..) {
+            if self.useful[arc.states().1] {
+                records.push(Record { key: arc.sort_key(), score: score + f64::from(arc.score), before, arc: place });
+            }
+        }
+    }
+
+    /// One arc for each label of the records, which are used up.
+    fn enter_all(&self, from: &From, made: &mut Leaving) {
+        let mut records = std::mem::take(&mut made.records);
+        // Of equal labels and states the best comes first, of equal ones the earliest.
+        if !records.is_sorted_by(|a, b| a.key < b.key) {
+            made.by_label.sort(&mut records);
+            records.dedup_by_key(|record| record.key);
+        }
+        for group in records.chunk_by(|a, b| a.label() == b.label()) {
+            match group {
+                [only] => self.enter_single(from, only, made),
+                _ => self.enter_open(from, group, made),
+            }
+        }
+        records.clear();
+        made.records = records;
+    }
+
+    /// The path is decided: its arcs since the base, and this one.
+    fn enter_single(&self, from: &From, only: &Record, made: &mut Leaving) {
+        self.list_path(from.base, only.before, &mut made.map);
+        made.map.push(id(self.fsa.first_arc() + at(only.arc)));
+        made.push(from, only.state().cast_signed(), only.label().cast_signed(), only.score);
+    }
+
+    fn enter_open(&self, from: &From, group: &[Record], made: &mut Leaving) {
+        let begin = made.steps.len();
+        let (base, base_state, base_score) = if from.base == NONE {
+            made.steps.push(Step { state: from.single, before: NONE, arc: NONE, score: 0.0 });
+            (NONE, from.single, 0.0)
+        } else {
+            let base = self.common_step(group, &mut made.walk);
+            let Step { state, score, .. } = self.known.step(base);
+            (base, state, score)
+        };
+        made.steps.extend(group.iter().map(|record| {
+            let Record { score, before, arc, .. } = *record;
+            Step { state: record.state(), before, arc, score }
+        }));
+        let undecided = group.iter().map(|record| record.score - base_score);
+        let pushed = match self.weight_pushing {
+            WeightPushing::No => 0.0,
+            WeightPushing::Tropical => undecided.fold(f64::NEG_INFINITY, f64::max),
+            WeightPushing::Log => undecided.fold(f64::NEG_INFINITY, log_add),
+        };
+        // If all paths score -inf, nothing can be put off.
+        let pushed = if pushed.is_finite() { pushed } else { 0.0 };
+        self.list_path(from.base, base, &mut made.map);
+        let mut hash = mix(mix(0, base_state.into()), group[0].label().into());
+        let mut step = group[0].before;
+        while step != base {
+            let Step { before, arc, .. } = self.known.step(step);
+            hash = mix(hash, self.fsa.arcs()[at(arc)].label.cast_unsigned().into());
+            step = before;
+        }
+        let place = !id(made.open.len());
+        made.open.push(Open { steps: begin..made.steps.len(), base, base_score, pushed, hash });
+        made.push(from, place, group[0].label().cast_signed(), base_score + pushed);
+    }
+
+    /// Lists the arcs from step `base` to step `to`, which comes after it or is it.
+    fn list_path(&self, base: u32, to: u32, map: &mut Vec<i32>) {
+        let begin = map.len();
+        let mut step = to;
+        while step != base {
+            let Step { before, arc, .. } = self.known.step(step);
+            map.push(id(self.fsa.first_arc() + at(arc)));
+            step = before;
+        }
+        map[begin..].reverse();
+    }
+
+    /// The last step that all of these came through.
+    fn common_step(&self, group: &[Record], walk: &mut Vec<u32>) -> u32 {
+        walk.clear();
+        walk.extend(group.iter().map(|record| record.before));
+        loop {
+            walk.dedup();
+            if walk.iter().all(|step| *step == walk[0]) {
+                return walk[0];
+            }
+            walk.iter_mut().for_each(|step| *step = self.known.step(*step).before);
+        }
+    }
+}
+
+impl Leaving {
+    fn clear(&mut self) {
+        self.arcs.clear();
+        self.ends.clear();
+        self.map.clear();
+        self.map_ends.clear();
+        self.open.clear();
+        self.steps.clear();
+    }
+
+    /// An arc, whose path has this score from the root on; what it stands for is listed.
+    #[inline]
+    fn push(&mut self, from: &From, dest_state: i32, label: i32, score: f64) {
+        let score = score - from.base_score - from.pushed;
+        // The difference of two that are -inf: the path was lost before.
+        let score = if score.is_nan() { f32::NEG_INFINITY } else { narrow(score) };
+        self.arcs.push(Arc { src_state: from.number, dest_state, label, score });
+        self.map_ends.push(self.map.len());
+    }
+}
+
+/// Sorts records, by label first where these are dense: a state that begins a list of words has as many arcs as words.
+#[derive(Debug, Default)]
+struct ByLabel {
+    sorted: Vec<Record>,
+    places: Vec<usize>,
+}
+
+impl ByLabel {
+    /// Fewer are compared.
+    const FEW: usize = 48;
+
+    /// So many labels for each record are dense.
+    const DENSE: usize = 4;
+
+    /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal keys stand in the order of steps and arcs.
+    fn sort(&mut self, records: &mut Vec<Record>) {
+        let least = records.iter().map(Record::label).min().unwrap_or(0);
+        let most = records.iter().map(Record::label).max().unwrap_or(0);
+        let range = at_most(most - least);
+        if records.len() < Self::FEW || range > Self::DENSE * records.len() {
+            return sort(records);
+        }
+        let place_of = |record: &Record| at_most(record.label() - least);
+        self.places.clear();
+        self.places.resize(range + 2, 0);
+        records.iter().for_each(|record| self.places[place_of(record) + 1] += 1);
+        let mut sum = 0;
+        for place in &mut self.places {
+            sum += *place;
+            *place = sum;
+        }
+        self.sorted.clear();
+        self.sorted.resize(records.len(), Record::default());
+        for record in &*records {
+            let place = &mut self.places[place_of(record)];
+            self.sorted[*place] = *record;
+            *place += 1;
+        }
+        std::mem::swap(records, &mut self.sorted);
+        records.chunk_by_mut(|a, b| a.label() == b.label()).for_each(sort);
+    }
+}
+
+fn at_most(label: u32) -> usize {
+    usize::try_from(label).unwrap_or(usize::MAX)
+}
+
+fn sort(records: &mut [Record]) {
+    if !records.is_sorted_by(|a, b| a.key < b.key) {
+        records.sort_unstable_by(|a, b| {
+            a.key.cmp(&b.key).then(b.score.total_cmp(&a.score)).then((a.before, a.arc).cmp(&(b.before, b.arc)))
+        });
+    }
+}

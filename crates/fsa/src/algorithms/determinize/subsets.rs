@@ -1,0 +1,315 @@
+//! The states of the result: single states of the FSA, and subsets of open paths; and what numbers they get.
+
+use super::WithLists;
+use super::leaving::{Leaving, Open};
+use crate::arc::{id, index, narrow};
+use crate::hash::Table;
+use crate::parts::Part;
+use crate::view::FsaView;
+use crate::{Arc, Error, FINAL};
+
+/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) state: u32,
+    /// The step before and the arc from there, or [`NONE`].
+    pub(super) before: u32,
+    pub(super) arc: u32,
+    /// The score from the root of the tree on.
+    pub(super) score: f64,
+}
+
+/// No step, no arc, no state.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The ends of the open paths, steps `first..end`, and what all of them went through last.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Subset {
+    pub(super) first: u32,
+    pub(super) end: u32,
+    pub(super) base: u32,
+    /// The score of the base, and what of the open paths' scores is on the arcs already.
+    pub(super) base_score: f64,
+    pub(super) pushed: f64,
+    hash: u64,
+    /// Its number as a state of the result.
+    number: i32,
+}
+
+/// A state of the result.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum State {
+    /// All paths are decided: this state of the FSA.
+    Single(u32),
+    /// The place of a [`Subset`].
+    Open(u32),
+}
+
+/// States of the result by their numbers, and what they are made of.
+#[derive(Debug, Default)]
+pub(super) struct Subsets {
+    pub(super) states: Vec<State>,
+    pub(super) open: Vec<Subset>,
+    pub(super) steps: Vec<Step>,
+}
+
+impl Subsets {
+    /// Nothing yet, with room for so many states.
+    pub(super) fn with_capacity(states: usize) -> Self {
+        Self { states: Vec::with_capacity(states), ..Self::default() }
+    }
+
+    pub(super) fn step(&self, number: u32) -> Step {
+        self.steps[at(number)]
+    }
+
+    /// Takes over all that is new.
+    pub(super) fn append(&mut self, new: &mut Self) {
+        self.states.append(&mut new.states);
+        self.open.append(&mut new.open);
+        self.steps.append(&mut new.steps);
+    }
+}
+
+/// The result in the making. It numbers states in the order in which arcs lead to them.
+pub(super) struct Numbering<'a> {
+    fsa_index: usize,
+    fsa: FsaView<'a>,
+    max_states: usize,
+    /// So many steps are a job.
+    steps_of_job: usize,
+    /// The number of each state of the FSA, or [`NONE`].
+    single: Vec<u32>,
+    table: Table,
+    largest: usize,
+    infinite: bool,
+    /// The arcs into the final state, whose number is not known before the end.
+    final_arcs: Vec<usize>,
+    /// What is not known to those who look for arcs: its places count from the end of what is.
+    new: Subsets,
+    /// Behind which states there are enough steps for a job, and how many there are behind the last one.
+    cuts: Vec<usize>,
+    steps: usize,
+    part: Part,
+    map_splits: Vec<i32>,
+    map: Vec<i32>,
+}
+
+impl<'a> Numbering<'a> {
+    pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, max_states: usize, steps_of_job: usize) -> Self {
+        let (num_states, num_arcs) = (fsa.num_states(), fsa.arcs().len());
+        let mut map_splits = Vec::with_capacity(num_arcs + 1);
+        map_splits.push(0);
+        Self {
+            fsa_index,
+            fsa,
+            max_states,
+            steps_of_job,
+            single: vec![NONE; num_states],
+            table: Table::new(),
+            largest: 1,
+            infinite: false,
+            final_arcs: vec![],
+            new: Subsets::default(),
+            cuts: vec![],
+            steps: 0,
+            // What comes out may be larger than what goes in.
+            part: Part::with_capacity(num_states, 2 * num_arcs),
+            map_splits,
+            map: Vec::with_capacity(num_arcs),
+        }
+    }
+
+    /// The arcs that leave the next states, with the numbers of the states that they enter.
+    pub(super) fn take(&mut self, known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
+        /// So many arcs ahead, the place of the state's number is asked for.
+        const AHEAD: usize = 16;
+
+        let (first_arc, first_place) = (self.part.arcs.len(), self.map.len());
+        for (i, &arc) in leaving.arcs.iter().enumerate() {
+            if let Some(next) = leaving.arcs.get(i + AHEAD) {
+                kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
+            }
+            let dest_state = match arc.dest_state {
+                _ if arc.label == FINAL => {
+                    self.final_arcs.push(self.part.arcs.len());
+                    -1
+                }
+                state if state >= 0 => self.single(known, state.cast_unsigned())?,
+                open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())])?,
+            };
+            self.infinite |= arc.score == f32::INFINITY;
+            self.part.arcs.push(Arc { dest_state, ..arc });
+        }
+        self.part.ends.extend(leaving.ends.iter().map(|end| first_arc + end));
+        self.map.extend_from_slice(&leaving.map);
+        Error::fit("the number of entries of the arc map", self.map.len())?;
+        self.map_splits.extend(leaving.map_ends.iter().map(|end| id(first_place + end)));
+        Ok(())
+    }
+
+    /// The number of a single state.
+    #[inline]
+    pub(super) fn single(&mut self, known: &Subsets, state: u32) -> Result<i32, Error> {
+        if self.single[at(state)] == NONE {
+            self.single[at(state)] = self.add(known, State::Single(state), 1)?.cast_unsigned();
+        }
+        Ok(self.single[at(state)].cast_signed())
+    }
+
+    /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
+    fn open(&mut self, known: &Subsets, leaving: &Leaving, open: &Open) -> Result<i32, Error> {
+        let steps = &leaving.steps[open.steps.clone()];
+        let num_known = known.steps.len();
+        let num_steps = |new: &Subsets| Error::fit("the number of open paths", num_known + new.steps.len());
+        let begin = num_steps(&self.new)?.cast_unsigned();
+        self.new.steps.extend_from_slice(steps);
+        let end = num_steps(&self.new)?.cast_unsigned();
+        let (mut first, mut base) = (begin, open.base);
+        if base == NONE {
+            // The first step is the base of the others.
+            (first, base) = (begin + 1, begin);
+            self.new.steps[at(begin) - num_known + 1..].iter_mut().for_each(|step| step.before = begin);
+        }
+        self.largest = self.largest.max(at(end - first));
+        let place = {
+            let Self { table, new, fsa, .. } = self;
+            let all = All { known, new, fsa: *fsa };
+            let is_it = |place| {
+                let found = all.subset(place);
+                all.step(found.base).state == all.step(base).state
+                    && all.labels(found.first, found.base).eq(all.labels(first, base))
+            };
+            let next = known.open.len() + new.open.len();
+            table.find_or_insert(open.hash, is_it, |place| all.subset(place).hash, next)
+        };
+        match place {
+            Ok(place) => {
+                self.new.steps.truncate(at(begin) - num_known);
+                Ok(self.all(known).subset(place).number)
+            }
+            Err(place) => {
+                let Open { base_score, pushed, hash, .. } = *open;
+                let number = self.next_number(known)?;
+                self.new.open.push(Subset { first, end, base, base_score, pushed, hash, number });
+                self.add(known, State::Open(place), at(end - first))
+            }
+        }
+    }
+
+    /// The next number is that of this state, which has so many steps.
+    fn add(&mut self, known: &Subsets, state: State, steps: usize) -> Result<i32, Error> {
+        let number = self.next_number(known)?;
+        // The final state is one more.
+        if index(number) + 2 > self.max_states {
+            return Err(self.limit(known, state));
+        }
+        self.new.states.push(state);
+        self.steps += steps;
+        if self.steps >= self.steps_of_job {
+            self.cuts.push(index(number) + 1);
+            self.steps = 0;
+        }
+        Ok(number)
+    }
+
+    /// Makes all that is new known, and cuts the new states into jobs: where each begins, and where the last one ends.
+    pub(super) fn cut_new(&mut self, known: &mut Subsets, cuts: &mut Vec<usize>) {
+        cuts.clear();
+        if !self.new.states.is_empty() {
+            cuts.push(known.states.len());
+            known.append(&mut self.new);
+            cuts.append(&mut self.cuts);
+            cuts.push(known.states.len());
+            cuts.dedup();
+        }
+        self.steps = 0;
+    }
+
+    fn next_number(&self, known: &Subsets) -> Result<i32, Error> {
+        Ok(Error::fit("the number of states", known.states.len() + self.new.states.len() + 1)? - 1)
+    }
+
+    /// There is no place for this state.
+    #[cold]
+    fn limit(&self, known: &Subsets, state: State) -> Error {
+        let (mut pending_labels, mut pending_score) = (0, 0.0);
+        if let State::Open(place) = state {
+            let all = self.all(known);
+            let Subset { first, end, base, .. } = all.subset(place);
+            let scores = (first..end).map(|step| all.step(step).score);
+            pending_labels = all.labels(first, base).count();
+            pending_score = scores.clone().fold(f64::NEG_INFINITY, f64::max) - scores.fold(f64::INFINITY, f64::min);
+        }
+        Error::DeterminizeLimit {
+            fsa: self.fsa_index,
+            what: "states",
+            limit: self.max_states,
+            states: known.states.len() + self.new.states.len() + 1,
+            arcs: self.part.arcs.len(),
+            largest_subset: self.largest,
+            pending_labels,
+            pending_score: narrow(pending_score),
+        }
+    }
+
+    fn all<'b>(&'b self, known: &'b Subsets) -> All<'b> {
+        All { known, new: &self.new, fsa: self.fsa }
+    }
+
+    /// The FSA that was made, and its arc map.
+    ///
+    /// # Errors
+    /// [`Error::Score`].
+    pub(super) fn finish(mut self) -> Result<WithLists, Error> {
+        if self.infinite {
+            let arc = self.part.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
+            return Err(Error::Score { arc, score: f32::INFINITY });
+        }
+        let last = Error::fit("the number of states", self.part.ends.len())?;
+        self.part.end_state();
+        self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
+        Ok((self.part, (self.map_splits, self.map)))
+    }
+}
+
+/// What is known and what is new, counted through.
+struct All<'a> {
+    known: &'a Subsets,
+    new: &'a Subsets,
+    fsa: FsaView<'a>,
+}
+
+impl<'a> All<'a> {
+    fn step(&self, number: u32) -> Step {
+        match at(number).checked_sub(self.known.steps.len()) {
+            None => self.known.steps[at(number)],
+            Some(place) => self.new.steps[place],
+        }
+    }
+
+    fn subset(&self, place: u32) -> Subset {
+        match at(place).checked_sub(self.known.open.len()) {
+            None => self.known.open[at(place)],
+            Some(place) => self.new.open[place],
+        }
+    }
+
+    /// The labels behind step `base` up to step `first`, from the last to the first; they are the same on all open paths of a subset.
+    fn labels(&'a self, first: u32, base: u32) -> impl Iterator<Item = i32> + 'a {
+        let mut number = first;
+        std::iter::from_fn(move || {
+            (number != base).then(|| {
+                let Step { before, arc, .. } = self.step(number);
+                number = before;
+                self.fsa.arcs()[at(arc)].label
+            })
+        })
+    }
+}
+
+/// A number of a step, a state, an arc or a subset as an index.
+#[inline]
+pub(super) fn at(number: u32) -> usize {
+    index(number.cast_signed())
+}
