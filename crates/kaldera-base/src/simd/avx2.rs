@@ -33,7 +33,7 @@ fn with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn apart_with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
     kernel.run(s)
 }

@@ -33,7 +33,7 @@ fn with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,popcnt,bmi1,bmi2,lzcnt")]
 fn apart_with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
     kernel.run(s)
 }
