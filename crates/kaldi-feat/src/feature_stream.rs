@@ -324,8 +324,5 @@ impl<K: Kind> FeatureStream<K> {
 fn hold<K: Kind>(held: &mut RowQueue, samples: Samples<'_>, extractor: &Extractor<K>) {
     let room = extractor.framing.room_behind(held.end());
     let len = usize::try_from(room).map_or(samples.len(), |room| samples.len().min(room));
-    match samples {
-        Samples::I16(samples) => held.extend(samples[..len].iter().map(|&x| f32::from(x))),
-        Samples::F32(samples) => held.extend(samples[..len].iter().copied()),
-    }
+    samples.copy_first(held.push_rows(len));
 }

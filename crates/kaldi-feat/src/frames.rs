@@ -1,10 +1,10 @@
 //! From samples to windowed frames in lanes.
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
 
 use crate::error::Error;
-use crate::one_fft::OneFrame;
+use crate::one_fft::{OneFrame, Turns, first_step, first_step_of_512};
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
@@ -45,23 +45,48 @@ impl Samples<'_> {
         }
     }
 
+    /// Writes the first samples to all of `to`, as vectors, so that frames can read them as vectors before they are in memory.
+    pub(crate) fn copy_first(&self, to: &mut [f32]) {
+        dispatch(CopyFirst { samples: *self, to });
+    }
+
     /// Writes the samples from `first` on to all of `to`.
     #[inline(always)]
     fn copy<S: Simd>(&self, s: S, first: usize, to: &mut [f32]) {
+        let end = first + to.len();
+        let mut vectors = to.chunks_exact_mut(S::LANES);
         match self {
             Self::I16(samples) => {
-                let from = &samples[first..first + to.len()];
-                let mut from_vectors = from.chunks_exact(S::LANES);
-                let mut to_vectors = to.chunks_exact_mut(S::LANES);
-                for (to, from) in (&mut to_vectors).zip(&mut from_vectors) {
+                let mut from = samples[first..end].chunks_exact(S::LANES);
+                for (to, from) in (&mut vectors).zip(&mut from) {
                     s.store(s.load_i16(from), to);
                 }
-                for (to, &from) in to_vectors.into_remainder().iter_mut().zip(from_vectors.remainder()) {
+                for (to, &from) in vectors.into_remainder().iter_mut().zip(from.remainder()) {
                     *to = f32::from(from);
                 }
             }
-            Self::F32(samples) => to.copy_from_slice(&samples[first..first + to.len()]),
+            Self::F32(samples) => {
+                let mut from = samples[first..end].chunks_exact(S::LANES);
+                for (to, from) in (&mut vectors).zip(&mut from) {
+                    s.store(s.load(from), to);
+                }
+                vectors.into_remainder().copy_from_slice(from.remainder());
+            }
         }
+    }
+}
+
+struct CopyFirst<'a> {
+    samples: Samples<'a>,
+    to: &'a mut [f32],
+}
+
+impl Kernel for CopyFirst<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        self.samples.copy(s, 0, self.to);
     }
 }
 
@@ -390,14 +415,11 @@ impl Framing {
         samples: &'a [f32],
         energy: EnergyOf,
     ) -> (Windowed<'a, S>, f32) {
-        let size = self.window.len();
-        let samples = &samples[..size];
-        let mean =
-            if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
-        let raw_energy = if energy == EnergyOf::RawFrame {
-            sum_of_one::<_, Squares>(s, samples, mean) * (self.scale * self.scale)
-        } else {
-            0.0
+        let samples = &samples[..self.window.len()];
+        // The compiler makes one of the two for a length that it knows.
+        let (mean, raw_energy) = match <&[f32; USUAL_LEN]>::try_from(samples) {
+            Ok(samples) => self.mean_and_energy(s, samples, energy),
+            Err(_) => self.mean_and_energy(s, samples, energy),
         };
         let window = self.window_lines.as_vectors(s);
         (
@@ -405,7 +427,24 @@ impl Framing {
             raw_energy,
         )
     }
+
+    /// Of one frame.
+    #[inline(always)]
+    fn mean_and_energy<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf) -> (f32, f32) {
+        let size = samples.len();
+        let mean =
+            if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
+        let raw_energy = if energy == EnergyOf::RawFrame {
+            sum_of_one::<_, Squares>(s, samples, mean) * (self.scale * self.scale)
+        } else {
+            0.0
+        };
+        (mean, raw_energy)
+    }
 }
+
+/// Samples of most frames, 25 ms at 16 kHz: as many as whole vectors have.
+pub(crate) const USUAL_LEN: usize = 400;
 
 /// A frame whose samples lie in the lanes: without their mean, with preemphasis, windowed.
 pub(crate) struct Windowed<'a, S: Simd> {
@@ -415,7 +454,14 @@ pub(crate) struct Windowed<'a, S: Simd> {
     preemphasis: S::F32,
 }
 
-impl<S: Simd> Windowed<'_, S> {
+impl<'a, S: Simd> Windowed<'a, S> {
+    /// The same as a frame whose length the compiler knows, if it has that.
+    #[inline(always)]
+    pub(crate) fn of_usual_len(&self) -> Option<UsualWindowed<'a, S>> {
+        let Self { samples, window, mean, preemphasis } = *self;
+        Some(UsualWindowed { samples: samples.try_into().ok()?, window, mean, preemphasis })
+    }
+
     /// Writes all of it to `frame`, and zeros behind it.
     #[inline(always)]
     pub(crate) fn store(&self, s: S, frame: &mut [f32]) {
@@ -466,6 +512,37 @@ impl<S: Simd> OneFrame<S> for Windowed<'_, S> {
             before = s.shift_in(s.sub(s.splat(samples[0]), mean), centred);
         }
         s.mul(s.neg_mul_add(preemphasis, before, centred), window[at / S::LANES])
+    }
+
+    #[inline(always)]
+    fn first_step(&self, s: S, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
+        match self.of_usual_len() {
+            Some(frame) if rows.len() * S::LANES == 256 => first_step_of_512(s, &frame, turns, rows),
+            _ => first_step(s, self, turns, rows),
+        }
+    }
+}
+
+/// As [`Windowed`], of [`USUAL_LEN`] samples.
+pub(crate) struct UsualWindowed<'a, S: Simd> {
+    samples: &'a [f32; USUAL_LEN],
+    window: &'a [S::F32],
+    mean: S::F32,
+    preemphasis: S::F32,
+}
+
+impl<S: Simd> OneFrame<S> for UsualWindowed<'_, S> {
+    #[inline(always)]
+    fn vector(&self, s: S, at: usize) -> S::F32 {
+        let Self { samples, window, mean, preemphasis } = *self;
+        if at >= USUAL_LEN {
+            return s.splat(0.0);
+        }
+        let x = s.load(&samples[at..]);
+        // What was written as vectors a moment ago is not read across them.
+        let before = if at == 0 { s.splat(samples[0]) } else { s.load(&samples[at - S::LANES..]) };
+        let (centred, before) = (s.sub(x, mean), s.sub(s.shift_in(before, x), mean));
+        s.mul(s.neg_mul_add(preemphasis, before, centred), window[..USUAL_LEN / S::LANES][at / S::LANES])
     }
 }
 

@@ -3,7 +3,7 @@
 use std::f32::consts::{LN_10, LOG10_E};
 use std::f64::consts::TAU;
 
-use kaldera_base::math::ln;
+use kaldera_base::math::{ln, ln_of_large};
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::bands::{Bands, Filters, OneBands};
@@ -341,7 +341,7 @@ impl Kind for LogMelKind {
     fn features_of_one<S: Simd>(&self, s: S, _: &MelBanks, frame: OneBands<'_>, features: &mut [f32]) {
         let bands = &frame.bands[..self.num_bins];
         if let Some(factor) = self.log_factor {
-            map_one!(s, bands, x => s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor)), features);
+            map_one!(s, bands, x => s.mul(self.floored_ln(s, x), s.splat(factor)), features);
         } else {
             features.copy_from_slice(bands);
         }
@@ -351,7 +351,7 @@ impl Kind for LogMelKind {
     fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
         if let Some(factor) = self.log_factor {
             for (to, &x) in features.iter_mut().zip(&*frames.bands) {
-                *to = s.mul(ln(s, s.max(s.splat(self.floor), x)), s.splat(factor));
+                *to = s.mul(self.floored_ln(s, x), s.splat(factor));
             }
         } else {
             features.copy_from_slice(frames.bands);
@@ -362,6 +362,14 @@ impl Kind for LogMelKind {
         if self.range > 0.0 || self.whisper_scale {
             dispatch(Finish { kind: self, rows });
         }
+    }
+}
+
+impl LogMelKind {
+    #[inline(always)]
+    fn floored_ln<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
+        let x = s.max(s.splat(self.floor), x);
+        if self.floor >= f32::MIN_POSITIVE { ln_of_large(s, x) } else { ln(s, x) }
     }
 }
 

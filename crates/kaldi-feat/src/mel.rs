@@ -188,8 +188,8 @@ impl MelBanks {
     }
 }
 
-/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on, of which the last comes
-/// first where not all sums have as many. Then they are added in halves, as [`Simd::sum`] adds lanes.
+/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on. Then they are added in
+/// halves, as [`Simd::sum`] adds lanes.
 pub(crate) const SUMS: usize = 16;
 
 /// Σ weight · row, of as many rows as weights, a frame in each lane.
@@ -206,7 +206,7 @@ fn energy_of<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     by_length!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
 }
 
-/// Of `N` frequencies more than a multiple of [`SUMS`]. These come first in their sums.
+/// Of `N` frequencies more than a multiple of [`SUMS`].
 #[inline(always)]
 fn energy_with_rest<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
     let (weights, last_weights) = weights.as_chunks::<SUMS>();
@@ -214,18 +214,15 @@ fn energy_with_rest<S: Simd, const N: usize>(s: S, weights: &[f32], rows: &[S::F
     let last_weights: &[f32; N] = last_weights.try_into().expect("the caller has counted");
     let last_rows: &[S::F32; N] = last_rows.try_into().expect("as many rows as weights");
     let mut sums = [s.splat(0.0); SUMS];
-    for i in 0..N {
-        sums[i] = s.mul(s.splat(last_weights[i]), last_rows[i]);
-    }
-    if weights.is_empty() {
-        return halves(s, sums, N);
-    }
     for (weights, rows) in weights.iter().zip(rows) {
         for i in 0..SUMS {
             sums[i] = s.mul_add(s.splat(weights[i]), rows[i], sums[i]);
         }
     }
-    halves(s, sums, SUMS)
+    for i in 0..N {
+        sums[i] = s.mul_add(s.splat(last_weights[i]), last_rows[i], sums[i]);
+    }
+    halves(s, sums, if weights.is_empty() { N } else { SUMS })
 }
 
 /// Adds up the first `len` sums, the others being zeros.
@@ -281,22 +278,30 @@ macro_rules! map_one {
 }
 pub(crate) use map_one;
 
-/// Σ weight · row, of as many rows as weights. Every fourth one is summed apart, then all together: four additions at a time.
+/// How many sums a product with a row of weights is added up in: sum i is of every eighth number from the i-th on, so that few have to wait for
+/// each other. Then they are added in halves.
+const ROW_SUMS: usize = 8;
+
+/// Σ weight · row, of as many rows as weights.
 #[inline(always)]
 pub(crate) fn weighted_sum<S: Simd>(s: S, weights: &[f32], rows: &[S::F32]) -> S::F32 {
-    let mut sums = [s.splat(0.0); 4];
-    let (weights, last_weights) = weights.as_chunks::<4>();
-    let (rows, last_rows) = rows.as_chunks::<4>();
+    let mut sums = [s.splat(0.0); ROW_SUMS];
+    let (weights, last_weights) = weights.as_chunks::<ROW_SUMS>();
+    let (rows, last_rows) = rows.as_chunks::<ROW_SUMS>();
     for (weights, rows) in weights.iter().zip(rows) {
-        for i in 0..4 {
+        for i in 0..ROW_SUMS {
             sums[i] = s.mul_add(s.splat(weights[i]), rows[i], sums[i]);
         }
     }
     for ((&w, &x), sum) in last_weights.iter().zip(last_rows).zip(&mut sums) {
         *sum = s.mul_add(s.splat(w), x, *sum);
     }
-    let [a, b, c, d] = sums;
-    s.add(s.add(a, c), s.add(b, d))
+    sum_of_row_sums(s, sums)
+}
+
+#[inline(always)]
+fn sum_of_row_sums<S: Simd>(s: S, [a, b, c, d, e, f, g, h]: [S::F32; ROW_SUMS]) -> S::F32 {
+    s.add(s.add(s.add(a, e), s.add(c, g)), s.add(s.add(b, f), s.add(d, h)))
 }
 
 /// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
@@ -331,21 +336,30 @@ impl Columns {
     /// Numbers `at` and on of the product, zeros behind the last one.
     #[inline(always)]
     pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
-        let stride = self.stride;
-        let mut sums = [s.splat(0.0); 4];
-        let (x, last) = x[..self.num_columns].as_chunks::<4>();
-        let mut columns = self.columns.chunks_exact(4 * stride);
-        for (x, columns) in x.iter().zip(&mut columns) {
-            for i in 0..4 {
-                sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
-            }
+        // The compiler makes one of the two for a stride that it knows.
+        if self.stride == MAX_LANES {
+            lanes_of_columns(s, &self.columns, MAX_LANES, &x[..self.num_columns], at)
+        } else {
+            lanes_of_columns(s, &self.columns, self.stride, &x[..self.num_columns], at)
         }
-        for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
-            *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
-        }
-        let [a, b, c, d] = sums;
-        s.add(s.add(a, c), s.add(b, d))
     }
+}
+
+/// See [`Columns::lanes_of_one`].
+#[inline(always)]
+fn lanes_of_columns<S: Simd>(s: S, columns: &[f32], stride: usize, x: &[f32], at: usize) -> S::F32 {
+    let mut sums = [s.splat(0.0); ROW_SUMS];
+    let (x, last) = x.as_chunks::<ROW_SUMS>();
+    let mut columns = columns.chunks_exact(ROW_SUMS * stride);
+    for (x, columns) in x.iter().zip(&mut columns) {
+        for i in 0..ROW_SUMS {
+            sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
+        }
+    }
+    for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
+        *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
+    }
+    sum_of_row_sums(s, sums)
 }
 
 /// Frequencies in Hz, all counted from zero.

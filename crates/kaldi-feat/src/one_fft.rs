@@ -18,6 +18,8 @@ mod fours;
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
+pub(crate) use fours::{Turns, first_step, first_step_of_512};
+
 use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_step, step_of, step_of_4, turn};
 
 /// What the transform of one frame takes beside the plan of many.
@@ -70,6 +72,15 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
 pub(crate) trait OneFrame<S: Simd> {
     /// Numbers `at`, a multiple of the lanes, and on; zeros behind the last one.
     fn vector(&self, s: S, at: usize) -> S::F32;
+
+    /// Does the first step of a transform by fours, with the twiddles of each vector of a part.
+    #[inline(always)]
+    fn first_step(&self, s: S, turns: &[Turns<S>], rows: &mut [[S::F32; 2]])
+    where
+        Self: Sized,
+    {
+        first_step(s, self, turns, rows);
+    }
 }
 
 /// As they lie in memory.

@@ -8,7 +8,8 @@
 //!  permuted  | filter 0: 4 powers | filter 1 | ... |   weights 0 to 3 of as many filters as there are quarters; then weights 4 to 7 ...
 //! ```
 //!
-//! Wide filters have a vector of powers, or several, for each of them.
+//! Wide filters take all powers of the runs of sixteen that they are in, with zeros for weights outside of them: what a moment ago was
+//! written as whole vectors is read as such. Which of its sums a power goes to makes no difference, as long as it is every sixteenth.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
@@ -31,16 +32,9 @@ enum Group {
     /// For each quarter of the filters the first power, and how many quarters of sums there are. Of each the table has
     /// indexes and weights.
     Narrow { first: [usize; QUARTER], quarters: usize },
-    /// All filters in their order.
-    Wide { spans: Vec<Span> },
-}
-
-/// Filters with as many runs of [`SUMS`] weights.
-#[derive(Debug, Clone)]
-struct Span {
-    runs: usize,
-    /// For each run of each filter its first power. A run that is not whole comes first; the table has the weights in the same order.
-    first: Vec<usize>,
+    /// For each filter the first power of the first run that it is in, and how many runs are taken of each. The table has their weights.
+    /// There are zeros behind the filters, up to 8 or 16 of them.
+    Wide { first: Vec<usize>, runs: usize },
 }
 
 /// Lanes that are a filter's.
@@ -75,34 +69,16 @@ impl OneMel {
                     };
                     s.sum_fours(fours)
                 }
-                Group::Wide { spans } => {
-                    let mut sums = [zero; MAX_LANES];
-                    let sums = &mut sums[..S::LANES];
-                    match &spans[..] {
-                        // As the last of 80 filters are: the compiler knows how many.
-                        [Span { runs: 1, first }] if first.len() == S::LANES => {
-                            let (table, rest) = vectors.split_at(SUMS);
-                            vectors = rest;
-                            sums_of_runs(s, 1, table, &first[..S::LANES], power, sums);
-                        }
-                        spans => {
-                            let mut behind = &mut *sums;
-                            for Span { runs, first } in spans {
-                                let (table, rest) = vectors.split_at(first.len() * SUMS / S::LANES);
-                                vectors = rest;
-                                let (sums, rest) = behind.split_at_mut(first.len() / runs);
-                                behind = rest;
-                                match runs {
-                                    1 => sums_of_runs(s, 1, table, first, power, sums),
-                                    2 => sums_of_runs(s, 2, table, first, power, sums),
-                                    3 => sums_of_runs(s, 3, table, first, power, sums),
-                                    4 => sums_of_runs(s, 4, table, first, power, sums),
-                                    &runs => sums_of_runs(s, runs, table, first, power, sums),
-                                }
-                            }
-                        }
+                Group::Wide { first, runs } => {
+                    let (table, rest) = vectors.split_at(first.len() * runs * (SUMS / S::LANES));
+                    vectors = rest;
+                    match <&[usize; MAX_LANES]>::try_from(&first[..]) {
+                        Ok(first) => wide_of_some_runs(s, *runs, table, first, power),
+                        Err(_) => match first[..].as_chunks::<HALF>().0 {
+                            [first] => wide_of_some_runs(s, *runs, table, first, power),
+                            _ => unreachable!("8 filters, or 16"),
+                        },
                     }
-                    s.sum_each(sums)
                 }
             };
             all = s.add(all, energy);
@@ -148,22 +124,51 @@ fn fours<S: Simd, const N: usize>(
     fours
 }
 
-/// The sums of each filter, of which there are as many as `sums`, with `runs` runs each.
+/// Half of the most lanes.
+const HALF: usize = MAX_LANES / 2;
+
+/// The energies of filters with as many `runs` each.
 #[inline(always)]
-fn sums_of_runs<S: Simd>(s: S, runs: usize, table: &[S::F32], first: &[usize], power: &[f32], sums: &mut [S::F32]) {
+fn wide_of_some_runs<S: Simd, const FILTERS: usize>(
+    s: S,
+    runs: usize,
+    table: &[S::F32],
+    first: &[usize; FILTERS],
+    power: &[f32],
+) -> S::F32 {
+    match runs {
+        1 => wide::<S, FILTERS>(s, 1, table, first, power),
+        2 => wide::<S, FILTERS>(s, 2, table, first, power),
+        3 => wide::<S, FILTERS>(s, 3, table, first, power),
+        4 => wide::<S, FILTERS>(s, 4, table, first, power),
+        runs => wide::<S, FILTERS>(s, runs, table, first, power),
+    }
+}
+
+#[inline(always)]
+fn wide<S: Simd, const FILTERS: usize>(
+    s: S,
+    runs: usize,
+    table: &[S::F32],
+    first: &[usize; FILTERS],
+    power: &[f32],
+) -> S::F32 {
     // Sums of 16 in one vector, or in two that are added.
     let used = SUMS / S::LANES;
-    let filters = first.chunks_exact(runs).zip(table.chunks_exact(runs * used));
-    for (sum, (first, table)) in sums.iter_mut().zip(filters) {
+    let table = &table[..FILTERS * runs * used];
+    let mut sums = [s.splat(0.0); MAX_LANES];
+    for (i, (sum, &first)) in sums.iter_mut().zip(first).enumerate() {
+        let (power, table) = (&power[first..first + runs * SUMS], &table[i * runs * used..][..runs * used]);
         let mut halves = [s.splat(0.0); 2];
-        for (&first, table) in first.iter().zip(table.chunks_exact(used)) {
-            let power = &power[first..first + SUMS];
-            for (i, half) in halves[..used].iter_mut().enumerate() {
-                *half = s.mul_add(table[i], s.load(&power[i * S::LANES..]), *half);
+        for run in 0..runs {
+            for (half, sum) in halves[..used].iter_mut().enumerate() {
+                let at = run * used + half;
+                *sum = s.mul_add(table[at], s.load(&power[at * S::LANES..]), *sum);
             }
         }
         *sum = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
     }
+    s.sum_each(&sums[..S::LANES])
 }
 
 impl Tables {
@@ -217,21 +222,20 @@ impl Group {
     }
 
     fn wide(bins: &[MelBin], table: &mut Vec<f32>) -> Self {
-        let runs_of = |bin: &MelBin| bin.weights.len().div_ceil(SUMS).max(1);
-        let mut span_of = |bins: &[MelBin]| {
-            let mut first = Vec::new();
-            for bin in bins {
-                let (whole, rest) = bin.weights.as_chunks::<SUMS>();
-                if !rest.is_empty() || whole.is_empty() {
-                    first.push(bin.first + SUMS * whole.len());
-                    table.extend(rest.iter().chain(&[0.0; SUMS]).take(SUMS));
-                }
-                first.extend((bin.first..).step_by(SUMS).take(whole.len()));
-                table.extend(whole.as_flattened());
-            }
-            Span { runs: first.len() / bins.len(), first }
-        };
-        Self::Wide { spans: bins.chunk_by(|a, b| runs_of(a) == runs_of(b)).map(&mut span_of).collect() }
+        let runs_of = |bin: &MelBin| bin.first / SUMS..(bin.first + bin.weights.len()).div_ceil(SUMS);
+        let runs = bins.iter().map(|bin| runs_of(bin).len()).max().unwrap_or(0);
+        let end = bins.iter().map(|bin| runs_of(bin).end).max().unwrap_or(0);
+        let filters = if bins.len() > HALF { MAX_LANES } else { HALF };
+        let (mut first, begin) = (vec![0; filters], table.len());
+        table.resize(begin + filters * runs * SUMS, 0.0);
+        let weights = table[begin..].chunks_exact_mut((runs * SUMS).max(1));
+        for ((bin, first), weights) in bins.iter().zip(&mut first).zip(weights) {
+            // No run behind the last one.
+            *first = runs_of(bin).start.min(end - runs) * SUMS;
+            let at = bin.first - *first;
+            weights[at..at + bin.weights.len()].copy_from_slice(&bin.weights);
+        }
+        Self::Wide { first, runs }
     }
 }
 

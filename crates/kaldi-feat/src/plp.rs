@@ -375,37 +375,48 @@ impl PlpKind {
     fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) {
         let (zero, lanes) = (s.splat(0.0), s.i32_to_f32(s.lane_indexes()));
         let mut error = in_all_lanes(s, autocorrelation, 0);
+        let (mut schur, power) = Schur::new(s, error);
+        let autocorrelation = s.mul(autocorrelation, power);
         let next = s.and_u32(s.add_u32(s.lane_indexes(), s.splat_u32(1)), s.splat_u32(S::LANES as u32 - 1));
         let (mut forward, mut backward) = (s.permute(autocorrelation, autocorrelation, next), autocorrelation);
         // In lanes that have no number yet there is something.
         let mut a = zero;
         for i in 0..self.order {
-            let reflection = s.div(in_all_lanes(s, forward, i), error);
-            let before = s.neg_mul_add(reflection, forward, backward);
-            forward = s.neg_mul_add(reflection, backward, forward);
+            let step = schur.step(s, in_all_lanes(s, forward, i));
+            let before = step.of(s, backward, forward);
+            forward = step.of(s, forward, backward);
             backward = s.shift_in(zero, before);
-            let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
-            error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
+            error = s.mul(error, step.left);
             // a[j] with a[i-1-j].
             let others = s.sub_u32(s.splat_u32((S::LANES + i - 1) as u32), s.lane_indexes());
             let others = s.permute(a, a, s.and_u32(others, s.splat_u32(S::LANES as u32 - 1)));
-            let changed = s.neg_mul_add(reflection, others, a);
-            a = s.select_lt(lanes, s.splat(i as f32), changed, s.sub(zero, reflection));
+            let changed = s.neg_mul_add(step.reflection, others, a);
+            a = s.select_lt(lanes, s.splat(i as f32), changed, s.sub(zero, step.reflection));
         }
 
-        // Each c adds its term to all sums behind it.
-        let (mut sums, mut behind, minus_a) = (zero, s.shift_in(zero, a), s.sub(zero, a));
-        let parts = s.div(s.splat(1.0), s.add(lanes, s.splat(1.0)));
-        let mut cepstrum = s.neg_mul_add(sums, parts, minus_a);
-        for i in 1..self.order {
-            let number = s.splat(i as f32);
-            sums = s.mul_add(s.mul(number, behind), in_all_lanes(s, cepstrum, i - 1), sums);
+        // n c[n]: each takes its part from all behind it, two of them at a time.
+        let numbers = s.add(lanes, s.splat(1.0));
+        let (mut c, mut behind) = (s.mul(s.sub(zero, a), numbers), s.shift_in(zero, a));
+        let first_a = in_all_lanes(s, a, 0);
+        for i in (0..self.order).step_by(2) {
+            let (known, next) = (in_all_lanes(s, c, i), in_all_lanes(s, c, (i + 1) % S::LANES));
+            let next = s.neg_mul_add(first_a, known, next);
+            c = less_behind(s, c, i, behind, known);
             behind = s.shift_in(zero, behind);
-            cepstrum = s.select_lt(lanes, number, cepstrum, s.neg_mul_add(sums, parts, minus_a));
+            c = less_behind(s, c, i + 1, behind, next);
+            behind = s.shift_in(zero, behind);
         }
+        let cepstrum = s.mul(c, s.div(s.splat(1.0), numbers));
         let first = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
         s.store_partial(s.mul(s.shift_in(first, cepstrum), s.load_partial(&self.scales, zero)), features);
     }
+}
+
+/// c - a b in the lanes behind lane `i`. The others keep what they have, even if b is infinite.
+#[inline(always)]
+fn less_behind<S: Simd>(s: S, c: S::F32, i: usize, a: S::F32, b: S::F32) -> S::F32 {
+    let lanes = s.i32_to_f32(s.lane_indexes());
+    s.select_lt(s.splat(i as f32), lanes, s.neg_mul_add(a, b, c), c)
 }
 
 /// The number of lane `lane`.
@@ -435,21 +446,25 @@ fn linear_predictor<S: Simd>(
     backward: &mut [S::F32],
 ) -> S::F32 {
     let order = a.len();
-    backward.copy_from_slice(&autocorrelation[..order]);
     let mut error = autocorrelation[0];
+    let (mut schur, power) = Schur::new(s, error);
+    for x in &mut *autocorrelation {
+        *x = s.mul(*x, power);
+    }
+    backward.copy_from_slice(&autocorrelation[..order]);
     // Number n of both belongs to the lags n + 1 and n.
     let forward = &mut autocorrelation[1..];
     for i in 0..order {
         let (mut last_forward, mut last_backward) = (forward[i], backward[i]);
-        let reflection = s.div(last_forward, error);
+        let step = schur.step(s, last_forward);
         for (f, b) in forward[i + 1..].iter_mut().zip(&mut backward[i + 1..]) {
             let (this_forward, this_backward) = (*f, *b);
-            *f = s.neg_mul_add(reflection, this_backward, this_forward);
-            *b = s.neg_mul_add(reflection, last_forward, last_backward);
+            *f = step.of(s, this_forward, this_backward);
+            *b = step.of(s, last_backward, last_forward);
             (last_forward, last_backward) = (this_forward, this_backward);
         }
-        let left = s.neg_mul_add(reflection, reflection, s.splat(1.0));
-        error = s.mul(error, s.max(s.splat(LEAST_ERROR), left));
+        error = s.mul(error, step.left);
+        let reflection = step.reflection;
         // a[j] and a[i-1-j] change together.
         for j in 0..i / 2 {
             let (low, high) = (a[j], a[i - 1 - j]);
@@ -464,17 +479,79 @@ fn linear_predictor<S: Simd>(
     error
 }
 
-/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): c\[n\] = -a\[n\] - Σ over k below n of (n-k)/n a\[k\] c\[n-k\]. The largest n-k comes last:
-/// only that has to wait for it.
+/// The steps of Schur's recursion: x becomes x - f / e y, where e is the error. None of the numbers waits for a quotient, as all of them are
+/// multiplied with e, and with a power of 2 that keeps e near 1: it makes up for what e² was expected to be one step ago, which is
+/// known early.
+struct Schur<S: Simd> {
+    /// The error, multiplied as all numbers are.
+    error: S::F32,
+    power: S::F32,
+    /// Where the error was expected to have its exponent: the bits of a power of 2.
+    expected: S::U32,
+}
+
+/// One of them.
+struct SchurStep<S: Simd> {
+    /// f / e
+    reflection: S::F32,
+    /// What it leaves of the error, as a part of it.
+    left: S::F32,
+    /// e and f, times the power of 2.
+    kept: S::F32,
+    taken: S::F32,
+}
+
+/// The bits of 1, and of the exponent.
+const ONE: u32 = 127 << 23;
+const EXPONENT: u32 = 0xFF << 23;
+
+impl<S: Simd> Schur<S> {
+    /// For an autocorrelation that begins with `error`: below 2^127 as all of it. Also the power of 2 that it has to be multiplied with.
+    #[inline(always)]
+    fn new(s: S, error: S::F32) -> (Self, S::F32) {
+        let exponent = s.and_u32(s.bits_of(error), s.splat_u32(EXPONENT));
+        let power = s.of_bits(s.sub_u32(s.splat_u32(2 * ONE), exponent));
+        (Self { error: s.mul(error, power), power: s.splat(1.0), expected: s.splat_u32(ONE) }, power)
+    }
+
+    #[inline(always)]
+    fn step(&mut self, s: S, f: S::F32) -> SchurStep<S> {
+        let e = self.error;
+        let (kept, taken) = (s.mul(self.power, e), s.mul(self.power, f));
+        let before = s.mul(kept, e);
+        self.error = s.max(s.mul(s.splat(LEAST_ERROR), before), s.neg_mul_add(taken, f, before));
+        // The next e is e² times the power, or less: what this e is off its mark counts twice, and twice that is to be made up for.
+        let off = s.sub_u32(s.and_u32(s.bits_of(e), s.splat_u32(EXPONENT)), self.expected);
+        self.expected = s.add_u32(s.splat_u32(ONE), s.shl_u32::<1>(off));
+        self.power = s.of_bits(s.sub_u32(s.splat_u32(ONE), s.shl_u32::<2>(off)));
+        let reflection = s.div(f, e);
+        let left = s.max(s.splat(LEAST_ERROR), s.neg_mul_add(reflection, reflection, s.splat(1.0)));
+        SchurStep { reflection, left, kept, taken }
+    }
+}
+
+impl<S: Simd> SchurStep<S> {
+    /// x - f / e y, times e and the power of 2.
+    #[inline(always)]
+    fn of(&self, s: S, x: S::F32, y: S::F32) -> S::F32 {
+        s.neg_mul_add(self.taken, y, s.mul(self.kept, x))
+    }
+}
+
+/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): n c\[n\] = -n a\[n\] - Σ over k below n of k c\[k\] a\[n-k\]. The largest k comes last: only
+/// that has to wait for it.
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
 fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
     for i in 0..a.len() {
-        let mut sum = s.splat(0.0);
-        for (j, &c) in c[..i].iter().enumerate() {
-            sum = s.mul_add(s.mul(s.splat((j + 1) as f32), a[i - 1 - j]), c, sum);
+        let mut sum = s.mul(s.sub(s.splat(0.0), a[i]), s.splat((i + 1) as f32));
+        for (&c, &a) in c[..i].iter().zip(a[..i].iter().rev()) {
+            sum = s.neg_mul_add(a, c, sum);
         }
-        c[i] = s.neg_mul_add(sum, s.splat(1.0 / (i + 1) as f32), s.sub(s.splat(0.0), a[i]));
+        c[i] = sum;
+    }
+    for (i, c) in c.iter_mut().enumerate() {
+        *c = s.mul(*c, s.splat(1.0 / (i + 1) as f32));
     }
 }
 

@@ -7,9 +7,10 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone)]
 pub(crate) struct RowQueue {
     dim: usize,
-    /// The rows, behind `gone` numbers of rows that were let go.
+    /// Numbers up to `gone` are of rows that were let go, and those from `used` on are room for more.
     values: Vec<f32>,
     gone: usize,
+    used: usize,
     first: u64,
     /// Counted, as a division for each look at it would cost a stream more than its copies.
     end: u64,
@@ -17,7 +18,7 @@ pub(crate) struct RowQueue {
 
 impl RowQueue {
     pub(crate) fn new(dim: usize) -> Self {
-        Self { dim, values: Vec::new(), gone: 0, first: 0, end: 0 }
+        Self { dim, values: Vec::new(), gone: 0, used: 0, first: 0, end: 0 }
     }
 
     /// The number of the first row that is there.
@@ -37,7 +38,7 @@ impl RowQueue {
 
     /// All rows that are there, one after the other.
     pub(crate) fn values(&self) -> &[f32] {
-        &self.values[self.gone..]
+        &self.values[self.gone..self.used]
     }
 
     /// Row `i`, if it is there.
@@ -47,36 +48,26 @@ impl RowQueue {
     }
 
     pub(crate) fn push(&mut self, row: &[f32]) {
-        debug_assert_eq!(row.len(), self.dim);
-        self.make_room();
-        self.values.extend_from_slice(row);
-        self.end += 1;
+        self.push_rows(1).copy_from_slice(row);
     }
 
-    /// Appends the numbers of whole rows.
-    pub(crate) fn extend(&mut self, numbers: impl ExactSizeIterator<Item = f32>) {
-        debug_assert!(numbers.len().is_multiple_of(self.dim));
+    /// Appends `rows` rows and lends them, to be written.
+    pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
         self.make_room();
-        let begin = self.values.len();
-        self.values.extend(numbers);
-        self.end += ((self.values.len() - begin) / self.dim) as u64;
+        let begin = self.used;
+        self.used += rows * self.dim;
+        self.end += rows as u64;
+        if self.values.len() < self.used {
+            self.values.resize(self.used, 0.0);
+        }
+        &mut self.values[begin..self.used]
     }
 
     /// Counts `rows` rows that somebody else has, and lets go all that is there.
     pub(crate) fn skip(&mut self, rows: u64) {
         self.end += rows;
         self.first = self.end;
-        self.values.clear();
-        self.gone = 0;
-    }
-
-    /// Appends `rows` rows of zeros and lends them.
-    pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
-        self.make_room();
-        let begin = self.values.len();
-        self.values.resize(begin + rows * self.dim, 0.0);
-        self.end += rows as u64;
-        &mut self.values[begin..]
+        (self.gone, self.used) = (0, 0);
     }
 
     /// Lets go the rows before row `i`.
@@ -89,9 +80,9 @@ impl RowQueue {
     /// Moves what is there to the front when at least as much is gone, and a few kilobytes: a number is moved once on average, or hardly ever.
     fn make_room(&mut self) {
         const LEAST: usize = 2048;
-        if self.gone > (self.values.len() / 2).max(LEAST) {
-            self.values.drain(..self.gone);
-            self.gone = 0;
+        if self.gone > (self.used / 2).max(LEAST) {
+            self.values.copy_within(self.gone..self.used, 0);
+            (self.gone, self.used) = (0, self.used - self.gone);
         }
     }
 
@@ -107,7 +98,7 @@ impl RowQueue {
             return Err(Error::BadState { reason: "its rows are not whole" });
         }
         let end = first + (values.len() / dim.max(1)) as u64;
-        Ok(Self { dim, values, gone: 0, first, end })
+        Ok(Self { dim, used: values.len(), values, gone: 0, first, end })
     }
 }
 
@@ -132,7 +123,7 @@ mod tests {
         assert_eq!(queue.get(9993), None);
         queue.discard(u64::MAX);
         assert_eq!((queue.first(), queue.values().len()), (10_000, 0));
-        queue.extend([1.0, 2.0, 3.0, 4.0].into_iter());
+        queue.push_rows(2).copy_from_slice(&[1.0, 2.0, 3.0, 4.0]);
         assert_eq!((queue.end(), queue.get(10_001)), (10_002, Some(&[3.0, 4.0][..])));
         queue.skip(3);
         assert_eq!((queue.first(), queue.end(), queue.is_empty()), (10_005, 10_005, true));

@@ -32,15 +32,57 @@ pub(super) fn takes(half: usize, layout: &Layout) -> bool {
     (half == 256 || half == 1024) && layout.num_blocks == BLOCKS && layout.before.len() == 2
 }
 
+/// What three numbers of four are turned by, in lanes.
+pub(crate) type Turns<S> = [[<S as Simd>::F32; 2]; 3];
+
+/// The first step for number `i` of as many vectors as a `part` has.
+#[inline(always)]
+fn first_step_of<S: Simd>(
+    s: S,
+    frame: &impl OneFrame<S>,
+    (i, part): (usize, usize),
+    w: &Turns<S>,
+    rows: &mut [[S::F32; 2]],
+) {
+    let mut x = [[s.splat(0.0); 2]; 4];
+    for (q, x) in x.iter_mut().enumerate() {
+        let at = 2 * S::LANES * (i + q * part);
+        let (re, im) = s.unzip(frame.vector(s, at), frame.vector(s, at + S::LANES));
+        *x = [re, im];
+    }
+    for (q, y) in step(s, x, w).into_iter().enumerate() {
+        rows[i + q * part] = y;
+    }
+}
+
+/// The first step of a transform by fours.
+#[inline(always)]
+pub(crate) fn first_step<S: Simd>(s: S, frame: &impl OneFrame<S>, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
+    for (i, w) in turns.iter().enumerate() {
+        first_step_of(s, frame, (i, turns.len()), w, rows);
+    }
+}
+
+/// The same of 512 numbers, vector after vector, so that the compiler knows where each lies.
+#[inline(always)]
+pub(crate) fn first_step_of_512<S: Simd>(s: S, frame: &impl OneFrame<S>, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
+    let part = 64 / S::LANES;
+    let (turns, rows) = (&turns[..part], &mut rows[..4 * part]);
+    macro_rules! each {
+        ($($i:literal)*) => { $(if $i < part { first_step_of(s, frame, ($i, part), &turns[$i], rows); })* };
+    }
+    each!(0 1 2 3 4 5 6 7);
+}
+
 /// The twiddles of each of the step's vectors.
 #[inline(always)]
-fn twiddles<S: Simd>(s: S, step: &StepBefore, vectors: usize) -> &[[[S::F32; 2]; 3]] {
+fn twiddles<S: Simd>(s: S, step: &StepBefore, vectors: usize) -> &[Turns<S>] {
     &step.twiddles.as_vectors(s).as_chunks::<2>().0.as_chunks::<3>().0[..vectors]
 }
 
 /// A number of each of four parts, transformed and turned.
 #[inline(always)]
-fn step<S: Simd>(s: S, x: [[S::F32; 2]; 4], w: &[[S::F32; 2]; 3]) -> [[S::F32; 2]; 4] {
+fn step<S: Simd>(s: S, x: [[S::F32; 2]; 4], w: &Turns<S>) -> [[S::F32; 2]; 4] {
     let [a, b, c, d] = transform_4(s, x);
     [a, turned(s, b, w[0]), turned(s, c, w[1]), turned(s, d, w[2])]
 }
@@ -68,18 +110,7 @@ impl OneFft {
         let (rows, transposed) = numbers.vectors(s, 4 * vectors).as_chunks_mut::<2>().0.split_at_mut(vectors);
         let zero = [s.splat(0.0); 2];
 
-        let part = vectors / 4;
-        for (i, w) in twiddles(s, &layout.before[0], part).iter().enumerate() {
-            let mut x = [zero; 4];
-            for (q, x) in x.iter_mut().enumerate() {
-                let at = 2 * S::LANES * (i + q * part);
-                let (re, im) = s.unzip(frame.vector(s, at), frame.vector(s, at + S::LANES));
-                *x = [re, im];
-            }
-            for (q, y) in step(s, x, w).into_iter().enumerate() {
-                rows[i + q * part] = y;
-            }
-        }
+        frame.first_step(s, twiddles(s, &layout.before[0], vectors / 4), rows);
         let part = block / S::LANES;
         for rows in rows.chunks_exact_mut(4 * part) {
             for (i, w) in twiddles(s, &layout.before[1], part).iter().enumerate() {

@@ -176,9 +176,16 @@ impl Transitions {
         argmin(s, from, to, Moves { to: i as f32, factor: self.factor, before })
     }
 
-    /// The lag of the lowest cost: the first one, where several are.
+    /// The lag of the lowest cost: the first one, where several are. It is 0 as a rule, which is found soonest as bits.
     #[inline(always)]
     pub(super) fn best_end<S: Simd>(&self, s: S, costs: &[f32]) -> usize {
+        for (costs, first) in costs[..self.row_len()].chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
+            let zeros = !s.not_equal_u32(s.bits_of(s.load(costs)), s.splat_u32(0));
+            let lane = zeros.trailing_zeros() as usize;
+            if lane < S::LANES {
+                return first + lane;
+            }
+        }
         argmin(s, 0, self.num_states - 1, Costs(costs))
     }
 }
