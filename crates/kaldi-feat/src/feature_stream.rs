@@ -24,7 +24,7 @@ use crate::state::{StateReader, StateWriter};
 ///
 /// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
 /// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays little more than
-/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays 1.2 to 2.6 times that by the kind, as a frame by
+/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays 1.2 to 2.4 times that by the kind, as a frame by
 /// itself does not fill the vectors as well, or less than 1.8 times if there are many streams to [compute together](Self::compute_together).
 ///
 /// ```
@@ -181,7 +181,7 @@ impl<K: Kind> FeatureStream<K> {
     }
 
     /// Computes all rows that are ready in any of the streams. Those of streams with the same extractor and warp factor share the
-    /// lanes of vectors: a server of 16 streams or more has each row at once, for 1.4 to 1.7 times what whole signals cost. That is
+    /// lanes of vectors: a server of 16 streams or more has each row at once, for 1.3 to 1.7 times what whole signals cost. That is
     /// less than each stream alone would take of MFCC, PLP and Whisper's features, as much of fbank, and more of spectrograms.
     ///
     /// ```

@@ -10,6 +10,7 @@
 //!
 //! Wide filters take all powers of the runs of sixteen that they are in, with zeros for weights outside of them: what a moment ago was
 //! written as whole vectors is read as such. Which of its sums a power goes to makes no difference, as long as it is every sixteenth.
+//! Only where sixteen powers are enough for each do their own runs cost less.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
@@ -222,8 +223,10 @@ impl Group {
     }
 
     fn wide(bins: &[MelBin], table: &mut Vec<f32>) -> Self {
+        // Those that a run is enough for have it begin with them.
+        let short = bins.iter().all(|bin| bin.weights.len() <= SUMS);
         let runs_of = |bin: &MelBin| bin.first / SUMS..(bin.first + bin.weights.len()).div_ceil(SUMS);
-        let runs = bins.iter().map(|bin| runs_of(bin).len()).max().unwrap_or(0);
+        let runs = if short { 1 } else { bins.iter().map(|bin| runs_of(bin).len()).max().unwrap_or(0) };
         let end = bins.iter().map(|bin| runs_of(bin).end).max().unwrap_or(0);
         let filters = if bins.len() > HALF { MAX_LANES } else { HALF };
         let (mut first, begin) = (vec![0; filters], table.len());
@@ -231,7 +234,7 @@ impl Group {
         let weights = table[begin..].chunks_exact_mut((runs * SUMS).max(1));
         for ((bin, first), weights) in bins.iter().zip(&mut first).zip(weights) {
             // No run behind the last one.
-            *first = runs_of(bin).start.min(end - runs) * SUMS;
+            *first = if short { bin.first } else { runs_of(bin).start.min(end - runs) * SUMS };
             let at = bin.first - *first;
             weights[at..at + bin.weights.len()].copy_from_slice(&bin.weights);
         }

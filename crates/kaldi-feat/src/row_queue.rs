@@ -1,5 +1,7 @@
 //! Rows that are numbered from the start of a stream, of which the first ones are gone.
 
+use kaldera_base::simd::{Lines, MAX_LANES};
+
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
 
@@ -7,8 +9,9 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone)]
 pub(crate) struct RowQueue {
     dim: usize,
-    /// Numbers up to `gone` are of rows that were let go, and those from `used` on are room for more.
-    values: Vec<f32>,
+    /// Numbers up to `gone` are of rows that were let go, and those from `used` on are room for more. What begins at a multiple of a
+    /// vector's lanes does so here.
+    values: Lines,
     gone: usize,
     used: usize,
     first: u64,
@@ -18,7 +21,7 @@ pub(crate) struct RowQueue {
 
 impl RowQueue {
     pub(crate) fn new(dim: usize) -> Self {
-        Self { dim, values: Vec::new(), gone: 0, used: 0, first: 0, end: 0 }
+        Self { dim, values: Lines::new(), gone: 0, used: 0, first: 0, end: 0 }
     }
 
     /// The number of the first row that is there.
@@ -38,7 +41,7 @@ impl RowQueue {
 
     /// All rows that are there, one after the other.
     pub(crate) fn values(&self) -> &[f32] {
-        &self.values[self.gone..self.used]
+        &self.values.as_floats()[self.gone..self.used]
     }
 
     /// Row `i`, if it is there.
@@ -57,10 +60,7 @@ impl RowQueue {
         let begin = self.used;
         self.used += rows * self.dim;
         self.end += rows as u64;
-        if self.values.len() < self.used {
-            self.values.resize(self.used, 0.0);
-        }
-        &mut self.values[begin..self.used]
+        &mut self.values.floats(self.used)[begin..]
     }
 
     /// Counts `rows` rows that somebody else has, and lets go all that is there.
@@ -81,8 +81,9 @@ impl RowQueue {
     fn make_room(&mut self) {
         const LEAST: usize = 2048;
         if self.gone > (self.used / 2).max(LEAST) {
-            self.values.copy_within(self.gone..self.used, 0);
-            (self.gone, self.used) = (0, self.used - self.gone);
+            let gone = self.gone % MAX_LANES;
+            self.values.floats(self.used).copy_within(self.gone..self.used, gone);
+            (self.gone, self.used) = (gone, self.used - self.gone + gone);
         }
     }
 
@@ -94,11 +95,12 @@ impl RowQueue {
     pub(crate) fn restore(dim: usize, state: &mut StateReader<'_>) -> Result<Self, Error> {
         let (first, values) = (state.u64()?, state.f32s()?);
         // Numbers of rows stay far from where they could overflow.
-        if !values.len().is_multiple_of(dim.max(1)) || first > u64::MAX / 4 {
+        if !values.len().is_multiple_of(dim) || first > u64::MAX / 4 {
             return Err(Error::BadState { reason: "its rows are not whole" });
         }
-        let end = first + (values.len() / dim.max(1)) as u64;
-        Ok(Self { dim, used: values.len(), values, gone: 0, first, end })
+        let mut queue = Self { first, end: first, ..Self::new(dim) };
+        queue.push_rows(values.len() / dim.max(1)).copy_from_slice(&values);
+        Ok(queue)
     }
 }
 
@@ -118,7 +120,7 @@ mod tests {
             }
             assert_eq!(queue.get(u64::from(i) + 1), None);
         }
-        assert!(queue.values.capacity() < 5000);
+        assert!(queue.values.as_floats().len() < 5000);
         assert_eq!(queue.get(9994), Some(&[9994.0; 2][..]));
         assert_eq!(queue.get(9993), None);
         queue.discard(u64::MAX);

@@ -57,6 +57,13 @@ impl Lines {
             unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<f32>(), self.0.len() * Self::LINE) };
         &mut floats[..count]
     }
+
+    /// The numbers that there are, the last ones perhaps zeros behind what was asked for.
+    #[inline]
+    pub fn as_floats(&self) -> &[f32] {
+        // SAFETY: as in `floats`, and nothing is written while `self` is borrowed.
+        unsafe { std::slice::from_raw_parts(self.0.as_ptr().cast::<f32>(), self.0.len() * Self::LINE) }
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +84,7 @@ mod tests {
             }
             let floats = lines.floats(5 * S::LANES);
             assert!(floats.iter().enumerate().all(|(i, &x)| x == (i / S::LANES) as f32));
+            assert_eq!(lines.as_floats()[S::LANES..2 * S::LANES], vec![1.0; S::LANES]);
             assert!(lines.vectors(s, 0).is_empty());
             let vectors = lines.as_vectors(s);
             assert!(vectors.len() >= 5 && vectors[..5].iter().zip(0_u8..).all(|(&v, i)| s.max_lane(v) == f32::from(i)));
