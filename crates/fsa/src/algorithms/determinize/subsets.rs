@@ -31,7 +31,6 @@ pub(super) struct Subset {
     /// The score of the base, and what of the open paths' scores is on the arcs already.
     pub(super) base_score: f64,
     pub(super) pushed: f64,
-    hash: u64,
     /// Its number as a state of the result.
     number: i32,
 }
@@ -181,7 +180,7 @@ impl<'a> Numbering<'a> {
                     && all.labels(found.first, found.base).eq(all.labels(first, base))
             };
             let next = known.open.len() + new.open.len();
-            table.find_or_insert(open.hash, is_it, |place| all.subset(place).hash, next)
+            table.find_or_insert(open.hash, is_it, next)
         };
         match place {
             Ok(place) => {
@@ -189,9 +188,9 @@ impl<'a> Numbering<'a> {
                 Ok(self.all(known).subset(place).number)
             }
             Err(place) => {
-                let Open { base_score, pushed, hash, .. } = *open;
+                let Open { base_score, pushed, .. } = *open;
                 let number = self.next_number(known)?;
-                self.new.open.push(Subset { first, end, base, base_score, pushed, hash, number });
+                self.new.open.push(Subset { first, end, base, base_score, pushed, number });
                 self.add(known, State::Open(place), at(end - first))
             }
         }
