@@ -292,11 +292,6 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
     all.into_inner()
 }
 
-/// Whether `test` holds for all states but the last one, asked on several threads where it pays.
-pub(crate) fn all_states(fsa: FsaView<'_>, test: impl Fn(usize) -> bool + Sync) -> bool {
-    all_rows(fsa.splits(), |mut states| states.all(|state| state + 1 == fsa.num_states() || test(state)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

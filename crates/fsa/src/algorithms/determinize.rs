@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use self::leaving::{Leaving, Search};
 use self::subsets::{Numbering, Subsets};
-use crate::algorithms::connect::leading_to_end;
+use crate::algorithms::connect::{goes_forward, useful_states};
 use crate::arc::id;
 use crate::parts::{Part, map_fsas};
 use crate::threads::{in_order, worth};
@@ -115,8 +115,8 @@ impl<'a> Work<'a> {
 
     fn run(self) -> Result<WithLists, Error> {
         let Self { fsa, weight_pushing, mut numbering, jobs_for_threads } = self;
-        let useful = leading_to_end(fsa);
-        if useful.first() != Some(&true) {
+        let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
+        if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
             return Ok((Part::default(), (vec![0], vec![])));
         }
         let (mut known, mut cuts, mut spare) = (Subsets::with_capacity(fsa.num_states()), vec![], vec![]);
@@ -124,7 +124,7 @@ impl<'a> Work<'a> {
         loop {
             numbering.cut_new(&mut known, &mut cuts);
             let Some(num_jobs) = cuts.len().checked_sub(1) else { return numbering.finish() };
-            let search = Search { fsa, weight_pushing, useful: &useful, known: &known };
+            let search = Search { fsa, weight_pushing, useful: useful.as_deref(), known: &known };
             let leave = |job, leaving: &mut Leaving| search.leave(cuts[job]..cuts[job + 1], leaving);
             let number = |leaving: &Leaving| numbering.take(&known, leaving);
             in_order(num_jobs >= jobs_for_threads, num_jobs, &mut spare, leave, number)?;

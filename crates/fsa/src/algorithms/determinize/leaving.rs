@@ -70,8 +70,8 @@ impl Record {
 pub(super) struct Search<'a> {
     pub(super) fsa: FsaView<'a>,
     pub(super) weight_pushing: WeightPushing,
-    /// The states of the FSA that lead to the end.
-    pub(super) useful: &'a [bool],
+    /// The states of the FSA that lead to the end, if not all do.
+    pub(super) useful: Option<&'a [bool]>,
     pub(super) known: &'a Subsets,
 }
 
@@ -125,10 +125,15 @@ impl Search<'_> {
         }
     }
 
+    #[inline]
+    fn leads_to_end(&self, arc: &Arc) -> bool {
+        self.useful.is_none_or(|useful| useful[arc.states().1])
+    }
+
     /// The only arc of a single state.
     #[inline]
     fn leave_by(&self, arc: &Arc, from: &From, made: &mut Leaving) {
-        if self.useful[arc.states().1] {
+        if self.leads_to_end(arc) {
             let place = self.fsa.arc_range(at(from.single)).start;
             made.map.push(id(self.fsa.first_arc() + place));
             made.push(from, arc.dest_state, arc.label, 0.0 + f64::from(arc.score));
@@ -139,7 +144,7 @@ impl Search<'_> {
     fn gather(&self, Step { state, score, .. }: Step, before: u32, records: &mut Vec<Record>) {
         let range = self.fsa.arc_range(at(state));
         for (arc, place) in self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..) {
-            if self.useful[arc.states().1] {
+            if self.leads_to_end(arc) {
                 records.push(Record { key: arc.sort_key(), score: score + f64::from(arc.score), before, arc: place });
             }
         }
