@@ -59,18 +59,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does `work` here, and on so many threads more.
+/// Does `work` here, and on so many threads more; it is told whether it is here.
 #[cfg(feature = "rayon")]
-fn together(others: usize, work: impl Fn() + Sync) {
+fn together(others: usize, work: impl Fn(bool) + Sync) {
     let working = AtomicUsize::new(others);
     rayon::in_place_scope(|scope| {
         for _ in 0..others {
             scope.spawn(|_| {
-                work();
+                work(false);
                 working.fetch_sub(1, Ordering::Release);
             });
         }
-        work();
+        work(true);
         // A thread of the pool looks for itself.
         let looks = if rayon::current_thread_index().is_none() { LOOKS } else { 0 };
         for _ in 0..looks {
@@ -89,7 +89,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
         let threads = num_threads();
         let at_once = (jobs.len() / (TURNS * threads)).max(1);
         let jobs = Mutex::new(jobs);
-        let work = || {
+        let work = |_| {
             loop {
                 let mine: Vec<J> = lock(&jobs).by_ref().take(at_once).collect();
                 if mine.is_empty() {
@@ -157,17 +157,20 @@ fn in_order_by_several<T: Default + Send>(
             lock(&spare).push(ready);
         }
     };
-    together((num_threads() - 1).min(num_jobs - 1), || {
+    together((num_threads() - 1).min(num_jobs - 1), |here| {
         loop {
             let job = next.fetch_add(1, Ordering::Relaxed);
             if job >= num_jobs {
-                return;
+                return take_ready();
             }
             let memory = lock(&spare).pop();
             let mut one = memory.unwrap_or_default();
             make(job, &mut one);
             *lock(&made[job]) = Some(one);
-            take_ready();
+            // What it takes to take stays in one processor's caches.
+            if here {
+                take_ready();
+            }
         }
     });
     take_ready();
