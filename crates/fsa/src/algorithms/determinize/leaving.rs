@@ -103,7 +103,10 @@ impl Search<'_> {
                 }
                 State::Open(place) => {
                     let Subset { first, end, base, base_score, pushed, .. } = self.known.open[at(place)];
-                    (first..end).for_each(|step| self.gather(self.known.step(step), step, &mut made.records));
+                    for step in first..end {
+                        self.look_ahead_of_step(at(step));
+                        self.gather(self.known.step(step), step, &mut made.records);
+                    }
                     self.enter_all(&From { base, base_score, pushed, ..single }, made);
                 }
             }
@@ -122,6 +125,21 @@ impl Search<'_> {
         }
         if let Some(&State::Single(state)) = self.known.states.get(number + ARCS) {
             prefetch(self.fsa.arcs(), self.fsa.arc_range(at(state)).start);
+        }
+    }
+
+    /// The same for the steps of subsets.
+    #[inline]
+    fn look_ahead_of_step(&self, step: usize) {
+        const STATES: usize = 16;
+        const ARCS: usize = 8;
+
+        if let Some(step) = self.known.steps.get(step + STATES) {
+            self.fsa.prefetch_state(at(step.state));
+        }
+        if let Some(step) = self.known.steps.get(step + ARCS) {
+            prefetch(self.fsa.arcs(), self.fsa.arc_range(at(step.state)).start);
+            prefetch(&self.known.steps, usize::try_from(step.before).unwrap_or(usize::MAX));
         }
     }
 
