@@ -97,7 +97,8 @@ impl Search<'_> {
                     if let [arc] = self.fsa.arcs_of(at(state)) {
                         self.leave_by(arc, &From { single: state, ..single }, made);
                     } else {
-                        self.gather(Step { state, before: NONE, arc: NONE, score: 0.0 }, NONE, &mut made.records);
+                        let step = Step { state, before: NONE, arc: NONE, score: 0.0 };
+                        made.by_label.fill(&mut made.records, || self.records(step, NONE));
                         self.enter_all(&From { single: state, ..single }, made);
                     }
                 }
@@ -105,7 +106,7 @@ impl Search<'_> {
                     let Subset { first, end, base, base_score, pushed, .. } = self.known.open[at(place)];
                     for step in first..end {
                         self.look_ahead_of_step(at(step));
-                        self.gather(self.known.step(step), step, &mut made.records);
+                        made.records.extend(self.records(self.known.step(step), step));
                     }
                     self.enter_all(&From { base, base_score, pushed, ..single }, made);
                 }
@@ -159,13 +160,16 @@ impl Search<'_> {
     }
 
     /// The arcs that leave a step, where they are of use.
-    fn gather(&self, Step { state, score, .. }: Step, before: u32, records: &mut Vec<Record>) {
+    #[inline]
+    fn records(&self, Step { state, score, .. }: Step, before: u32) -> impl Iterator<Item = Record> {
         let range = self.fsa.arc_range(at(state));
-        for (arc, place) in self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..) {
-            if self.leads_to_end(arc) {
-                records.push(Record { key: arc.sort_key(), score: score + f64::from(arc.score), before, arc: place });
-            }
-        }
+        let arcs = self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..);
+        arcs.filter(|(arc, _)| self.leads_to_end(arc)).map(move |(arc, place)| Record {
+            key: arc.sort_key(),
+            score: score + f64::from(arc.score),
+            before,
+            arc: place,
+        })
     }
 
     /// One arc for each label of the records, which are used up.
@@ -291,30 +295,42 @@ impl ByLabel {
 
     /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal keys stand in the order of steps and arcs.
     fn sort(&mut self, records: &mut Vec<Record>) {
-        let least = records.iter().map(Record::label).min().unwrap_or(0);
-        let most = records.iter().map(Record::label).max().unwrap_or(0);
-        let range = at_most(most - least);
-        if records.len() < Self::FEW || range > Self::DENSE * records.len() {
-            return sort(records);
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let by_label = self.fill(&mut sorted, || records.iter().copied());
+        self.sorted = std::mem::replace(records, sorted);
+        if by_label {
+            records.chunk_by_mut(|a, b| a.label() == b.label()).for_each(sort);
+        } else {
+            sort(records);
+        }
+    }
+
+    /// `sorted` becomes these records; whether they stand in the order of labels, as they do if that is sooner done than by comparing.
+    fn fill<R: Iterator<Item = Record>>(&mut self, sorted: &mut Vec<Record>, records: impl Fn() -> R) -> bool {
+        sorted.clear();
+        let (least, most, len) = records().fold((u32::MAX, 0, 0), |(least, most, len), record| {
+            (least.min(record.label()), most.max(record.label()), len + 1)
+        });
+        if len < Self::FEW || at_most(most - least) > Self::DENSE * len {
+            sorted.extend(records());
+            return false;
         }
         let place_of = |record: &Record| at_most(record.label() - least);
         self.places.clear();
-        self.places.resize(range + 2, 0);
-        records.iter().for_each(|record| self.places[place_of(record) + 1] += 1);
+        self.places.resize(at_most(most - least) + 2, 0);
+        records().for_each(|record| self.places[place_of(&record) + 1] += 1);
         let mut sum = 0;
         for place in &mut self.places {
             sum += *place;
             *place = sum;
         }
-        self.sorted.clear();
-        self.sorted.resize(records.len(), Record::default());
-        for record in &*records {
-            let place = &mut self.places[place_of(record)];
-            self.sorted[*place] = *record;
+        sorted.resize(len, Record::default());
+        for record in records() {
+            let place = &mut self.places[place_of(&record)];
+            sorted[*place] = record;
             *place += 1;
         }
-        std::mem::swap(records, &mut self.sorted);
-        records.chunk_by_mut(|a, b| a.label() == b.label()).for_each(sort);
+        true
     }
 }
 
