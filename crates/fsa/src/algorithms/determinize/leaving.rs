@@ -21,7 +21,9 @@ pub(super) struct Leaving {
     pub(super) ends: Vec<usize>,
     /// For each arc the arcs that it stands for, one behind the other, and where they end.
     pub(super) map: Vec<i32>,
-    pub(super) map_ends: Vec<usize>,
+    pub(super) map_ends: Vec<i32>,
+    /// Whether the score of an arc is infinitely good.
+    pub(super) infinite: bool,
     pub(super) open: Vec<Open>,
     pub(super) steps: Vec<Step>,
     records: Vec<Record>,
@@ -88,7 +90,7 @@ struct From {
 impl Search<'_> {
     /// The arcs that leave the states with these numbers.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
-        made.clear();
+        made.begin(states.len());
         for number in states {
             self.look_ahead(number);
             let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
@@ -259,13 +261,19 @@ impl Search<'_> {
 }
 
 impl Leaving {
-    fn clear(&mut self) {
-        self.arcs.clear();
-        self.ends.clear();
-        self.map.clear();
-        self.map_ends.clear();
+    /// Nothing yet, with room for what at least so many states have, mostly.
+    fn begin(&mut self, states: usize) {
+        fn begin<T>(list: &mut Vec<T>, len: usize) {
+            list.clear();
+            list.reserve(len);
+        }
+        begin(&mut self.arcs, states);
+        begin(&mut self.ends, states);
+        begin(&mut self.map, states);
+        begin(&mut self.map_ends, states);
         self.open.clear();
         self.steps.clear();
+        self.infinite = false;
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.
@@ -274,8 +282,9 @@ impl Leaving {
         let score = score - from.base_score - from.pushed;
         // The difference of two that are -inf: the path was lost before.
         let score = if score.is_nan() { f32::NEG_INFINITY } else { narrow(score) };
+        self.infinite |= score == f32::INFINITY;
         self.arcs.push(Arc { src_state: from.number, dest_state, label, score });
-        self.map_ends.push(self.map.len());
+        self.map_ends.push(id(self.map.len()));
     }
 }
 
