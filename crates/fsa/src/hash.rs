@@ -80,3 +80,23 @@ fn number(place: u64) -> u32 {
 fn first_place(hash: u64, len: usize) -> usize {
     (hash >> (u64::BITS - len.trailing_zeros().min(32))) as usize
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also where many things have one hash, or their hashes differ in what is not kept only.
+    #[test]
+    fn all_are_found_again() {
+        let hashes: [fn(u64) -> u64; 5] = [|i| mix(0, i), |i| i % 7, |i| i << 54, |i| !(i << 32), |_| u64::MAX];
+        for hash_of in hashes {
+            let mut table = Table::new();
+            let mut number = |i: u64, next| table.find_or_insert(hash_of(i), |known| u64::from(known) == i, next);
+            for i in 0..2000 {
+                let next = usize::try_from(i).unwrap();
+                assert_eq!(number(i, next), Err(u32::try_from(i).unwrap()));
+                assert_eq!(number(i / 2, usize::MAX), Ok(u32::try_from(i / 2).unwrap()));
+            }
+        }
+    }
+}

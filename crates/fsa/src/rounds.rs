@@ -24,7 +24,8 @@ pub(crate) trait Lead<S, T> {
     fn take(&mut self, state: &S, made: &T) -> Result<(), Error>;
 }
 
-/// Rounds from the first to the last; those of so many jobs or more are done by several threads. What comes out does not depend on who made what.
+/// Rounds from the first to the last; those of so many jobs or more are done by several threads. What comes out does not depend on who made what. `memory`
+/// is what the first job is made in.
 ///
 /// # Errors
 /// The first one of `lead`.
