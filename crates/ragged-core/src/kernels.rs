@@ -14,7 +14,7 @@ mod integers;
 mod reduce;
 mod sort;
 
-pub(crate) use collect::{AHEAD, collect};
+pub(crate) use collect::{Room, collect, collect_rows};
 pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values};
 pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow};

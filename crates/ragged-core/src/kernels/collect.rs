@@ -4,7 +4,7 @@ use std::mem::{MaybeUninit, needs_drop};
 
 use kaldera_base::memory::{self, Stage};
 
-use super::divide::{current_num_threads, join};
+use super::divide::{Cut, current_num_threads, join, over_values};
 
 /// Elements that are written at once, whatever the length of a run.
 ///
@@ -31,10 +31,27 @@ impl<T: Clone> Room<'_, T> {
     /// Writes the first `len` elements of `from`, which may be longer, after those that are there.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: &[T], len: usize) {
+        self.append_map(from, len, T::clone);
+    }
+
+    /// As [`append`](Self::append), of what `f` makes of each. It may be called for some of what follows, too.
+    #[inline(always)]
+    pub(crate) fn append_map<U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
         match (from.first_chunk::<AHEAD>(), to.first_chunk_mut::<AHEAD>()) {
-            (Some(from), Some(to)) if len <= AHEAD && !needs_drop::<T>() => write(from, to),
-            _ => write(&from[..len], &mut to[..len]),
+            (Some(from), Some(to)) if len <= AHEAD && !needs_drop::<T>() => write(from, to, f),
+            _ => write(&from[..len], &mut to[..len], f),
+        }
+        self.filled += len;
+    }
+
+    /// Writes `f` of 0, 1 .. `len` - 1 after the elements that are there. It may be called for some numbers more.
+    #[inline(always)]
+    pub(crate) fn append_with(&mut self, len: usize, f: impl Fn(usize) -> T) {
+        let to = &mut self.elements[self.filled..];
+        match to.first_chunk_mut::<AHEAD>() {
+            Some(to) if len <= AHEAD && !needs_drop::<T>() => write_numbered(to, f),
+            _ => write_numbered(&mut to[..len], f),
         }
         self.filled += len;
     }
@@ -105,7 +122,7 @@ fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit
 fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
     assert_eq!(from.len(), to.len(), "room for the run");
     if from.len() < N {
-        return write(from, to);
+        return write(from, to, T::clone);
     }
     let last = from.len() - N;
     for first in (0..from.len()).step_by(TOGETHER * N) {
@@ -124,10 +141,43 @@ fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: 
 }
 
 #[inline(always)]
-fn write<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write<T, U>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     for (to, from) in to.iter_mut().zip(from) {
-        to.write(from.clone());
+        to.write(f(from));
     }
+}
+
+#[inline(always)]
+fn write_numbered<T>(to: &mut [MaybeUninit<T>], f: impl Fn(usize) -> T) {
+    for (i, to) in to.iter_mut().enumerate() {
+        to.write(f(i));
+    }
+}
+
+impl<T: Send> Cut for Room<'_, T> {
+    /// Of room in which nothing is yet.
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.elements.split_at_mut(at);
+        let part = |elements| Self { elements, filled: 0, large: self.large };
+        (part(left), part(right))
+    }
+}
+
+/// What `fill` makes of rows: called with the number of the first row and the splits of parts of them, and room for just their values.
+pub(crate) fn collect_rows<T: Clone + Send>(
+    splits: &[i32],
+    fill: impl Fn(usize, &[i32], &mut Room<'_, T>) + Sync,
+) -> Vec<T> {
+    let len = (splits[splits.len() - 1] - splits[0]) as usize;
+    let mut vec = memory::with_capacity(len);
+    let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large: false };
+    over_values(splits, room, |first_row, splits, mut room| {
+        fill(first_row, splits, &mut room);
+        assert_eq!(room.filled, room.elements.len(), "rows are as long as their splits say");
+    });
+    // SAFETY: `over_values` hands out each part of the room, and each was filled when its call came back.
+    unsafe { vec.set_len(len) };
+    vec
 }
 
 /// What `fill` makes of the runs, which have the lengths that `len_of` says, in the memory of `vec` if that is enough.
@@ -163,9 +213,7 @@ fn fill_parts<R: Sync, T: Clone + Send>(
         return;
     }
     let (left, right) = runs.split_at(runs.len() / 2);
-    let (left_elements, right_elements) = room.elements.split_at_mut(left.iter().map(len_of).sum());
-    let part = |elements| Room { elements, filled: 0, large: room.large };
-    let (left_room, right_room) = (part(left_elements), part(right_elements));
+    let (left_room, right_room) = room.cut(left.iter().map(len_of).sum());
     join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
 }
 

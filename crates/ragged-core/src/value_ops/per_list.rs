@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::over_each_row;
+use crate::kernels::{collect_rows, over_each_row, rows_of};
 use crate::ragged::check_size;
 use crate::{Error, Number, Ragged, RaggedShape};
 
@@ -21,10 +21,11 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     pub fn broadcast(shape: RaggedShape, per_list: &[T]) -> Result<Self, Error> {
         let splits = shape.last_splits();
         check_size("the number of values for lists", splits.num_rows(), per_list.len())?;
-        let mut values = memory::with_capacity(splits.num_elements());
-        for (row, value) in splits.rows().zip(per_list) {
-            values.resize(row.end, value.clone());
-        }
+        let values = collect_rows(splits.as_ref(), |first_row, splits, room| {
+            for (row, value) in rows_of(splits).zip(&per_list[first_row..]) {
+                room.append_with(row.len(), |_| value.clone());
+            }
+        });
         Ok(Self::trusted(shape, values))
     }
 }

@@ -1,5 +1,7 @@
 //! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
 
+use kaldera_base::memory;
+
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -38,7 +40,7 @@ pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
 pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Vec<T>, Error> {
     check_all(index, src.len())?;
     let one = |&i: &i32| usize::try_from(i).ok().and_then(|i| src.get(i)).unwrap_or(&default).clone();
-    Ok(index.iter().map(one).collect())
+    Ok(memory::collect(index.iter().map(one)))
 }
 
 /// The rows of a matrix of `cols` columns that `index` names, zeros for -1.
