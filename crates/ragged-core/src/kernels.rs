@@ -11,6 +11,7 @@ mod divide;
 mod exp;
 mod follow;
 mod integers;
+mod map;
 mod reduce;
 mod sort;
 
@@ -19,5 +20,6 @@ pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, ove
 pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow};
 pub(crate) use integers::{and_rows, or_rows};
+pub(crate) use map::{combine_rows, scan_rows, share_rows};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

@@ -31,15 +31,15 @@ impl<T: Clone> Room<'_, T> {
     /// Writes the first `len` elements of `from`, which may be longer, after those that are there.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: &[T], len: usize) {
-        self.append_map(from, len, T::clone);
+        self.append_map::<AHEAD, T>(from, len, T::clone);
     }
 
-    /// As [`append`](Self::append), of what `f` makes of each. It may be called for some of what follows, too.
+    /// As [`append`](Self::append), of what `f` makes of each. It may be called for some of the `FEW` that follow, too.
     #[inline(always)]
-    pub(crate) fn append_map<U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
+    pub(crate) fn append_map<const FEW: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
-        match (from.first_chunk::<AHEAD>(), to.first_chunk_mut::<AHEAD>()) {
-            (Some(from), Some(to)) if len <= AHEAD && !needs_drop::<T>() => write(from, to, f),
+        match (from.first_chunk::<FEW>(), to.first_chunk_mut::<FEW>()) {
+            (Some(from), Some(to)) if len <= FEW && !needs_drop::<T>() => write(from, to, f),
             _ => write(&from[..len], &mut to[..len], f),
         }
         self.filled += len;
@@ -54,6 +54,51 @@ impl<T: Clone> Room<'_, T> {
             _ => write_numbered(&mut to[..len], f),
         }
         self.filled += len;
+    }
+
+    /// Writes, in place of each value of rows, what `plus` makes of those before it, or behind it if `BACKWARDS`, one after the other
+    /// from `zero` on. The rows go side by side.
+    #[inline(always)]
+    pub(crate) fn append_scans<const ROWS: usize, const BACKWARDS: bool>(
+        &mut self,
+        rows: [&[T]; ROWS],
+        zero: T,
+        plus: impl Fn(T, T) -> T,
+    ) where
+        T: Copy,
+    {
+        let together = rows.iter().map(|row| row.len()).min().unwrap_or(0);
+        let mut elements = &mut self.elements[self.filled..];
+        let mut sums = [zero; ROWS];
+        let mut to = rows.map(|row| {
+            let part;
+            (part, elements) = std::mem::take(&mut elements).split_at_mut(row.len());
+            part
+        });
+        // What is done side by side begins where the sums do.
+        let side = |len: usize| if BACKWARDS { len - together..len } else { 0..together };
+        let rest = |len: usize| if BACKWARDS { 0..len - together } else { together..len };
+        let mut parts = to.each_mut().map(|to| {
+            let side = side(to.len());
+            &mut to[side]
+        });
+        let from = rows.map(|row| &row[side(row.len())]);
+        for i in 0..together {
+            let at = if BACKWARDS { together - 1 - i } else { i };
+            for ((to, from), sum) in parts.iter_mut().zip(&from).zip(&mut sums) {
+                to[at].write(*sum);
+                *sum = plus(*sum, from[at]);
+            }
+        }
+        for ((to, row), mut sum) in to.into_iter().zip(rows).zip(sums) {
+            let mut step = |(to, &x): (&mut MaybeUninit<T>, &T)| {
+                to.write(sum);
+                sum = plus(sum, x);
+            };
+            let pairs = to[rest(row.len())].iter_mut().zip(&row[rest(row.len())]);
+            if BACKWARDS { pairs.rev().for_each(&mut step) } else { pairs.for_each(&mut step) }
+            self.filled += row.len();
+        }
     }
 
     /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.

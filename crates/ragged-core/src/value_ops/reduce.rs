@@ -56,7 +56,7 @@ impl<T: Number> Ragged<T> {
     /// Where in [`values`](Self::values) each list has its lowest value, the last one if there are several; -1 for an
     /// empty list and where all values are above `initial` or NaN.
     pub fn argmin(&self, initial: T) -> Vec<i32> {
-        self.map(|x| x.mirrored()).argmax(initial.mirrored())
+        self.reduce(-1, |splits, out| T::argmin_rows(splits, self.values(), initial, out))
     }
 
     /// The gradient of [`sum`](Self::sum): each value has that of its list.
