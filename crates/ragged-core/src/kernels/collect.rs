@@ -31,74 +31,69 @@ impl<T: Clone> Room<'_, T> {
     /// Writes the first `len` elements of `from`, which may be longer, after those that are there.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: &[T], len: usize) {
-        self.append_map::<AHEAD, T>(from, len, T::clone);
+        /// Bytes of which the C library makes quicker work.
+        const HUGE: usize = 4 << 10;
+        if len * size_of::<T>() < HUGE {
+            return self.append_map::<AHEAD, T>(from, len, T::clone);
+        }
+        write(&from[..len], &mut self.elements[self.filled..][..len], T::clone);
+        self.filled += len;
     }
 
-    /// As [`append`](Self::append), of what `f` makes of each. It may be called for some of the `FEW` that follow, too.
+    /// As [`append`](Self::append), of what `f` makes of each. It may be called more than once for an element, and for some of the `FEW` that
+    /// follow the first.
     #[inline(always)]
     pub(crate) fn append_map<const FEW: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
         match (from.first_chunk::<FEW>(), to.first_chunk_mut::<FEW>()) {
             (Some(from), Some(to)) if len <= FEW && !needs_drop::<T>() => write(from, to, f),
+            _ if len > FEW && fits_lines::<T>() => write_long::<T, U, 1>(&from[..len], &mut to[..len], f),
             _ => write(&from[..len], &mut to[..len], f),
         }
         self.filled += len;
     }
 
-    /// Writes `f` of 0, 1 .. `len` - 1 after the elements that are there. It may be called for some numbers more.
+    /// Writes `x` after the elements that are there.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, x: T) {
+        self.elements[self.filled].write(x);
+        self.filled += 1;
+    }
+
+    /// Writes `f` of 0, 1 .. `len` - 1 after the elements that are there. It may be called more than once for a number, and for some more.
     #[inline(always)]
     pub(crate) fn append_with(&mut self, len: usize, f: impl Fn(usize) -> T) {
         let to = &mut self.elements[self.filled..];
         match to.first_chunk_mut::<AHEAD>() {
-            Some(to) if len <= AHEAD && !needs_drop::<T>() => write_numbered(to, f),
-            _ => write_numbered(&mut to[..len], f),
+            Some(to) if len <= AHEAD && !needs_drop::<T>() => write_numbered(to, 0, f),
+            _ if len <= AHEAD || needs_drop::<T>() => write_numbered(&mut to[..len], 0, f),
+            _ => match size_of::<T>() {
+                8.. => write_pieces::<T, 16>(&mut to[..len], f),
+                4.. => write_pieces::<T, 32>(&mut to[..len], f),
+                _ => write_numbered(&mut to[..len], 0, f),
+            },
         }
         self.filled += len;
     }
 
-    /// Writes, in place of each value of rows, what `plus` makes of those before it, or behind it if `BACKWARDS`, one after the other
-    /// from `zero` on. The rows go side by side.
+    /// Writes, in place of each value of a row, what `plus` makes of those before it, or behind it if `BACKWARDS`, one after the other
+    /// from `sum` on.
     #[inline(always)]
-    pub(crate) fn append_scans<const ROWS: usize, const BACKWARDS: bool>(
-        &mut self,
-        rows: [&[T]; ROWS],
-        zero: T,
-        plus: impl Fn(T, T) -> T,
-    ) where
+    pub(crate) fn append_scan<const BACKWARDS: bool>(&mut self, row: &[T], mut sum: T, plus: impl Fn(T, T) -> T)
+    where
         T: Copy,
     {
-        let together = rows.iter().map(|row| row.len()).min().unwrap_or(0);
-        let mut elements = &mut self.elements[self.filled..];
-        let mut sums = [zero; ROWS];
-        let mut to = rows.map(|row| {
-            let part;
-            (part, elements) = std::mem::take(&mut elements).split_at_mut(row.len());
-            part
-        });
-        // What is done side by side begins where the sums do.
-        let side = |len: usize| if BACKWARDS { len - together..len } else { 0..together };
-        let rest = |len: usize| if BACKWARDS { 0..len - together } else { together..len };
-        let mut parts = to.each_mut().map(|to| {
-            let side = side(to.len());
-            &mut to[side]
-        });
-        let from = rows.map(|row| &row[side(row.len())]);
-        for i in 0..together {
-            let at = if BACKWARDS { together - 1 - i } else { i };
-            for ((to, from), sum) in parts.iter_mut().zip(&from).zip(&mut sums) {
-                to[at].write(*sum);
-                *sum = plus(*sum, from[at]);
-            }
+        let pairs = self.elements[self.filled..][..row.len()].iter_mut().zip(row);
+        let step = |(to, &x): (&mut MaybeUninit<T>, &T)| {
+            to.write(sum);
+            sum = plus(sum, x);
+        };
+        if BACKWARDS {
+            pairs.rev().for_each(step)
+        } else {
+            pairs.for_each(step)
         }
-        for ((to, row), mut sum) in to.into_iter().zip(rows).zip(sums) {
-            let mut step = |(to, &x): (&mut MaybeUninit<T>, &T)| {
-                to.write(sum);
-                sum = plus(sum, x);
-            };
-            let pairs = to[rest(row.len())].iter_mut().zip(&row[rest(row.len())]);
-            if BACKWARDS { pairs.rev().for_each(&mut step) } else { pairs.for_each(&mut step) }
-            self.filled += row.len();
-        }
+        self.filled += row.len();
     }
 
     /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
@@ -135,39 +130,44 @@ impl<T: Clone> LongRoom<'_, '_, T> {
     #[inline(always)]
     pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
         if from.len() <= Stage::<T>::MOST {
-            write_long::<T, TOGETHER>(from, self.stage.next(from.len()));
+            write_long::<T, T, TOGETHER>(from, self.stage.next(from.len()), T::clone);
         } else {
             for piece in from.chunks(Stage::<T>::MOST) {
-                write_long::<T, TOGETHER>(piece, self.stage.next(piece.len()));
+                write_long::<T, T, TOGETHER>(piece, self.stage.next(piece.len()), T::clone);
             }
         }
         self.filled += from.len();
     }
 }
 
-/// Copies some lines, or nearly lines where elements do not fill them.
+/// Writes `f` of what makes some lines, or nearly lines where elements do not fill them.
 #[inline(always)]
-fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write_long<T, U, const TOGETHER: usize>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     match LINE / size_of::<T>() {
-        64.. => write_lines::<T, TOGETHER, 64>(from, to),
-        32.. => write_lines::<T, TOGETHER, 32>(from, to),
-        16.. => write_lines::<T, TOGETHER, 16>(from, to),
-        8.. => write_lines::<T, TOGETHER, 8>(from, to),
-        4.. => write_lines::<T, TOGETHER, 4>(from, to),
-        2.. => write_lines::<T, TOGETHER, 2>(from, to),
-        _ => write_lines::<T, TOGETHER, 1>(from, to),
+        64.. if from.len() < 64 => write_lines::<T, U, TOGETHER, 32>(from, to, f),
+        64.. => write_lines::<T, U, TOGETHER, 64>(from, to, f),
+        32.. => write_lines::<T, U, TOGETHER, 32>(from, to, f),
+        16.. => write_lines::<T, U, TOGETHER, 16>(from, to, f),
+        8.. => write_lines::<T, U, TOGETHER, 8>(from, to, f),
+        4.. => write_lines::<T, U, TOGETHER, 4>(from, to, f),
+        2.. => write_lines::<T, U, TOGETHER, 2>(from, to, f),
+        _ => write_lines::<T, U, TOGETHER, 1>(from, to, f),
     }
 }
 
-/// Copies some lines of `N` elements.
+/// Writes some lines of `N` elements.
 ///
 /// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
 /// not there are the last one again.
 #[inline(always)]
-fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write_lines<T, U, const TOGETHER: usize, const N: usize>(
+    from: &[U],
+    to: &mut [MaybeUninit<T>],
+    f: impl Fn(&U) -> T,
+) {
     assert_eq!(from.len(), to.len(), "room for the run");
     if from.len() < N {
-        return write(from, to, T::clone);
+        return write(from, to, f);
     }
     let last = from.len() - N;
     for first in (0..from.len()).step_by(TOGETHER * N) {
@@ -177,7 +177,7 @@ fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: 
             // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
             let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
             // Whole, so that it is one load and one store.
-            let line: [T; N] = std::array::from_fn(|i| from[i].clone());
+            let line: [T; N] = std::array::from_fn(|i| f(&from[i]));
             for (to, x) in to.iter_mut().zip(line) {
                 to.write(x);
             }
@@ -193,9 +193,20 @@ fn write<T, U>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
 }
 
 #[inline(always)]
-fn write_numbered<T>(to: &mut [MaybeUninit<T>], f: impl Fn(usize) -> T) {
+fn write_numbered<T>(to: &mut [MaybeUninit<T>], first: usize, f: impl Fn(usize) -> T) {
     for (i, to) in to.iter_mut().enumerate() {
-        to.write(f(i));
+        to.write(f(first + i));
+    }
+}
+
+/// As [`write_numbered`], `N` elements at a time, of which there are more; the last ones are not fewer, but some again.
+#[inline(always)]
+fn write_pieces<T, const N: usize>(to: &mut [MaybeUninit<T>], f: impl Fn(usize) -> T) {
+    let last = to.len() - N;
+    for begin in (0..to.len()).step_by(N) {
+        let begin = begin.min(last);
+        let piece = to[begin..].first_chunk_mut::<N>();
+        write_numbered(piece.unwrap_or_else(|| unreachable!("more than a piece")), begin, &f);
     }
 }
 

@@ -194,7 +194,7 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
         return row.iter().rposition(|&x| x == best);
     }
-    if TOGETHER == FEW && row.len() <= FEW * L::LANES {
+    if TOGETHER == FEW {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
         return last_of(s, row, best);
     }
@@ -207,18 +207,24 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     last
 }
 
-/// Where a row of few vectors has `x` for the last time.
+/// Where a row, which has few vectors more often than not, has `x` for the last time: one go more over these takes less than to keep their numbers.
 #[inline(always)]
 fn last_of<T: Int, L: Integers<T>>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
     // One more than its place.
     let mut last = 0;
+    let mut look = |begin: usize, part: &[T]| {
+        let same = s.equal_partial(part, x);
+        last = if same == 0 { last } else { begin + (64 - same.leading_zeros()) as usize };
+    };
     let mut rest = row;
     for i in 0..FEW {
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
-        let same = s.equal_partial(part, x);
-        last = if same == 0 { last } else { i * L::LANES + (64 - same.leading_zeros()) as usize };
+        look(i * L::LANES, part);
+    }
+    for (i, part) in (FEW..).zip(rest.chunks(L::LANES)) {
+        look(i * L::LANES, part);
     }
     last.checked_sub(1)
 }
@@ -360,7 +366,24 @@ mod tests {
     #[test]
     fn rows_of_any_length_are_reduced() {
         let mut lengths: Vec<i32> = (0..70).collect();
-        lengths.extend([127, 0, 128, 129, 255, 256, 257, 0, 511, 512, 513, 1100, 254 * 8, 254 * 64, 254 * 64 + 1, 40_000]);
+        lengths.extend([
+            127,
+            0,
+            128,
+            129,
+            255,
+            256,
+            257,
+            0,
+            511,
+            512,
+            513,
+            1100,
+            254 * 8,
+            254 * 64,
+            254 * 64 + 1,
+            40_000,
+        ]);
         let splits = splits(0, &lengths);
         let bits: Vec<i64> =
             (0..i64::from(splits[lengths.len()])).map(|i| i.wrapping_mul(0x1E37_79B9_7F4A_7C15)).collect();

@@ -5,7 +5,7 @@ use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use super::collect::{AHEAD, Room, collect_rows};
-use super::reduce::{SOON, rows_of, sum_of_row};
+use super::reduce::{rows_of, sum_of_row};
 
 /// `op` of each value of each row and the number that `numbers` has for the row.
 pub(crate) fn combine_rows<T: Copy + Send + Sync>(
@@ -66,6 +66,70 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
     }
 }
 
+/// In each row, as often as it has elements, the value that `per_row` has for it.
+pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T]) -> Vec<T> {
+    collect_rows(splits, |first_row, splits, room| dispatch(Repeat { splits, per_row: &per_row[first_row..], room }))
+}
+
+struct Repeat<'a, 'r, T> {
+    splits: &'a [i32],
+    per_row: &'a [T],
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Clone> Kernel for Repeat<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { splits, per_row, room } = self;
+        for (row, value) in rows_of(splits).zip(per_row) {
+            // Nothing that is written could change this one.
+            let value = value.clone();
+            room.append_with(row.len(), |_| value.clone());
+        }
+    }
+}
+
+/// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are those of the rows as they were, `longer`
+/// those with one more value.
+pub(crate) fn grow_rows<T: Clone + Send + Sync, const AT_END: bool>(
+    splits: &[i32],
+    longer: &[i32],
+    values: &[T],
+    per_row: &[T],
+) -> Vec<T> {
+    collect_rows(longer, |first_row, longer, room| {
+        let rows = first_row..first_row + longer.len() - 1;
+        dispatch(Grow::<T, AT_END> { splits: &splits[first_row..=rows.end], values, per_row: &per_row[rows], room });
+    })
+}
+
+struct Grow<'a, 'r, T, const AT_END: bool> {
+    splits: &'a [i32],
+    values: &'a [T],
+    per_row: &'a [T],
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Clone, const AT_END: bool> Kernel for Grow<'_, '_, T, AT_END> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { splits, values, per_row, room } = self;
+        for (row, value) in rows_of(splits).zip(per_row) {
+            if !AT_END {
+                room.push(value.clone());
+            }
+            room.append(&values[row.start..], row.len());
+            if AT_END {
+                room.push(value.clone());
+            }
+        }
+    }
+}
+
 /// In place of each value, the sum of those before it in its row, or of those behind it if `BACKWARDS`; added up one by one from `zero` on.
 pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
     splits: &[i32],
@@ -73,33 +137,24 @@ pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
     zero: T,
     plus: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
-    /// Rows that are added up side by side: in one, each sum waits for the one before.
-    const ROWS: usize = 4;
-    /// Values of a row, in the mean, from which on that is worth it.
-    const LONG: usize = 32;
     collect_rows(splits, |_, splits, room| {
-        let rows = splits.len() - 1;
-        let mut splits = splits;
-        if (splits[rows] - splits[0]) as usize >= LONG * rows {
-            while let Some(ends) = splits.first_chunk::<{ ROWS + 1 }>() {
-                let rows: [&[T]; ROWS] = std::array::from_fn(|i| &values[ends[i] as usize..ends[i + 1] as usize]);
-                ask(rows[0].as_ptr(), ends[ROWS] - ends[0]);
-                room.append_scans::<ROWS, BACKWARDS>(rows, zero, plus);
-                splits = &splits[ROWS..];
-            }
-        }
         for row in rows_of(splits) {
-            room.append_scans::<1, BACKWARDS>([&values[row]], zero, plus);
+            let row = &values[row];
+            // The processor foresees what is read forwards alone.
+            if BACKWARDS {
+                ask(row);
+            }
+            room.append_scan::<BACKWARDS>(row, zero, plus);
         }
     })
 }
 
-/// Asks for as many values as begin there, ahead of them.
+/// Asks for all of a row.
 #[inline(always)]
-fn ask<T>(values: *const T, len: i32) {
+fn ask<T>(row: &[T]) {
+    /// Bytes of a line of the cache.
     const LINE: usize = 64;
-    let soon = values.wrapping_byte_add(SOON);
-    for at in (0..len as usize * size_of::<T>()).step_by(LINE) {
-        memory::prefetch_at(soon.wrapping_byte_add(at));
+    for at in (0..size_of_val(row)).step_by(LINE) {
+        memory::prefetch_at(row.as_ptr().wrapping_byte_add(at));
     }
 }

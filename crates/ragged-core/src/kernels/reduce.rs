@@ -257,12 +257,18 @@ mod tests {
                 let expected = naive(|x, best| x >= best);
                 dispatch_at(level, BestRows::<_, false> { splits: &splits, values: &values, initial, out });
                 assert_eq!(*out, expected, "{level} {initial}");
-                dispatch_at(level, BestRows::<_, false> { splits: &splits, values: &wide, initial: initial.into(), out });
+                dispatch_at(
+                    level,
+                    BestRows::<_, false> { splits: &splits, values: &wide, initial: initial.into(), out },
+                );
                 assert_eq!(*out, expected, "f64, {level} {initial}");
                 let expected = naive(|x, best| x <= best);
                 dispatch_at(level, BestRows::<_, true> { splits: &splits, values: &values, initial, out });
                 assert_eq!(*out, expected, "lowest, {level} {initial}");
-                dispatch_at(level, BestRows::<_, true> { splits: &splits, values: &wide, initial: initial.into(), out });
+                dispatch_at(
+                    level,
+                    BestRows::<_, true> { splits: &splits, values: &wide, initial: initial.into(), out },
+                );
                 assert_eq!(*out, expected, "lowest, f64, {level} {initial}");
                 let out = &mut vec![0.0; 300];
                 dispatch_at(level, MaxRows { splits: &splits, values: &values, initial, out });

@@ -95,7 +95,8 @@ pub(crate) fn gather_rows(
 pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
     collect(Vec::new(), runs, Run::len, |runs, room| {
         for run in runs {
-            room.append_with(run.len(), |i| run.begin.wrapping_add(i as i32));
+            let begin = run.begin;
+            room.append_with(run.len(), |i| begin.wrapping_add(i as i32));
         }
     })
 }

@@ -1,11 +1,10 @@
 //! Operations on the shape that the values follow.
 
 use std::borrow::Borrow;
-use std::ops::Range;
 
 use kaldera_base::memory;
 
-use crate::kernels::{self, Room, Run, collect_rows};
+use crate::kernels::{self, Run, grow_rows};
 use crate::ragged::check_size;
 use crate::shape_ops::gather::indexes_of;
 use crate::{Error, Ragged, RaggedShape, RowSplits};
@@ -146,10 +145,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// If there is not one value for each list, or there would be too many values.
     #[doc(alias = "AddSuffixToRagged")]
     pub fn add_suffix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grow(per_list, |room, values, row, value| {
-            room.append(&values[row.start..], row.len());
-            room.append(std::slice::from_ref(value), 1);
-        })
+        self.grown::<true>(per_list)
     }
 
     /// Each innermost list with one more value, at its start.
@@ -158,26 +154,14 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// If there is not one value for each list, or there would be too many values.
     #[doc(alias = "AddPrefixToRagged")]
     pub fn add_prefix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grow(per_list, |room, values, row, value| {
-            room.append(std::slice::from_ref(value), 1);
-            room.append(&values[row.start..], row.len());
-        })
+        self.grown::<false>(per_list)
     }
 
-    /// With one more value for each list: `add` puts this and those of a range, which the list has, into the room.
-    fn grow(
-        &self,
-        per_list: &[T],
-        add: impl Fn(&mut Room<'_, T>, &[T], Range<usize>, &T) + Sync,
-    ) -> Result<Self, Error> {
+    fn grown<const AT_END: bool>(&self, per_list: &[T]) -> Result<Self, Error> {
         check_size("the number of values for lists", self.num_rows(), per_list.len())?;
         let lists = self.shape().last_splits();
         let splits = RowSplits::from_lengths(lists.rows().map(|list| list.len() + 1))?;
-        let values = collect_rows(splits.as_ref(), |first_row, splits, room| {
-            for (row, value) in (first_row..).zip(&per_list[first_row..]).take(splits.len() - 1) {
-                add(room, self.values(), lists.row(row), value);
-            }
-        });
+        let values = grow_rows::<T, AT_END>(lists.as_ref(), splits.as_ref(), self.values(), per_list);
         Ok(Self::trusted(self.shape().with_last_splits(splits), values))
     }
 }

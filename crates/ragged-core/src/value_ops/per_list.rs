@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::{collect_rows, combine_rows, over_each_row, rows_of, scan_rows};
+use crate::kernels::{combine_rows, over_each_row, repeat_rows, scan_rows};
 use crate::ragged::check_size;
 use crate::{Error, Number, Ragged, RaggedShape};
 
@@ -21,11 +21,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     pub fn broadcast(shape: RaggedShape, per_list: &[T]) -> Result<Self, Error> {
         let splits = shape.last_splits();
         check_size("the number of values for lists", splits.num_rows(), per_list.len())?;
-        let values = collect_rows(splits.as_ref(), |first_row, splits, room| {
-            for (row, value) in rows_of(splits).zip(&per_list[first_row..]) {
-                room.append_with(row.len(), |_| value.clone());
-            }
-        });
+        let values = repeat_rows(splits.as_ref(), per_list);
         Ok(Self::trusted(shape, values))
     }
 }

@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::{Room, collect};
+use crate::kernels::follow_places;
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -54,21 +54,8 @@ pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Ve
 pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Result<Vec<T>, Error> {
     let rows = num_rows(src.len(), cols)?;
     check_all(index, rows)?;
-    /// Rows from which on a place is in the cache by the time that it is read.
-    const SOON: usize = 16;
-    /// Lines of a row that are asked for; what follows the processor sees for itself.
-    const LINES: usize = 32;
-    let line = (64 / size_of::<T>()).max(1);
     let zeros = vec![T::ZERO; cols];
-    let fill = |index: &[i32], room: &mut Room<'_, T>| {
-        for (position, &i) in index.iter().enumerate() {
-            if let Some(soon) = index.get(position + SOON).and_then(|&i| usize::try_from(i).ok()) {
-                (0..cols).step_by(line).take(LINES).for_each(|at| memory::prefetch(src, soon * cols + at));
-            }
-            room.append(usize::try_from(i).map_or(&zeros[..], |i| &src[i * cols..]), cols);
-        }
-    };
-    Ok(collect(Vec::new(), index, |_| cols, fill))
+    Ok(follow_places(Vec::new(), index, |&i| (usize::try_from(i).map_or(&zeros[..], |i| &src[i * cols..]), cols)))
 }
 
 /// Adds each value to the element of `out` that its index names; -1 names none.

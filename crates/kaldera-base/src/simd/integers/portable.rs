@@ -39,13 +39,7 @@ macro_rules! integers {
                 self.equal_partial(&a, b)
             }
             #[inline(always)]
-            fn select_le(
-                self,
-                a: [$t; $lanes],
-                b: [$t; $lanes],
-                yes: [$t; $lanes],
-                no: [$t; $lanes],
-            ) -> [$t; $lanes] {
+            fn select_le(self, a: [$t; $lanes], b: [$t; $lanes], yes: [$t; $lanes], no: [$t; $lanes]) -> [$t; $lanes] {
                 std::array::from_fn(|i| if a[i] <= b[i] { yes[i] } else { no[i] })
             }
             #[inline(always)]
