@@ -372,9 +372,9 @@ impl Places {
 
     /// Whether these have addresses that a processor confuses with those of a block at the beginning of `ids`, and of every other block: it takes a
     /// load for one of what was just stored until it has looked at more than the place in a page of 4 KiB, which takes half of the time.
-    fn is_in_the_way_of(&self, ids: &[i32]) -> bool {
+    fn is_in_the_way_of(&self, ids: *const i32) -> bool {
         const PAGE: usize = 4 << 10;
-        let distance = self.places.as_ptr().addr().wrapping_sub(ids.as_ptr().addr());
+        let distance = self.places.as_ptr().addr().wrapping_sub(ids.addr());
         distance % PAGE < size_of::<[i32; BLOCK]>()
     }
 
@@ -436,7 +436,7 @@ impl Kernel for Ends<'_> {
         // While the places of one block are used, those of the next one are on their way to memory.
         let mut both = [Places::none(), Places::none()];
         let [even, odd] = &mut both;
-        let (mut before, mut places) = match even.is_in_the_way_of(&ids[line..]) == (start < line) {
+        let (mut before, mut places) = match even.is_in_the_way_of(ids.as_ptr().wrapping_add(line)) == (start < line) {
             true => (odd, even),
             false => (even, odd),
         };

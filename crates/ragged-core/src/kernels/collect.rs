@@ -68,8 +68,7 @@ impl<T: Clone> Room<'_, T> {
             Some(to) if len <= AHEAD && !needs_drop::<T>() => write_numbered(to, 0, f),
             _ if len <= AHEAD || needs_drop::<T>() => write_numbered(&mut to[..len], 0, f),
             _ => match size_of::<T>() {
-                8.. => write_pieces::<T, 16>(&mut to[..len], f),
-                4.. => write_pieces::<T, 32>(&mut to[..len], f),
+                4 => write_pieces::<T, AHEAD>(&mut to[..len], f),
                 _ => write_numbered(&mut to[..len], 0, f),
             },
         }
