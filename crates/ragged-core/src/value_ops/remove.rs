@@ -16,7 +16,8 @@ impl<T: Copy> Ragged<T> {
     /// ```
     pub fn remove_values(&self, mut remove: impl FnMut(&T) -> bool) -> Self {
         // Each value is written; only those that stay move the place for the next.
-        let mut values = memory::collect(self.values().iter().copied());
+        let mut values = memory::with_capacity(self.num_elements());
+        values.extend_from_slice(self.values());
         let mut splits = memory::with_capacity(self.num_rows() + 1);
         splits.push(0);
         let mut end = 0;
