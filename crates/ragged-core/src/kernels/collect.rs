@@ -82,7 +82,15 @@ impl<T: Clone> Room<'_, T> {
     where
         T: Copy,
     {
-        let pairs = self.elements[self.filled..][..row.len()].iter_mut().zip(row);
+        let to = &mut self.elements[self.filled..][..row.len()];
+        if BACKWARDS {
+            // The processor foresees what is read and written forwards alone.
+            for at in (0..size_of_val(row)).step_by(LINE) {
+                memory::prefetch_at(row.as_ptr().wrapping_byte_add(at));
+                memory::prefetch_at(to.as_ptr().wrapping_byte_add(at));
+            }
+        }
+        let pairs = to.iter_mut().zip(row);
         let step = |(to, &x): (&mut MaybeUninit<T>, &T)| {
             to.write(sum);
             sum = plus(sum, x);

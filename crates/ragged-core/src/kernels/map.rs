@@ -1,7 +1,6 @@
 //! One value for each value of a row, from it and one number of the row, or from those before it.
 
 use kaldera_base::Real;
-use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use super::collect::{AHEAD, Room, collect_rows};
@@ -139,22 +138,7 @@ pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
 ) -> Vec<T> {
     collect_rows(splits, |_, splits, room| {
         for row in rows_of(splits) {
-            let row = &values[row];
-            // The processor foresees what is read forwards alone.
-            if BACKWARDS {
-                ask(row);
-            }
-            room.append_scan::<BACKWARDS>(row, zero, plus);
+            room.append_scan::<BACKWARDS>(&values[row], zero, plus);
         }
     })
-}
-
-/// Asks for all of a row.
-#[inline(always)]
-fn ask<T>(row: &[T]) {
-    /// Bytes of a line of the cache.
-    const LINE: usize = 64;
-    for at in (0..size_of_val(row)).step_by(LINE) {
-        memory::prefetch_at(row.as_ptr().wrapping_byte_add(at));
-    }
 }
