@@ -90,15 +90,14 @@ impl<T: Clone> Room<'_, T> {
                 memory::prefetch_at(to.as_ptr().wrapping_byte_add(at));
             }
         }
-        let pairs = to.iter_mut().zip(row);
-        let step = |(to, &x): (&mut MaybeUninit<T>, &T)| {
-            to.write(sum);
-            sum = plus(sum, x);
+        let mut step = |i: usize| {
+            to[i].write(sum);
+            sum = plus(sum, row[i]);
         };
         if BACKWARDS {
-            pairs.rev().for_each(step)
+            (0..row.len()).rev().for_each(&mut step)
         } else {
-            pairs.for_each(step)
+            (0..row.len()).for_each(&mut step)
         }
         self.filled += row.len();
     }
