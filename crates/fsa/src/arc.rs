@@ -68,9 +68,10 @@ pub(crate) fn index(x: i32) -> usize {
 
 /// An index as the number of a state or an arc; it is known to fit where this is called.
 #[inline]
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "it fits")]
 pub(crate) fn id(i: usize) -> i32 {
     debug_assert!(i32::try_from(i).is_ok(), "{i} is no state or arc");
-    i32::try_from(i).unwrap_or(i32::MAX)
+    i as i32
 }
 
 /// The nearest f32; infinite if the score is too large for one.

@@ -10,7 +10,7 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
 /// Numbers 0, 1, 2, ... of things, found by the things' hashes.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    /// The upper half is a part of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
+    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
@@ -20,46 +20,40 @@ impl Table {
         Self { places: vec![0; 16], len: 0 }
     }
 
-    /// The number of the thing with this hash for which `is_it` holds. If there is none, `next` is taken in as its number and comes
-    /// back as the error; `hash_of` gives the hashes of all numbers again when the table grows.
+    /// The number of the thing with this hash, of which the upper half counts, for which `is_it` holds. If there is none, `next` is taken in as its
+    /// number and comes back as the error.
     #[inline]
-    pub(crate) fn find_or_insert(
-        &mut self,
-        hash: u64,
-        is_it: impl Fn(u32) -> bool,
-        hash_of: impl Fn(u32) -> u64,
-        next: usize,
-    ) -> Result<u32, u32> {
+    pub(crate) fn find_or_insert(&mut self, hash: u64, is_it: impl Fn(u32) -> bool, next: usize) -> Result<u32, u32> {
         if (self.len + 1) * 8 > self.places.len() * 5 {
-            self.grow(hash_of);
+            self.grow();
         }
-        let mask = self.places.len() - 1;
-        let (tag, mut at) = (hash & TAG, place(hash) & mask);
+        let mut at = first_place(hash, self.places.len());
         loop {
             let found = self.places[at];
             if found == 0 {
                 break;
             }
-            if found & TAG == tag && is_it(number(found)) {
+            if found & TAG == hash & TAG && is_it(number(found)) {
                 return Ok(number(found));
             }
-            at = (at + 1) & mask;
+            at = (at + 1) & (self.places.len() - 1);
         }
         // Numbers are below 2^32 - 1: nobody has memory for so many things of 8 bytes and more and does not meet a limit before.
         let next = u32::try_from(next).ok().filter(|&next| next < u32::MAX).expect("fewer than 2^32 things");
-        self.places[at] = tag | u64::from(next + 1);
+        self.places[at] = (hash & TAG) | u64::from(next + 1);
         self.len += 1;
         Err(next)
     }
 
+    /// What lay close together lies so afterwards: memory is gone through in order.
     #[cold]
-    fn grow(&mut self, hash_of: impl Fn(u32) -> u64) {
-        let mask = self.places.len() * 2 - 1;
-        let old = std::mem::replace(&mut self.places, vec![0; mask + 1]);
+    fn grow(&mut self) {
+        let twice = self.places.len() * 2;
+        let old = std::mem::replace(&mut self.places, vec![0; twice]);
         for found in old.into_iter().filter(|&found| found != 0) {
-            let mut at = place(hash_of(number(found))) & mask;
+            let mut at = first_place(found, twice);
             while self.places[at] != 0 {
-                at = (at + 1) & mask;
+                at = (at + 1) & (twice - 1);
             }
             self.places[at] = found;
         }
@@ -80,8 +74,29 @@ fn number(place: u64) -> u32 {
     (place as u32).wrapping_sub(1)
 }
 
+/// Where to look first among `len` places: the highest bits of the hash, no more than are kept.
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "any bits of a hash will do")]
-fn place(hash: u64) -> usize {
-    hash as usize
+#[expect(clippy::cast_possible_truncation, reason = "what is left is less than the length")]
+fn first_place(hash: u64, len: usize) -> usize {
+    (hash >> (u64::BITS - len.trailing_zeros().min(32))) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Also where many things have one hash, or their hashes differ in what is not kept only.
+    #[test]
+    fn all_are_found_again() {
+        let hashes: [fn(u64) -> u64; 5] = [|i| mix(0, i), |i| i % 7, |i| i << 54, |i| !(i << 32), |_| u64::MAX];
+        for hash_of in hashes {
+            let mut table = Table::new();
+            let mut number = |i: u64, next| table.find_or_insert(hash_of(i), |known| u64::from(known) == i, next);
+            for i in 0..2000 {
+                let next = usize::try_from(i).unwrap();
+                assert_eq!(number(i, next), Err(u32::try_from(i).unwrap()));
+                assert_eq!(number(i / 2, usize::MAX), Ok(u32::try_from(i / 2).unwrap()));
+            }
+        }
+    }
 }

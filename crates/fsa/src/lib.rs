@@ -37,8 +37,7 @@
 //! |---|---|
 //! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
 //! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
-//! | [`optimize`] | what OpenFst has beyond: determinization of transducers, minimization, weight pushing, difference, composition on demand |
-//! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference |
+//! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
 //! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
@@ -93,6 +92,7 @@ mod parts;
 mod properties;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod rooms;
+mod rounds;
 pub mod scores;
 mod sweep;
 mod threads;

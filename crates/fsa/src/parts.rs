@@ -34,11 +34,10 @@ impl Part {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn splits(&self) -> Result<Vec<i32>, Error> {
+        Error::fit("the number of arcs", self.arcs.len())?;
         let mut splits = Vec::with_capacity(self.ends.len() + 1);
         splits.push(0);
-        for &end in &self.ends {
-            splits.push(Error::fit("the number of arcs", end)?);
-        }
+        splits.extend(self.ends.iter().map(|&end| id(end)));
         Ok(splits)
     }
 

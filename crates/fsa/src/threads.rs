@@ -28,7 +28,7 @@ const TURNS: usize = 32;
 #[cfg(feature = "rayon")]
 const LOOKS: usize = 256;
 
-fn num_threads() -> usize {
+pub(crate) fn num_threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
     #[cfg(not(feature = "rayon"))]
@@ -40,22 +40,28 @@ pub(crate) fn worth(num_arcs: usize) -> bool {
     num_arcs >= ARCS_FOR_THREADS && num_threads() > 1
 }
 
-/// Runs both, at the same time if `parallel`.
-pub(crate) fn join<A: Send, B: Send>(
-    parallel: bool,
-    a: impl FnOnce() -> A + Send,
-    b: impl FnOnce() -> B + Send,
-) -> (A, B) {
+/// Runs both, the first by another thread meanwhile if `parallel`.
+pub(crate) fn join<A: Send, B>(parallel: bool, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B) -> (A, B) {
     #[cfg(feature = "rayon")]
-    if parallel {
-        return rayon::join(a, b);
+    if parallel && num_threads() > 1 {
+        let (mut first, done) = (None, AtomicBool::new(false));
+        let second = rayon::in_place_scope(|scope| {
+            scope.spawn(|_| {
+                first = Some(a());
+                done.store(true, Ordering::Release);
+            });
+            let second = b();
+            look(|| done.load(Ordering::Acquire));
+            second
+        });
+        return (first.expect("the scope has waited for it"), second);
     }
     let _ = parallel;
     (a(), b())
 }
 
 #[cfg(feature = "rayon")]
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -71,15 +77,20 @@ fn together(others: usize, work: impl Fn() + Sync) {
             });
         }
         work();
-        // A thread of the pool looks for itself.
-        let looks = if rayon::current_thread_index().is_none() { LOOKS } else { 0 };
-        for _ in 0..looks {
-            if working.load(Ordering::Acquire) == 0 {
-                break;
-            }
-            std::thread::yield_now();
-        }
+        look(|| working.load(Ordering::Acquire) == 0);
     });
+}
+
+/// Looks for a while whether others are ready, where the next thing would be to sleep until they are. A thread of the pool looks for itself.
+#[cfg(feature = "rayon")]
+pub(crate) fn look(ready: impl Fn() -> bool) {
+    let looks = if rayon::current_thread_index().is_none() { LOOKS } else { 0 };
+    for _ in 0..looks {
+        if ready() {
+            break;
+        }
+        std::thread::yield_now();
+    }
 }
 
 /// Does all jobs, on several threads if `parallel`.
@@ -103,75 +114,6 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
     }
     let _ = parallel;
     jobs.for_each(run);
-}
-
-/// `make` of each job, on several threads if `parallel`, and meanwhile `take` of what was made, in the order of the jobs, by one thread at a time. The
-/// memory of what was taken serves for other jobs, and is in `spare` in the end.
-///
-/// # Errors
-/// The first one of `take`, after which no more is taken.
-pub(crate) fn in_order<T: Default + Send>(
-    parallel: bool,
-    num_jobs: usize,
-    spare: &mut Vec<T>,
-    make: impl Fn(usize, &mut T) + Sync,
-    mut take: impl FnMut(&T) -> Result<(), Error> + Send,
-) -> Result<(), Error> {
-    #[cfg(feature = "rayon")]
-    if parallel && num_jobs > 1 && num_threads() > 1 {
-        return in_order_by_several(num_jobs, spare, make, take);
-    }
-    let _ = parallel;
-    let mut made = spare.pop().unwrap_or_default();
-    let result = (0..num_jobs).try_for_each(|job| {
-        make(job, &mut made);
-        take(&made)
-    });
-    spare.push(made);
-    result
-}
-
-#[cfg(feature = "rayon")]
-fn in_order_by_several<T: Default + Send>(
-    num_jobs: usize,
-    spare: &mut Vec<T>,
-    make: impl Fn(usize, &mut T) + Sync,
-    take: impl FnMut(&T) -> Result<(), Error> + Send,
-) -> Result<(), Error> {
-    let made: Vec<Mutex<Option<T>>> = std::iter::repeat_with(Mutex::default).take(num_jobs).collect();
-    let (next, spare) = (AtomicUsize::new(0), Mutex::new(spare));
-    // Who takes, the job whose turn it is, and how it went so far.
-    let desk = Mutex::new((take, 0, Ok(())));
-    // Who finds another at the desk goes on with the next job. What that one overlooks is taken later, at the latest when all are made.
-    let take_ready = || {
-        let Ok(mut desk) = desk.try_lock() else { return };
-        let (take, turn, result) = &mut *desk;
-        while let Some(ready) = made.get(*turn).and_then(|made| lock(made).take()) {
-            if result.is_ok() {
-                *result = take(&ready);
-                if result.is_err() {
-                    next.store(num_jobs, Ordering::Relaxed);
-                }
-            }
-            *turn += 1;
-            lock(&spare).push(ready);
-        }
-    };
-    together((num_threads() - 1).min(num_jobs - 1), || {
-        loop {
-            let job = next.fetch_add(1, Ordering::Relaxed);
-            if job >= num_jobs {
-                return;
-            }
-            let memory = lock(&spare).pop();
-            let mut one = memory.unwrap_or_default();
-            make(job, &mut one);
-            *lock(&made[job]) = Some(one);
-            take_ready();
-        }
-    });
-    take_ready();
-    desk.into_inner().unwrap_or_else(PoisonError::into_inner).2
 }
 
 /// Below this number of arcs, what the pool keeps of their memory is not worth the time until one of its threads wakes.
@@ -292,11 +234,6 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
     all.into_inner()
 }
 
-/// Whether `test` holds for all states but the last one, asked on several threads where it pays.
-pub(crate) fn all_states(fsa: FsaView<'_>, test: impl Fn(usize) -> bool + Sync) -> bool {
-    all_rows(fsa.splits(), |mut states| states.all(|state| state + 1 == fsa.num_states() || test(state)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,34 +254,6 @@ mod tests {
                 let mut done = vec![0; count];
                 share(true, done.iter_mut(), |done| *done += 1);
                 assert_eq!(done, vec![1; count]);
-            }
-        });
-    }
-
-    #[test]
-    fn what_is_made_is_taken_in_order() {
-        on_pools(|| {
-            for count in [0, 1, 2, 63, 1000] {
-                for fails_at in [0, 17, usize::MAX] {
-                    let (mut taken, mut spare) = (vec![], vec![]);
-                    let result = in_order(
-                        true,
-                        count,
-                        &mut spare,
-                        |job, made: &mut Vec<usize>| {
-                            made.clear();
-                            made.extend([job; 3]);
-                        },
-                        |made| {
-                            taken.extend_from_slice(made);
-                            if made[0] == fails_at { Err(Error::SingleState { fsa: fails_at }) } else { Ok(()) }
-                        },
-                    );
-                    let num_taken = count.min(fails_at.saturating_add(1));
-                    assert_eq!(taken, (0..num_taken).flat_map(|job| [job; 3]).collect::<Vec<_>>());
-                    assert_eq!(result.is_err(), fails_at < count);
-                    assert!(count == 0 || !spare.is_empty());
-                }
             }
         });
     }

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use crate::memory;
+
 /// A part of a shared vector: reads as a slice, clones by counting, copies on writing.
 ///
 /// ```text
@@ -52,7 +54,7 @@ impl<T> Buffer<T> {
         T: Clone,
     {
         if Arc::get_mut(&mut self.data).is_none() {
-            *self = Self::from(self.to_vec());
+            *self = Self::from(memory::collect(self.iter().cloned()));
         }
         // Nothing shares the memory now, so this never clones.
         &mut Arc::make_mut(&mut self.data)[self.range.clone()]
@@ -70,7 +72,7 @@ impl<T> Buffer<T> {
                 vec.drain(..range.start);
                 vec
             }
-            Err(shared) => shared[range].to_vec(),
+            Err(shared) => memory::collect(shared[range].iter().cloned()),
         }
     }
 

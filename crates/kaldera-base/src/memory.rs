@@ -28,6 +28,20 @@ pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
     vec
 }
 
+/// What an iterator of known length gives.
+///
+/// ```
+/// assert_eq!(kaldera_base::memory::collect([1, 2, 3].iter().map(|x| 2 * x)), [2, 4, 6]);
+/// ```
+///
+/// # Panics
+/// As [`with_capacity`].
+pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
+    let mut vec = with_capacity(items.len());
+    vec.extend(items);
+    vec
+}
+
 /// `len` times the default value of a number, which is zero: fresh memory is that already and is not touched.
 ///
 /// # Panics

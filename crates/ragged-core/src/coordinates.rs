@@ -1,5 +1,7 @@
 //! From the coordinates of an entry to its place in memory, and back.
 
+use kaldera_base::memory;
+
 use crate::{Error, RaggedShape};
 
 /// Coordinates and offsets.
@@ -62,7 +64,11 @@ impl RaggedShape {
     /// # Errors
     /// As [`offset`](Self::offset), with the position of the wrong one.
     pub fn offsets<const N: usize>(&self, coordinates: &[[usize; N]]) -> Result<Vec<usize>, Error> {
-        coordinates.iter().enumerate().map(|(position, coordinates)| self.offset_at(coordinates, position)).collect()
+        let mut offsets = memory::with_capacity(coordinates.len());
+        for (position, coordinates) in coordinates.iter().enumerate() {
+            offsets.push(self.offset_at(coordinates, position)?);
+        }
+        Ok(offsets)
     }
 
     fn offset_at(&self, coordinates: &[usize], position: usize) -> Result<usize, Error> {
@@ -118,12 +124,13 @@ impl RaggedShape {
             return Err(Error::Size { what: "the number of coordinates, at least,", expected: 1, found: 0 });
         };
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
-        let one = |(position, &offset): (usize, &usize)| {
+        let mut all = memory::with_capacity(offsets.len());
+        for (position, &offset) in offsets.iter().enumerate() {
             let mut coordinates = [0; N];
             self.fill_coordinates(offset, position, &mut coordinates)?;
-            Ok(coordinates)
-        };
-        offsets.iter().enumerate().map(one).collect()
+            all.push(coordinates);
+        }
+        Ok(all)
     }
 
     fn fill_coordinates(&self, mut offset: usize, position: usize, to: &mut [usize]) -> Result<(), Error> {

@@ -11,13 +11,15 @@ mod divide;
 mod exp;
 mod follow;
 mod integers;
+mod map;
 mod reduce;
 mod sort;
 
-pub(crate) use collect::{AHEAD, collect};
+pub(crate) use collect::{collect, collect_rows};
 pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values};
 pub(crate) use exp::{ExpKernels, Normal, blocks};
-pub(crate) use follow::{Run, follow};
+pub(crate) use follow::{Run, follow, follow_places};
 pub(crate) use integers::{and_rows, or_rows};
+pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

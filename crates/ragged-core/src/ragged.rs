@@ -3,6 +3,7 @@
 use std::fmt;
 
 use kaldera_base::buffer::Buffer;
+use kaldera_base::memory;
 
 use crate::{Error, RaggedShape, RowSplits};
 
@@ -57,7 +58,7 @@ impl<T> Ragged<T> {
         T: Clone,
     {
         let splits = RowSplits::from_lengths(lists.iter().map(|list| list.as_ref().len()))?;
-        let mut values = Vec::with_capacity(splits.num_elements());
+        let mut values = memory::with_capacity(splits.num_elements());
         lists.iter().for_each(|list| values.extend_from_slice(list.as_ref()));
         Self::new(RaggedShape::new([splits])?, values)
     }
@@ -141,7 +142,7 @@ impl<T> Ragged<T> {
 
     /// The same lists of `f` of each value.
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Ragged<U> {
-        Ragged::trusted(self.shape.clone(), self.values.iter().map(f).collect::<Vec<_>>())
+        Ragged::trusted(self.shape.clone(), memory::collect(self.values.iter().map(f)))
     }
 
     /// The same lists of other values.

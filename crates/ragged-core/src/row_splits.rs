@@ -4,6 +4,7 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 
 use kaldera_base::buffer::Buffer;
+use kaldera_base::memory;
 
 use crate::Error;
 
@@ -75,7 +76,7 @@ impl RowSplits {
     #[doc(alias = "SizesToRowSplits")]
     pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Self, Error> {
         let lengths = lengths.into_iter();
-        let mut splits = Vec::with_capacity(lengths.size_hint().0.saturating_add(1));
+        let mut splits = memory::with_capacity(lengths.size_hint().0.saturating_add(1));
         splits.push(0);
         let mut end = 0_usize;
         for len in lengths {

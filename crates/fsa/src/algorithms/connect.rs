@@ -2,7 +2,7 @@
 
 use crate::arc::{id, index};
 use crate::parts::{Place, Size, map_arcs_if_needed};
-use crate::threads::all_states;
+use crate::threads::all_rows;
 use crate::view::FsaView;
 use crate::{Arc, Error, Fsas};
 
@@ -61,7 +61,7 @@ fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut Place<'_, 1>) {
 /// The states on paths from the start to the final state.
 pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     let Some(last) = fsa.final_state() else { return vec![] };
-    let mut useful = if fsa.arcs().iter().all(|arc| arc.dest_state >= arc.src_state) {
+    let mut useful = if all(fsa.arcs(), |arc| arc.dest_state >= arc.src_state) {
         useful_of_sorted(fsa, last)
     } else {
         reaching(fsa, reached_from_start(fsa), last)
@@ -72,14 +72,19 @@ pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     useful
 }
 
-/// The states on paths to the final state; of those that the start does not reach, any may be among them.
-pub(crate) fn leading_to_end(fsa: FsaView<'_>) -> Vec<bool> {
-    // If all arcs of all states go forward, the last state is the end of every path.
-    let forward = all_states(fsa, |state| {
-        let arcs = fsa.arcs_of(state);
-        !arcs.is_empty() && arcs.iter().all(|arc| arc.states().1 > state)
-    });
-    if forward { vec![true; fsa.num_states()] } else { useful_states(fsa) }
+/// Whether it is seen at a glance that every state leads to the final one: all but that one have arcs, and all of these go forward.
+pub(crate) fn goes_forward(fsa: FsaView<'_>) -> bool {
+    let last = fsa.num_states().saturating_sub(1);
+    all_rows(fsa.splits(), |states| {
+        let arcs = fsa.arc_range(states.start).start..fsa.arc_range(states.end - 1).end;
+        let begins = &fsa.splits()[states.start..=states.end.min(last)];
+        begins.is_sorted_by(|a, b| a < b) && all(&fsa.arcs()[arcs], |arc| arc.dest_state > arc.src_state)
+    })
+}
+
+/// Whether `test` holds for all arcs; several are asked at once.
+fn all(arcs: &[Arc], test: impl Fn(&Arc) -> bool) -> bool {
+    arcs.chunks(256).all(|some| some.iter().fold(true, |all, arc| all & test(arc)))
 }
 
 /// If no arc goes back, two sweeps do.

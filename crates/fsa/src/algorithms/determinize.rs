@@ -4,10 +4,11 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use self::leaving::{Leaving, Search};
 use self::subsets::{Numbering, Subsets};
-use crate::algorithms::connect::leading_to_end;
+use crate::algorithms::connect::{goes_forward, useful_states};
 use crate::arc::id;
 use crate::parts::{Part, map_fsas};
-use crate::threads::{in_order, worth};
+use crate::rounds::{Lead, in_rounds};
+use crate::threads::{join, worth};
 use crate::view::FsaView;
 use crate::{Error, Fsas};
 
@@ -115,20 +116,55 @@ impl<'a> Work<'a> {
 
     fn run(self) -> Result<WithLists, Error> {
         let Self { fsa, weight_pushing, mut numbering, jobs_for_threads } = self;
-        let useful = leading_to_end(fsa);
-        if useful.first() != Some(&true) {
-            return Ok((Part::default(), (vec![0], vec![])));
+        if fsa.num_states() == 0 {
+            return Ok(nothing());
         }
-        let (mut known, mut cuts, mut spare) = (Subsets::with_capacity(fsa.num_states()), vec![], vec![]);
-        numbering.single(&known, 0)?;
-        loop {
-            numbering.cut_new(&mut known, &mut cuts);
-            let Some(num_jobs) = cuts.len().checked_sub(1) else { return numbering.finish() };
-            let search = Search { fsa, weight_pushing, useful: &useful, known: &known };
-            let leave = |job, leaving: &mut Leaving| search.leave(cuts[job]..cuts[job + 1], leaving);
-            let number = |leaving: &Leaving| numbering.take(&known, leaving);
-            in_order(num_jobs >= jobs_for_threads, num_jobs, &mut spare, leave, number)?;
+        let mut known = Known { subsets: Subsets::with_capacity(fsa.num_states()), cuts: vec![] };
+        if let Err(limit) = numbering.single(&known.subsets, 0) {
+            return if useful_states(fsa)[0] { Err(limit) } else { Ok(nothing()) };
         }
+        numbering.begin(&mut known);
+        let leave = |known: &Known, useful: Option<&[bool]>, job, leaving: &mut Leaving| {
+            let search = Search { fsa, weight_pushing, useful, known: &known.subsets };
+            search.leave(known.cuts[job]..known.cuts[job + 1], leaving);
+        };
+        // Mostly all states lead to the end. While that is looked at, the first state, which often has many arcs, is left as if it were so.
+        let mut first = Leaving::default();
+        let leave_first = || leave(&known, None, 0, &mut first);
+        let (forward, ()) = join(jobs_for_threads < usize::MAX, || goes_forward(fsa), leave_first);
+        let useful = (!forward).then(|| useful_states(fsa));
+        if let Some(useful) = &useful {
+            if !useful[0] {
+                return Ok(nothing());
+            }
+            leave(&known, Some(useful), 0, &mut first);
+        }
+        numbering.take(&known, &first)?;
+        let leave = |known: &Known, job, leaving: &mut Leaving| leave(known, useful.as_deref(), job, leaving);
+        in_rounds(jobs_for_threads, known, first, &mut numbering, leave)?;
+        numbering.finish()
+    }
+}
+
+/// No states, and no arc map.
+fn nothing() -> WithLists {
+    (Part::default(), (vec![0], vec![]))
+}
+
+/// What is known before a round, and where each of its jobs begins among the states, and the last one ends.
+struct Known {
+    subsets: Subsets,
+    cuts: Vec<usize>,
+}
+
+impl Lead<Known, Leaving> for Numbering<'_> {
+    fn begin(&mut self, known: &mut Known) -> usize {
+        self.cut_new(&mut known.subsets, &mut known.cuts);
+        known.cuts.len().saturating_sub(1)
+    }
+
+    fn take(&mut self, known: &Known, leaving: &Leaving) -> Result<(), Error> {
+        self.number(&known.subsets, leaving)
     }
 }
 

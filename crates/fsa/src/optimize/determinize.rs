@@ -268,7 +268,7 @@ impl Subsets {
             let found = of(id);
             found.len() == subset.len() && found.iter().zip(subset).all(|(a, b)| a.same(b))
         };
-        match self.table.find_or_insert(hash(subset), is_it, |id| hash(of(id)), ends.len()) {
+        match self.table.find_or_insert(hash(subset), is_it, ends.len()) {
             Ok(found) => (found, false),
             Err(made) => {
                 self.elements.extend_from_slice(subset);

@@ -76,14 +76,8 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(Part, Vec<i32>), Error> {
     let Some(last) = a.final_state() else { return Ok((Part::default(), vec![])) };
     let (mut pairs, mut table) = (Vec::new(), Table::new());
     let mut number_of = |pairs: &mut Vec<(u32, u32)>, pair: (u32, u32)| {
-        let hash = |&(a, b): &(u32, u32)| mix(0, (u64::from(a) << 32) | u64::from(b));
-        let known: &[(u32, u32)] = pairs;
-        let found = table.find_or_insert(
-            hash(&pair),
-            |id| known[id as usize] == pair,
-            |id| hash(&known[id as usize]),
-            known.len(),
-        );
+        let hash = mix(0, (u64::from(pair.0) << 32) | u64::from(pair.1));
+        let found = table.find_or_insert(hash, |id| pairs[id as usize] == pair, pairs.len());
         found.unwrap_or_else(|made| {
             pairs.push(pair);
             made

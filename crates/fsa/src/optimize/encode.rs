@@ -71,16 +71,12 @@ struct Codes {
 impl Codes {
     fn number(&mut self, code: (i32, i32, f32)) -> Result<i32, Error> {
         let codes = &self.codes;
-        let key = |&(label, aux, score): &(i32, i32, f32)| {
+        let key = |(label, aux, score): (i32, i32, f32)| {
             (u64::from(label.cast_unsigned()) << 32 | u64::from(aux.cast_unsigned()), score.to_bits())
         };
-        let hash = |code: &(i32, i32, f32)| mix(mix(0, key(code).0), u64::from(key(code).1));
-        let found = self.table.find_or_insert(
-            hash(&code),
-            |id| key(&codes[id as usize]) == key(&code),
-            |id| hash(&codes[id as usize]),
-            codes.len(),
-        );
+        let (labels, score) = key(code);
+        let hash = mix(mix(0, labels), score.into());
+        let found = self.table.find_or_insert(hash, |id| key(codes[id as usize]) == (labels, score), codes.len());
         let id = found.unwrap_or_else(|made| {
             self.codes.push(code);
             made

@@ -218,7 +218,7 @@ impl<'a> Work<'a> {
         }
         let mut table = Table::new();
         let hash = |way: &Way| mix(mix(0, way.state.into()), way.string.into());
-        let _ = table.find_or_insert(hash(&self.ways[0]), |_| false, |_| 0, 0);
+        let _ = table.find_or_insert(hash(&self.ways[0]), |_| false, 0);
         let mut turn = 0_u64;
         let mut queue = BinaryHeap::from([Reverse((0, turn, 0))]);
         while let Some(Reverse((_, _, from))) = queue.pop() {
@@ -234,7 +234,7 @@ impl<'a> Work<'a> {
                 let new = Way { state, string, cost, length: way.length + 1, queued: true };
                 let ways = &self.ways;
                 let is_it = |at: u32| (ways[at as usize].state, ways[at as usize].string) == (state, string);
-                let place = match table.find_or_insert(hash(&new), is_it, |at| hash(&ways[at as usize]), ways.len()) {
+                let place = match table.find_or_insert(hash(&new), is_it, ways.len()) {
                     Err(place) => {
                         if self.ways.len() >= MOST_STATES {
                             let what = "the number of ways along epsilons from a state";

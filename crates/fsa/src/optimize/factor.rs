@@ -72,14 +72,9 @@ impl Waiting {
             return *place;
         }
         let pairs = &self.pairs;
-        let hash_of = |&(state, string): &(u32, u32)| mix(0, (u64::from(state) << 32) | u64::from(string));
         let pair = (state, string);
-        let found = self.table.find_or_insert(
-            hash_of(&pair),
-            |id| pairs[id as usize] == pair,
-            |id| hash_of(&pairs[id as usize]),
-            pairs.len(),
-        );
+        let hash = mix(0, (u64::from(state) << 32) | u64::from(string));
+        let found = self.table.find_or_insert(hash, |id| pairs[id as usize] == pair, pairs.len());
         found.unwrap_or_else(|made| {
             self.pairs.push(pair);
             made

@@ -132,15 +132,14 @@ impl Sets {
     /// The set of these, which come in any order; they are used up.
     fn number(&mut self, items: &mut Vec<Interval>) -> Result<u32, Error> {
         unite(items);
-        let hash =
-            |set: &[Interval]| set.iter().fold(0, |hash, it| mix(hash, u64::from(it.first) << 32 | u64::from(it.end)));
+        let hash = items.iter().fold(0, |hash, it| mix(hash, u64::from(it.first) << 32 | u64::from(it.end)));
         let (next, table) = (self.ends.len(), &mut self.table);
         let of = |set: u32| {
             let set = set as usize;
             let start = set.checked_sub(1).map_or(0, |before| self.ends[before]);
             &self.intervals[start as usize..self.ends[set] as usize]
         };
-        match table.find_or_insert(hash(items), |set| of(set) == &items[..], |set| hash(of(set)), next) {
+        match table.find_or_insert(hash, |set| of(set) == &items[..], next) {
             Ok(found) => Ok(found),
             Err(made) => {
                 self.intervals.extend_from_slice(items);

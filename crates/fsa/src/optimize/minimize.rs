@@ -162,9 +162,8 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
         let cost = quantize(-arc.score, delta).to_bits();
         let output = work.outputs.as_ref().map_or(0, |outputs| outputs[at]);
         let symbol = ((u64::from(arc.label.cast_unsigned()) << 32) | u64::from(cost), output);
-        let hash = |&(a, b): &(u64, u32)| mix(mix(0, a), u64::from(b));
-        let (is_it, hash_of) = (|id: u32| known[id as usize] == symbol, |id: u32| hash(&known[id as usize]));
-        let found = table.find_or_insert(hash(&symbol), is_it, hash_of, known.len());
+        let hash = mix(mix(0, symbol.0), symbol.1.into());
+        let found = table.find_or_insert(hash, |id| known[id as usize] == symbol, known.len());
         found.unwrap_or_else(|made| {
             known.push(symbol);
             made

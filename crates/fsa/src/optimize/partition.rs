@@ -41,9 +41,8 @@ impl Register {
             let id = id as usize;
             &items[id.checked_sub(1).map_or(0, |before| ends[before])..ends[id]]
         };
-        let hash = |signature: &[u64]| signature.iter().fold(0, |hash, &item| mix(hash, item));
-        let next = ends.len();
-        let found = self.table.find_or_insert(hash(signature), |id| of(id) == signature, |id| hash(of(id)), next);
+        let hash = signature.iter().fold(0, |hash, &item| mix(hash, item));
+        let found = self.table.find_or_insert(hash, |id| of(id) == signature, ends.len());
         found.unwrap_or_else(|made| {
             self.items.extend_from_slice(signature);
             self.ends.push(self.items.len());

@@ -29,14 +29,9 @@ impl Strings {
     /// `first` before `rest`.
     pub(super) fn cons(&mut self, first: i32, rest: u32) -> u32 {
         let cells = &self.cells;
-        let hash_of = |&(first, rest): &(i32, u32)| mix(0, (u64::from(first.cast_unsigned()) << 32) | u64::from(rest));
         let cell = (first, rest);
-        let found = self.table.find_or_insert(
-            hash_of(&cell),
-            |id| cells[id as usize] == cell,
-            |id| hash_of(&cells[id as usize]),
-            cells.len(),
-        );
+        let hash = mix(0, (u64::from(first.cast_unsigned()) << 32) | u64::from(rest));
+        let found = self.table.find_or_insert(hash, |id| cells[id as usize] == cell, cells.len());
         match found {
             Ok(id) => id + 1,
             Err(id) => {

@@ -60,6 +60,11 @@ pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
     /// further.
     fn equal_partial(self, from: &[T], x: Self::Vector) -> u64;
 
+    /// Bit i says that lane i of a is that of b; the bits from `LANES` on are 0
+    fn equal(self, a: Self::Vector, b: Self::Vector) -> u64;
+    /// Where a <= b `yes`, else `no`
+    fn select_le(self, a: Self::Vector, b: Self::Vector, yes: Self::Vector, no: Self::Vector) -> Self::Vector;
+
     /// a + b, wrapping
     fn add(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
     /// The lower of a and b
@@ -76,7 +81,12 @@ pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
 }
 
 /// An integer that vectors have lanes of: `u8`, `i32` or `i64`.
-pub trait Int: Copy + Default + Ord + fmt::Debug + Send + Sync + 'static {
+pub trait Int: Copy + Default + Ord + From<u8> + Into<i64> + fmt::Debug + Send + Sync + 'static {
+    /// The lowest number.
+    const MIN: Self;
+    /// The highest number.
+    const MAX: Self;
+
     /// The lanes of an instruction set.
     fn lanes<S: Simd>(s: S) -> impl Integers<Self>;
 }
@@ -84,6 +94,9 @@ pub trait Int: Copy + Default + Ord + fmt::Debug + Send + Sync + 'static {
 macro_rules! int {
     ($t:ty) => {
         impl Int for $t {
+            const MIN: Self = <$t>::MIN;
+            const MAX: Self = <$t>::MAX;
+
             #[inline(always)]
             fn lanes<S: Simd>(s: S) -> impl Integers<Self> {
                 s.integers()
@@ -137,6 +150,12 @@ mod tests {
         check("add", s.add(va, vb), &|i| add(a[i], b[i]));
         check("min", s.min(va, vb), &|i| a[i].min(b[i]));
         check("max", s.max(va, vb), &|i| a[i].max(b[i]));
+        check("select_le", s.select_le(va, vb, va, zero), &|i| if a[i] <= b[i] { a[i] } else { of_bits(0) });
+        check("select_le of equals", s.select_le(va, s.min(va, vb), vb, zero), &|i| {
+            if a[i] <= b[i] { b[i] } else { of_bits(0) }
+        });
+        let lower = (0..n).filter(|&i| a[i] <= b[i]).fold(0, |same, i| same | 1 << i);
+        assert_eq!(s.equal(va, s.min(va, vb)), lower);
         check("and", s.and(va, vb), &|i| and(a[i], b[i]));
         check("or", s.or(va, vb), &|i| or(a[i], b[i]));
         let fold = |op: fn(T, T) -> T| a[1..n].iter().fold(a[0], |x, &y| op(x, y));

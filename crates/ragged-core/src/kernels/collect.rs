@@ -4,7 +4,7 @@ use std::mem::{MaybeUninit, needs_drop};
 
 use kaldera_base::memory::{self, Stage};
 
-use super::divide::{current_num_threads, join};
+use super::divide::{Cut, current_num_threads, join, over_values};
 
 /// Elements that are written at once, whatever the length of a run.
 ///
@@ -31,12 +31,75 @@ impl<T: Clone> Room<'_, T> {
     /// Writes the first `len` elements of `from`, which may be longer, after those that are there.
     #[inline(always)]
     pub(crate) fn append(&mut self, from: &[T], len: usize) {
+        /// Bytes of which the C library makes quicker work.
+        const HUGE: usize = 4 << 10;
+        if len * size_of::<T>() < HUGE {
+            return self.append_map::<AHEAD, T>(from, len, T::clone);
+        }
+        write(&from[..len], &mut self.elements[self.filled..][..len], T::clone);
+        self.filled += len;
+    }
+
+    /// As [`append`](Self::append), of what `f` makes of each. It may be called more than once for an element, and for some of the `FEW` that
+    /// follow the first.
+    #[inline(always)]
+    pub(crate) fn append_map<const FEW: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
-        match (from.first_chunk::<AHEAD>(), to.first_chunk_mut::<AHEAD>()) {
-            (Some(from), Some(to)) if len <= AHEAD && !needs_drop::<T>() => write(from, to),
-            _ => write(&from[..len], &mut to[..len]),
+        match (from.first_chunk::<FEW>(), to.first_chunk_mut::<FEW>()) {
+            (Some(from), Some(to)) if len <= FEW && !needs_drop::<T>() => write(from, to, f),
+            _ if len > FEW && fits_lines::<T>() => write_long::<T, U, 1>(&from[..len], &mut to[..len], f),
+            _ => write(&from[..len], &mut to[..len], f),
         }
         self.filled += len;
+    }
+
+    /// Writes `x` after the elements that are there.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, x: T) {
+        self.elements[self.filled].write(x);
+        self.filled += 1;
+    }
+
+    /// Writes `f` of 0, 1 .. `len` - 1 after the elements that are there. It may be called more than once for a number, and for some more.
+    #[inline(always)]
+    pub(crate) fn append_with(&mut self, len: usize, f: impl Fn(usize) -> T) {
+        let to = &mut self.elements[self.filled..];
+        match to.first_chunk_mut::<AHEAD>() {
+            Some(to) if len <= AHEAD && !needs_drop::<T>() => write_numbered(to, 0, f),
+            _ if len <= AHEAD || needs_drop::<T>() => write_numbered(&mut to[..len], 0, f),
+            _ => match size_of::<T>() {
+                4 => write_pieces::<T, AHEAD>(&mut to[..len], f),
+                _ => write_numbered(&mut to[..len], 0, f),
+            },
+        }
+        self.filled += len;
+    }
+
+    /// Writes, in place of each value of a row, what `plus` makes of those before it, or behind it if `BACKWARDS`, one after the other
+    /// from `sum` on.
+    #[inline(always)]
+    pub(crate) fn append_scan<const BACKWARDS: bool>(&mut self, row: &[T], mut sum: T, plus: impl Fn(T, T) -> T)
+    where
+        T: Copy,
+    {
+        let to = &mut self.elements[self.filled..][..row.len()];
+        if BACKWARDS {
+            // The processor foresees what is read and written forwards alone.
+            for at in (0..size_of_val(row)).step_by(LINE) {
+                memory::prefetch_at(row.as_ptr().wrapping_byte_add(at));
+                memory::prefetch_at(to.as_ptr().wrapping_byte_add(at));
+            }
+        }
+        let mut step = |i: usize| {
+            to[i].write(sum);
+            sum = plus(sum, row[i]);
+        };
+        if BACKWARDS {
+            (0..row.len()).rev().for_each(&mut step)
+        } else {
+            (0..row.len()).for_each(&mut step)
+        }
+        self.filled += row.len();
     }
 
     /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
@@ -73,39 +136,44 @@ impl<T: Clone> LongRoom<'_, '_, T> {
     #[inline(always)]
     pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
         if from.len() <= Stage::<T>::MOST {
-            write_long::<T, TOGETHER>(from, self.stage.next(from.len()));
+            write_long::<T, T, TOGETHER>(from, self.stage.next(from.len()), T::clone);
         } else {
             for piece in from.chunks(Stage::<T>::MOST) {
-                write_long::<T, TOGETHER>(piece, self.stage.next(piece.len()));
+                write_long::<T, T, TOGETHER>(piece, self.stage.next(piece.len()), T::clone);
             }
         }
         self.filled += from.len();
     }
 }
 
-/// Copies some lines, or nearly lines where elements do not fill them.
+/// Writes `f` of what makes some lines, or nearly lines where elements do not fill them.
 #[inline(always)]
-fn write_long<T: Clone, const TOGETHER: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write_long<T, U, const TOGETHER: usize>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     match LINE / size_of::<T>() {
-        64.. => write_lines::<T, TOGETHER, 64>(from, to),
-        32.. => write_lines::<T, TOGETHER, 32>(from, to),
-        16.. => write_lines::<T, TOGETHER, 16>(from, to),
-        8.. => write_lines::<T, TOGETHER, 8>(from, to),
-        4.. => write_lines::<T, TOGETHER, 4>(from, to),
-        2.. => write_lines::<T, TOGETHER, 2>(from, to),
-        _ => write_lines::<T, TOGETHER, 1>(from, to),
+        64.. if from.len() < 64 => write_lines::<T, U, TOGETHER, 32>(from, to, f),
+        64.. => write_lines::<T, U, TOGETHER, 64>(from, to, f),
+        32.. => write_lines::<T, U, TOGETHER, 32>(from, to, f),
+        16.. => write_lines::<T, U, TOGETHER, 16>(from, to, f),
+        8.. => write_lines::<T, U, TOGETHER, 8>(from, to, f),
+        4.. => write_lines::<T, U, TOGETHER, 4>(from, to, f),
+        2.. => write_lines::<T, U, TOGETHER, 2>(from, to, f),
+        _ => write_lines::<T, U, TOGETHER, 1>(from, to, f),
     }
 }
 
-/// Copies some lines of `N` elements.
+/// Writes some lines of `N` elements.
 ///
 /// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
 /// not there are the last one again.
 #[inline(always)]
-fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write_lines<T, U, const TOGETHER: usize, const N: usize>(
+    from: &[U],
+    to: &mut [MaybeUninit<T>],
+    f: impl Fn(&U) -> T,
+) {
     assert_eq!(from.len(), to.len(), "room for the run");
     if from.len() < N {
-        return write(from, to);
+        return write(from, to, f);
     }
     let last = from.len() - N;
     for first in (0..from.len()).step_by(TOGETHER * N) {
@@ -115,7 +183,7 @@ fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: 
             // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
             let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
             // Whole, so that it is one load and one store.
-            let line: [T; N] = std::array::from_fn(|i| from[i].clone());
+            let line: [T; N] = std::array::from_fn(|i| f(&from[i]));
             for (to, x) in to.iter_mut().zip(line) {
                 to.write(x);
             }
@@ -124,10 +192,54 @@ fn write_lines<T: Clone, const TOGETHER: usize, const N: usize>(from: &[T], to: 
 }
 
 #[inline(always)]
-fn write<T: Clone>(from: &[T], to: &mut [MaybeUninit<T>]) {
+fn write<T, U>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     for (to, from) in to.iter_mut().zip(from) {
-        to.write(from.clone());
+        to.write(f(from));
     }
+}
+
+#[inline(always)]
+fn write_numbered<T>(to: &mut [MaybeUninit<T>], first: usize, f: impl Fn(usize) -> T) {
+    for (i, to) in to.iter_mut().enumerate() {
+        to.write(f(first + i));
+    }
+}
+
+/// As [`write_numbered`], `N` elements at a time, of which there are more; the last ones are not fewer, but some again.
+#[inline(always)]
+fn write_pieces<T, const N: usize>(to: &mut [MaybeUninit<T>], f: impl Fn(usize) -> T) {
+    let last = to.len() - N;
+    for begin in (0..to.len()).step_by(N) {
+        let begin = begin.min(last);
+        let piece = to[begin..].first_chunk_mut::<N>();
+        write_numbered(piece.unwrap_or_else(|| unreachable!("more than a piece")), begin, &f);
+    }
+}
+
+impl<T: Send> Cut for Room<'_, T> {
+    /// Of room in which nothing is yet.
+    fn cut(self, at: usize) -> (Self, Self) {
+        let (left, right) = self.elements.split_at_mut(at);
+        let part = |elements| Self { elements, filled: 0, large: self.large };
+        (part(left), part(right))
+    }
+}
+
+/// What `fill` makes of rows: called with the number of the first row and the splits of parts of them, and room for just their values.
+pub(crate) fn collect_rows<T: Clone + Send>(
+    splits: &[i32],
+    fill: impl Fn(usize, &[i32], &mut Room<'_, T>) + Sync,
+) -> Vec<T> {
+    let len = (splits[splits.len() - 1] - splits[0]) as usize;
+    let mut vec = memory::with_capacity(len);
+    let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large: false };
+    over_values(splits, room, |first_row, splits, mut room| {
+        fill(first_row, splits, &mut room);
+        assert_eq!(room.filled, room.elements.len(), "rows are as long as their splits say");
+    });
+    // SAFETY: `over_values` hands out each part of the room, and each was filled when its call came back.
+    unsafe { vec.set_len(len) };
+    vec
 }
 
 /// What `fill` makes of the runs, which have the lengths that `len_of` says, in the memory of `vec` if that is enough.
@@ -163,9 +275,7 @@ fn fill_parts<R: Sync, T: Clone + Send>(
         return;
     }
     let (left, right) = runs.split_at(runs.len() / 2);
-    let (left_elements, right_elements) = room.elements.split_at_mut(left.iter().map(len_of).sum());
-    let part = |elements| Room { elements, filled: 0, large: room.large };
-    let (left_room, right_room) = (part(left_elements), part(right_elements));
+    let (left_room, right_room) = room.cut(left.iter().map(len_of).sum());
     join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
 }
 

@@ -19,20 +19,32 @@ impl Run {
         (self.end - self.begin) as usize
     }
 
-    /// The elements that it stands for.
+    /// The elements from its first one on, and how many it stands for.
     #[inline(always)]
-    fn of<'a, T>(&self, sources: &[&'a [T]]) -> &'a [T] {
-        &sources[self.source as usize][self.begin as usize..self.end as usize]
+    fn place<'a, T>(&self, sources: &[&'a [T]]) -> (&'a [T], usize) {
+        (&sources[self.source as usize][self.begin as usize..], self.len())
     }
 }
 
 /// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
 pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], runs: &[Run]) -> Vec<T> {
-    collect(values, runs, Run::len, |runs, room| {
-        let bytes = size_of::<T>() * runs.iter().map(Run::len).sum::<usize>();
+    follow_places(values, runs, |run| run.place(sources))
+}
+
+/// The elements that `place` says of each run, one after the other, in the memory of `values` if that is enough: they are so many at the beginning
+/// of a slice, which may be longer.
+#[inline(always)]
+pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
+    values: Vec<T>,
+    runs: &[R],
+    place: impl Fn(&R) -> (&'a [T], usize) + Copy + Sync,
+) -> Vec<T> {
+    let len = |run: &R| place(run).1;
+    collect(values, runs, len, |runs, room| {
+        let bytes = size_of::<T>() * runs.iter().map(len).sum::<usize>();
         match bytes / runs.len().max(1) {
-            mean @ LONG..HUGE if room.is_large() => append_long(sources, runs, mean, room),
-            _ => append_short(sources, runs, room),
+            mean @ LONG..HUGE if room.is_large() => append_long(runs, place, mean, room),
+            _ => append_short(runs, place, room),
         }
     })
 }
@@ -44,44 +56,54 @@ const LONG: usize = 3 * LINE;
 const HUGE: usize = 6 << 10;
 
 /// Runs that are mostly shorter than a few lines, or make a result that stays in the caches.
-fn append_short<T: Clone>(sources: &[&[T]], runs: &[Run], room: &mut Room<'_, T>) {
+#[inline(always)]
+fn append_short<'a, T: Clone + 'a, R>(runs: &[R], place: impl Fn(&R) -> (&'a [T], usize), room: &mut Room<'_, T>) {
     /// Runs from which on a place is in the cache by the time that it is read.
     const SOON: usize = 16;
     /// Elements of a line of the cache, or fewer.
     const LINE: usize = 16;
     for (i, run) in runs.iter().enumerate() {
         if let Some(soon) = runs.get(i + SOON) {
-            let (values, begin) = (sources[soon.source as usize], soon.begin as usize);
-            memory::prefetch(values, begin);
-            memory::prefetch(values, begin + LINE);
+            let (soon, len) = place(soon);
+            memory::prefetch(soon, 0);
+            memory::prefetch(soon, LINE);
             // Long runs are asked for whole, as far as the processor would not see for itself.
-            for at in (2 * LINE..soon.len()).step_by(LINE).take(30) {
-                memory::prefetch(values, begin + at);
+            for at in (2 * LINE..len).step_by(LINE).take(30) {
+                memory::prefetch(soon, at);
             }
         }
-        room.append(&sources[run.source as usize][run.begin as usize..], run.len());
+        let (values, len) = place(run);
+        room.append(values, len);
     }
 }
 
 /// Runs of some lines, of `mean` bytes.
-fn append_long<T: Clone>(sources: &[&[T]], runs: &[Run], mean: usize, room: &mut Room<'_, T>) {
+#[inline(always)]
+fn append_long<'a, T: Clone + 'a, R>(
+    runs: &[R],
+    place: impl Fn(&R) -> (&'a [T], usize),
+    mean: usize,
+    room: &mut Room<'_, T>,
+) {
     /// As many lines as nearly all runs have are written without a branch.
     const FEW: usize = 6;
     const SOME: usize = 12;
     room.append_long(|room| match mean <= FEW * LINE {
-        true => dispatch(WriteLong::<T, FEW> { sources, runs, mean, room }),
-        false => dispatch(WriteLong::<T, SOME> { sources, runs, mean, room }),
+        true => dispatch(WriteLong::<T, R, _, FEW> { runs, place, mean, room }),
+        false => dispatch(WriteLong::<T, R, _, SOME> { runs, place, mean, room }),
     });
 }
 
-struct WriteLong<'a, 'b, 'c, T, const TOGETHER: usize> {
-    sources: &'a [&'a [T]],
-    runs: &'a [Run],
+struct WriteLong<'a, 'b, 'c, T, R, F, const TOGETHER: usize> {
+    runs: &'a [R],
+    place: F,
     mean: usize,
     room: &'a mut LongRoom<'b, 'c, T>,
 }
 
-impl<T: Clone, const TOGETHER: usize> Kernel for WriteLong<'_, '_, '_, T, TOGETHER> {
+impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize), const TOGETHER: usize> Kernel
+    for WriteLong<'_, '_, '_, T, R, F, TOGETHER>
+{
     type Output = ();
 
     /// With the instruction set as it is: the compiler makes its vectors of the lines.
@@ -91,18 +113,20 @@ impl<T: Clone, const TOGETHER: usize> Kernel for WriteLong<'_, '_, '_, T, TOGETH
         const SOON: usize = 160;
         /// Runs whose pages are looked up at a time: one after the other, each would wait for the one before.
         const PAGES: usize = 8;
-        let Self { sources, runs, mean, room } = self;
+        let Self { runs, place, mean, room } = self;
         let soon = (SOON * LINE / mean).clamp(8, 32);
         for (i, run) in runs.iter().enumerate() {
             if i % PAGES == 0 {
                 for soon in runs.iter().skip(i + soon + PAGES).take(PAGES) {
-                    memory::prefetch(sources[soon.source as usize], soon.begin as usize);
+                    memory::prefetch(place(soon).0, 0);
                 }
             }
             if let Some(soon) = runs.get(i + soon) {
-                ask::<T, TOGETHER>(soon.of(sources));
+                let (values, len) = place(soon);
+                ask::<T, TOGETHER>(&values[..len]);
             }
-            room.append::<TOGETHER>(run.of(sources));
+            let (values, len) = place(run);
+            room.append::<TOGETHER>(&values[..len]);
         }
     }
 }

@@ -9,8 +9,8 @@ use super::reduce::{RowKernels, SOON, rows_of};
 macro_rules! over {
     ($kernel:ident { $splits:ident, $values:ident, $initial:ident, $out:ident }) => {
         match vectors_of($splits, $values) {
-            0 => dispatch($kernel::<_, FEW> { $splits, $values, $initial, $out }),
-            1..4 => dispatch($kernel::<_, SOME> { $splits, $values, $initial, $out }),
+            0..=1 => dispatch($kernel::<_, FEW> { $splits, $values, $initial, $out }),
+            2..=4 => dispatch($kernel::<_, SOME> { $splits, $values, $initial, $out }),
             _ => dispatch($kernel::<_, MANY> { $splits, $values, $initial, $out }),
         }
     };
@@ -30,6 +30,9 @@ macro_rules! integer_rows {
             }
             fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
                 over!(Argmaxima { splits, values, initial, out });
+            }
+            fn argmin_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
+                over!(Argminima { splits, values, initial, out });
             }
         }
     };
@@ -76,10 +79,8 @@ row_kernel!(Sums, |s, row, initial| {
     let sum = fold_row::<T, _, TOGETHER>(s, row, T::default(), |a, b| s.add(a, b));
     s.fold(s.add(sum, s.load_partial(&[initial], s.splat(T::default()))), |a, b| s.add(a, b))
 });
-row_kernel!(Maxima, |s, row, initial| max_of_row::<T, _, TOGETHER>(s, row, initial));
-row_kernel!(Minima, |s, row, initial| {
-    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.min(a, b)), |a, b| s.min(a, b))
-});
+row_kernel!(Maxima, |s, row, initial| best_of_row::<T, _, TOGETHER, false>(s, row, initial));
+row_kernel!(Minima, |s, row, initial| best_of_row::<T, _, TOGETHER, true>(s, row, initial));
 row_kernel!(Ands, |s, row, initial| {
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.and(a, b)), |a, b| s.and(a, b))
 });
@@ -87,39 +88,44 @@ row_kernel!(Ors, |s, row, initial| {
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.or(a, b)), |a, b| s.or(a, b))
 });
 
-/// The last of the highest of each row.
-struct Argmaxima<'a, T, const TOGETHER: usize> {
-    splits: &'a [i32],
-    values: &'a [T],
-    initial: T,
-    out: &'a mut [i32],
-}
-
-impl<T: Int, const TOGETHER: usize> Kernel for Argmaxima<'_, T, TOGETHER> {
-    type Output = ();
-    /// In two goes over a row, which is in the first cache by then. If the initial value is higher than all of it, that is nowhere.
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { splits, values, initial, out } = self;
-        let s = T::lanes(s);
-        for (out, range) in out.iter_mut().zip(rows_of(splits)) {
-            let row = &values[range.start..range.end];
-            let highest = max_of_row::<T, _, TOGETHER>(s, row, initial);
-            *out = last_of::<T, _, TOGETHER>(s, row, highest).map_or(-1, |i| (range.start + i) as i32);
+macro_rules! place_kernel {
+    ($name:ident, $lowest:literal, $what:literal) => {
+        #[doc = concat!("The last of the ", $what, " of each row.")]
+        struct $name<'a, T, const TOGETHER: usize> {
+            splits: &'a [i32],
+            values: &'a [T],
+            initial: T,
+            out: &'a mut [i32],
         }
-    }
+
+        impl<T: Int, const TOGETHER: usize> Kernel for $name<'_, T, TOGETHER> {
+            type Output = ();
+            #[inline(always)]
+            fn run<S: Simd>(self, s: S) {
+                let Self { splits, values, initial, out } = self;
+                let s = T::lanes(s);
+                for (out, range) in out.iter_mut().zip(rows_of(splits)) {
+                    let row = &values[range.start..range.end];
+                    let last = last_of_best::<T, _, TOGETHER, $lowest>(s, row, initial);
+                    *out = last.map_or(-1, |i| (range.start + i) as i32);
+                }
+            }
+        }
+    };
 }
+place_kernel!(Argmaxima, false, "highest");
+place_kernel!(Argminima, true, "lowest");
 
 /// Vectors of a row that are read without a branch on its length, where rows are short, longer and long.
 const FEW: usize = 2;
 const SOME: usize = 4;
 const MANY: usize = 8;
 
-/// The widest vectors that a row has in the mean.
+/// The widest vectors that a row has in the mean, rounded up.
 fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
     const VECTOR: usize = 64;
     let rows = splits.len() - 1;
-    (splits[rows] - splits[0]) as usize * size_of::<T>() / VECTOR / rows.max(1)
+    ((splits[rows] - splits[0]) as usize * size_of::<T>()).div_ceil(VECTOR * rows.max(1))
 }
 
 /// `op` of lanes and the values of a row that fall on them, from `neutral` on.
@@ -152,17 +158,58 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     op(a, b)
 }
 
+/// The higher, or the `LOWEST`, of lanes.
 #[inline(always)]
-fn max_of_row<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], initial: T) -> T {
-    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.max(a, b)), |a, b| s.max(a, b))
+fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
+    if LOWEST { s.min(a, b) } else { s.max(a, b) }
 }
 
-/// Where `row` has `x` for the last time. With vectors, it is gone over to the end: where a search ends would be guessed wrong.
+/// `yes` where a is as good as b, or better.
 #[inline(always)]
-fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
+fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
+    s: L,
+    [a, b]: [L::Vector; 2],
+    yes: L::Vector,
+    no: L::Vector,
+) -> L::Vector {
+    if LOWEST { s.select_le(a, b, yes, no) } else { s.select_le(b, a, yes, no) }
+}
+
+#[inline(always)]
+fn best_of_row<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(s: L, row: &[T], initial: T) -> T {
+    let better = |a, b| better::<T, L, LOWEST>(s, a, b);
+    s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, better), better)
+}
+
+/// Where `row` has its highest, or `LOWEST`, value for the last time, if no initial value is beyond it.
+#[inline(always)]
+fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
+    s: L,
+    row: &[T],
+    initial: T,
+) -> Option<usize> {
+    /// Vectors that can be numbered from 1 in any type.
+    const MOST: usize = 254;
     if !L::MASKS {
-        return row.iter().rposition(|&y| y == x);
+        let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
+        return row.iter().rposition(|&x| x == best);
     }
+    if TOGETHER == FEW {
+        let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
+        return last_of(s, row, best);
+    }
+    let (mut best, mut last) = (initial, None);
+    for (i, part) in row.chunks(MOST * L::LANES).enumerate() {
+        let place;
+        (best, place) = last_of_part::<T, L, TOGETHER, LOWEST>(s, part, best);
+        last = place.map(|place| i * MOST * L::LANES + place).or(last);
+    }
+    last
+}
+
+/// Where a row, which has few vectors more often than not, has `x` for the last time: one go more over these takes less than to keep their numbers.
+#[inline(always)]
+fn last_of<T: Int, L: Integers<T>>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
     // One more than its place.
     let mut last = 0;
@@ -171,15 +218,60 @@ fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T)
         last = if same == 0 { last } else { begin + (64 - same.leading_zeros()) as usize };
     };
     let mut rest = row;
-    for i in 0..TOGETHER {
+    for i in 0..FEW {
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         look(i * L::LANES, part);
     }
-    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
+    for (i, part) in (FEW..).zip(rest.chunks(L::LANES)) {
         look(i * L::LANES, part);
     }
     last.checked_sub(1)
+}
+
+/// The best of the initial value and a part of a row, which is not empty, and where that has it for the last time.
+///
+/// In one go: each lane keeps the best of its values, and the number of the vector which had that last.
+#[inline(always)]
+fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
+    s: L,
+    row: &[T],
+    initial: T,
+) -> (T, Option<usize>) {
+    let worst = if LOWEST { T::MAX } else { T::MIN };
+    let (none, one, filler) = (s.splat(T::default()), s.splat(T::from(1)), s.splat(worst));
+    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let (mut best, mut last, mut number) = (s.splat(initial), none, one);
+    let mut take = |x| {
+        last = select_good::<T, L, LOWEST>(s, [x, best], number, last);
+        best = better::<T, L, LOWEST>(s, x, best);
+        number = s.add(number, one);
+    };
+    let mut rest = row;
+    for i in 0..TOGETHER {
+        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        let part;
+        (part, rest) = rest.split_at(L::LANES.min(rest.len()));
+        take(s.load_partial(part, filler));
+    }
+    if !rest.is_empty() {
+        let mut vectors = rest.chunks_exact(L::LANES);
+        for (i, vector) in (TOGETHER..).zip(&mut vectors) {
+            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            take(s.load(vector));
+        }
+        take(s.load_partial(vectors.remainder(), filler));
+    }
+    let best_of_all = s.fold(best, |a, b| better::<T, L, LOWEST>(s, a, b));
+    if best_of_all == worst {
+        // Lanes that are not there have it too; all that are there have it.
+        return (worst, Some(row.len() - 1));
+    }
+    let last = select_good::<T, L, LOWEST>(s, [best, s.splat(best_of_all)], last, none);
+    let number = s.fold(last, |a, b| s.max(a, b));
+    let lane = 63 - s.equal(last, s.splat(number)).leading_zeros();
+    let vectors_before: i64 = number.into() - 1;
+    (best_of_all, usize::try_from(vectors_before).ok().map(|before| before * L::LANES + lane as usize))
 }
 
 #[cfg(test)]
@@ -246,6 +338,12 @@ mod tests {
             row.iter().rposition(|&x| x == highest).map_or(-1, |i| (first + i) as i32)
         };
         assert_eq!(*out, naive(splits, values, last), "argmax, {level}");
+        dispatch_at(level, Argminima::<_, TOGETHER> { splits, values, initial, out });
+        let last = |first, row: &[T]| {
+            let lowest = row.iter().fold(initial, |a, &x| a.min(x));
+            row.iter().rposition(|&x| x == lowest).map_or(-1, |i| (first + i) as i32)
+        };
+        assert_eq!(*out, naive(splits, values, last), "argmin, {level}");
     }
 
     fn check<T: Ops + Debug>(splits: &[i32], bits: &[i64], initial: i64) {
@@ -268,7 +366,24 @@ mod tests {
     #[test]
     fn rows_of_any_length_are_reduced() {
         let mut lengths: Vec<i32> = (0..70).collect();
-        lengths.extend([127, 0, 128, 129, 255, 256, 257, 0, 511, 512, 513, 1100]);
+        lengths.extend([
+            127,
+            0,
+            128,
+            129,
+            255,
+            256,
+            257,
+            0,
+            511,
+            512,
+            513,
+            1100,
+            254 * 8,
+            254 * 64,
+            254 * 64 + 1,
+            40_000,
+        ]);
         let splits = splits(0, &lengths);
         let bits: Vec<i64> =
             (0..i64::from(splits[lengths.len()])).map(|i| i.wrapping_mul(0x1E37_79B9_7F4A_7C15)).collect();

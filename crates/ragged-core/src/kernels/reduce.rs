@@ -27,13 +27,15 @@ pub trait RowKernels: SortKernels {
     fn min_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
     /// The position among all values of the last one that is the highest of its row, -1 if none is at least `initial`.
     fn argmax_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
+    /// The position among all values of the last one that is the lowest of its row, -1 if none is at most `initial`.
+    fn argmin_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
 }
 
-/// [`argmax_row`](RowKernels::argmax_rows) as a loop that one would write.
-fn argmax_row<T: Copy + PartialOrd>(row: &[T], first: usize, initial: T) -> i32 {
+/// The last of the best values of a row as a loop that one would write, where `good` says that a value is as good as the best so far.
+fn argbest_row<T: Copy>(row: &[T], first: usize, initial: T, good: impl Fn(T, T) -> bool) -> i32 {
     let mut best = (initial, -1);
     for (i, &x) in row.iter().enumerate() {
-        if x >= best.0 {
+        if good(x, best.0) {
             best = (x, (first + i) as i32);
         }
     }
@@ -53,7 +55,10 @@ macro_rules! real_rows {
                 dispatch(MinRows { splits, values, initial, out });
             }
             fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
-                dispatch(ArgmaxRows { splits, values, initial, out });
+                dispatch(BestRows::<_, false> { splits, values, initial, out });
+            }
+            fn argmin_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
+                dispatch(BestRows::<_, true> { splits, values, initial, out });
             }
         }
     };
@@ -134,14 +139,15 @@ row_kernel!(MinRows, |s, row, initial| {
     -s.max_lane(s.mul(lowest, s.splat(-T::ONE)))
 });
 
-struct ArgmaxRows<'a, T> {
+/// The place of the last of the highest values of each row, or of the `LOWEST`.
+struct BestRows<'a, T, const LOWEST: bool> {
     splits: &'a [i32],
     values: &'a [T],
     initial: T,
     out: &'a mut [i32],
 }
 
-impl<T: Real> Kernel for ArgmaxRows<'_, T> {
+impl<T: Real, const LOWEST: bool> Kernel for BestRows<'_, T, LOWEST> {
     type Output = ();
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
@@ -151,16 +157,20 @@ impl<T: Real> Kernel for ArgmaxRows<'_, T> {
             let row = &values[row];
             // Positions count in floats, exactly.
             *out = match row.len() > 1 << 24 {
-                true => argmax_row(row, first, initial),
-                false => last_highest(T::lanes(s), row, first, initial),
+                true if LOWEST => argbest_row(row, first, initial, |x, best| x <= best),
+                true => argbest_row(row, first, initial, |x, best| x >= best),
+                false => last_best::<T, _, LOWEST>(T::lanes(s), row, first, initial),
             };
         }
     }
 }
 
-/// [`argmax_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its highest values and where it was.
+/// [`argbest_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its highest values and where it was. The
+/// `LOWEST` is the highest of the opposites.
 #[inline(always)]
-fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T) -> i32 {
+fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: usize, initial: T) -> i32 {
+    let minus = s.splat(-T::ONE);
+    let mirror = |x| if LOWEST { s.mul(x, minus) } else { x };
     let take = |best: (L::Vector, L::Vector), x, position| (s.max(x, best.0), s.select_le(best.0, x, position, best.1));
     // NaN is not higher than anything.
     let nan = s.splat(T::from_f64(f64::NAN));
@@ -168,7 +178,7 @@ fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T)
     let lanes = s.load(&lanes);
     let step = s.splat(T::from_f64(L::LANES as f64));
     let nowhere = s.splat(-T::ONE);
-    let none = (s.splat(initial), nowhere);
+    let none = (mirror(s.splat(initial)), nowhere);
 
     let soon = row.as_ptr().wrapping_byte_add(SOON);
     let (mut a, mut b) = (none, none);
@@ -178,17 +188,17 @@ fn last_highest<T: Real, L: Lanes<T>>(s: L, row: &[T], first: usize, initial: T)
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
-        (a, b) = (take(b, s.load_partial(part, nan), position), a);
+        (a, b) = (take(b, mirror(s.load_partial(part, nan)), position), a);
         position = s.add(position, step);
     }
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (TOGETHER..).zip(&mut vectors) {
             memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-            (a, b) = (take(b, s.load(vector), position), a);
+            (a, b) = (take(b, mirror(s.load(vector)), position), a);
             position = s.add(position, step);
         }
-        b = take(b, s.load_partial(vectors.remainder(), nan), position);
+        b = take(b, mirror(s.load_partial(vectors.remainder(), nan)), position);
     }
     // The chain with the higher value in a lane has its position, the later one if both have that value.
     let (low, high) = (s.select_lt(a.0, b.0, nowhere, a.1), s.select_lt(b.0, a.0, nowhere, b.1));
@@ -240,13 +250,26 @@ mod tests {
         for level in available() {
             for initial in [-5.0, f32::MIN, f32::NEG_INFINITY, 40.0] {
                 let out = &mut vec![7; 300];
-                let expected: Vec<i32> =
-                    rows_of(&splits).map(|row| argmax_row(&values[row.clone()], row.start, initial)).collect();
-                dispatch_at(level, ArgmaxRows { splits: &splits, values: &values, initial, out });
-                assert_eq!(*out, expected, "{level} {initial}");
                 let wide: Vec<f64> = values.iter().map(|&x| x.into()).collect();
-                dispatch_at(level, ArgmaxRows { splits: &splits, values: &wide, initial: initial.into(), out });
+                let naive = |good: fn(f32, f32) -> bool| -> Vec<i32> {
+                    rows_of(&splits).map(|row| argbest_row(&values[row.clone()], row.start, initial, good)).collect()
+                };
+                let expected = naive(|x, best| x >= best);
+                dispatch_at(level, BestRows::<_, false> { splits: &splits, values: &values, initial, out });
+                assert_eq!(*out, expected, "{level} {initial}");
+                dispatch_at(
+                    level,
+                    BestRows::<_, false> { splits: &splits, values: &wide, initial: initial.into(), out },
+                );
                 assert_eq!(*out, expected, "f64, {level} {initial}");
+                let expected = naive(|x, best| x <= best);
+                dispatch_at(level, BestRows::<_, true> { splits: &splits, values: &values, initial, out });
+                assert_eq!(*out, expected, "lowest, {level} {initial}");
+                dispatch_at(
+                    level,
+                    BestRows::<_, true> { splits: &splits, values: &wide, initial: initial.into(), out },
+                );
+                assert_eq!(*out, expected, "lowest, f64, {level} {initial}");
                 let out = &mut vec![0.0; 300];
                 dispatch_at(level, MaxRows { splits: &splits, values: &values, initial, out });
                 for (row, &got) in rows_of(&splits).zip(&*out) {
@@ -256,24 +279,30 @@ mod tests {
         }
     }
 
-    /// The last highest of each row of few different numbers, and of numbers that are all different.
-    fn check_argmax<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(numbers: impl Fn(i32) -> T, initials: &[T]) {
+    /// The last highest and lowest of each row of few different numbers, and of numbers that are all different.
+    fn check_places<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(numbers: impl Fn(i32) -> T, initials: &[T]) {
         let splits = rows().0;
         let values: Vec<T> = (0..splits[300]).map(|i| numbers(i.wrapping_mul(0x9E37_79B9_u32.cast_signed()))).collect();
         for &initial in initials {
             let out = &mut vec![7; 300];
             T::argmax_rows(&splits, &values, initial, out);
             for (row, &got) in rows_of(&splits).zip(&*out) {
-                assert_eq!(got, argmax_row(&values[row.clone()], row.start, initial), "{initial:?} {row:?}");
+                let expected = argbest_row(&values[row.clone()], row.start, initial, |x, best| x >= best);
+                assert_eq!(got, expected, "{initial:?} {row:?}");
+            }
+            T::argmin_rows(&splits, &values, initial, out);
+            for (row, &got) in rows_of(&splits).zip(&*out) {
+                let expected = argbest_row(&values[row.clone()], row.start, initial, |x, best| x <= best);
+                assert_eq!(got, expected, "lowest, {initial:?} {row:?}");
             }
         }
     }
 
     #[test]
-    fn the_last_of_the_highest_is_found() {
-        check_argmax(|x| f64::from(x >> 30) * 0.0, &[0.0, -0.0, f64::NAN, f64::MIN]);
-        check_argmax(|x| if x & 3 == 0 { f64::NAN } else { f64::from(x) }, &[f64::NEG_INFINITY, 5.0]);
-        check_argmax(
+    fn the_last_of_the_best_is_found() {
+        check_places(|x| f64::from(x >> 30) * 0.0, &[0.0, -0.0, f64::NAN, f64::MIN]);
+        check_places(|x| if x & 3 == 0 { f64::NAN } else { f64::from(x) }, &[f64::NEG_INFINITY, 5.0]);
+        check_places(
             |x| if x & 3 == 0 { f32::NAN } else { (x >> 29) as f32 * 0.0 },
             &[f32::NAN, 0.0, f32::NEG_INFINITY],
         );

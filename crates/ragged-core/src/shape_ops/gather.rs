@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use crate::kernels::{AHEAD, Run, collect};
+use crate::kernels::{Run, collect};
 use crate::shape::Layer;
 use crate::{Error, RowSplits};
 
@@ -56,7 +56,7 @@ pub(crate) fn gather_rows(
     /// Rows from which on a place is in the cache by the time that it is read.
     const SOON: usize = 32;
     if sources.iter().all(|layers| layers.is_empty()) {
-        return Ok((Vec::new(), rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }).collect()));
+        return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
     }
     Error::fit("the number of lists", rows.len())?;
     let mut splits = memory::with_capacity(rows.len() + 1);
@@ -95,14 +95,8 @@ pub(crate) fn gather_rows(
 pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
     collect(Vec::new(), runs, Run::len, |runs, room| {
         for run in runs {
-            let mut ahead: [i32; AHEAD] = std::array::from_fn(|i| run.begin.wrapping_add(i as i32));
-            let mut left = run.len();
-            while left > AHEAD {
-                room.append(&ahead, AHEAD);
-                ahead.iter_mut().for_each(|index| *index += AHEAD as i32);
-                left -= AHEAD;
-            }
-            room.append(&ahead, left);
+            let begin = run.begin;
+            room.append_with(run.len(), |i| begin.wrapping_add(i as i32));
         }
     })
 }
@@ -110,7 +104,7 @@ pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
 /// The merge map of the runs: index times number of sources, plus source.
 pub(crate) fn merge_map_of(runs: &[Run], num_sources: usize) -> Result<Vec<u32>, Error> {
     let step = number_of(num_sources)?;
-    let mut map = Vec::with_capacity(runs.iter().map(Run::len).sum());
+    let mut map = memory::with_capacity(runs.iter().map(Run::len).sum());
     for run in runs.iter().filter(|run| run.len() > 0) {
         let last = (run.end - 1) as u64 * u64::from(step) + u64::from(run.source);
         u32::try_from(last).map_err(|_| Error::TooLarge { what: "a number of the merge map", size: last })?;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use kaldera_base::memory;
+
 use super::gather::{gather_rows, indexes_of};
 use crate::kernels::Run;
 use crate::shape::Layer;
@@ -30,12 +32,28 @@ impl RaggedShape {
     /// [`Error::Axis`], [`Error::Index`], [`Error::IndexOrder`], [`Error::TooLarge`].
     #[doc(alias = "Index")]
     pub fn index(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
+        if axis + 1 == self.num_axes() {
+            return Ok((self.index_elements(indexes)?, memory::collect(indexes.iter().copied())));
+        }
         let (shape, runs) = self.index_runs(axis, indexes)?;
         Ok((shape, indexes_of(&runs)))
     }
 
+    /// As [`index`](Self::index) on the last axis.
+    pub(crate) fn index_elements(&self, indexes: &[i32]) -> Result<Self, Error> {
+        Ok(Self::trusted(self.index_above(self.num_axes() - 1, indexes)?))
+    }
+
     /// As [`index`](Self::index), with the elements as runs.
     pub(crate) fn index_runs(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<Run>), Error> {
+        let mut layers = self.index_above(axis, indexes)?;
+        let (below, runs) = gather_rows(&[&self.layers()[axis..]], indexes.iter().map(|&i| (0, i)))?;
+        layers.extend(below);
+        Ok((Self::trusted(layers), runs))
+    }
+
+    /// The layers above `axis` of the lists that `indexes` name, if there are such lists.
+    fn index_above(&self, axis: usize, indexes: &[i32]) -> Result<Vec<Arc<Layer>>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
         Error::fit("the number of lists", indexes.len())?;
         let (least, size) = (if axis == 0 { -1 } else { 0 }, self.tot_size(axis));
@@ -46,16 +64,14 @@ impl RaggedShape {
         if let Some(above) = axis.checked_sub(1) {
             layers.extend(self.layers()[..above].iter().map(Arc::clone));
             let ids = self.row_ids(axis);
-            let ids: Vec<i32> = indexes.iter().map(|&i| ids[i as usize]).collect();
+            let ids = memory::collect(indexes.iter().map(|&i| ids[i as usize]));
             let splits = ids::to_splits(&ids, self.tot_size(above)).map_err(|error| match error {
                 Error::RowIdsFall { position, .. } => Error::IndexOrder { axis, position },
                 other => other,
             })?;
             layers.push(Layer::with_row_ids(RowSplits::trusted(splits), ids));
         }
-        let (below, runs) = gather_rows(&[&self.layers()[axis..]], indexes.iter().map(|&i| (0, i)))?;
-        layers.extend(below);
-        Ok((Self::trusted(layers), runs))
+        Ok(layers)
     }
 
     /// List `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.

@@ -3,6 +3,8 @@
 use std::borrow::Borrow;
 use std::sync::Arc;
 
+use kaldera_base::memory;
+
 use super::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
 use crate::kernels::Run;
 use crate::shape::Layer;
@@ -175,7 +177,7 @@ impl RaggedShape {
                 let view = self.view().list(list)?;
                 let elements = view.elements();
                 let shape = if last == 1 { Self::trivial(elements.len())? } else { view.to_shape()? };
-                Ok((shape, (elements.start as i32..elements.end as i32).collect()))
+                Ok((shape, memory::collect(elements.start as i32..elements.end as i32)))
             };
             return (0..self.dim0()).map(part).collect();
         };

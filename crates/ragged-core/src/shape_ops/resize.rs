@@ -2,6 +2,8 @@
 
 use std::borrow::Borrow;
 
+use kaldera_base::memory;
+
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits};
 
@@ -88,7 +90,7 @@ impl RaggedShape {
             let (expected, found) = (lists.num_rows(), inner.num_rows());
             return Err(Error::Size { what: "the number of lists", expected, found });
         }
-        let mut map = vec![-1; lists.num_elements()];
+        let mut map = memory::collect(std::iter::repeat_n(-1, lists.num_elements()));
         for (list, inner) in lists.rows().zip(inner.rows()) {
             let (expected, found) = (list.len(), inner.len());
             let places = map[list].get_mut(..found);

@@ -1,5 +1,7 @@
 //! Some lists or elements left out.
 
+use kaldera_base::memory;
+
 use crate::{Error, RaggedShape};
 
 /// Which of a number of things are kept, and their new and old numbers.
@@ -52,7 +54,7 @@ impl Renumbering {
     #[doc(alias = "Old2New")]
     pub fn old2new(&self) -> Vec<i32> {
         let mut before = 0;
-        let mut old2new = Vec::with_capacity(self.keep.len() + 1);
+        let mut old2new = memory::with_capacity(self.keep.len() + 1);
         old2new.push(0);
         for &keep in &self.keep {
             before += i32::from(keep);
@@ -71,7 +73,7 @@ impl AsRef<[bool]> for Renumbering {
 /// The numbers of those that are kept.
 fn kept(keep: &[bool]) -> Result<Vec<i32>, Error> {
     Error::fit("the number of entries", keep.len())?;
-    let mut numbers = vec![0; keep.len()];
+    let mut numbers = memory::zeros(keep.len());
     let mut len = 0;
     for (number, &keep) in (0..).zip(keep) {
         // Written always, counted if kept: no branch to be guessed wrong.
@@ -113,7 +115,7 @@ impl RaggedShape {
         let lists = self.kept_of(last - 1, keep_lists.as_ref())?;
         let (fewer, elements) = self.subset(last, keep_elements)?;
         let (shape, left) = fewer.index(last - 1, &lists)?;
-        Ok((shape, left.iter().map(|&element| elements[element as usize]).collect()))
+        Ok((shape, memory::collect(left.iter().map(|&element| elements[element as usize]))))
     }
 
     /// Leaves out the empty lists among the entries of axis `axis`; and for each entry left, which old one it is. A list

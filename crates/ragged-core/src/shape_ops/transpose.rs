@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use kaldera_base::memory;
+
 use super::gather::{gather_rows, indexes_of};
 use crate::kernels::Run;
 use crate::shape::Layer;
@@ -39,8 +41,10 @@ impl RaggedShape {
         if let Some((row, list)) = lists.rows().enumerate().find(|(_, list)| list.len() != len) {
             return Err(Error::NotRegular { axis: 1, row, expected: len, found: list.len() });
         }
-        let entries: Vec<(u32, i32)> =
-            (0..len).flat_map(|column| lists.rows().map(move |list| (0, (list.start + column) as i32))).collect();
+        let mut entries = memory::with_capacity(lists.num_elements());
+        for column in 0..len {
+            entries.extend(lists.rows().map(|list| (0, (list.start + column) as i32)));
+        }
         let top = Layer::new(RowSplits::regular(len, self.dim0())?);
         let (below, runs) = gather_rows(&[&self.layers()[1..]], entries.into_iter())?;
         Ok((Self::trusted([top].into_iter().chain(below)), runs))
@@ -56,7 +60,7 @@ impl RaggedShape {
         let len = self.max_size(1);
         let top = RowSplits::regular(self.dim0(), len)?;
         let Some(below) = self.layers().get(1) else { return Ok(Self::trusted([Layer::new(top)])) };
-        let mut splits = Vec::with_capacity(top.num_elements() + 1);
+        let mut splits = memory::with_capacity(top.num_elements() + 1);
         splits.push(0);
         for list in self.layers()[0].splits.rows() {
             splits.extend_from_slice(&below.splits.as_ref()[list.start + 1..=list.end]);

@@ -2,7 +2,9 @@
 
 use std::borrow::Borrow;
 
-use crate::kernels::{self, Run};
+use kaldera_base::memory;
+
+use crate::kernels::{self, Run, grow_rows};
 use crate::ragged::check_size;
 use crate::shape_ops::gather::indexes_of;
 use crate::{Error, Ragged, RaggedShape, RowSplits};
@@ -28,6 +30,9 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// As [`RaggedShape::index`].
     #[doc(alias = "Index")]
     pub fn index(&self, axis: usize, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
+        if axis + 1 == self.num_axes() {
+            return Ok((self.select(axis, indexes)?, memory::collect(indexes.iter().copied())));
+        }
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
         let values = follow(Vec::new(), &[self], &runs);
         Ok((Self::trusted(shape, values), indexes_of(&runs)))
@@ -45,6 +50,11 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// # Errors
     /// As [`RaggedShape::index`].
     pub fn select(&self, axis: usize, indexes: &[i32]) -> Result<Self, Error> {
+        if axis + 1 == self.num_axes() {
+            let shape = self.shape().index_elements(indexes)?;
+            let values = memory::collect(indexes.iter().map(|&i| self.values()[i as usize].clone()));
+            return Ok(Self::trusted(shape, values));
+        }
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
@@ -135,10 +145,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// If there is not one value for each list, or there would be too many values.
     #[doc(alias = "AddSuffixToRagged")]
     pub fn add_suffix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grow(per_list, |values, row, value| {
-            values.extend_from_slice(row);
-            values.push(value);
-        })
+        self.grown::<true>(per_list)
     }
 
     /// Each innermost list with one more value, at its start.
@@ -147,19 +154,14 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// If there is not one value for each list, or there would be too many values.
     #[doc(alias = "AddPrefixToRagged")]
     pub fn add_prefix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grow(per_list, |values, row, value| {
-            values.push(value);
-            values.extend_from_slice(row);
-        })
+        self.grown::<false>(per_list)
     }
 
-    fn grow(&self, per_list: &[T], add: impl Fn(&mut Vec<T>, &[T], T)) -> Result<Self, Error> {
+    fn grown<const AT_END: bool>(&self, per_list: &[T]) -> Result<Self, Error> {
         check_size("the number of values for lists", self.num_rows(), per_list.len())?;
-        let splits = RowSplits::from_lengths(self.rows().map(|row| row.len() + 1))?;
-        let mut values = Vec::with_capacity(splits.num_elements());
-        for (row, value) in self.rows().zip(per_list) {
-            add(&mut values, row, value.clone());
-        }
+        let lists = self.shape().last_splits();
+        let splits = RowSplits::from_lengths(lists.rows().map(|list| list.len() + 1))?;
+        let values = grow_rows::<T, AT_END>(lists.as_ref(), splits.as_ref(), self.values(), per_list);
         Ok(Self::trusted(self.shape().with_last_splits(splits), values))
     }
 }

@@ -1,5 +1,7 @@
 //! Counting sorts: orders and counts of values that are small numbers.
 
+use kaldera_base::memory;
+
 use crate::ragged::check_size;
 use crate::{Error, Ragged, RaggedShape, RowSplits};
 
@@ -32,7 +34,7 @@ impl Ragged<i32> {
             end += *entry;
             *entry = end;
         }
-        let mut order = vec![0; self.num_elements()];
+        let mut order = memory::zeros(self.num_elements());
         for (position, &column) in self.values().iter().enumerate().rev() {
             let end = &mut ends[column as usize];
             *end -= 1;
@@ -51,7 +53,7 @@ impl Ragged<i32> {
     pub fn counts_partitioned(&self, ranges: &RowSplits) -> Result<Self, Error> {
         check_size("the number of axes", 2, self.num_axes())?;
         check_size("the number of lists", self.dim0(), ranges.num_rows())?;
-        let mut counts = vec![0; ranges.num_elements()];
+        let mut counts = memory::zeros(ranges.num_elements());
         for (from, to) in self.shape().last_splits().rows().zip(ranges) {
             for position in from {
                 let found = self.values()[position];

@@ -1,5 +1,7 @@
 //! Gathering by ragged indexes.
 
+use kaldera_base::memory;
+
 use crate::kernels::rows_of;
 use crate::ragged::check_size;
 use crate::value_ops::select::check_all;
@@ -41,7 +43,7 @@ pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<
 pub fn index_and_sum_grad<T: Number>(src_len: usize, indexes: &Ragged<i32>, out_grad: &[T]) -> Result<Vec<T>, Error> {
     check_size("the number of output gradients", indexes.num_rows(), out_grad.len())?;
     check_all(indexes.values(), src_len)?;
-    let mut grad = vec![T::ZERO; src_len];
+    let mut grad: Vec<T> = memory::zeros(src_len);
     for (row, &g) in rows_of(indexes.shape().last_splits().as_ref()).zip(out_grad) {
         for i in indexes.values()[row].iter().flat_map(|&i| usize::try_from(i)) {
             grad[i] = grad[i].plus(g);

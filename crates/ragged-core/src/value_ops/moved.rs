@@ -2,6 +2,9 @@
 
 use std::borrow::Borrow;
 
+use kaldera_base::buffer::Buffer;
+use kaldera_base::memory;
+
 use super::number::Number;
 use super::select::index_add;
 use crate::ragged::check_size;
@@ -45,17 +48,18 @@ pub fn moved_grad<T: Number>(
     let mut numbers = 0..Error::fit("the number of values", num_values)?;
     let numbered = sources.iter().map(|shape| {
         let shape = shape.borrow();
-        Ragged::new(shape.clone(), numbers.by_ref().take(shape.num_elements()).collect::<Vec<_>>())
+        Ragged::new(shape.clone(), memory::collect(numbers.by_ref().take(shape.num_elements())))
     });
     let moved = operation(&numbered.collect::<Result<Vec<_>, _>>()?)?;
     check_size("the number of output gradients", moved.num_elements(), out_grad.len())?;
-    let mut grads = vec![T::ZERO; num_values];
+    let mut grads = memory::zeros(num_values);
     index_add(moved.values(), out_grad, &mut grads)?;
-    let mut rest = &grads[..];
+    let grads = Buffer::from(grads);
+    let mut end = 0;
     let by_source = sources.iter().map(|shape| {
-        let (grad, others) = rest.split_at(shape.borrow().num_elements());
-        rest = others;
-        Ragged::new(shape.borrow().clone(), grad.to_vec())
+        let begin = end;
+        end += shape.borrow().num_elements();
+        Ragged::new(shape.borrow().clone(), grads.slice(begin..end))
     });
     by_source.collect()
 }

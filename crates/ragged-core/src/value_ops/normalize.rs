@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kaldera_base::memory;
 
-use crate::kernels::{Normal, blocks, over_values, rows_of};
+use crate::kernels::{Normal, blocks, over_values, rows_of, share_rows};
 use crate::ragged::check_size;
 use crate::{Error, Float, Number, Ragged};
 
@@ -44,8 +44,8 @@ impl<T: Float> Ragged<T> {
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
-        let sums = self.sum(<T as Number>::ZERO);
-        self.map_rows(|row, x, out| out.iter_mut().zip(x).for_each(|(out, &x)| *out = x / sums[row]))
+        let values = share_rows(self.shape().last_splits().as_ref(), self.values());
+        Self::trusted(self.shape().clone(), values)
     }
 
     /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g - e^y Σ g.

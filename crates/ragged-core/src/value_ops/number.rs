@@ -24,9 +24,6 @@ pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd +
     fn minus(self, other: Self) -> Self;
     /// self times other
     fn times(self, other: Self) -> Self;
-    /// The number in the opposite order, -x of floats and !x of integers, for [`argmin`](crate::Ragged::argmin).
-    #[doc(hidden)]
-    fn mirrored(self) -> Self;
     /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is beyond, 0 for NaN.
     fn convert<U: Number>(self) -> U;
     /// Conversion from the widest types, for [`convert`](Self::convert).
@@ -63,10 +60,6 @@ macro_rules! integer {
                 self.wrapping_mul(other)
             }
             #[inline]
-            fn mirrored(self) -> Self {
-                !self
-            }
-            #[inline]
             fn convert<U: Number>(self) -> U {
                 U::from_wide(i64::from(self), self as f64)
             }
@@ -100,10 +93,6 @@ macro_rules! float {
             #[inline]
             fn times(self, other: Self) -> Self {
                 self * other
-            }
-            #[inline]
-            fn mirrored(self) -> Self {
-                -self
             }
             #[inline]
             fn convert<U: Number>(self) -> U {

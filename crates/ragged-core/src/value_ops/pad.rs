@@ -1,6 +1,8 @@
 //! Lists of one length, as the rows of a matrix.
 
-use crate::kernels::{over_rows, rows_of};
+use kaldera_base::memory;
+
+use crate::kernels::{collect_rows, over_rows, rows_of};
 use crate::ragged::check_size;
 use crate::{Error, Number, Ragged};
 
@@ -67,7 +69,7 @@ impl<T: Number> Ragged<T> {
     #[doc(alias = "PadRagged")]
     pub fn pad(&self, mode: PadMode, side: PadSide, filler: T) -> Result<Padded<T>, Error> {
         let (rows, cols) = self.padded_size()?;
-        let mut values = vec![filler; rows * cols];
+        let mut values = memory::zeros(rows * cols);
         self.pad_into(mode, side, filler, &mut values)?;
         Ok(Padded { values, rows, cols })
     }
@@ -113,20 +115,31 @@ impl<T: Number> Ragged<T> {
     pub fn pad_grad(&self, mode: PadMode, side: PadSide, out_grad: &[T]) -> Result<Self, Error> {
         let (rows, cols) = self.padded_size()?;
         check_size("the number of output gradients", rows * cols, out_grad.len())?;
-        let mut grad = Vec::with_capacity(self.num_elements());
-        for (line, list) in out_grad.chunks_exact(cols.max(1)).zip(self.rows()) {
-            let len = list.len();
-            let begin = grad.len();
-            let (gap, own) = match side {
-                PadSide::Left => (&line[..cols - len], &line[cols - len..]),
-                PadSide::Right => (&line[len..], &line[..len]),
-            };
-            grad.extend_from_slice(own);
-            if mode == PadMode::Replicate && len > 0 {
-                let beside = if side == PadSide::Left { begin } else { begin + len - 1 };
-                grad[beside] = gap.iter().fold(grad[beside], |sum, &g| sum.plus(g));
+        let splits = self.shape().last_splits().as_ref();
+        let grad = collect_rows(splits, |first_row, splits, room| {
+            for (row, list) in (first_row..).zip(rows_of(splits)) {
+                let (line, len) = (row * cols, list.len());
+                let (gap, own) = match side {
+                    PadSide::Left => (line..line + cols - len, line + cols - len),
+                    PadSide::Right => (line + len..line + cols, line),
+                };
+                if mode == PadMode::Constant || len == 0 {
+                    room.append(&out_grad[own..], len);
+                    continue;
+                }
+                let with_gap = |beside: usize| out_grad[gap].iter().fold(out_grad[beside], |sum: T, &g| sum.plus(g));
+                match side {
+                    PadSide::Left => {
+                        room.append(&[with_gap(own)], 1);
+                        room.append(&out_grad[own + 1..], len - 1);
+                    }
+                    PadSide::Right => {
+                        room.append(&out_grad[own..], len - 1);
+                        room.append(&[with_gap(own + len - 1)], 1);
+                    }
+                }
             }
-        }
+        });
         self.with_values(grad)
     }
 }

@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::over_each_row;
+use crate::kernels::{combine_rows, over_each_row, repeat_rows, scan_rows};
 use crate::ragged::check_size;
 use crate::{Error, Number, Ragged, RaggedShape};
 
@@ -21,10 +21,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     pub fn broadcast(shape: RaggedShape, per_list: &[T]) -> Result<Self, Error> {
         let splits = shape.last_splits();
         check_size("the number of values for lists", splits.num_rows(), per_list.len())?;
-        let mut values = memory::with_capacity(splits.num_elements());
-        for (row, value) in splits.rows().zip(per_list) {
-            values.resize(row.end, value.clone());
-        }
+        let values = repeat_rows(splits.as_ref(), per_list);
         Ok(Self::trusted(shape, values))
     }
 }
@@ -37,10 +34,9 @@ impl<T: Number> Ragged<T> {
     #[doc(alias = "AddPerSublist")]
     pub fn add(&self, per_list: &[T], alpha: T) -> Result<Self, Error> {
         check_size("the number of values for lists", self.num_rows(), per_list.len())?;
-        Ok(self.map_rows(|row, values, out| {
-            let value = alpha.times(per_list[row]);
-            out.iter_mut().zip(values).for_each(|(out, &x)| *out = x.plus(value));
-        }))
+        let splits = self.shape().last_splits().as_ref();
+        let plus = |x: T, value| x.plus(alpha.times(value));
+        Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_list, plus)))
     }
 
     /// The gradient of [`add`](Self::add) by the values for lists, where `self` holds those by its output (which are also
@@ -51,7 +47,7 @@ impl<T: Number> Ragged<T> {
         sums
     }
 
-    /// In place of each value, the sum of those before it in its list.
+    /// In place of each value, the sum of those before it in its list, added up one by one.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -61,32 +57,19 @@ impl<T: Number> Ragged<T> {
     /// ```
     #[doc(alias = "SegmentedExclusiveSum")]
     pub fn exclusive_sum(&self) -> Self {
-        self.map_rows(|_, values, out| {
-            let mut sum = T::ZERO;
-            for (out, &x) in out.iter_mut().zip(values) {
-                *out = sum;
-                sum = sum.plus(x);
-            }
-        })
+        self.scanned::<false>()
     }
 
     /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its output: the sum of those
     /// after each value in its list.
     pub fn exclusive_sum_grad(&self) -> Self {
-        /// Bytes of a line of the cache.
-        const LINE: usize = 64;
-        self.map_rows(|_, grad, out| {
-            // The processor foresees what is read forwards alone.
-            for at in (0..grad.len()).step_by(LINE / size_of::<T>()) {
-                memory::prefetch(grad, at);
-                memory::prefetch(out, at);
-            }
-            let mut sum = T::ZERO;
-            for (out, &g) in out.iter_mut().zip(grad).rev() {
-                *out = sum;
-                sum = sum.plus(g);
-            }
-        })
+        self.scanned::<true>()
+    }
+
+    fn scanned<const BACKWARDS: bool>(&self) -> Self {
+        let splits = self.shape().last_splits().as_ref();
+        let sums = scan_rows::<T, BACKWARDS>(splits, self.values(), T::ZERO, T::plus);
+        Self::trusted(self.shape().clone(), sums)
     }
 
     /// The same lists of what `f` writes for each: called with its number, its values and room for as many.

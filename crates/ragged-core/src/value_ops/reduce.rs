@@ -2,6 +2,8 @@
 //!
 //! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
 
+use kaldera_base::memory;
+
 use crate::kernels::{and_rows, or_rows, over_rows};
 use crate::ragged::check_size;
 use crate::{Error, Float, Integer, Number, Ragged};
@@ -9,7 +11,7 @@ use crate::{Error, Float, Integer, Number, Ragged};
 impl<T: Number> Ragged<T> {
     /// `f` fills one entry for each innermost list, given the splits of some of them.
     fn reduce<U: Send + Clone>(&self, blank: U, f: impl Fn(&[i32], &mut [U]) + Sync) -> Vec<U> {
-        let mut out = vec![blank; self.num_rows()];
+        let mut out = memory::collect(std::iter::repeat_n(blank, self.num_rows()));
         over_rows(self.shape().last_splits().as_ref(), &mut out[..], f);
         out
     }
@@ -54,7 +56,7 @@ impl<T: Number> Ragged<T> {
     /// Where in [`values`](Self::values) each list has its lowest value, the last one if there are several; -1 for an
     /// empty list and where all values are above `initial` or NaN.
     pub fn argmin(&self, initial: T) -> Vec<i32> {
-        self.map(|x| x.mirrored()).argmax(initial.mirrored())
+        self.reduce(-1, |splits, out| T::argmin_rows(splits, self.values(), initial, out))
     }
 
     /// The gradient of [`sum`](Self::sum): each value has that of its list.
@@ -73,7 +75,7 @@ impl<T: Number> Ragged<T> {
     pub fn max_grad(&self, argmax: &[i32], out_grad: &[T]) -> Result<Ragged<T>, Error> {
         check_size("the number of positions", self.num_rows(), argmax.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
-        let mut grad = vec![T::ZERO; self.num_elements()];
+        let mut grad = memory::zeros(self.num_elements());
         crate::index_add(argmax, out_grad, &mut grad)?;
         self.with_values(grad)
     }

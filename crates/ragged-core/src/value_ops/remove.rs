@@ -1,5 +1,7 @@
 //! Lists without some of their values.
 
+use kaldera_base::memory;
+
 use crate::{Number, Ragged, RaggedShape, RowSplits};
 
 impl<T: Copy> Ragged<T> {
@@ -14,8 +16,9 @@ impl<T: Copy> Ragged<T> {
     /// ```
     pub fn remove_values(&self, mut remove: impl FnMut(&T) -> bool) -> Self {
         // Each value is written; only those that stay move the place for the next.
-        let mut values = self.values().to_vec();
-        let mut splits = Vec::with_capacity(self.num_rows() + 1);
+        let mut values = memory::with_capacity(self.num_elements());
+        values.extend_from_slice(self.values());
+        let mut splits = memory::with_capacity(self.num_rows() + 1);
         splits.push(0);
         let mut end = 0;
         for row in self.rows() {

@@ -1,5 +1,8 @@
 //! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
 
+use kaldera_base::memory;
+
+use crate::kernels::follow_places;
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -38,7 +41,7 @@ pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
 pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Vec<T>, Error> {
     check_all(index, src.len())?;
     let one = |&i: &i32| usize::try_from(i).ok().and_then(|i| src.get(i)).unwrap_or(&default).clone();
-    Ok(index.iter().map(one).collect())
+    Ok(memory::collect(index.iter().map(one)))
 }
 
 /// The rows of a matrix of `cols` columns that `index` names, zeros for -1.
@@ -51,14 +54,8 @@ pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Ve
 pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Result<Vec<T>, Error> {
     let rows = num_rows(src.len(), cols)?;
     check_all(index, rows)?;
-    let mut out = Vec::with_capacity(index.len() * cols);
-    for &i in index {
-        match usize::try_from(i) {
-            Ok(i) => out.extend_from_slice(&src[i * cols..(i + 1) * cols]),
-            Err(_) => out.resize(out.len() + cols, T::ZERO),
-        }
-    }
-    Ok(out)
+    let zeros = vec![T::ZERO; cols];
+    Ok(follow_places(Vec::new(), index, |&i| (usize::try_from(i).map_or(&zeros[..], |i| &src[i * cols..]), cols)))
 }
 
 /// Adds each value to the element of `out` that its index names; -1 names none.

@@ -1,5 +1,7 @@
 //! Sorting within lists.
 
+use kaldera_base::memory;
+
 use crate::kernels::{over_values, sort_rows_with_map};
 use crate::{Number, Ragged};
 
@@ -35,7 +37,7 @@ impl<T: Number> Ragged<T> {
     /// [`sort`](Self::sort), and where in the values each one was. Equal values keep their order.
     pub fn sort_with_map(&mut self, order: Order) -> Vec<i32> {
         let splits = self.shape().last_splits().clone();
-        let mut new2old = vec![0; self.num_elements()];
+        let mut new2old = memory::zeros(self.num_elements());
         over_values(splits.as_ref(), (self.values_mut(), &mut new2old[..]), |_, splits, (values, new2old)| {
             sort_rows_with_map(splits, values, new2old, order == Order::Descending);
         });

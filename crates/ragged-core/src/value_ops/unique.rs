@@ -3,6 +3,8 @@
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::iter::once;
 
+use kaldera_base::memory;
+
 use crate::shape::Layer;
 use crate::{Ragged, RaggedShape, RowSplits};
 
@@ -40,7 +42,7 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         let mut seen = Table::new(last.splits.num_rows());
         let mut new2old: Vec<i32> = Vec::new();
         let mut repeats: Vec<i32> = Vec::new();
-        let mut values: Vec<T> = Vec::with_capacity(self.num_elements());
+        let mut values: Vec<T> = memory::with_capacity(self.num_elements());
         let mut group_splits = vec![0];
         let mut list_splits = vec![0_i32];
         let mut lists = (0..).zip(self.rows());

@@ -21,7 +21,9 @@ pub(super) struct Leaving {
     pub(super) ends: Vec<usize>,
     /// For each arc the arcs that it stands for, one behind the other, and where they end.
     pub(super) map: Vec<i32>,
-    pub(super) map_ends: Vec<usize>,
+    pub(super) map_ends: Vec<i32>,
+    /// Whether the score of an arc is infinitely good.
+    pub(super) infinite: bool,
     pub(super) open: Vec<Open>,
     pub(super) steps: Vec<Step>,
     records: Vec<Record>,
@@ -70,8 +72,8 @@ impl Record {
 pub(super) struct Search<'a> {
     pub(super) fsa: FsaView<'a>,
     pub(super) weight_pushing: WeightPushing,
-    /// The states of the FSA that lead to the end.
-    pub(super) useful: &'a [bool],
+    /// The states of the FSA that lead to the end, if not all do.
+    pub(super) useful: Option<&'a [bool]>,
     pub(super) known: &'a Subsets,
 }
 
@@ -88,7 +90,7 @@ struct From {
 impl Search<'_> {
     /// The arcs that leave the states with these numbers.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
-        made.clear();
+        made.begin(states.len());
         for number in states {
             self.look_ahead(number);
             let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
@@ -97,13 +99,17 @@ impl Search<'_> {
                     if let [arc] = self.fsa.arcs_of(at(state)) {
                         self.leave_by(arc, &From { single: state, ..single }, made);
                     } else {
-                        self.gather(Step { state, before: NONE, arc: NONE, score: 0.0 }, NONE, &mut made.records);
+                        let step = Step { state, before: NONE, arc: NONE, score: 0.0 };
+                        made.by_label.fill(&mut made.records, || self.records(step, NONE));
                         self.enter_all(&From { single: state, ..single }, made);
                     }
                 }
                 State::Open(place) => {
                     let Subset { first, end, base, base_score, pushed, .. } = self.known.open[at(place)];
-                    (first..end).for_each(|step| self.gather(self.known.step(step), step, &mut made.records));
+                    for step in first..end {
+                        self.look_ahead_of_step(at(step));
+                        made.records.extend(self.records(self.known.step(step), step));
+                    }
                     self.enter_all(&From { base, base_score, pushed, ..single }, made);
                 }
             }
@@ -125,10 +131,30 @@ impl Search<'_> {
         }
     }
 
+    /// The same for the steps of subsets.
+    #[inline]
+    fn look_ahead_of_step(&self, step: usize) {
+        const STATES: usize = 16;
+        const ARCS: usize = 8;
+
+        if let Some(step) = self.known.steps.get(step + STATES) {
+            self.fsa.prefetch_state(at(step.state));
+        }
+        if let Some(step) = self.known.steps.get(step + ARCS) {
+            prefetch(self.fsa.arcs(), self.fsa.arc_range(at(step.state)).start);
+            prefetch(&self.known.steps, usize::try_from(step.before).unwrap_or(usize::MAX));
+        }
+    }
+
+    #[inline]
+    fn leads_to_end(&self, arc: &Arc) -> bool {
+        self.useful.is_none_or(|useful| useful[arc.states().1])
+    }
+
     /// The only arc of a single state.
     #[inline]
     fn leave_by(&self, arc: &Arc, from: &From, made: &mut Leaving) {
-        if self.useful[arc.states().1] {
+        if self.leads_to_end(arc) {
             let place = self.fsa.arc_range(at(from.single)).start;
             made.map.push(id(self.fsa.first_arc() + place));
             made.push(from, arc.dest_state, arc.label, 0.0 + f64::from(arc.score));
@@ -136,13 +162,16 @@ impl Search<'_> {
     }
 
     /// The arcs that leave a step, where they are of use.
-    fn gather(&self, Step { state, score, .. }: Step, before: u32, records: &mut Vec<Record>) {
+    #[inline]
+    fn records(&self, Step { state, score, .. }: Step, before: u32) -> impl Iterator<Item = Record> {
         let range = self.fsa.arc_range(at(state));
-        for (arc, place) in self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..) {
-            if self.useful[arc.states().1] {
-                records.push(Record { key: arc.sort_key(), score: score + f64::from(arc.score), before, arc: place });
-            }
-        }
+        let arcs = self.fsa.arcs()[range.clone()].iter().zip(id(range.start).cast_unsigned()..);
+        arcs.filter(|(arc, _)| self.leads_to_end(arc)).map(move |(arc, place)| Record {
+            key: arc.sort_key(),
+            score: score + f64::from(arc.score),
+            before,
+            arc: place,
+        })
     }
 
     /// One arc for each label of the records, which are used up.
@@ -232,13 +261,19 @@ impl Search<'_> {
 }
 
 impl Leaving {
-    fn clear(&mut self) {
-        self.arcs.clear();
-        self.ends.clear();
-        self.map.clear();
-        self.map_ends.clear();
+    /// Nothing yet, with room for what at least so many states have, mostly.
+    fn begin(&mut self, states: usize) {
+        fn begin<T>(list: &mut Vec<T>, len: usize) {
+            list.clear();
+            list.reserve(len);
+        }
+        begin(&mut self.arcs, states);
+        begin(&mut self.ends, states);
+        begin(&mut self.map, states);
+        begin(&mut self.map_ends, states);
         self.open.clear();
         self.steps.clear();
+        self.infinite = false;
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.
@@ -247,8 +282,9 @@ impl Leaving {
         let score = score - from.base_score - from.pushed;
         // The difference of two that are -inf: the path was lost before.
         let score = if score.is_nan() { f32::NEG_INFINITY } else { narrow(score) };
+        self.infinite |= score == f32::INFINITY;
         self.arcs.push(Arc { src_state: from.number, dest_state, label, score });
-        self.map_ends.push(self.map.len());
+        self.map_ends.push(id(self.map.len()));
     }
 }
 
@@ -268,30 +304,42 @@ impl ByLabel {
 
     /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal keys stand in the order of steps and arcs.
     fn sort(&mut self, records: &mut Vec<Record>) {
-        let least = records.iter().map(Record::label).min().unwrap_or(0);
-        let most = records.iter().map(Record::label).max().unwrap_or(0);
-        let range = at_most(most - least);
-        if records.len() < Self::FEW || range > Self::DENSE * records.len() {
-            return sort(records);
+        let mut sorted = std::mem::take(&mut self.sorted);
+        let by_label = self.fill(&mut sorted, || records.iter().copied());
+        self.sorted = std::mem::replace(records, sorted);
+        if by_label {
+            records.chunk_by_mut(|a, b| a.label() == b.label()).for_each(sort);
+        } else {
+            sort(records);
+        }
+    }
+
+    /// `sorted` becomes these records; whether they stand in the order of labels, as they do if that is sooner done than by comparing.
+    fn fill<R: Iterator<Item = Record>>(&mut self, sorted: &mut Vec<Record>, records: impl Fn() -> R) -> bool {
+        sorted.clear();
+        let (least, most, len) = records().fold((u32::MAX, 0, 0), |(least, most, len), record| {
+            (least.min(record.label()), most.max(record.label()), len + 1)
+        });
+        if len < Self::FEW || at_most(most - least) > Self::DENSE * len {
+            sorted.extend(records());
+            return false;
         }
         let place_of = |record: &Record| at_most(record.label() - least);
         self.places.clear();
-        self.places.resize(range + 2, 0);
-        records.iter().for_each(|record| self.places[place_of(record) + 1] += 1);
+        self.places.resize(at_most(most - least) + 2, 0);
+        records().for_each(|record| self.places[place_of(&record) + 1] += 1);
         let mut sum = 0;
         for place in &mut self.places {
             sum += *place;
             *place = sum;
         }
-        self.sorted.clear();
-        self.sorted.resize(records.len(), Record::default());
-        for record in &*records {
-            let place = &mut self.places[place_of(record)];
-            self.sorted[*place] = *record;
+        sorted.resize(len, Record::default());
+        for record in records() {
+            let place = &mut self.places[place_of(&record)];
+            sorted[*place] = record;
             *place += 1;
         }
-        std::mem::swap(records, &mut self.sorted);
-        records.chunk_by_mut(|a, b| a.label() == b.label()).for_each(sort);
+        true
     }
 }
 

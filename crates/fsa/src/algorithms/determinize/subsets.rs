@@ -31,7 +31,6 @@ pub(super) struct Subset {
     /// The score of the base, and what of the open paths' scores is on the arcs already.
     pub(super) base_score: f64,
     pub(super) pushed: f64,
-    hash: u64,
     /// Its number as a state of the result.
     number: i32,
 }
@@ -75,6 +74,9 @@ impl Subsets {
 pub(super) struct Numbering<'a> {
     fsa_index: usize,
     fsa: FsaView<'a>,
+    /// The number of the next state, and the one that is too large.
+    next: i32,
+    most: i32,
     max_states: usize,
     /// So many steps are a job.
     steps_of_job: usize,
@@ -103,6 +105,9 @@ impl<'a> Numbering<'a> {
         Self {
             fsa_index,
             fsa,
+            next: 0,
+            // The final state is one more.
+            most: i32::try_from(max_states.saturating_sub(1)).unwrap_or(i32::MAX),
             max_states,
             steps_of_job,
             single: vec![NONE; num_states],
@@ -121,11 +126,13 @@ impl<'a> Numbering<'a> {
     }
 
     /// The arcs that leave the next states, with the numbers of the states that they enter.
-    pub(super) fn take(&mut self, known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
+    pub(super) fn number(&mut self, known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
         /// So many arcs ahead, the place of the state's number is asked for.
         const AHEAD: usize = 16;
 
-        let (first_arc, first_place) = (self.part.arcs.len(), self.map.len());
+        let (first_arc, first_place) = (self.part.arcs.len(), id(self.map.len()));
+        self.part.arcs.reserve(leaving.arcs.len());
+        self.new.states.reserve(leaving.arcs.len());
         for (i, &arc) in leaving.arcs.iter().enumerate() {
             if let Some(next) = leaving.arcs.get(i + AHEAD) {
                 kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
@@ -138,23 +145,26 @@ impl<'a> Numbering<'a> {
                 state if state >= 0 => self.single(known, state.cast_unsigned())?,
                 open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())])?,
             };
-            self.infinite |= arc.score == f32::INFINITY;
             self.part.arcs.push(Arc { dest_state, ..arc });
         }
+        self.infinite |= leaving.infinite;
         self.part.ends.extend(leaving.ends.iter().map(|end| first_arc + end));
         self.map.extend_from_slice(&leaving.map);
         Error::fit("the number of entries of the arc map", self.map.len())?;
-        self.map_splits.extend(leaving.map_ends.iter().map(|end| id(first_place + end)));
+        self.map_splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
         Ok(())
     }
 
     /// The number of a single state.
     #[inline]
     pub(super) fn single(&mut self, known: &Subsets, state: u32) -> Result<i32, Error> {
-        if self.single[at(state)] == NONE {
-            self.single[at(state)] = self.add(known, State::Single(state), 1)?.cast_unsigned();
+        let found = self.single[at(state)];
+        if found != NONE {
+            return Ok(found.cast_signed());
         }
-        Ok(self.single[at(state)].cast_signed())
+        let number = self.add(known, State::Single(state), 1)?;
+        self.single[at(state)] = number.cast_unsigned();
+        Ok(number)
     }
 
     /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
@@ -181,7 +191,7 @@ impl<'a> Numbering<'a> {
                     && all.labels(found.first, found.base).eq(all.labels(first, base))
             };
             let next = known.open.len() + new.open.len();
-            table.find_or_insert(open.hash, is_it, |place| all.subset(place).hash, next)
+            table.find_or_insert(open.hash, is_it, next)
         };
         match place {
             Ok(place) => {
@@ -189,25 +199,25 @@ impl<'a> Numbering<'a> {
                 Ok(self.all(known).subset(place).number)
             }
             Err(place) => {
-                let Open { base_score, pushed, hash, .. } = *open;
-                let number = self.next_number(known)?;
-                self.new.open.push(Subset { first, end, base, base_score, pushed, hash, number });
+                let Open { base_score, pushed, .. } = *open;
+                self.new.open.push(Subset { first, end, base, base_score, pushed, number: self.next });
                 self.add(known, State::Open(place), at(end - first))
             }
         }
     }
 
     /// The next number is that of this state, which has so many steps.
+    #[inline]
     fn add(&mut self, known: &Subsets, state: State, steps: usize) -> Result<i32, Error> {
-        let number = self.next_number(known)?;
-        // The final state is one more.
-        if index(number) + 2 > self.max_states {
+        let number = self.next;
+        if number >= self.most {
             return Err(self.limit(known, state));
         }
+        self.next += 1;
         self.new.states.push(state);
         self.steps += steps;
         if self.steps >= self.steps_of_job {
-            self.cuts.push(index(number) + 1);
+            self.cuts.push(index(self.next));
             self.steps = 0;
         }
         Ok(number)
@@ -226,13 +236,13 @@ impl<'a> Numbering<'a> {
         self.steps = 0;
     }
 
-    fn next_number(&self, known: &Subsets) -> Result<i32, Error> {
-        Ok(Error::fit("the number of states", known.states.len() + self.new.states.len() + 1)? - 1)
-    }
-
     /// There is no place for this state.
     #[cold]
     fn limit(&self, known: &Subsets, state: State) -> Error {
+        let states = index(self.next) + 1;
+        if let Err(too_large) = Error::fit("the number of states", states) {
+            return too_large;
+        }
         let (mut pending_labels, mut pending_score) = (0, 0.0);
         if let State::Open(place) = state {
             let all = self.all(known);
@@ -245,7 +255,7 @@ impl<'a> Numbering<'a> {
             fsa: self.fsa_index,
             what: "states",
             limit: self.max_states,
-            states: known.states.len() + self.new.states.len() + 1,
+            states,
             arcs: self.part.arcs.len(),
             largest_subset: self.largest,
             pending_labels,

@@ -18,10 +18,10 @@ macro_rules! intrinsics {
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, a bit for each lane, and whether and how a part of a
+/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, where a is above b, a bit for each lane, and whether and how a part of a
 /// vector is loaded.
 macro_rules! integers {
-    ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$same:ident| $bits:expr, $masks:literal, |$from:ident, $filler:ident| $partial:expr) => {
+    ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$a:ident, $b:ident| $above:expr, |$same:ident| $bits:expr, $masks:literal, |$from:ident, $filler:ident| $partial:expr) => {
         impl Integers<$t> for Avx2Integers {
             const LANES: usize = $lanes;
             const MASKS: bool = $masks;
@@ -52,6 +52,16 @@ macro_rules! integers {
                 let $same = intrinsics!($equal(from, x));
                 let bits: i32 = intrinsics!($bits);
                 u64::from(bits.cast_unsigned() & all)
+            }
+            #[inline(always)]
+            fn equal(self, a: __m256i, b: __m256i) -> u64 {
+                let $same = intrinsics!($equal(a, b));
+                let bits: i32 = intrinsics!($bits);
+                u64::from(bits.cast_unsigned())
+            }
+            #[inline(always)]
+            fn select_le(self, $a: __m256i, $b: __m256i, yes: __m256i, no: __m256i) -> __m256i {
+                intrinsics!(_mm256_blendv_epi8(yes, no, $above))
             }
             #[inline(always)]
             fn add(self, a: __m256i, b: __m256i) -> __m256i {
@@ -100,6 +110,7 @@ integers!(
     _mm256_min_epu8,
     _mm256_max_epu8,
     _mm256_cmpeq_epi8,
+    |a, b| _mm256_xor_si256(_mm256_cmpeq_epi8(_mm256_min_epu8(a, b), a), _mm256_set1_epi8(-1)),
     |same| _mm256_movemask_epi8(same),
     false,
     |from, filler| {
@@ -117,6 +128,7 @@ integers!(
     _mm256_min_epi32,
     _mm256_max_epi32,
     _mm256_cmpeq_epi32,
+    |a, b| _mm256_cmpgt_epi32(a, b),
     |same| _mm256_movemask_ps(_mm256_castsi256_ps(same)),
     true,
     |from, filler| {
@@ -133,6 +145,7 @@ integers!(
     |a, b| _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b)),
     |a, b| _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b)),
     _mm256_cmpeq_epi64,
+    |a, b| _mm256_cmpgt_epi64(a, b),
     |same| _mm256_movemask_pd(_mm256_castsi256_pd(same)),
     true,
     |from, filler| {

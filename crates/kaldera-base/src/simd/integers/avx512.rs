@@ -20,7 +20,7 @@ macro_rules! intrinsics {
 
 /// The lanes of vectors of one type: the number of lanes, their mask, and what its intrinsics are called.
 macro_rules! integers {
-    ($t:ty, $lanes:literal, $mask:ty, $set1:ident($as:ty), $load:ident, $add:ident, $min:ident, $max:ident, $equal:ident) => {
+    ($t:ty, $lanes:literal, $mask:ty, $set1:ident($as:ty), $load:ident, $add:ident, $min:ident, $max:ident, $equal:ident, $less:ident, $blend:ident) => {
         impl Integers<$t> for Avx512Integers {
             const LANES: usize = $lanes;
             const MASKS: bool = true;
@@ -43,6 +43,14 @@ macro_rules! integers {
             fn equal_partial(self, from: &[$t], x: __m512i) -> u64 {
                 let all = self.first_lanes(from.len().min($lanes)) as $mask;
                 intrinsics!($equal(all, $load(x, all, from.as_ptr().cast()), x)).into()
+            }
+            #[inline(always)]
+            fn equal(self, a: __m512i, b: __m512i) -> u64 {
+                intrinsics!($equal(!0, a, b)).into()
+            }
+            #[inline(always)]
+            fn select_le(self, a: __m512i, b: __m512i, yes: __m512i, no: __m512i) -> __m512i {
+                intrinsics!($blend($less(a, b), no, yes))
             }
             #[inline(always)]
             fn add(self, a: __m512i, b: __m512i) -> __m512i {
@@ -93,7 +101,9 @@ integers!(
     _mm512_add_epi8,
     _mm512_min_epu8,
     _mm512_max_epu8,
-    _mm512_mask_cmpeq_epu8_mask
+    _mm512_mask_cmpeq_epu8_mask,
+    _mm512_cmple_epu8_mask,
+    _mm512_mask_blend_epi8
 );
 integers!(
     i32,
@@ -104,7 +114,9 @@ integers!(
     _mm512_add_epi32,
     _mm512_min_epi32,
     _mm512_max_epi32,
-    _mm512_mask_cmpeq_epi32_mask
+    _mm512_mask_cmpeq_epi32_mask,
+    _mm512_cmple_epi32_mask,
+    _mm512_mask_blend_epi32
 );
 integers!(
     i64,
@@ -115,7 +127,9 @@ integers!(
     _mm512_add_epi64,
     _mm512_min_epi64,
     _mm512_max_epi64,
-    _mm512_mask_cmpeq_epi64_mask
+    _mm512_mask_cmpeq_epi64_mask,
+    _mm512_cmple_epi64_mask,
+    _mm512_mask_blend_epi64
 );
 
 impl Avx512Integers {

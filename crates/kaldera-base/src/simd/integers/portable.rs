@@ -35,6 +35,14 @@ macro_rules! integers {
                 (0..from.len().min($lanes)).fold(0, |same, i| same | bit(i))
             }
             #[inline(always)]
+            fn equal(self, a: [$t; $lanes], b: [$t; $lanes]) -> u64 {
+                self.equal_partial(&a, b)
+            }
+            #[inline(always)]
+            fn select_le(self, a: [$t; $lanes], b: [$t; $lanes], yes: [$t; $lanes], no: [$t; $lanes]) -> [$t; $lanes] {
+                std::array::from_fn(|i| if a[i] <= b[i] { yes[i] } else { no[i] })
+            }
+            #[inline(always)]
             fn add(self, a: [$t; $lanes], b: [$t; $lanes]) -> [$t; $lanes] {
                 std::array::from_fn(|i| a[i].wrapping_add(b[i]))
             }

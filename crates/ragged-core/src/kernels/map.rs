@@ -1,0 +1,144 @@
+//! One value for each value of a row, from it and one number of the row, or from those before it.
+
+use kaldera_base::Real;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use super::collect::{AHEAD, Room, collect_rows};
+use super::reduce::{rows_of, sum_of_row};
+
+/// `op` of each value of each row and the number that `numbers` has for the row.
+pub(crate) fn combine_rows<T: Copy + Send + Sync>(
+    splits: &[i32],
+    values: &[T],
+    numbers: &[T],
+    op: impl Fn(T, T) -> T + Copy + Sync,
+) -> Vec<T> {
+    collect_rows(splits, |first_row, splits, room| {
+        dispatch(Combine { splits, values, numbers: &numbers[first_row..], op, room });
+    })
+}
+
+struct Combine<'a, 'r, T, F> {
+    splits: &'a [i32],
+    values: &'a [T],
+    numbers: &'a [T],
+    op: F,
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Copy, F: Fn(T, T) -> T> Kernel for Combine<'_, '_, T, F> {
+    type Output = ();
+
+    /// With the instruction set as it is: the compiler makes its vectors of the rows.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { splits, values, numbers, op, room } = self;
+        for (row, &number) in rows_of(splits).zip(numbers) {
+            room.append_map::<AHEAD, T>(&values[row.start..], row.len(), |&x| op(x, number));
+        }
+    }
+}
+
+/// Each value of each row divided by the sum of the row.
+pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
+    collect_rows(splits, |_, splits, room| dispatch(Share { splits, values, room }))
+}
+
+struct Share<'a, 'r, T> {
+    splits: &'a [i32],
+    values: &'a [T],
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Real> Kernel for Share<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        /// Values that are divided without a branch on the length of a row: divisions take longer than a few wrong guesses.
+        const FEW: usize = 16;
+        let Self { splits, values, room } = self;
+        for row in rows_of(splits) {
+            let sum = T::ZERO + sum_of_row(T::lanes(s), &values[row.start..row.end]);
+            room.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
+        }
+    }
+}
+
+/// In each row, as often as it has elements, the value that `per_row` has for it.
+pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T]) -> Vec<T> {
+    collect_rows(splits, |first_row, splits, room| dispatch(Repeat { splits, per_row: &per_row[first_row..], room }))
+}
+
+struct Repeat<'a, 'r, T> {
+    splits: &'a [i32],
+    per_row: &'a [T],
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Clone> Kernel for Repeat<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { splits, per_row, room } = self;
+        for (row, value) in rows_of(splits).zip(per_row) {
+            // Nothing that is written could change this one.
+            let value = value.clone();
+            room.append_with(row.len(), |_| value.clone());
+        }
+    }
+}
+
+/// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are those of the rows as they were, `longer`
+/// those with one more value.
+pub(crate) fn grow_rows<T: Clone + Send + Sync, const AT_END: bool>(
+    splits: &[i32],
+    longer: &[i32],
+    values: &[T],
+    per_row: &[T],
+) -> Vec<T> {
+    collect_rows(longer, |first_row, longer, room| {
+        let rows = first_row..first_row + longer.len() - 1;
+        dispatch(Grow::<T, AT_END> { splits: &splits[first_row..=rows.end], values, per_row: &per_row[rows], room });
+    })
+}
+
+struct Grow<'a, 'r, T, const AT_END: bool> {
+    splits: &'a [i32],
+    values: &'a [T],
+    per_row: &'a [T],
+    room: &'a mut Room<'r, T>,
+}
+
+impl<T: Clone, const AT_END: bool> Kernel for Grow<'_, '_, T, AT_END> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { splits, values, per_row, room } = self;
+        for (row, value) in rows_of(splits).zip(per_row) {
+            if !AT_END {
+                room.push(value.clone());
+            }
+            room.append(&values[row.start..], row.len());
+            if AT_END {
+                room.push(value.clone());
+            }
+        }
+    }
+}
+
+/// In place of each value, the sum of those before it in its row, or of those behind it if `BACKWARDS`; added up one by one from `zero` on.
+pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
+    splits: &[i32],
+    values: &[T],
+    zero: T,
+    plus: impl Fn(T, T) -> T + Copy + Sync,
+) -> Vec<T> {
+    collect_rows(splits, |_, splits, room| {
+        for row in rows_of(splits) {
+            room.append_scan::<BACKWARDS>(&values[row], zero, plus);
+        }
+    })
+}
