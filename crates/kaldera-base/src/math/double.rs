@@ -110,8 +110,9 @@ fn power_of_2<D: Doubles>(s: D, n: D::Vector) -> D::Vector {
 /// e to the power x.
 #[inline(always)]
 pub fn exp<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
-    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays.
-    let x = s.min(s.splat(710.0), s.max(s.splat(-746.0), x));
+    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays. At the lower one both factors below are exactly 0: a product that
+    // is rounded to 0 takes many processors a hundred times as long, and -inf is frequent.
+    let x = s.min(s.splat(710.0), s.max(s.splat(-1418.0), x));
     let (n, y) = reduced_exp_m1(s, x);
     let y = s.add(y, s.splat(1.0));
     // 2^n in two factors, so that each is a normal number where the result is subnormal or just below infinity.
