@@ -2,9 +2,11 @@
 //! large as that of OpenFst's.
 
 mod batches;
+mod cases;
 mod language;
 
 pub use batches::{lattice, symbols, top_sorted, unsorted, with_epsilons, word_trie};
+pub use cases::{Case, case, write_inputs};
 pub use language::{Language, LanguageFiles};
 
 /// SplitMix64.
