@@ -122,59 +122,29 @@ struct LogSums<'a, T, A, I> {
     scores: &'a mut [T],
 }
 
-impl<T: Real, A: Side, I: Iterator<Item = usize>> LogSums<'_, T, A, I> {
-    /// Room for the terms of any state.
-    #[inline(always)]
-    fn room<S: Simd>(&self) -> Vec<T> {
-        padded::<T, S>(self.side.most(self.scores.len()))
-    }
-
-    /// The sum of the next state; whether there was one.
-    #[inline(always)]
-    fn next<S: Simd>(&mut self, s: S, terms: &mut [T]) -> bool {
-        let Some(state) = self.states.next() else { return false };
-        let arcs = self.side.of(state);
-        let count = arcs.len();
-        let mut most = none::<T>();
-        for (term, i) in terms.iter_mut().zip(arcs) {
-            let (other, score) = self.side.get(i);
-            *term = self.scores[other] + real(score);
-            if *term > most {
-                most = *term;
-            }
-        }
-        if count > 1 && most.is_finite() {
-            most += exp_sum(s, terms, count, most).ln();
-        }
-        self.scores[state] = most;
-        true
-    }
-}
-
 impl<T: Real, A: Side, I: Iterator<Item = usize>> Kernel for LogSums<'_, T, A, I> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(mut self, s: S) {
-        let mut terms = self.room::<S>();
-        while self.next(s, &mut terms) {}
-    }
-}
-
-/// Two that know nothing of each other, a state of one and a state of the other in turn: a sum mostly waits for the one before it, and while it does, the
-/// processor works on the other.
-struct InTurn<A, B>(A, B);
-
-impl<T: Real, A: Side, I: Iterator<Item = usize>, B: Side, J: Iterator<Item = usize>> Kernel
-    for InTurn<LogSums<'_, T, A, I>, LogSums<'_, T, B, J>>
-{
-    type Output = ();
-
-    #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self(mut a, mut b) = self;
-        let (mut terms_of_a, mut terms_of_b) = (a.room::<S>(), b.room::<S>());
-        while a.next(s, &mut terms_of_a) | b.next(s, &mut terms_of_b) {}
+        let Self { side, states, scores } = self;
+        let mut terms = padded::<T, S>(side.most(scores.len()));
+        for state in states {
+            let arcs = side.of(state);
+            let count = arcs.len();
+            let mut most = none::<T>();
+            for (term, i) in terms.iter_mut().zip(arcs) {
+                let (other, score) = side.get(i);
+                *term = scores[other] + real(score);
+                if *term > most {
+                    most = *term;
+                }
+            }
+            if count > 1 && most.is_finite() {
+                most += exp_sum(s, &mut terms, count, most).ln();
+            }
+            scores[state] = most;
+        }
     }
 }
 
@@ -209,49 +179,17 @@ fn exp_all<T: Real, S: Simd>(s: S, terms: &mut [T], count: usize) {
     }
 }
 
-/// From the start on; the arcs are those that enter.
-fn from_start<'a, T: Real>(
-    entering: &'a Entering,
-    scores: &'a mut [T],
-) -> LogSums<'a, T, Entering, impl Iterator<Item = usize> + use<T>> {
-    scores.first_mut().into_iter().for_each(|start| *start = T::ZERO);
-    LogSums { side: entering, states: 1..scores.len(), scores }
-}
-
-/// Back from the end; the arcs are those that leave.
-fn from_end<'a, 'b, T: Real>(
-    leaving: &'a FsaView<'b>,
-    scores: &'a mut [T],
-) -> LogSums<'a, T, FsaView<'b>, impl Iterator<Item = usize> + use<T>> {
-    scores.last_mut().into_iter().for_each(|last| *last = T::ZERO);
-    LogSums { side: leaving, states: (0..scores.len().saturating_sub(1)).rev(), scores }
-}
-
-/// The place of an FSA among others, the FSA, and where the scores of its states go.
-pub(super) type Job<'a, T> = (usize, FsaView<'a>, &'a mut [T]);
-
 /// The logarithm of the sum over all paths from the start to each state.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
 pub(super) fn forward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut [T]) -> Result<(), Error> {
-    dispatch(from_start(&Entering::of(fsa, view)?, scores));
+    let entering = Entering::of(fsa, view)?;
+    if let Some(start) = scores.first_mut() {
+        *start = T::ZERO;
+        dispatch(LogSums { side: &entering, states: 1..scores.len(), scores });
+    }
     check_range(fsa, scores)
-}
-
-/// [`forward_log`] of two FSAs, which takes less time than one after the other.
-///
-/// # Errors
-/// That of the first one that has one.
-pub(super) fn forward_log_of_two<T: Real>(a: Job<'_, T>, b: Job<'_, T>) -> Result<(), Error> {
-    let Ok(entering_b) = Entering::of(b.0, b.1) else {
-        forward_log(a.0, a.1, a.2)?;
-        return forward_log(b.0, b.1, b.2);
-    };
-    let entering_a = Entering::of(a.0, a.1)?;
-    dispatch(InTurn(from_start(&entering_a, a.2), from_start(&entering_b, b.2)));
-    check_range(a.0, a.2)?;
-    check_range(b.0, b.2)
 }
 
 /// The logarithm of the sum over all paths from each state to the final one.
@@ -260,39 +198,11 @@ pub(super) fn forward_log_of_two<T: Real>(a: Job<'_, T>, b: Job<'_, T>) -> Resul
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
 pub(super) fn backward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut [T]) -> Result<(), Error> {
     check_order(fsa, view)?;
-    dispatch(from_end(&view, scores));
-    check_range(fsa, scores)
-}
-
-/// [`backward_log`] of two FSAs, which takes less time than one after the other.
-///
-/// # Errors
-/// That of the first one that has one.
-pub(super) fn backward_log_of_two<T: Real>(a: Job<'_, T>, b: Job<'_, T>) -> Result<(), Error> {
-    if check_order(b.0, b.1).is_err() {
-        backward_log(a.0, a.1, a.2)?;
-        return backward_log(b.0, b.1, b.2);
+    if let Some(last) = scores.last_mut() {
+        *last = T::ZERO;
+        dispatch(LogSums { side: &view, states: (0..scores.len() - 1).rev(), scores });
     }
-    check_order(a.0, a.1)?;
-    dispatch(InTurn(from_end(&a.1, a.2), from_end(&b.1, b.2)));
-    check_range(a.0, a.2)?;
-    check_range(b.0, b.2)
-}
-
-/// [`forward_log`] and [`backward_log`] of one FSA, which take less time than one after the other.
-///
-/// # Errors
-/// [`Error::NotTopSorted`], [`Error::Overflow`].
-pub(super) fn both_log<T: Real>(
-    fsa: usize,
-    view: FsaView<'_>,
-    forward: &mut [T],
-    backward: &mut [T],
-) -> Result<(), Error> {
-    let entering = Entering::of(fsa, view)?;
-    dispatch(InTurn(from_start(&entering, forward), from_end(&view, backward)));
-    check_range(fsa, forward)?;
-    check_range(fsa, backward)
+    check_range(fsa, scores)
 }
 
 /// The score of the best path from the start to each state, and its last arc; -1 where there is none. Of several best arcs it is the last.

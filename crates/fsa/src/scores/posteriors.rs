@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldera_base::memory;
 
 use super::passes::{none, real};
-use super::states::{BackwardScoresSaved, ForwardScoresSaved, backward, both_log_scores, forward};
+use super::states::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
 use super::{Semiring, prune};
 use crate::threads::{by_arcs, for_each_with, join, share, worth};
 use crate::{Error, FsaVec, FsaView, Fsas};
@@ -55,12 +55,8 @@ type Forward<T> = (Vec<T>, Vec<i32>);
 
 /// Forward and backward scores; of a single large FSA on two threads.
 fn both<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Forward<T>, Vec<T>), Error> {
-    let parallel = worth(fsas.num_arcs()) && fsas.num_fsas() == 1;
-    if semiring == Semiring::Log && !parallel {
-        let (forward, backward) = both_log_scores(fsas)?;
-        return Ok(((forward, vec![]), backward));
-    }
-    let (forward, backward) = join(parallel, || forward(fsas, semiring), || backward(fsas, semiring));
+    let (forward, backward) =
+        join(worth(fsas.num_arcs()) && fsas.num_fsas() == 1, || forward(fsas, semiring), || backward(fsas, semiring));
     Ok((forward?, backward?))
 }
 

@@ -5,11 +5,11 @@ use kaldera_base::memory;
 
 use super::Semiring;
 use super::passes::{
-    Job, backward_best, backward_best_grad, backward_log, backward_log_grad, backward_log_of_two, both_log,
-    forward_best, forward_best_grad, forward_log, forward_log_grad, forward_log_of_two, none,
+    backward_best, backward_best_grad, backward_log, backward_log_grad, forward_best, forward_best_grad, forward_log,
+    forward_log_grad, none,
 };
-use crate::threads::{by_arcs, by_states, for_each_job, for_each_with, num_threads};
-use crate::{Error, FsaVec, FsaView, Fsas};
+use crate::threads::{by_arcs, by_states, for_each_with};
+use crate::{Error, FsaVec, Fsas};
 
 /// The score of all paths (or of the best one) from the start of its FSA to each state; -inf where there is none, 0 at the start.
 ///
@@ -125,7 +125,9 @@ pub(super) fn forward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Vec
     let mut scores = memory::zeros::<T>(fsas.num_states());
     let mut last_arcs = Vec::new();
     match semiring {
-        Semiring::Log => in_pairs(fsas, &mut scores, forward_log, forward_log_of_two)?,
+        Semiring::Log => {
+            for_each_with(fsas, by_states(fsas, &mut scores), forward_log)?;
+        }
         Semiring::Tropical => {
             last_arcs = memory::zeros(fsas.num_states());
             let parts = by_states(fsas, &mut scores).into_iter().zip(by_states(fsas, &mut last_arcs)).collect();
@@ -138,40 +140,12 @@ pub(super) fn forward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Vec
 /// Scores of states.
 pub(super) fn backward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<Vec<T>, Error> {
     let mut scores = memory::zeros::<T>(fsas.num_states());
+    let parts = by_states(fsas, &mut scores);
     match semiring {
-        Semiring::Log => in_pairs(fsas, &mut scores, backward_log, backward_log_of_two)?,
-        Semiring::Tropical => for_each_with(fsas, by_states(fsas, &mut scores), backward_best).map(|_| ())?,
+        Semiring::Log => for_each_with(fsas, parts, backward_log)?,
+        Semiring::Tropical => for_each_with(fsas, parts, backward_best)?,
     };
     Ok(scores)
-}
-
-/// The same as [`forward`] and [`backward`], but for the last arcs, in the logarithmic semiring.
-pub(super) fn both_log_scores<T: Real>(fsas: &FsaVec) -> Result<(Vec<T>, Vec<T>), Error> {
-    let [mut forward, mut backward] = [(); 2].map(|()| memory::zeros::<T>(fsas.num_states()));
-    let parts = by_states(fsas, &mut forward).into_iter().zip(by_states(fsas, &mut backward)).collect();
-    for_each_with(fsas, parts, |i, fsa, (forward, backward)| both_log(i, fsa, forward, backward))?;
-    Ok((forward, backward))
-}
-
-/// Each FSA and its part of `scores` to `two` with the next one, where the threads have enough to do with such pairs; else, or without a next one, to `alone`.
-fn in_pairs<T: Real>(
-    fsas: &FsaVec,
-    scores: &mut [T],
-    alone: impl Fn(usize, FsaView<'_>, &mut [T]) -> Result<(), Error> + Sync,
-    two: impl Fn(Job<'_, T>, Job<'_, T>) -> Result<(), Error> + Sync,
-) -> Result<(), Error> {
-    /// So many pairs for each thread are shared evenly enough.
-    const PAIRS: usize = 4;
-
-    let pairs = num_threads() == 1 || fsas.num_fsas() >= 2 * PAIRS * num_threads();
-    let mut all = fsas.iter().zip(by_states(fsas, scores)).enumerate().map(|(i, (fsa, scores))| (i, fsa, scores));
-    let next = || all.next().map(|first| (first, if pairs { all.next() } else { None }));
-    let jobs: Vec<_> = std::iter::from_fn(next).collect();
-    for_each_job(fsas.num_arcs(), jobs.into_iter(), |_, (first, second)| match second {
-        Some(second) => two(first, second),
-        None => alone(first.0, first.1, first.2),
-    })?;
-    Ok(())
 }
 
 /// The entry of each FSA's start; -inf for those without states.
@@ -278,7 +252,7 @@ impl<T: Real> TotalScoresSaved<T> {
 fn spread<T: Real>(
     fsas: &FsaVec,
     mut grads: Vec<T>,
-    run: impl Fn(std::ops::Range<usize>, FsaView<'_>, &mut [T], &mut [T]) + Sync,
+    run: impl Fn(std::ops::Range<usize>, crate::FsaView<'_>, &mut [T], &mut [T]) + Sync,
 ) -> Result<Vec<T>, Error> {
     let mut to = memory::zeros(fsas.num_arcs());
     let parts = by_states(fsas, &mut grads).into_iter().zip(by_arcs(fsas, &mut to)).collect();
