@@ -89,7 +89,7 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(num_arcs, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
+            write_each(num_arcs / COPY, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
                 let first = place.first_arc;
                 place.splits.extend(part.ends.iter().map(|end| id(first + end)));
                 place.arcs.extend(part.arcs.iter().copied());
@@ -102,6 +102,59 @@ pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Resul
         }
     }
 }
+
+/// Lists of arcs that the arcs of an FSA come from, one behind the other.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Lists {
+    /// Where each begins, and the last one ends.
+    pub(crate) splits: Vec<i32>,
+    /// They count among the arcs of all FSAs.
+    pub(crate) arcs: Vec<i32>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self { splits: vec![0], arcs: vec![] }
+    }
+}
+
+impl Lists {
+    /// The lists of all FSAs as one arc map; those of a single one are not copied.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub(crate) fn assemble(mut lists: Vec<Self>) -> Result<Ragged<i32>, Error> {
+        let Self { splits, arcs } =
+            if lists.len() == 1 { lists.swap_remove(0) } else { Self::behind_each_other(&lists)? };
+        Ok(Ragged::new(RaggedShape::new([RowSplits::new(splits)?])?, arcs)?)
+    }
+
+    fn behind_each_other(lists: &[Self]) -> Result<Self, Error> {
+        let num_arcs: usize = lists.iter().map(|of_one| of_one.arcs.len()).sum();
+        Error::fit("the number of entries of the arc map", num_arcs)?;
+        let num_lists = lists.iter().map(|of_one| of_one.splits.len() - 1);
+        let mut splits = Rooms::new(std::iter::once(1).chain(num_lists));
+        let mut arcs = Rooms::new(lists.iter().map(|of_one| of_one.arcs.len()));
+        {
+            let mut splits = splits.each();
+            splits.next().into_iter().for_each(|mut first| first.push(0));
+            let mut first = 0;
+            let jobs = lists.iter().zip(splits).zip(arcs.each()).map(|((of_one, splits), arcs)| {
+                first += id(of_one.arcs.len());
+                (first - id(of_one.arcs.len()), of_one, splits, arcs)
+            });
+            for_each_job(num_arcs / COPY, jobs, |_, (first, of_one, mut splits, mut arcs)| {
+                splits.extend(of_one.splits[1..].iter().map(|split| first + split));
+                arcs.extend(of_one.arcs.iter().copied());
+                Ok(())
+            })?;
+        }
+        Ok(Self { splits: splits.finish(), arcs: arcs.finish() })
+    }
+}
+
+/// To copy what belongs to an arc takes so much less time than to find it.
+const COPY: usize = 16;
 
 /// How large an FSA is going to be.
 #[derive(Debug, Clone, Copy)]

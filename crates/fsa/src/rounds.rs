@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use crate::Error;
 #[cfg(feature = "rayon")]
-use crate::threads::{lock, look, num_threads};
+use crate::threads::{lock, look, num_threads, spare_calls};
 
 /// What the leading thread does. `S` is what all look at during a round, `T` what is made of a job.
 pub(crate) trait Lead<S, T> {
@@ -80,8 +80,10 @@ struct Crew<S, T, M> {
     number: AtomicUsize,
     /// The next job of it.
     next: AtomicUsize,
-    /// How many help, or are called to.
+    /// How many help, or are called to; how many of them work, and how many may.
     helping: AtomicUsize,
+    working: AtomicUsize,
+    most: usize,
     make: M,
     /// Memory to make things in.
     spare: Mutex<Vec<T>>,
@@ -103,12 +105,14 @@ fn by_several<S: Send + Sync, T: Default + Send>(
     lead: &mut impl Lead<S, T>,
     make: impl Fn(&S, usize, &mut T) + Sync,
 ) -> Result<(), Error> {
-    let [number, next, helping] = [0; 3].map(AtomicUsize::new);
+    let [number, next, helping, working] = [0; 4].map(AtomicUsize::new);
     let round = RwLock::new(Round { state, made: vec![] });
-    let crew = Crew { round, number, next, helping, make, spare: Mutex::new(vec![memory]) };
+    let (most, spare) = (num_threads() - 1, Mutex::new(vec![memory]));
+    let crew = Crew { round, number, next, helping, working, most, make, spare };
     rayon::in_place_scope(|scope| {
         let call_others = || {
-            for _ in crew.helping.load(Ordering::Relaxed)..num_threads() - 1 {
+            let missing = crew.most.saturating_sub(crew.helping.load(Ordering::Relaxed));
+            for _ in 0..if missing > 0 { missing + spare_calls() } else { 0 } {
                 crew.helping.fetch_add(1, Ordering::Relaxed);
                 scope.spawn(|_| crew.help());
             }
@@ -181,7 +185,12 @@ impl<S, T: Default, M: Fn(&S, usize, &mut T)> Crew<S, T, M> {
     }
 
     fn help(&self) {
-        let _one_less = OneLess(&self.helping);
+        let _one_helper_less = OneLess(&self.helping);
+        let one_more = self.working.fetch_add(1, Ordering::Relaxed) < self.most;
+        let _one_less = OneLess(&self.working);
+        if !one_more {
+            return;
+        }
         let (mut seen, mut looks) = (0, 0);
         while looks < LOOKS {
             let number = self.number.load(Ordering::Acquire);

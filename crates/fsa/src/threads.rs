@@ -40,21 +40,23 @@ pub(crate) fn worth(num_arcs: usize) -> bool {
     num_arcs >= ARCS_FOR_THREADS && num_threads() > 1
 }
 
-/// Runs both, the first by another thread meanwhile if `parallel`.
+/// Runs both, the first by another thread meanwhile if `parallel` and one comes.
 pub(crate) fn join<A: Send, B>(parallel: bool, a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B) -> (A, B) {
     #[cfg(feature = "rayon")]
     if parallel && num_threads() > 1 {
-        let (mut first, done) = (None, AtomicBool::new(false));
-        let second = rayon::in_place_scope(|scope| {
-            scope.spawn(|_| {
-                first = Some(a());
-                done.store(true, Ordering::Release);
-            });
+        let (first, made) = (Mutex::new(Some(a)), Mutex::new(None));
+        let make = || {
+            let first = lock(&first).take();
+            if let Some(first) = first {
+                *lock(&made) = Some(first());
+            }
+        };
+        let second = with_help(1, make, || {
             let second = b();
-            look(|| done.load(Ordering::Acquire));
+            make();
             second
         });
-        return (first.expect("the scope has waited for it"), second);
+        return (made.into_inner().ok().flatten().expect("somebody took it"), second);
     }
     let _ = parallel;
     (a(), b())
@@ -65,20 +67,32 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does `work` here, and on so many threads more.
+/// So many more are called than are to help. A thread that wakes may come to the processor that the caller works on, and wait there until the caller has
+/// done all, though another processor is idle: in virtual machines Linux does not take one that sleeps for idle. Whoever comes first helps then. A
+/// caller that belongs to the pool leaves one thread less to call.
 #[cfg(feature = "rayon")]
-fn together(others: usize, work: impl Fn() + Sync) {
-    let working = AtomicUsize::new(others);
+pub(crate) fn spare_calls() -> usize {
+    usize::from(rayon::current_thread_index().is_none())
+}
+
+/// Does `work` here, and `help` meanwhile on so many threads more as come.
+#[cfg(feature = "rayon")]
+fn with_help<R>(others: usize, help: impl Fn() + Sync, work: impl FnOnce() -> R) -> R {
+    let called = others + spare_calls();
+    let (came, left) = (AtomicUsize::new(0), AtomicUsize::new(0));
     rayon::in_place_scope(|scope| {
-        for _ in 0..others {
+        for _ in 0..called {
             scope.spawn(|_| {
-                work();
-                working.fetch_sub(1, Ordering::Release);
+                if came.fetch_add(1, Ordering::Relaxed) < others {
+                    help();
+                }
+                left.fetch_add(1, Ordering::Release);
             });
         }
-        work();
-        look(|| working.load(Ordering::Acquire) == 0);
-    });
+        let result = work();
+        look(|| left.load(Ordering::Acquire) == called);
+        result
+    })
 }
 
 /// Looks for a while whether others are ready, where the next thing would be to sleep until they are. A thread of the pool looks for itself.
@@ -109,7 +123,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
                 mine.into_iter().for_each(&run);
             }
         };
-        together(threads - 1, work);
+        with_help(threads - 1, &work, &work);
         return;
     }
     let _ = parallel;

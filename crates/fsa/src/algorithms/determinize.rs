@@ -1,12 +1,11 @@
 //! k2's determinization, which knows for each arc the arcs that it stands for.
 
-use ragged_core::{Ragged, RaggedShape, RowSplits};
+use ragged_core::Ragged;
 
 use self::leaving::{Leaving, Search};
 use self::subsets::{Numbering, Subsets};
 use crate::algorithms::connect::{goes_forward, useful_states};
-use crate::arc::id;
-use crate::parts::{Part, map_fsas};
+use crate::parts::{Lists, Part, map_fsas};
 use crate::rounds::{Lead, in_rounds};
 use crate::threads::{join, worth};
 use crate::view::FsaView;
@@ -60,28 +59,7 @@ pub fn determinize_within<F: Fsas>(
     max_states: usize,
 ) -> Result<(F, Ragged<i32>), Error> {
     let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| Work::new(i, fsa, weight_pushing, max_states).run())?;
-    let (splits, places) = behind_each_other(maps)?;
-    let shape = RaggedShape::new([RowSplits::new(splits)?])?;
-    Ok((fsas.same_kind(made), Ragged::new(shape, places)?))
-}
-
-/// The splits of lists and what is in them, those of each FSA behind those of the ones before; those of a single one as they are.
-fn behind_each_other(mut lists: Vec<(Vec<i32>, Vec<i32>)>) -> Result<(Vec<i32>, Vec<i32>), Error> {
-    if lists.len() == 1 {
-        return Ok(lists.swap_remove(0));
-    }
-    let count = |of: fn(&(Vec<i32>, Vec<i32>)) -> usize| lists.iter().map(of).sum();
-    let (num_lists, num_values): (usize, usize) =
-        (count(|(splits, _)| splits.len() - 1), count(|(_, values)| values.len()));
-    Error::fit("the number of entries of the arc map", num_values)?;
-    let (mut splits, mut values) = (Vec::with_capacity(num_lists + 1), Vec::with_capacity(num_values));
-    splits.push(0);
-    for (of_one, more) in lists {
-        let first = id(values.len());
-        splits.extend(of_one[1..].iter().map(|split| first + split));
-        values.extend_from_slice(&more);
-    }
-    Ok((splits, values))
+    Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
 /// So many steps and arcs that leave them are a job, about.
@@ -89,9 +67,6 @@ const SIZE_OF_JOB: usize = 1024;
 
 /// Fewer jobs are done sooner than another thread wakes.
 const JOBS_FOR_THREADS: usize = 8;
-
-/// An FSA with the lists of its arc map.
-type WithLists = (Part, (Vec<i32>, Vec<i32>));
 
 /// The result in the making: all states that are known are left, which makes more of them known, and so on.
 struct Work<'a> {
@@ -114,7 +89,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn run(self) -> Result<WithLists, Error> {
+    fn run(self) -> Result<(Part, Lists), Error> {
         let Self { fsa, weight_pushing, mut numbering, jobs_for_threads } = self;
         if fsa.num_states() == 0 {
             return Ok(nothing());
@@ -147,8 +122,8 @@ impl<'a> Work<'a> {
 }
 
 /// No states, and no arc map.
-fn nothing() -> WithLists {
-    (Part::default(), (vec![0], vec![]))
+fn nothing() -> (Part, Lists) {
+    (Part::default(), Lists::default())
 }
 
 /// What is known before a round, and where each of its jobs begins among the states, and the last one ends.

@@ -1,11 +1,11 @@
 //! Equivalent FSAs without epsilons.
 
-use ragged_core::{Ragged, RaggedShape, RowSplits};
+use ragged_core::Ragged;
 
 use crate::algorithms::add_epsilon_self_loops;
 use crate::algorithms::epsilon_closure::Closures;
 use crate::arc::{id, index, narrow};
-use crate::parts::{Part, map_fsas};
+use crate::parts::{Lists, Part, map_fsas};
 use crate::scores::Semiring;
 use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, FsaVec, Fsas};
@@ -31,20 +31,8 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
 /// [`Error::MemoryLimit`], and as [`remove_epsilon`].
 pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Result<(F, Ragged<i32>), Error> {
     let max_bytes = max_bytes.unwrap_or(usize::MAX);
-    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Tropical, max_bytes))?;
-    check_overflow(&made)?;
-    let num_places: usize = maps.iter().map(|map| map.places.len()).sum();
-    Error::fit("the number of entries of the arc map", num_places)?;
-    let mut splits = Vec::with_capacity(made.num_arcs() + 1);
-    splits.push(0);
-    let (mut places, mut first) = (Vec::with_capacity(num_places), 0);
-    for map in maps {
-        splits.extend(map.ends.iter().map(|end| end + first));
-        first += id(map.places.len());
-        places.extend_from_slice(&map.places);
-    }
-    let shape = RaggedShape::new([RowSplits::new(splits)?])?;
-    Ok((fsas.same_kind(made), Ragged::new(shape, places)?))
+    let (made, lists) = all_without_epsilons(fsas.as_vec(), Semiring::Tropical, max_bytes)?;
+    Ok((fsas.same_kind(made), Lists::assemble(lists)?))
 }
 
 /// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An arc stands for all ways that epsilons lead to one with
@@ -53,8 +41,7 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Res
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let (made, _) = map_fsas(fsas.as_vec(), |i, fsa| without_epsilons(i, fsa, Semiring::Log, usize::MAX))?;
-    check_overflow(&made)?;
+    let (made, _) = all_without_epsilons(fsas.as_vec(), Semiring::Log, usize::MAX)?;
     Ok(fsas.same_kind(made))
 }
 
@@ -69,11 +56,18 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
     Ok((with_loops, map.select(0, &from)?))
 }
 
-fn check_overflow(fsas: &FsaVec) -> Result<(), Error> {
-    match fsas.arcs().iter().position(|arc| arc.score == f32::INFINITY) {
-        None => Ok(()),
-        Some(arc) => Err(Error::Score { arc, score: f32::INFINITY }),
+/// The FSAs and, for [`Semiring::Tropical`], their arc maps.
+fn all_without_epsilons(fsas: &FsaVec, semiring: Semiring, max_bytes: usize) -> Result<(FsaVec, Vec<Lists>), Error> {
+    let (made, rest) = map_fsas(fsas, |i, fsa| {
+        let (part, lists, infinite) = without_epsilons(i, fsa, semiring, max_bytes)?;
+        Ok((part, (lists, infinite)))
+    })?;
+    let (lists, infinite): (Vec<_>, Vec<_>) = rest.into_iter().unzip();
+    if infinite.contains(&true) {
+        let arc = made.arcs().iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
+        return Err(Error::Score { arc, score: f32::INFINITY });
     }
+    Ok((made, lists))
 }
 
 /// With so many more arcs, and places in their lists, than there are; memory that is full grows to twice what it is.
@@ -83,17 +77,10 @@ fn check_limit(max_bytes: usize, part: &Part, lists: &Lists, arcs: usize, places
         if len + more <= capacity { capacity } else { (len + more).max(2 * capacity) }
     };
     let of_arcs = grown(part.arcs.len(), arcs, part.arcs.capacity()) * size_of::<Arc>()
-        + grown(lists.ends.len(), arcs, lists.ends.capacity()) * size_of::<i32>();
-    let of_places = grown(lists.places.len(), places, lists.places.capacity()) * size_of::<i32>();
+        + grown(lists.splits.len(), arcs, lists.splits.capacity()) * size_of::<i32>();
+    let of_places = grown(lists.arcs.len(), places, lists.arcs.capacity()) * size_of::<i32>();
     let needed = of_arcs + of_places + part.ends.capacity() * size_of::<usize>();
     Error::within(max_bytes, "removal of epsilons", needed, part.ends.len(), part.arcs.len())
-}
-
-/// For each arc of the result where its list ends, and the lists behind each other; places count among all arcs of the vector.
-#[derive(Default)]
-struct Lists {
-    ends: Vec<i32>,
-    places: Vec<i32>,
 }
 
 /// The arcs of one FSA with labels, by the states that they leave.
@@ -116,10 +103,15 @@ impl Labelled {
     }
 }
 
-/// The FSA and, for [`Semiring::Tropical`], its arc map.
-fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: usize) -> Result<(Part, Lists), Error> {
-    let mut lists = Lists::default();
-    let Some(last) = fsa.final_state() else { return Ok((Part::default(), lists)) };
+/// The FSA and, for [`Semiring::Tropical`], its arc map; and whether a score is infinitely good.
+fn without_epsilons(
+    i: usize,
+    fsa: FsaView<'_>,
+    semiring: Semiring,
+    max_bytes: usize,
+) -> Result<(Part, Lists, bool), Error> {
+    let (mut lists, mut infinite) = (Lists::default(), false);
+    let Some(last) = fsa.final_state() else { return Ok((Part::default(), lists, false)) };
     let labelled = Labelled::of(fsa);
     let mut names = vec![-1; last + 1];
     for (arc, _) in &labelled.arcs {
@@ -147,29 +139,26 @@ fn without_epsilons(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: u
             }
             let num_places = row.len() * (path.len() + 1);
             if part.arcs.capacity() - part.arcs.len() < row.len()
-                || lists.places.capacity() - lists.places.len() < num_places
+                || lists.arcs.capacity() - lists.arcs.len() < num_places
             {
                 check_limit(max_bytes, &part, &lists, row.len(), num_places)?;
             }
             for &(arc, place) in row {
                 let dest_state = names[arc.states().1];
-                part.arcs.push(Arc {
-                    src_state,
-                    dest_state,
-                    label: arc.label,
-                    score: narrow(score + f64::from(arc.score)),
-                });
+                let score = narrow(score + f64::from(arc.score));
+                infinite |= score == f32::INFINITY;
+                part.arcs.push(Arc { src_state, dest_state, label: arc.label, score });
                 if semiring == Semiring::Tropical {
-                    lists.places.extend_from_slice(&path);
-                    lists.places.push(place);
-                    lists.ends.push(Error::fit("the number of entries of the arc map", lists.places.len())?);
+                    lists.arcs.extend_from_slice(&path);
+                    lists.arcs.push(place);
+                    lists.splits.push(Error::fit("the number of entries of the arc map", lists.arcs.len())?);
                 }
             }
         }
         part.end_state();
     }
     Error::fit("the number of arcs", part.arcs.len())?;
-    Ok((part, lists))
+    Ok((part, lists, infinite))
 }
 
 #[cfg(test)]

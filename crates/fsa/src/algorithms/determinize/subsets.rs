@@ -1,10 +1,9 @@
 //! The states of the result: single states of the FSA, and subsets of open paths; and what numbers they get.
 
-use super::WithLists;
 use super::leaving::{Leaving, Open};
 use crate::arc::{id, index, narrow};
 use crate::hash::Table;
-use crate::parts::Part;
+use crate::parts::{Lists, Part};
 use crate::view::FsaView;
 use crate::{Arc, Error, FINAL};
 
@@ -271,7 +270,7 @@ impl<'a> Numbering<'a> {
     ///
     /// # Errors
     /// [`Error::Score`].
-    pub(super) fn finish(mut self) -> Result<WithLists, Error> {
+    pub(super) fn finish(mut self) -> Result<(Part, Lists), Error> {
         if self.infinite {
             let arc = self.part.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });
@@ -279,7 +278,7 @@ impl<'a> Numbering<'a> {
         let last = Error::fit("the number of states", self.part.ends.len())?;
         self.part.end_state();
         self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
-        Ok((self.part, (self.map_splits, self.map)))
+        Ok((self.part, Lists { splits: self.map_splits, arcs: self.map }))
     }
 }
 
