@@ -124,32 +124,86 @@ impl Lists {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn assemble(mut lists: Vec<Self>) -> Result<Ragged<i32>, Error> {
-        let Self { splits, arcs } =
-            if lists.len() == 1 { lists.swap_remove(0) } else { Self::behind_each_other(&lists)? };
-        Ok(Ragged::new(RaggedShape::new([RowSplits::new(splits)?])?, arcs)?)
+        if lists.len() == 1 {
+            let Self { splits, arcs } = lists.swap_remove(0);
+            return Ok(Ragged::new(RaggedShape::new([RowSplits::new(splits)?])?, arcs)?);
+        }
+        let num_entries: usize = lists.iter().map(|of_one| of_one.arcs.len()).sum();
+        let mut rooms = ListRooms::new(lists.iter().map(|of_one| (of_one.splits.len() - 1, of_one.arcs.len())))?;
+        for_each_job(num_entries / COPY, lists.iter().zip(rooms.each()), |_, (of_one, mut place)| {
+            place.copy(of_one);
+            Ok(())
+        })?;
+        rooms.finish()
+    }
+}
+
+/// An arc map of lists in the making: room for those of each FSA.
+pub(crate) struct ListRooms {
+    splits: Rooms<i32>,
+    arcs: Rooms<i32>,
+    /// For each FSA, how many entries the lists before its own have.
+    firsts: Vec<i32>,
+}
+
+impl ListRooms {
+    /// For FSAs with so many lists, and so many entries in all of them.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub(crate) fn new(sizes: impl Iterator<Item = (usize, usize)> + Clone) -> Result<Self, Error> {
+        let mut num_entries = 0;
+        let mut firsts = Vec::new();
+        for (_, entries) in sizes.clone() {
+            firsts.push(Error::fit("the number of entries of the arc map", num_entries)?);
+            num_entries += entries;
+        }
+        Error::fit("the number of entries of the arc map", num_entries)?;
+        let splits = Rooms::new(std::iter::once(1).chain(sizes.clone().map(|(lists, _)| lists)));
+        Ok(Self { splits, arcs: Rooms::new(sizes.map(|(_, entries)| entries)), firsts })
     }
 
-    fn behind_each_other(lists: &[Self]) -> Result<Self, Error> {
-        let num_arcs: usize = lists.iter().map(|of_one| of_one.arcs.len()).sum();
-        Error::fit("the number of entries of the arc map", num_arcs)?;
-        let num_lists = lists.iter().map(|of_one| of_one.splits.len() - 1);
-        let mut splits = Rooms::new(std::iter::once(1).chain(num_lists));
-        let mut arcs = Rooms::new(lists.iter().map(|of_one| of_one.arcs.len()));
-        {
-            let mut splits = splits.each();
-            splits.next().into_iter().for_each(|mut first| first.push(0));
-            let mut first = 0;
-            let jobs = lists.iter().zip(splits).zip(arcs.each()).map(|((of_one, splits), arcs)| {
-                first += id(of_one.arcs.len());
-                (first - id(of_one.arcs.len()), of_one, splits, arcs)
-            });
-            for_each_job(num_arcs / COPY, jobs, |_, (first, of_one, mut splits, mut arcs)| {
-                splits.extend(of_one.splits[1..].iter().map(|split| first + split));
-                arcs.extend(of_one.arcs.iter().copied());
-                Ok(())
-            })?;
-        }
-        Ok(Self { splits: splits.finish(), arcs: arcs.finish() })
+    /// The room of each FSA.
+    pub(crate) fn each(&mut self) -> impl ExactSizeIterator<Item = ListPlace<'_>> + Send {
+        let mut splits = self.splits.each();
+        splits.next().into_iter().for_each(|mut first| first.push(0));
+        let rooms = self.firsts.iter().zip(splits).zip(self.arcs.each());
+        rooms.map(|((&first, splits), arcs)| ListPlace { first, splits, arcs })
+    }
+
+    /// The arc map.
+    ///
+    /// # Errors
+    /// None, if the rooms are full.
+    pub(crate) fn finish(self) -> Result<Ragged<i32>, Error> {
+        Ok(Ragged::new(RaggedShape::new([RowSplits::new(self.splits.finish())?])?, self.arcs.finish())?)
+    }
+}
+
+/// Where the lists of one FSA are written.
+pub(crate) struct ListPlace<'a> {
+    first: i32,
+    splits: Room<'a, i32>,
+    arcs: Room<'a, i32>,
+}
+
+impl ListPlace<'_> {
+    /// The next entries of a list.
+    #[inline(always)]
+    pub(crate) fn extend(&mut self, arcs: &[i32]) {
+        self.arcs.extend(arcs.iter().copied());
+    }
+
+    /// Ends a list.
+    #[inline(always)]
+    pub(crate) fn end_list(&mut self) {
+        self.splits.push(self.first + id(self.arcs.len()));
+    }
+
+    /// All lists at once.
+    fn copy(&mut self, lists: &Lists) {
+        self.splits.extend(lists.splits[1..].iter().map(|split| self.first + split));
+        self.extend(&lists.arcs);
     }
 }
 
@@ -189,7 +243,13 @@ impl<const N: usize> Place<'_, N> {
     /// Ends the arcs of a state.
     #[inline(always)]
     pub(crate) fn end_state(&mut self) {
-        self.splits.push(id(self.first_arc + self.arcs.len()));
+        self.splits.push(id(self.next_arc()));
+    }
+
+    /// The place of the next arc among all.
+    #[inline(always)]
+    pub(crate) fn next_arc(&self) -> usize {
+        self.first_arc + self.arcs.len()
     }
 }
 
@@ -207,7 +267,7 @@ impl Place<'_, 1> {
 ///
 /// # Errors
 /// [`Error::TooLarge`]; that of the first plan that has one.
-fn write_each<P: Send, const N: usize>(
+pub(crate) fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
     sizes: Vec<Size>,
     plans: Vec<P>,

@@ -5,8 +5,9 @@ use ragged_core::Ragged;
 use crate::algorithms::add_epsilon_self_loops;
 use crate::algorithms::epsilon_closure::Closures;
 use crate::arc::{id, index, narrow};
-use crate::parts::{Lists, Part, map_fsas};
+use crate::parts::{ListPlace, ListRooms, Place, Size, write_each};
 use crate::scores::Semiring;
+use crate::threads::for_each;
 use crate::view::FsaView;
 use crate::{Arc, EPSILON, Error, FsaVec, Fsas};
 
@@ -31,8 +32,10 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
 /// [`Error::MemoryLimit`], and as [`remove_epsilon`].
 pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Result<(F, Ragged<i32>), Error> {
     let max_bytes = max_bytes.unwrap_or(usize::MAX);
-    let (made, lists) = all_without_epsilons(fsas.as_vec(), Semiring::Tropical, max_bytes)?;
-    Ok((fsas.same_kind(made), Lists::assemble(lists)?))
+    let plans = plans(fsas.as_vec(), Semiring::Tropical, max_bytes)?;
+    let mut lists = ListRooms::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
+    let made = write(&plans, lists.each().map(Some))?;
+    Ok((fsas.same_kind(made), lists.finish()?))
 }
 
 /// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An arc stands for all ways that epsilons lead to one with
@@ -41,8 +44,8 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Res
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let (made, _) = all_without_epsilons(fsas.as_vec(), Semiring::Log, usize::MAX)?;
-    Ok(fsas.same_kind(made))
+    let plans = plans(fsas.as_vec(), Semiring::Log, usize::MAX)?;
+    Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
 /// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty list in the arc map.
@@ -56,34 +59,48 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
     Ok((with_loops, map.select(0, &from)?))
 }
 
-/// The FSAs and, for [`Semiring::Tropical`], their arc maps.
-fn all_without_epsilons(fsas: &FsaVec, semiring: Semiring, max_bytes: usize) -> Result<(FsaVec, Vec<Lists>), Error> {
-    let (made, rest) = map_fsas(fsas, |i, fsa| {
-        let (part, lists, infinite) = without_epsilons(i, fsa, semiring, max_bytes)?;
-        Ok((part, (lists, infinite)))
+/// What each FSA becomes.
+fn plans(fsas: &FsaVec, semiring: Semiring, max_bytes: usize) -> Result<Vec<Plan>, Error> {
+    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, max_bytes))
+}
+
+/// The FSAs as planned, and the lists of their arc maps where there is a place for them.
+fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListPlace<'a>>>) -> Result<FsaVec, Error> {
+    let num_arcs = plans.iter().map(|plan| plan.num_arcs).sum();
+    let sizes = plans.iter().map(|plan| Size { states: plan.ends.len(), arcs: plan.num_arcs }).collect();
+    let (made, []) = write_each(num_arcs, sizes, plans.iter().zip(lists).collect(), |_, (plan, lists), place| {
+        plan.write(place, lists)
     })?;
-    let (lists, infinite): (Vec<_>, Vec<_>) = rest.into_iter().unzip();
-    if infinite.contains(&true) {
-        let arc = made.arcs().iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
-        return Err(Error::Score { arc, score: f32::INFINITY });
-    }
-    Ok((made, lists))
+    Ok(made)
 }
 
-/// With so many more arcs, and places in their lists, than there are; memory that is full grows to twice what it is.
-#[cold]
-fn check_limit(max_bytes: usize, part: &Part, lists: &Lists, arcs: usize, places: usize) -> Result<(), Error> {
-    let grown = |len: usize, more: usize, capacity: usize| {
-        if len + more <= capacity { capacity } else { (len + more).max(2 * capacity) }
-    };
-    let of_arcs = grown(part.arcs.len(), arcs, part.arcs.capacity()) * size_of::<Arc>()
-        + grown(lists.splits.len(), arcs, lists.splits.capacity()) * size_of::<i32>();
-    let of_places = grown(lists.arcs.len(), places, lists.arcs.capacity()) * size_of::<i32>();
-    let needed = of_arcs + of_places + part.ends.capacity() * size_of::<usize>();
-    Error::within(max_bytes, "removal of epsilons", needed, part.ends.len(), part.arcs.len())
+/// An FSA without epsilons before it is written: which states' arcs each of its states takes over. These are known once all ways of epsilons are, and are
+/// a fraction of the arcs.
+#[derive(Default)]
+struct Plan {
+    labelled: Labelled,
+    /// The new numbers of states; -1 for those that are left out.
+    names: Vec<i32>,
+    /// For each state that stays, where its part of `reached` ends.
+    ends: Vec<usize>,
+    reached: Vec<Reached>,
+    /// The epsilons on the best ways there, one way behind the other.
+    ways: Vec<i32>,
+    num_arcs: usize,
+    /// The entries of the arc map.
+    num_entries: usize,
 }
 
-/// The arcs of one FSA with labels, by the states that they leave.
+/// A state that epsilons lead to.
+struct Reached {
+    state: u32,
+    /// Where the way ends among those of all.
+    way_end: u32,
+    score: f64,
+}
+
+/// The arcs of one FSA with labels and their places among those of all, by the states that they leave.
+#[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,
     arcs: Vec<(Arc, i32)>,
@@ -101,64 +118,85 @@ impl Labelled {
         }
         Self { splits, arcs }
     }
+
+    fn row(&self, state: usize) -> &[(Arc, i32)] {
+        &self.arcs[self.splits[state]..self.splits[state + 1]]
+    }
 }
 
-/// The FSA and, for [`Semiring::Tropical`], its arc map; and whether a score is infinitely good.
-fn without_epsilons(
-    i: usize,
-    fsa: FsaView<'_>,
-    semiring: Semiring,
-    max_bytes: usize,
-) -> Result<(Part, Lists, bool), Error> {
-    let (mut lists, mut infinite) = (Lists::default(), false);
-    let Some(last) = fsa.final_state() else { return Ok((Part::default(), lists, false)) };
-    let labelled = Labelled::of(fsa);
-    let mut names = vec![-1; last + 1];
-    for (arc, _) in &labelled.arcs {
-        names[arc.states().1] = 0;
-    }
-    (names[0], names[last]) = (0, 0);
-    let mut num_kept = 0;
-    for name in names.iter_mut().filter(|name| **name == 0) {
-        *name = num_kept;
-        num_kept += 1;
-    }
-    let mut part = Part::with_capacity(index(num_kept), fsa.arcs().len());
-    check_limit(max_bytes, &part, &lists, 0, 0)?;
-    let mut closures = Closures::new(i, fsa, semiring);
-    let mut path = Vec::new();
-    for (state, &src_state) in names.iter().enumerate().filter(|&(_, &name)| name >= 0) {
-        for place in 0..closures.find_from(state)? {
-            let (reached, score) = closures.found(place);
-            let row = &labelled.arcs[labelled.splits[reached]..labelled.splits[reached + 1]];
-            if row.is_empty() {
-                continue;
-            }
-            if semiring == Semiring::Tropical {
-                closures.path_to(place, &mut path);
-            }
-            let num_places = row.len() * (path.len() + 1);
-            if part.arcs.capacity() - part.arcs.len() < row.len()
-                || lists.arcs.capacity() - lists.arcs.len() < num_places
-            {
-                check_limit(max_bytes, &part, &lists, row.len(), num_places)?;
-            }
-            for &(arc, place) in row {
-                let dest_state = names[arc.states().1];
-                let score = narrow(score + f64::from(arc.score));
-                infinite |= score == f32::INFINITY;
-                part.arcs.push(Arc { src_state, dest_state, label: arc.label, score });
+impl Plan {
+    fn of(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: usize) -> Result<Self, Error> {
+        let Some(last) = fsa.final_state() else { return Ok(Self::default()) };
+        let labelled = Labelled::of(fsa);
+        let mut names = vec![-1; last + 1];
+        for (arc, _) in &labelled.arcs {
+            names[arc.states().1] = 0;
+        }
+        (names[0], names[last]) = (0, 0);
+        let mut num_kept = 0;
+        for name in names.iter_mut().filter(|name| **name == 0) {
+            *name = num_kept;
+            num_kept += 1;
+        }
+        let mut plan = Self { labelled, names, ends: Vec::with_capacity(index(num_kept)), ..Self::default() };
+        let mut closures = Closures::new(i, fsa, semiring);
+        let mut way = Vec::new();
+        for state in (0..=last).filter(|&state| plan.names[state] >= 0) {
+            for place in 0..closures.find_from(state)? {
+                let (reached, score) = closures.found(place);
+                let num_arcs = plan.labelled.row(reached).len();
+                if num_arcs == 0 {
+                    continue;
+                }
                 if semiring == Semiring::Tropical {
-                    lists.arcs.extend_from_slice(&path);
-                    lists.arcs.push(place);
-                    lists.splits.push(Error::fit("the number of entries of the arc map", lists.arcs.len())?);
+                    closures.path_to(place, &mut way);
+                    plan.ways.extend_from_slice(&way);
+                    plan.num_entries += num_arcs * (way.len() + 1);
+                }
+                plan.num_arcs += num_arcs;
+                let way_end = Error::fit("the number of epsilons on all ways", plan.ways.len())?.cast_unsigned();
+                plan.reached.push(Reached { state: id(reached).cast_unsigned(), way_end, score });
+            }
+            plan.ends.push(plan.reached.len());
+            Error::within(max_bytes, "removal of epsilons", plan.bytes(), plan.ends.len(), plan.num_arcs)?;
+        }
+        Ok(plan)
+    }
+
+    /// What the states and arcs take so far, with the lists of the arc map.
+    fn bytes(&self) -> usize {
+        self.ends.len() * size_of::<i32>()
+            + self.num_arcs * (size_of::<Arc>() + size_of::<i32>())
+            + self.num_entries * size_of::<i32>()
+    }
+
+    /// # Errors
+    /// [`Error::Score`].
+    fn write(&self, mut place: Place<'_, 0>, mut lists: Option<ListPlace<'_>>) -> Result<(), Error> {
+        let (mut begin, mut way_begin) = (0, 0);
+        for (src_state, &end) in (0..).zip(&self.ends) {
+            for &Reached { state, way_end, score } in &self.reached[begin..end] {
+                let way = &self.ways[way_begin..way_end as usize];
+                way_begin = way_end as usize;
+                for &(arc, from) in self.labelled.row(state as usize) {
+                    let score = narrow(score + f64::from(arc.score));
+                    if score == f32::INFINITY {
+                        return Err(Error::Score { arc: place.next_arc(), score });
+                    }
+                    let dest_state = self.names[arc.states().1];
+                    place.push(Arc { src_state, dest_state, label: arc.label, score }, []);
+                    if let Some(lists) = &mut lists {
+                        lists.extend(way);
+                        lists.extend(&[from]);
+                        lists.end_list();
+                    }
                 }
             }
+            begin = end;
+            place.end_state();
         }
-        part.end_state();
+        Ok(())
     }
-    Error::fit("the number of arcs", part.arcs.len())?;
-    Ok((part, lists, infinite))
 }
 
 #[cfg(test)]
