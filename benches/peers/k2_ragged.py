@@ -39,6 +39,8 @@ CASES = [
 ]  # fmt: skip
 STAND_IN = {"splits -> ids, warm memory": "splits -> ids", "pad, warm memory": "pad"}
 """k2 has no such call; what it is compared with."""
+ROUGH = "normalize (linear)"
+"""Some lists have sums near 0 of values up to 10, so that the quotients tell how each rounds."""
 
 
 class Peer(Program):
@@ -75,7 +77,7 @@ def install(python: str) -> Path:
 
 def agree(case: str, ours: str, theirs: str) -> None:
     a, b = ([float(number) for number in text.split()] for text in (ours, theirs))
-    if a[0] != b[0] or any(abs(x - y) > 1e-6 * a[2] for x, y in zip(a[1:], b[1:])):
+    if a[0] != b[0] or any(abs(x - y) > (1e-2 if case == ROUGH else 1e-6) * a[2] for x, y in zip(a[1:], b[1:])):
         print(f"{case}: ours {ours}, k2 {theirs}: they differ")
 
 

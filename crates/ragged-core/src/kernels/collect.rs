@@ -192,7 +192,7 @@ fn write_lines<T, U, const TOGETHER: usize, const N: usize>(
     }
 }
 
-/// All that is read before anything is written, so that it is vectors that are read and written: what is read by `f` might lie where something is written.
+/// All is read before anything is written. Else the compiler would go one by one, since what `f` reads might lie where it writes.
 #[inline(always)]
 fn write_whole<T, U, const N: usize>(from: &[U; N], to: &mut [MaybeUninit<T>; N], f: impl Fn(&U) -> T) {
     let whole: [T; N] = std::array::from_fn(|i| f(&from[i]));

@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::follow_places;
+use crate::kernels::{RowKernels, follow_places};
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -17,9 +17,14 @@ pub(super) fn checked(index: i32, position: usize, size: usize) -> Result<Option
 }
 
 pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
-    // Without a branch for each: -1 is the highest number of all, and becomes 0.
-    let highest = index.iter().fold(0, |highest, &i| highest.max(i.wrapping_add(1).cast_unsigned()));
-    if highest as usize <= size {
+    // In vectors, without a branch for each.
+    let (mut lowest, mut highest) = ([0], [-1]);
+    for part in index.chunks(1 << 30) {
+        let splits = [0, part.len() as i32];
+        i32::min_rows(&splits, part, lowest[0], &mut lowest);
+        i32::max_rows(&splits, part, highest[0], &mut highest);
+    }
+    if lowest[0] >= -1 && usize::try_from(highest[0]).map_or(true, |highest| highest < size) {
         return Ok(());
     }
     index.iter().enumerate().try_for_each(|(position, &i)| checked(i, position, size).map(drop))
@@ -71,9 +76,15 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 /// If there is not one value for each index, or an index is below -1 or beyond the end of `out`; `out` is as it was then.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
+    /// Indexes after which an element that was asked for has come.
+    const SOON: usize = 32;
     check_size("the number of values", index.len(), value.len())?;
     check_all(index, out.len())?;
-    for (&i, &x) in index.iter().zip(value) {
+    for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
+        if let Some(&soon) = index.get(k + SOON) {
+            // -1 is beyond the end, where nothing is asked for.
+            memory::prefetch(out, soon as usize);
+        }
         if let Ok(i) = usize::try_from(i) {
             out[i] = out[i].plus(x);
         }
