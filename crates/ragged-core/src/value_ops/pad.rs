@@ -151,3 +151,21 @@ impl<T: Number> Ragged<T> {
         self.with_values(grad)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_zeros_are_no_other_filler() {
+        let a = Ragged::from_lists(&[vec![1.0, 2.0], vec![]]).unwrap();
+        for filler in [0.0, -0.0, 5.0_f32] {
+            for side in [PadSide::Left, PadSide::Right] {
+                let padded = a.pad(PadMode::Constant, side, filler).unwrap().values;
+                let mut expected = [f32::NAN; 4];
+                a.pad_into(PadMode::Constant, side, filler, &mut expected).unwrap();
+                assert_eq!(padded.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), expected.map(f32::to_bits));
+            }
+        }
+    }
+}

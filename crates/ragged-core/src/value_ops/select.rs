@@ -1,8 +1,9 @@
 //! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
 
 use kaldera_base::memory;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use crate::kernels::{RowKernels, follow_places};
+use crate::kernels::follow_places;
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -17,17 +18,23 @@ pub(super) fn checked(index: i32, position: usize, size: usize) -> Result<Option
 }
 
 pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
-    // In vectors, without a branch for each.
-    let (mut lowest, mut highest) = ([0], [-1]);
-    for part in index.chunks(1 << 30) {
-        let splits = [0, part.len() as i32];
-        i32::min_rows(&splits, part, lowest[0], &mut lowest);
-        i32::max_rows(&splits, part, highest[0], &mut highest);
-    }
-    if lowest[0] >= -1 && usize::try_from(highest[0]).map_or(true, |highest| highest < size) {
+    if dispatch(Beyond(index)) as usize <= size {
         return Ok(());
     }
     index.iter().enumerate().try_for_each(|(position, &i)| checked(i, position, size).map(drop))
+}
+
+/// One more than the highest of some indexes, of which only -1 may be negative: any other is beyond all that there can be.
+struct Beyond<'a>(&'a [i32]);
+
+impl Kernel for Beyond<'_> {
+    type Output = u32;
+
+    /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> u32 {
+        self.0.iter().fold(0, |beyond, &i| beyond.max(i.wrapping_add(1).cast_unsigned()))
+    }
 }
 
 /// `src[i]` for each index i, `default` for -1.
@@ -78,10 +85,13 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     /// Indexes after which an element that was asked for has come.
     const SOON: usize = 32;
+    /// Bytes that stay in a cache, where there is nothing to ask for.
+    const NEAR: usize = 1 << 20;
     check_size("the number of values", index.len(), value.len())?;
     check_all(index, out.len())?;
+    let soon = if size_of_val(out) > NEAR { index.get(SOON..).unwrap_or_default() } else { &[] };
     for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
-        if let Some(&soon) = index.get(k + SOON) {
+        if let Some(&soon) = soon.get(k) {
             // -1 is beyond the end, where nothing is asked for.
             memory::prefetch(out, soon as usize);
         }
