@@ -14,58 +14,8 @@ use std::time::Duration;
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime,
 };
-use kaldera::ragged::{Order, PadMode, PadSide, Ragged, RaggedShape, RowSplits};
-
-/// SplitMix64: the same numbers in every run.
-struct Random(u64);
-
-impl Random {
-    /// Evenly between 0 and 1, never 0.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
-    }
-
-    /// 1, 2, .. with falling probability.
-    fn geometric(&mut self, mean: f64) -> usize {
-        1 + (self.uniform().ln() / (1.0 - 1.0 / mean).ln()) as usize
-    }
-
-    fn value(&mut self) -> f32 {
-        (self.uniform() * 20.0 - 10.0) as f32
-    }
-}
-
-/// A tenth of the rows is empty, the mean length is 10.
-fn short_rows(rows: usize) -> RowSplits {
-    let mut random = Random(20_260_101);
-    let lengths = (0..rows).map(|_| if random.uniform() < 0.1 { 0 } else { random.geometric(10.0 / 0.9) });
-    RowSplits::from_lengths(lengths).unwrap()
-}
-
-/// 64 elements and more, 128 in the mean.
-fn long_rows(rows: usize) -> RowSplits {
-    let mut random = Random(20_260_102);
-    RowSplits::from_lengths((0..rows).map(|_| 63 + random.geometric(65.0))).unwrap()
-}
-
-fn floats(splits: RowSplits) -> Ragged<f32> {
-    let mut random = Random(20_260_103);
-    let values: Vec<f32> = (0..splits.num_elements()).map(|_| random.value()).collect();
-    Ragged::new(RaggedShape::new([splits]).unwrap(), values).unwrap()
-}
-
-/// All rows in a random order.
-fn permutation(rows: usize) -> Vec<i32> {
-    let mut random = Random(20_260_104);
-    let mut order: Vec<i32> = (0..).take(rows).collect();
-    for i in (1..rows).rev() {
-        order.swap(i, (random.uniform() * (i + 1) as f64) as usize);
-    }
-    order
-}
+use kaldera::ragged::{Order, PadMode, PadSide, Ragged, RowSplits};
+use kaldera_benches::ragged::{floats, integers, long_rows, permutation, quarters, repeated, short_rows};
 
 fn cases() -> [(&'static str, Ragged<f32>); 2] {
     [("short rows", floats(short_rows(500_000))), ("long rows", floats(long_rows(39_000)))]
@@ -171,8 +121,7 @@ fn gather(criterion: &mut Criterion) {
         group.bench_function(format!("remove_values_leq, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).remove_values_leq(0.0));
         });
-        let quarters: Vec<Ragged<f32>> =
-            (0..4).map(|i| ragged.arange(0, i * rows / 4, (i + 1) * rows / 4).unwrap()).collect();
+        let quarters = quarters(&ragged);
         group.bench_function(format!("cat of four, {name}"), |bencher| {
             bencher.iter(|| Ragged::cat(0, black_box(&quarters)).unwrap());
         });
@@ -188,14 +137,12 @@ fn gather(criterion: &mut Criterion) {
 fn unique(criterion: &mut Criterion) {
     let mut group = group(criterion, "unique");
     for (name, ragged) in cases() {
-        // Ten thousand lists, again and again.
-        let order: Vec<i32> = permutation(ragged.num_rows()).into_iter().map(|row| row % 10_000).collect();
-        let repeated = ragged.map(|x| (x * 50.0) as i32).index(0, &order).unwrap().0;
+        let distinct = integers(&ragged);
+        let repeated = repeated(&distinct);
         group.throughput(words(repeated.num_elements() + repeated.num_rows()));
         group.bench_function(format!("lists that repeat, {name}"), |bencher| {
             bencher.iter(|| black_box(&repeated).unique());
         });
-        let distinct = ragged.map(|x| (x * 50.0) as i32);
         group.throughput(words(2 * distinct.num_elements() + 2 * distinct.num_rows()));
         group.bench_function(format!("lists that differ, {name}"), |bencher| {
             bencher.iter(|| black_box(&distinct).unique());

@@ -20,7 +20,8 @@ const LARGE: usize = 16 << 20;
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
     let mut ids = memory::zeros(splits[splits.len() - 1] as usize);
-    write_from_splits(splits, &mut ids);
+    // Through the caches: the system has just cleared these pages, and what of them is still in a cache would have to go first.
+    fill_parts(splits, 0, &mut ids, false);
     ids
 }
 

@@ -12,6 +12,9 @@ use super::divide::{Cut, current_num_threads, join, over_values};
 /// too many are written, and the next run writes over them.
 pub(crate) const AHEAD: usize = 32;
 
+/// As [`AHEAD`], where an element costs more than a wrong guess now and then: what is divided, or read from places that are not in the cache.
+pub(crate) const FEW: usize = 16;
+
 /// Elements that are worth a task of their own.
 const TASK: usize = 1 << 16;
 
@@ -20,7 +23,7 @@ const TASK: usize = 1 << 16;
 const LARGE: usize = 16 << 20;
 
 /// Room for a known number of elements, filled from the front.
-pub(crate) struct Room<'a, T> {
+pub struct Room<'a, T> {
     elements: &'a mut [MaybeUninit<T>],
     filled: usize,
     /// Whether it is a part of a large result.
@@ -34,20 +37,20 @@ impl<T: Clone> Room<'_, T> {
         /// Bytes of which the C library makes quicker work.
         const HUGE: usize = 4 << 10;
         if len * size_of::<T>() < HUGE {
-            return self.append_map::<AHEAD, T>(from, len, T::clone);
+            return self.append_map::<FEW, T>(from, len, T::clone);
         }
         write(&from[..len], &mut self.elements[self.filled..][..len], T::clone);
         self.filled += len;
     }
 
-    /// As [`append`](Self::append), of what `f` makes of each. It may be called more than once for an element, and for some of the `FEW` that
+    /// As [`append`](Self::append), of what `f` makes of each. It may be called more than once for an element, and for some of the `AT_ONCE` that
     /// follow the first.
     #[inline(always)]
-    pub(crate) fn append_map<const FEW: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
+    pub(crate) fn append_map<const AT_ONCE: usize, U>(&mut self, from: &[U], len: usize, f: impl Fn(&U) -> T) {
         let to = &mut self.elements[self.filled..];
-        match (from.first_chunk::<FEW>(), to.first_chunk_mut::<FEW>()) {
-            (Some(from), Some(to)) if len <= FEW && !needs_drop::<T>() => write(from, to, f),
-            _ if len > FEW && fits_lines::<T>() => write_long::<T, U, 1>(&from[..len], &mut to[..len], f),
+        match (from.first_chunk::<AT_ONCE>(), to.first_chunk_mut::<AT_ONCE>()) {
+            (Some(from), Some(to)) if len <= AT_ONCE && !needs_drop::<T>() => write_whole(from, to, f),
+            _ if len > AT_ONCE && fits_lines::<T>() => write_long::<T, U, 1>(&from[..len], &mut to[..len], f),
             _ => write(&from[..len], &mut to[..len], f),
         }
         self.filled += len;
@@ -182,12 +185,19 @@ fn write_lines<T, U, const TOGETHER: usize, const N: usize>(
             let begin = (first + i * N).min(last);
             // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
             let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
-            // Whole, so that it is one load and one store.
-            let line: [T; N] = std::array::from_fn(|i| f(&from[i]));
-            for (to, x) in to.iter_mut().zip(line) {
-                to.write(x);
+            if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut()) {
+                write_whole(from, to, &f);
             }
         }
+    }
+}
+
+/// All is read before anything is written. Else the compiler would go one by one, since what `f` reads might lie where it writes.
+#[inline(always)]
+fn write_whole<T, U, const N: usize>(from: &[U; N], to: &mut [MaybeUninit<T>; N], f: impl Fn(&U) -> T) {
+    let whole: [T; N] = std::array::from_fn(|i| f(&from[i]));
+    for (to, x) in to.iter_mut().zip(whole) {
+        to.write(x);
     }
 }
 

@@ -8,6 +8,7 @@ use kaldera_base::Real;
 use kaldera_base::math;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
+use super::collect::{AHEAD, FEW, Room};
 use super::reduce::{max_of_row, rows_of, sum_of_row};
 
 /// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum s.
@@ -23,8 +24,8 @@ pub enum Normal {
 pub trait ExpKernels: Sized {
     /// ln(e^`initial` + the sum of e^x of each row)
     fn logsumexp_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// Each value of each row normalized; a row of only -inf has -inf or 0. `out` starts at the first of these rows.
-    fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, out: &mut [Self]);
+    /// Each value of each row normalized; a row of only -inf has -inf or 0.
+    fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, room: &mut Room<'_, Self>);
     /// x = e^x
     fn exp_in_place(x: &mut [Self]);
 }
@@ -44,20 +45,23 @@ impl ExpKernels for f64 {
         }
     }
 
-    fn normalize_rows(splits: &[i32], values: &[f64], normal: Normal, out: &mut [f64]) {
-        let first = splits[0] as usize;
-        for row in rows_of(splits) {
-            let out = &mut out[row.start - first..row.end - first];
-            let row = &values[row];
+    fn normalize_rows(splits: &[i32], values: &[f64], normal: Normal, room: &mut Room<'_, f64>) {
+        let mut exponentials = Vec::new();
+        for range in rows_of(splits) {
+            let row = &values[range.clone()];
             let shift = shift_of(row.iter().fold(f64::NEG_INFINITY, |a, &x| a.max(x)));
-            out.iter_mut().zip(row).for_each(|(y, &x)| *y = (x - shift).exp());
-            let sum = match out.iter().sum::<f64>() {
+            exponentials.clear();
+            exponentials.extend(row.iter().map(|&x| (x - shift).exp()));
+            let sum = match exponentials.iter().sum::<f64>() {
                 0.0 => 1.0,
                 sum => sum,
             };
             match normal {
-                Normal::Log => out.iter_mut().zip(row).for_each(|(y, &x)| *y = x - shift - sum.ln()),
-                Normal::Probability => out.iter_mut().for_each(|y| *y /= sum),
+                Normal::Log => {
+                    let log_sum = sum.ln();
+                    room.append_map::<FEW, f64>(&values[range.start..], row.len(), |&x| x - shift - log_sum);
+                }
+                Normal::Probability => room.append_map::<FEW, f64>(&exponentials, row.len(), |&y| y / sum),
             }
         }
     }
@@ -71,8 +75,8 @@ impl ExpKernels for f32 {
     fn logsumexp_rows(splits: &[i32], values: &[f32], initial: f32, out: &mut [f32]) {
         dispatch(LogSumExp { splits, values, initial, out });
     }
-    fn normalize_rows(splits: &[i32], values: &[f32], normal: Normal, out: &mut [f32]) {
-        dispatch(Normalize { splits, values, normal, out });
+    fn normalize_rows(splits: &[i32], values: &[f32], normal: Normal, room: &mut Room<'_, f32>) {
+        dispatch(Normalize { splits, values, normal, room });
     }
     fn exp_in_place(x: &mut [f32]) {
         math::exp_in_place(x);
@@ -224,19 +228,19 @@ impl Kernel for LogSumExp<'_> {
     }
 }
 
-struct Normalize<'a> {
+struct Normalize<'a, 'r> {
     splits: &'a [i32],
     values: &'a [f32],
     normal: Normal,
-    out: &'a mut [f32],
+    room: &'a mut Room<'r, f32>,
 }
 
-impl Kernel for Normalize<'_> {
+impl Kernel for Normalize<'_, '_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { splits, values, normal, mut out } = self;
+        let Self { splits, values, normal, room } = self;
         let mut exponentials = Exponentials::default();
         for splits in blocks(splits) {
             match normal {
@@ -248,18 +252,15 @@ impl Kernel for Normalize<'_> {
             }
             let first = splits[0] as usize;
             for ((row, &sum), &shift) in rows_of(splits).zip(&exponentials.sums).zip(&exponentials.shifts) {
-                let to;
-                (to, out) = out.split_at_mut(row.len());
                 match normal {
                     Normal::Log => {
-                        let log_sum = s.splat(if sum == f32::NEG_INFINITY { 0.0 } else { sum });
-                        let shift = s.splat(shift);
-                        map_row(s, &values[row], to, |x| s.sub(s.sub(x, shift), log_sum));
+                        let log_sum = if sum == f32::NEG_INFINITY { 0.0 } else { sum };
+                        room.append_map::<AHEAD, f32>(&values[row.start..], row.len(), |&x| x - shift - log_sum);
                     }
                     Normal::Probability => {
-                        let sum = s.splat(if sum == 0.0 { 1.0 } else { sum });
-                        let row = row.start - first..row.end - first;
-                        map_row(s, &exponentials.flat[row], to, |x| s.div(x, sum));
+                        let sum = if sum == 0.0 { 1.0 } else { sum };
+                        let flat = &exponentials.flat[row.start - first..];
+                        room.append_map::<FEW, f32>(flat, row.len(), |&x| x / sum);
                     }
                 }
             }
@@ -267,23 +268,11 @@ impl Kernel for Normalize<'_> {
     }
 }
 
-/// `f` of the values of a row, to a row of the same length.
-#[inline(always)]
-fn map_row<S: Simd>(s: S, row: &[f32], out: &mut [f32], f: impl Fn(S::F32) -> S::F32) {
-    let zero = s.splat(0.0);
-    let cut = S::LANES.min(row.len());
-    let (first, rest) = row.split_at(cut);
-    let (first_out, rest_out) = out.split_at_mut(cut);
-    s.store_partial(f(s.load_partial(first, zero)), first_out);
-    for (part, out) in rest.chunks(S::LANES).zip(rest_out.chunks_mut(S::LANES)) {
-        s.store_partial(f(s.load_partial(part, zero)), out);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use kaldera_base::simd::{available, dispatch_at};
 
+    use super::super::collect::collect_rows;
     use super::*;
 
     /// Rows around the sizes of vectors and blocks, some of them of infinities.
@@ -315,10 +304,11 @@ mod tests {
                 }
             }
             for normal in [Normal::Log, Normal::Probability] {
-                let mut expected = vec![0.0; wide.len()];
-                f64::normalize_rows(&splits, &wide, normal, &mut expected);
-                let mut out = vec![7.0; wide.len()];
-                dispatch_at(level, Normalize { splits: &splits, values: &values, normal, out: &mut out });
+                let expected =
+                    collect_rows(&splits, |_, splits, room| f64::normalize_rows(splits, &wide, normal, room));
+                let out = collect_rows(&splits, |_, splits, room| {
+                    dispatch_at(level, Normalize { splits, values: &values, normal, room });
+                });
                 for (i, (&a, &b)) in out.iter().zip(&expected).enumerate() {
                     assert!(near(a, b), "{normal:?} {i} of {level}: {a} for {b}");
                 }

@@ -44,7 +44,7 @@ pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
         let bytes = size_of::<T>() * runs.iter().map(len).sum::<usize>();
         match bytes / runs.len().max(1) {
             mean @ LONG..HUGE if room.is_large() => append_long(runs, place, mean, room),
-            _ => append_short(runs, place, room),
+            _ => dispatch(WriteShort { runs, place, room }),
         }
     })
 }
@@ -56,24 +56,36 @@ const LONG: usize = 3 * LINE;
 const HUGE: usize = 6 << 10;
 
 /// Runs that are mostly shorter than a few lines, or make a result that stays in the caches.
-#[inline(always)]
-fn append_short<'a, T: Clone + 'a, R>(runs: &[R], place: impl Fn(&R) -> (&'a [T], usize), room: &mut Room<'_, T>) {
-    /// Runs from which on a place is in the cache by the time that it is read.
-    const SOON: usize = 16;
-    /// Elements of a line of the cache, or fewer.
-    const LINE: usize = 16;
-    for (i, run) in runs.iter().enumerate() {
-        if let Some(soon) = runs.get(i + SOON) {
-            let (soon, len) = place(soon);
-            memory::prefetch(soon, 0);
-            memory::prefetch(soon, LINE);
-            // Long runs are asked for whole, as far as the processor would not see for itself.
-            for at in (2 * LINE..len).step_by(LINE).take(30) {
-                memory::prefetch(soon, at);
+struct WriteShort<'a, 'r, T, R, F> {
+    runs: &'a [R],
+    place: F,
+    room: &'a mut Room<'r, T>,
+}
+
+impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteShort<'_, '_, T, R, F> {
+    type Output = ();
+
+    /// With the instruction set as it is: the compiler makes its vectors of the runs.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        /// Runs from which on a place is in the cache by the time that it is read.
+        const SOON: usize = 16;
+        /// Elements of a line of the cache, or fewer.
+        const LINE: usize = 16;
+        let Self { runs, place, room } = self;
+        for (i, run) in runs.iter().enumerate() {
+            if let Some(soon) = runs.get(i + SOON) {
+                let (soon, len) = place(soon);
+                memory::prefetch(soon, 0);
+                memory::prefetch(soon, LINE);
+                // Long runs are asked for whole, as far as the processor would not see for itself.
+                for at in (2 * LINE..len).step_by(LINE).take(30) {
+                    memory::prefetch(soon, at);
+                }
             }
+            let (values, len) = place(run);
+            room.append(values, len);
         }
-        let (values, len) = place(run);
-        room.append(values, len);
     }
 }
 

@@ -51,13 +51,14 @@ pub(crate) fn or_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mu
     over!(Ors { splits, values, initial, out });
 }
 
+/// What is said of each row, which begins at a place, and an initial value, as numbers of one type.
 macro_rules! row_kernel {
-    ($name:ident, |$s:ident, $row:ident, $initial:ident| $e:expr) => {
+    ($name:ident -> $out:ty, |$s:ident, $row:ident, $begin:pat_param, $initial:ident| $e:expr) => {
         struct $name<'a, T, const TOGETHER: usize> {
             splits: &'a [i32],
             values: &'a [T],
             initial: T,
-            out: &'a mut [T],
+            out: &'a mut [$out],
         }
 
         impl<T: Int, const TOGETHER: usize> Kernel for $name<'_, T, TOGETHER> {
@@ -67,7 +68,7 @@ macro_rules! row_kernel {
                 let Self { splits, values, initial: $initial, out } = self;
                 let $s = T::lanes(s);
                 for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-                    let $row = &values[row];
+                    let ($begin, $row) = (row.start, &values[row]);
                     *out = $e;
                 }
             }
@@ -75,46 +76,24 @@ macro_rules! row_kernel {
     };
 }
 // Only in a sum does it matter how often the initial value is there.
-row_kernel!(Sums, |s, row, initial| {
+row_kernel!(Sums -> T, |s, row, _, initial| {
     let sum = fold_row::<T, _, TOGETHER>(s, row, T::default(), |a, b| s.add(a, b));
     s.fold(s.add(sum, s.load_partial(&[initial], s.splat(T::default()))), |a, b| s.add(a, b))
 });
-row_kernel!(Maxima, |s, row, initial| best_of_row::<T, _, TOGETHER, false>(s, row, initial));
-row_kernel!(Minima, |s, row, initial| best_of_row::<T, _, TOGETHER, true>(s, row, initial));
-row_kernel!(Ands, |s, row, initial| {
+row_kernel!(Maxima -> T, |s, row, _, initial| best_of_row::<T, _, TOGETHER, false>(s, row, initial));
+row_kernel!(Minima -> T, |s, row, _, initial| best_of_row::<T, _, TOGETHER, true>(s, row, initial));
+row_kernel!(Ands -> T, |s, row, _, initial| {
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.and(a, b)), |a, b| s.and(a, b))
 });
-row_kernel!(Ors, |s, row, initial| {
+row_kernel!(Ors -> T, |s, row, _, initial| {
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, |a, b| s.or(a, b)), |a, b| s.or(a, b))
 });
-
-macro_rules! place_kernel {
-    ($name:ident, $lowest:literal, $what:literal) => {
-        #[doc = concat!("The last of the ", $what, " of each row.")]
-        struct $name<'a, T, const TOGETHER: usize> {
-            splits: &'a [i32],
-            values: &'a [T],
-            initial: T,
-            out: &'a mut [i32],
-        }
-
-        impl<T: Int, const TOGETHER: usize> Kernel for $name<'_, T, TOGETHER> {
-            type Output = ();
-            #[inline(always)]
-            fn run<S: Simd>(self, s: S) {
-                let Self { splits, values, initial, out } = self;
-                let s = T::lanes(s);
-                for (out, range) in out.iter_mut().zip(rows_of(splits)) {
-                    let row = &values[range.start..range.end];
-                    let last = last_of_best::<T, _, TOGETHER, $lowest>(s, row, initial);
-                    *out = last.map_or(-1, |i| (range.start + i) as i32);
-                }
-            }
-        }
-    };
-}
-place_kernel!(Argmaxima, false, "highest");
-place_kernel!(Argminima, true, "lowest");
+row_kernel!(Argmaxima -> i32, |s, row, begin, initial| {
+    last_of_best::<T, _, TOGETHER, false>(s, row, initial).map_or(-1, |i| (begin + i) as i32)
+});
+row_kernel!(Argminima -> i32, |s, row, begin, initial| {
+    last_of_best::<T, _, TOGETHER, true>(s, row, initial).map_or(-1, |i| (begin + i) as i32)
+});
 
 /// Vectors of a row that are read without a branch on its length, where rows are short, longer and long.
 const FEW: usize = 2;

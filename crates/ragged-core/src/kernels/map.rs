@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::collect::{AHEAD, Room, collect_rows};
+use super::collect::{AHEAD, FEW, Room, collect_rows};
 use super::reduce::{rows_of, sum_of_row};
 
 /// `op` of each value of each row and the number that `numbers` has for the row.
@@ -55,8 +55,6 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        /// Values that are divided without a branch on the length of a row: divisions take longer than a few wrong guesses.
-        const FEW: usize = 16;
         let Self { splits, values, room } = self;
         for row in rows_of(splits) {
             let sum = T::ZERO + sum_of_row(T::lanes(s), &values[row.start..row.end]);

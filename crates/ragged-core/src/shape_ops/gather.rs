@@ -59,28 +59,26 @@ pub(crate) fn gather_rows(
         return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
     }
     Error::fit("the number of lists", rows.len())?;
-    let mut splits = memory::with_capacity(rows.len() + 1);
-    splits.push(0);
-    let mut total = 0;
-    let mut runs = memory::with_capacity(rows.len());
-    let mut top = (0, sources[0][0].splits.as_ref());
+    let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
+    let mut splits: Vec<i32> = memory::zeros(rows.len() + 1);
     let mut soon = rows.clone().skip(SOON);
-    for (source, row) in rows {
-        if let Some((_, row)) = soon.next() {
-            // Of the same source, most of the time; of another it does no harm.
-            memory::prefetch(top.1, row.max(0) as usize);
+    let mut total = 0_u64;
+    let run_of = |((source, row), split): ((u32, i32), &mut i32)| {
+        if let Some((source, row)) = soon.next() {
+            memory::prefetch(tops[source as usize], row.max(0) as usize);
         }
-        if source != top.0 {
-            top = (source, sources[source as usize][0].splits.as_ref());
-        }
+        let top = tops[source as usize];
         let (begin, end) = match usize::try_from(row) {
-            Ok(row) => (top.1[row], top.1[row + 1]),
+            Ok(row) => (top[row], top[row + 1]),
             Err(_) => (0, 0),
         };
-        total = lengthened(total, end - begin)?;
-        splits.push(total);
-        runs.push(Run { source, begin, end });
-    }
+        total += (end - begin) as u64;
+        // Where it does not fit, all of them are thrown away.
+        *split = total as i32;
+        Run { source, begin, end }
+    };
+    let mut runs = memory::collect(rows.zip(&mut splits[1..]).map(run_of));
+    i32::try_from(total).map_err(|_| Error::TooLarge { what: "the number of elements", size: total })?;
     let mut made = vec![Layer::new(RowSplits::trusted(splits))];
     if sources[0].len() > 1 {
         let below: Vec<_> = sources.iter().map(|layers| &layers[1..]).collect();

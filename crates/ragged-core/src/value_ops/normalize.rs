@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kaldera_base::memory;
 
-use crate::kernels::{Normal, blocks, over_values, rows_of, share_rows};
+use crate::kernels::{Normal, blocks, collect_rows, over_values, rows_of, share_rows};
 use crate::ragged::check_size;
 use crate::{Error, Float, Number, Ragged};
 
@@ -34,10 +34,9 @@ impl<T: Float> Ragged<T> {
     }
 
     fn normalized(&self, normal: Normal) -> Self {
-        let mut out = memory::zeros(self.num_elements());
         let splits = self.shape().last_splits().as_ref();
-        over_values(splits, &mut out[..], |_, splits, out| T::normalize_rows(splits, self.values(), normal, out));
-        Self::trusted(self.shape().clone(), out)
+        let values = collect_rows(splits, |_, splits, room| T::normalize_rows(splits, self.values(), normal, room));
+        Self::trusted(self.shape().clone(), values)
     }
 
     /// x / Σ x within each list.

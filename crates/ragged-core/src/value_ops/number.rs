@@ -26,6 +26,9 @@ pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd +
     fn times(self, other: Self) -> Self;
     /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is beyond, 0 for NaN.
     fn convert<U: Number>(self) -> U;
+    /// Whether it is what fresh memory holds: 0, and not -0.
+    #[doc(hidden)]
+    fn is_zero_bits(self) -> bool;
     /// Conversion from the widest types, for [`convert`](Self::convert).
     #[doc(hidden)]
     fn from_wide(integer: i64, real: f64) -> Self;
@@ -64,6 +67,10 @@ macro_rules! integer {
                 U::from_wide(i64::from(self), self as f64)
             }
             #[inline]
+            fn is_zero_bits(self) -> bool {
+                self == 0
+            }
+            #[inline]
             fn from_wide(integer: i64, _: f64) -> Self {
                 integer.clamp(i64::from(<$t>::MIN), i64::from(<$t>::MAX)) as $t
             }
@@ -98,6 +105,10 @@ macro_rules! float {
             fn convert<U: Number>(self) -> U {
                 // `as` goes toward zero, stops at the bounds and makes 0 of NaN.
                 U::from_wide(self as i64, f64::from(self))
+            }
+            #[inline]
+            fn is_zero_bits(self) -> bool {
+                self.to_bits() == 0
             }
             #[inline]
             fn from_wide(_: i64, real: f64) -> Self {

@@ -70,7 +70,11 @@ impl<T: Number> Ragged<T> {
     pub fn pad(&self, mode: PadMode, side: PadSide, filler: T) -> Result<Padded<T>, Error> {
         let (rows, cols) = self.padded_size()?;
         let mut values = memory::zeros(rows * cols);
-        self.pad_into(mode, side, filler, &mut values)?;
+        match mode {
+            // What is there already need not be written again, which is most of it where few lists are as long as the longest.
+            PadMode::Constant if filler.is_zero_bits() => self.write_lines(side, cols, &mut values, |_, _| ()),
+            _ => self.pad_into(mode, side, filler, &mut values)?,
+        }
         Ok(Padded { values, rows, cols })
     }
 
@@ -81,10 +85,18 @@ impl<T: Number> Ragged<T> {
     pub fn pad_into(&self, mode: PadMode, side: PadSide, filler: T, out: &mut [T]) -> Result<(), Error> {
         let (rows, cols) = self.padded_size()?;
         check_size("the size of the matrix", rows * cols, out.len())?;
-        if cols == 0 {
-            return Ok(());
-        }
-        let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols).collect();
+        self.write_lines(side, cols, out, |gap, beside| {
+            gap.fill(match mode {
+                PadMode::Constant => filler,
+                PadMode::Replicate => *beside.unwrap_or(&filler),
+            });
+        });
+        Ok(())
+    }
+
+    /// Writes each list to its side of a line of `cols` values; `fill` gets the rest of the line, and the value beside it.
+    fn write_lines(&self, side: PadSide, cols: usize, out: &mut [T], fill: impl Fn(&mut [T], Option<&T>) + Sync) {
+        let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols.max(1)).collect();
         over_rows(self.shape().last_splits().as_ref(), &mut lines[..], |splits, lines| {
             for (line, row) in lines.iter_mut().zip(rows_of(splits)) {
                 let list = &self.values()[row];
@@ -99,13 +111,9 @@ impl<T: Number> Ragged<T> {
                     }
                 };
                 to.copy_from_slice(list);
-                gap.fill(match mode {
-                    PadMode::Constant => filler,
-                    PadMode::Replicate => *beside.unwrap_or(&filler),
-                });
+                fill(gap, beside);
             }
         });
-        Ok(())
     }
 
     /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its matrix.
@@ -141,5 +149,23 @@ impl<T: Number> Ragged<T> {
             }
         });
         self.with_values(grad)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_zeros_are_no_other_filler() {
+        let a = Ragged::from_lists(&[vec![1.0, 2.0], vec![]]).unwrap();
+        for filler in [0.0, -0.0, 5.0_f32] {
+            for side in [PadSide::Left, PadSide::Right] {
+                let padded = a.pad(PadMode::Constant, side, filler).unwrap().values;
+                let mut expected = [f32::NAN; 4];
+                a.pad_into(PadMode::Constant, side, filler, &mut expected).unwrap();
+                assert_eq!(padded.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), expected.map(f32::to_bits));
+            }
+        }
     }
 }

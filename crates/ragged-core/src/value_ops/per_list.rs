@@ -35,7 +35,7 @@ impl<T: Number> Ragged<T> {
     pub fn add(&self, per_list: &[T], alpha: T) -> Result<Self, Error> {
         check_size("the number of values for lists", self.num_rows(), per_list.len())?;
         let splits = self.shape().last_splits().as_ref();
-        let plus = |x: T, value| x.plus(alpha.times(value));
+        let plus = move |x: T, value| x.plus(alpha.times(value));
         Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_list, plus)))
     }
 

@@ -1,6 +1,7 @@
 //! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
 
 use kaldera_base::memory;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::kernels::follow_places;
 use crate::ragged::check_size;
@@ -17,12 +18,23 @@ pub(super) fn checked(index: i32, position: usize, size: usize) -> Result<Option
 }
 
 pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
-    // Without a branch for each: -1 is the highest number of all, and becomes 0.
-    let highest = index.iter().fold(0, |highest, &i| highest.max(i.wrapping_add(1).cast_unsigned()));
-    if highest as usize <= size {
+    if dispatch(Beyond(index)) as usize <= size {
         return Ok(());
     }
     index.iter().enumerate().try_for_each(|(position, &i)| checked(i, position, size).map(drop))
+}
+
+/// One more than the highest of some indexes, of which only -1 may be negative: any other is beyond all that there can be.
+struct Beyond<'a>(&'a [i32]);
+
+impl Kernel for Beyond<'_> {
+    type Output = u32;
+
+    /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> u32 {
+        self.0.iter().fold(0, |beyond, &i| beyond.max(i.wrapping_add(1).cast_unsigned()))
+    }
 }
 
 /// `src[i]` for each index i, `default` for -1.
@@ -71,9 +83,18 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 /// If there is not one value for each index, or an index is below -1 or beyond the end of `out`; `out` is as it was then.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
+    /// Indexes after which an element that was asked for has come.
+    const SOON: usize = 32;
+    /// Bytes that stay in a cache, where there is nothing to ask for.
+    const NEAR: usize = 1 << 20;
     check_size("the number of values", index.len(), value.len())?;
     check_all(index, out.len())?;
-    for (&i, &x) in index.iter().zip(value) {
+    let soon = if size_of_val(out) > NEAR { index.get(SOON..).unwrap_or_default() } else { &[] };
+    for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
+        if let Some(&soon) = soon.get(k) {
+            // -1 is beyond the end, where nothing is asked for.
+            memory::prefetch(out, soon as usize);
+        }
         if let Ok(i) = usize::try_from(i) {
             out[i] = out[i].plus(x);
         }

@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""Measures ragged-core beside k2: the same operations on the same data, run in turn in one session, one thread each.
+
+    python3 benches/peers/k2_ragged.py                # 9 rounds; a minute
+    python3 benches/peers/k2_ragged.py --only sort    # cases whose names contain this
+
+5 M values in 500 k rows of geometric lengths, a tenth of them empty; 10 M in 1 M rows for splits and ids. A round does a case with each program,
+one after the other. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
+are given back to the system within it. Each program says once what comes out, and the two must agree.
+
+k2's wheel for processors (1.23.4) is for Python 3.9 and torch 1.13.1: --python names a 3.9, from which benches/peers/.work/venv-k2 is made, or
+--k2 the interpreter of an environment that has it. What k2 has only in C++, transposing above all, cannot be measured so.
+"""
+
+import argparse
+import datetime
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from tensor import HERE, ROOT, TARGET, WORK, Program
+
+VENV = WORK / "venv-k2"
+
+# What issue 3 asks: how many times as fast as k2.
+ASKED = {
+    "splits -> ids": 4, "splits -> ids, warm memory": 4, "ids -> splits": 4, "sum": 1.7, "max": 1.5, "argmax": 1.3, "logsumexp": 10,
+    "normalize (log)": 10, "sort": 2.5, "sort, with map": 2.5, "index by all rows": 3, "index by all rows, with map": 3,
+    "unique, lists that differ": 3, "unique, lists that repeat": 3, "pad": 3, "pad, warm memory": 3,
+}  # fmt: skip
+REST = 1.3
+CASES = [
+    *ASKED, "remove_values_leq", "cat of four, axis 0", "cat of four, axis 1", "sum, i32", "min", "normalize (linear)", "remove_values_eq",
+    "add per list", "index_select", "index_add", "ragged.index of a tensor", "index_and_sum",
+]  # fmt: skip
+STAND_IN = {"splits -> ids, warm memory": "splits -> ids", "pad, warm memory": "pad"}
+"""k2 has no such call; what it is compared with."""
+ROUGH = "normalize (linear)"
+"""Some lists have sums near 0 of values up to 10, so that the quotients tell how each rounds."""
+
+
+class Peer(Program):
+    """A child that does one case at a time, in steps."""
+
+    def ask(self, line: str) -> str:
+        self.child.stdin.write(line + "\n")
+        answer = self.child.stdout.readline().strip()
+        if not answer:
+            raise SystemExit(f"{self.name} ended at {line}")
+        return answer
+
+    def prepare(self, case: str) -> bool:
+        return self.ask(f"prepare {case}") == "ready"
+
+    def run(self) -> float:
+        time.sleep(0.002)  # until it waits for the next line, and its time is accounted for
+        before = self.processor_time()
+        self.ask("run")
+        time.sleep(0.002)
+        return self.processor_time() - before
+
+
+def install(python: str) -> Path:
+    """Builds ours, and installs k2 where that is not done yet."""
+    cargo = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "kaldera-benches", "--bin", "ragged_cases"]
+    subprocess.run([*cargo, "--no-default-features", "--features", "rayon"], cwd=ROOT, check=True)
+    interpreter = VENV / "bin/python"
+    if python and not interpreter.exists():
+        subprocess.run([python, "-m", "venv", VENV], check=True)
+        subprocess.run([interpreter, "-m", "pip", "install", "--quiet", "numpy<2", "torch==1.13.1", "k2==1.23.4"], check=True)
+    return interpreter
+
+
+def agree(case: str, ours: str, theirs: str) -> None:
+    a, b = ([float(number) for number in text.split()] for text in (ours, theirs))
+    if a[0] != b[0] or any(abs(x - y) > (1e-2 if case == ROUGH else 1e-6) * a[2] for x, y in zip(a[1:], b[1:])):
+        print(f"{case}: ours {ours}, k2 {theirs}: they differ")
+
+
+def measure(ours: Peer, k2: Peer, case: str, rounds: int) -> dict:
+    """The seconds of every run."""
+    field = [program for program in (ours, k2) if program.prepare(case)]
+    if len(field) == 2:
+        agree(case, *[program.ask("look") for program in field])
+    runs = {program.name: [] for program in field}
+    for _ in range(rounds):
+        for program in field:
+            program.prepare(case)
+            runs[program.name].append(program.run())
+    return runs
+
+
+def table(runs: dict) -> str:
+    lines = ["| | ours, ms | median | k2, ms | median | k2 / ours | of medians | asked |", "|---|--:|--:|--:|--:|--:|--:|--:|"]
+    for case, row in runs.items():
+        ours = row["ours"]
+        k2 = row.get("k2") or runs.get(STAND_IN.get(case), {}).get("k2")
+        if not k2:
+            continue
+        figures = [min(ours) * 1e3, statistics.median(ours) * 1e3, min(k2) * 1e3, statistics.median(k2) * 1e3]
+        ratios = [figures[2] / figures[0], figures[3] / figures[1]]
+        cells = [f"{x:.3g}" for x in [*figures, *ratios, ASKED.get(case, REST)]]
+        lines.append(f"| {case} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description="Measures ragged-core beside k2.")
+    arguments.add_argument("--rounds", type=int, default=9, help="how often everything runs (default: 9)")
+    arguments.add_argument("--only", default="", help="only the cases whose names contain this")
+    arguments.add_argument("--python", default="python3.9", help="the Python 3.9 that k2 is installed for (default: python3.9)")
+    arguments.add_argument("--k2", type=Path, help="the interpreter of an environment that has k2; nothing is built or installed then")
+    arguments.add_argument("--ours", type=Path, default=TARGET / "release/ragged_cases", help="another build of ours")
+    chosen = arguments.parse_args()
+    interpreter = chosen.k2 or install(chosen.python)
+
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([chosen.ours, "write", folder], check=True)
+        ours = Peer("ours", [chosen.ours])
+        k2 = Peer("k2", [interpreter, HERE / "peer_k2_ragged.py", folder])
+        load = os.getloadavg()[0]
+        runs = {case: measure(ours, k2, case, chosen.rounds) for case in CASES if chosen.only in case}
+        for program in (ours, k2):
+            program.end()
+
+    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
+    print(f"{datetime.date.today()}, {cpu.group(1) if cpu else '?'}, one thread, rounds: {chosen.rounds}, load before: {load:.1f}\n")
+    print(table(runs))
+
+
+if __name__ == "__main__":
+    main()
