@@ -164,6 +164,9 @@ pub(crate) fn lifter(q: f64, k: usize) -> f64 {
 /// a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that energy. An autocorrelation of nothing gives 0 and no
 /// coefficients.
 ///
+/// That of silence has no predictor: coefficients are not finite, as they are not for an autocorrelation from 2^127 on. One below 2^-126
+/// has fewer bits than others, and so have they.
+///
 /// ```
 /// let (log_energy, a) = kaldi_feat::compute_lpc(&[1.0, 0.5]);
 /// assert_eq!(a, [-0.5]);
@@ -572,6 +575,65 @@ mod tests {
         assert!(compute_lpc(&[0.0, 0.0]).1[0].is_nan());
     }
 
+    /// Levinson and Durbin's recursion as it stands in books, in double precision.
+    fn durbin(r: &[f64]) -> (f64, Vec<f64>) {
+        let (mut error, mut a) = (r[0], Vec::new());
+        for i in 0..r.len() - 1 {
+            let sum: f64 = r[i + 1] + a.iter().zip(r[1..=i].iter().rev()).map(|(a, r)| a * r).sum::<f64>();
+            let reflection = sum / error;
+            let before = a.clone();
+            for (a, other) in a.iter_mut().zip(before.iter().rev()) {
+                *a -= reflection * other;
+            }
+            a.push(-reflection);
+            error *= (1.0 - reflection * reflection).max(f64::from(LEAST_ERROR));
+        }
+        (error, a)
+    }
+
+    /// Autocorrelations of a hum that fades, as those of speech do.
+    fn fading(order: i32) -> Vec<f32> {
+        (0..=order).map(|k| 0.9_f32.powi(k) * (0.3 * k as f32).cos()).collect()
+    }
+
+    fn scaled(numbers: &[f32], factor: f32) -> Vec<f32> {
+        numbers.iter().map(|x| x * factor).collect()
+    }
+
+    fn assert_is_durbins(r: &[f32], tolerance: f64) {
+        let (log_error, a) = compute_lpc(r);
+        let (expected_error, expected) = durbin(&r.iter().map(|&x| f64::from(x)).collect::<Vec<_>>());
+        let off = (f64::from(log_error) - expected_error.ln()).abs();
+        assert!(off < tolerance * expected_error.ln().abs().max(1.0), "{log_error} for {}", expected_error.ln());
+        for (x, y) in a.iter().zip(expected) {
+            assert!((f64::from(*x) - y).abs() < tolerance, "{x} for {y}");
+        }
+    }
+
+    #[test]
+    fn the_predictor_is_durbins_as_far_as_numbers_are_normal() {
+        for power in [-120, -60, 0, 60, 126] {
+            let scale = 2.0_f32.powi(power);
+            assert_is_durbins(&scaled(&fading(12), scale), 1e-5);
+            // A constant signal is known from its last sample: what is left is the least that a reflection leaves.
+            assert_is_durbins(&[scale; 13], 1e-5);
+        }
+        // All that the first sample tells of the others is nothing.
+        assert_is_durbins(&[1.0, 0.0, 0.0, 0.0], 1e-6);
+    }
+
+    #[test]
+    fn the_predictor_of_extreme_numbers_has_limits() {
+        // Subnormal numbers have few bits, from which no others come.
+        assert_is_durbins(&scaled(&fading(12), 1e-39), 1e-3);
+        // Silence, numbers from 2^127 on, and what is no autocorrelation.
+        let huge = 2.0_f32.powi(127);
+        for r in [[0.0; 3], [huge, huge / 2.0, 0.0], [f32::INFINITY, 0.0, 0.0], [0.0, 1.0, 0.0], [f32::NAN; 3]] {
+            let (_, a) = compute_lpc(&r);
+            assert!(a.iter().any(|a| !a.is_finite()), "{a:?} of {r:?}");
+        }
+    }
+
     /// One pole at p has the cepstrum p^n / n.
     #[test]
     fn the_cepstrum_of_a_pole_is_known() {
@@ -613,6 +675,22 @@ mod tests {
                 one.clone_from(&many);
             }
             [one, many]
+        }
+    }
+
+    #[test]
+    fn cepstra_in_lanes_are_those_of_many_frames_at_extremes() {
+        let options = PlpOptions::default();
+        let kind = PlpKind::new(&options, &PlpKind::warped(&options, 1.0).unwrap()).unwrap();
+        let huge = 2.0_f32.powi(126);
+        let lags =
+            [vec![0.0; 13], vec![1.0; 13], vec![huge; 13], scaled(&fading(12), huge), scaled(&fading(12), 1e-39)];
+        for lags in lags.into_iter().chain([vec![2.0 * huge; 13], vec![f32::INFINITY; 13], vec![f32::NAN; 13]]) {
+            for level in kaldera_base::simd::available() {
+                let [one, many] = kaldera_base::simd::dispatch_at(level, OneAndMany(&kind, &lags));
+                let bits = |x: Vec<f32>| x.into_iter().map(|x| if x.is_nan() { u32::MAX } else { x.to_bits() });
+                assert!(bits(one).eq(bits(many)), "{lags:?} at {level}");
+            }
         }
     }
 

@@ -373,6 +373,49 @@ proptest! {
     }
 }
 
+/// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN the other is, whatever its bits.
+fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &str) {
+    let extractor = Arc::new(extractor);
+    let whole = extractor.compute(&Audio::new(samples, 16000.0), 1.0).unwrap();
+    let mut stream = FeatureStream::new(Arc::clone(&extractor), 16000.0, "", 1.0).unwrap();
+    let mut rows = Vec::new();
+    for chunk in samples.chunks(160) {
+        stream.accept_waveform(chunk).unwrap();
+        stream.take_rows(&mut rows);
+    }
+    stream.input_finished();
+    stream.take_rows(&mut rows);
+    let bits = |x: f32| if x.is_nan() { u32::MAX } else { x.to_bits() };
+    assert_eq!(rows.len(), whole.data().len());
+    for (i, (&one, &all)) in rows.iter().zip(whole.data()).enumerate() {
+        let (row, column) = (i / extractor.dim(), i % extractor.dim());
+        assert_eq!(bits(one), bits(all), "{kind}: {one} and {all} in row {row}, column {column}");
+    }
+}
+
+/// A frame by itself multiplies powers beside a filter with 0, which must make no difference where they are infinite.
+#[test]
+fn rows_at_once_are_those_of_the_whole_recording_where_powers_overflow() {
+    for amplitude in [1e15, 1e17, 3e17, 1e18, 1e19, 1e25, 1e38] {
+        // A tone, whose powers overflow first, on noise that is much softer.
+        let mut samples: Vec<f32> = (0..4000).map(|i| amplitude * (i as f32 * 0.7).sin()).collect();
+        Philox::new(3).add_gaussian(amplitude * 1e-3, 0, &mut samples);
+        let frame = FrameExtractionOptions { dither: 0.0, ..Default::default() };
+        let mut fbank = FbankOptions { frame: frame.clone(), ..Default::default() };
+        fbank.mel.num_bins = 80;
+        let mfcc = MfccOptions { frame: frame.clone(), ..Default::default() };
+        let plp = PlpOptions { frame: frame.clone(), ..Default::default() };
+        let spectrogram = SpectrogramOptions { frame, ..Default::default() };
+        check_rows_at_once(Fbank::new(fbank).unwrap(), &samples, "fbank");
+        check_rows_at_once(Mfcc::new(mfcc).unwrap(), &samples, "MFCC");
+        check_rows_at_once(Plp::new(plp).unwrap(), &samples, "PLP");
+        check_rows_at_once(Spectrogram::new(spectrogram).unwrap(), &samples, "spectrogram");
+        // Whisper's loudest number of all is not known to a stream.
+        let whisper = LogMelOptions { range: 0.0, whisper_scale: false, ..LogMelOptions::whisper(80) };
+        check_rows_at_once(LogMel::new(whisper).unwrap(), &samples, "Whisper");
+    }
+}
+
 #[test]
 fn memory_does_not_grow_with_the_stream() {
     let mut options = FbankOptions::default();
