@@ -130,41 +130,11 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
     jobs.for_each(run);
 }
 
-/// Below this number of arcs, what the pool keeps of their memory is not worth the time until one of its threads wakes.
-#[cfg(feature = "rayon")]
-const ARCS_FOR_POOL: usize = 1 << 16;
-
-/// Runs this on a thread of the pool, if several are worth it and there is much to do. Memory that these let go they mostly keep, where the main thread gives it back to the operating system (glibc's
-/// `malloc`): what makes large results is the faster for it, though the main thread only waits.
-fn in_pool<T: Send>(num_arcs: usize, run: impl FnOnce() -> T + Send) -> T {
-    #[cfg(feature = "rayon")]
-    if worth(num_arcs) && num_arcs >= ARCS_FOR_POOL {
-        return rayon::scope(|_| run());
-    }
-    let _ = num_arcs;
-    run()
-}
-
 /// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are worth it; the results are in the order of the jobs.
 ///
 /// # Errors
 /// That of the first job that has one.
 pub(crate) fn for_each_job<J: Send, T: Send>(
-    num_arcs: usize,
-    jobs: impl ExactSizeIterator<Item = J> + Send,
-    run: impl Fn(usize, J) -> Result<T, Error> + Sync,
-) -> Result<Vec<T>, Error> {
-    if jobs.len() < 2 {
-        return for_each_small_job(num_arcs, jobs, run);
-    }
-    in_pool(num_arcs, || for_each_small_job(num_arcs, jobs, &run))
-}
-
-/// [`for_each_job`] with no thread more to wake than there must be, for what may be done in less time than that takes.
-///
-/// # Errors
-/// That of the first job that has one.
-pub(crate) fn for_each_small_job<J: Send, T: Send>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J> + Send,
     run: impl Fn(usize, J) -> Result<T, Error> + Sync,

@@ -1,7 +1,7 @@
 //! Algorithms of two FSAs, run over two vectors.
 
 use crate::parts::{ArcMap, Part, assemble};
-use crate::threads::for_each_small_job;
+use crate::threads::for_each_job;
 use crate::view::FsaView;
 use crate::{Error, FsaVec, Fsas};
 
@@ -45,7 +45,7 @@ pub(crate) fn map_chosen_pairs(
     choose: impl Fn(usize) -> (usize, usize) + Sync,
     run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
 ) -> Result<WithArcMaps<FsaVec>, Error> {
-    let parts = for_each_small_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
+    let parts = for_each_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
         let PairPart { part: Part { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
