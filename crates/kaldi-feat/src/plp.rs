@@ -309,6 +309,8 @@ impl Kind for PlpKind {
     #[inline(always)]
     fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneBands<'_>, features: &mut [f32]) {
         let OneBands { bands: loudness, scratch, .. } = frame;
+        // Nothing waits for it, so that it costs least where there is other work to do.
+        let energy = self.energy.map(|energy| energy.ln_of_one(s, frame.energy, energy.least_of_plp()));
         for (x, weights) in loudness.chunks_exact_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
             let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
             s.store(self.compressed(s, heard), x);
@@ -333,8 +335,8 @@ impl Kind for PlpKind {
                 *to = first_lane(s, x);
             }
         }
-        if let Some(energy) = self.energy {
-            features[0] = energy.ln_of_one(s, frame.energy, energy.least_of_plp());
+        if let Some(energy) = energy {
+            features[0] = energy;
         }
         if self.htk_compat {
             features.rotate_left(1);
@@ -362,9 +364,8 @@ impl PlpKind {
     ) {
         let error = linear_predictor(s, autocorrelation, predictor, cepstrum);
         predictor_cepstrum(s, predictor, cepstrum);
-        // Kaldi's floor of the logarithm is the one of a number.
         let (first, rest) = features.split_at_mut(1);
-        first[0] = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
+        first[0] = self.log_of_error(s, error);
         rest.copy_from_slice(&cepstrum[..rest.len()]);
         for (x, &scale) in features.iter_mut().zip(&self.scales) {
             *x = s.mul(*x, s.splat(scale));
@@ -373,6 +374,13 @@ impl PlpKind {
 }
 
 impl PlpKind {
+    /// The logarithm of the energy that the predictor leaves, where the frame's own does not take its place.
+    #[inline(always)]
+    fn log_of_error<S: Simd>(&self, s: S, error: S::F32) -> S::F32 {
+        // Kaldi's floor of the logarithm is the one of a number.
+        if self.energy.is_some() { s.splat(0.0) } else { s.max(s.splat(f32::MIN_POSITIVE), ln(s, error)) }
+    }
+
     /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
     #[inline(always)]
     fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) {
@@ -410,7 +418,7 @@ impl PlpKind {
             behind = s.shift_in(zero, behind);
         }
         let cepstrum = s.mul(c, s.div(s.splat(1.0), numbers));
-        let first = s.max(s.splat(f32::MIN_POSITIVE), ln(s, error));
+        let first = self.log_of_error(s, error);
         s.store_partial(s.mul(s.shift_in(first, cepstrum), s.load_partial(&self.scales, zero)), features);
     }
 }
