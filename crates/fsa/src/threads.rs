@@ -220,6 +220,8 @@ pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Syn
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
     use super::*;
 
     /// On pools of one, two and three threads, and from outside of any.
@@ -239,6 +241,19 @@ mod tests {
                 share(true, done.iter_mut(), |done| *done += 1);
                 assert_eq!(done, vec![1; count]);
             }
+        });
+    }
+
+    #[test]
+    fn no_more_threads_work_at_once_than_there_are() {
+        on_pools(|| {
+            let (working, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            share(true, 0..500, |_| {
+                most.fetch_max(1 + working.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
+                std::thread::yield_now();
+                working.fetch_sub(1, Ordering::SeqCst);
+            });
+            assert!((1..=num_threads()).contains(&most.into_inner()));
         });
     }
 
