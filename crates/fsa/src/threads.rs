@@ -123,7 +123,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
                 mine.into_iter().for_each(&run);
             }
         };
-        with_help(threads - 1, &work, &work);
+        with_help(threads - 1, work, work);
         return;
     }
     let _ = parallel;
