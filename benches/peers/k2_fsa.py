@@ -8,8 +8,7 @@
 In each round, ours, ours with two threads, and k2 do the operation ten times (twice where k2 takes long), each time on FSAs of which nothing is known yet. The table has the medians of
 the rounds' medians, in milliseconds: wall time of ours, processor time of k2, which has helpers of its own in `connect`.
 
-Needs Python 3.9, for which the last k2 in PyPI is made (1.23.4, with PyTorch 1.13.1): as `python3.9`, or where the environment variable PYTHON39 says.
-Both are installed from PyPI into benches/peers/.work, which git ignores (several GB).
+Needs Python 3.9, for which the last k2 in PyPI is made (k2_venv.py): --python names it.
 """
 
 import argparse
@@ -19,6 +18,8 @@ import sys
 import time
 from pathlib import Path
 from statistics import median
+
+from k2_venv import python_with_k2
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -42,16 +43,6 @@ CASES = {
     "determinize": ("determinize, 20,000 words of 8 (one FSA)", 10),
     "intersect": ("ctc_topo of 499 tokens with 64 transcripts of 60", 20),
 }
-
-
-def python_with_k2() -> Path:
-    """Python with k2 at hand, which is installed the first time."""
-    python = WORK / "venv/bin/python"
-    if not python.exists():
-        subprocess.run([os.environ.get("PYTHON39", "python3.9"), "-m", "venv", WORK / "venv"], check=True)
-    if subprocess.run([python, "-c", "import k2"], capture_output=True).returncode:
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "k2==1.23.4", "torch==1.13.1", "numpy<2"], check=True)
-    return python
 
 
 class Program:
@@ -131,12 +122,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="")
+    parser.add_argument("--python", default="python3.9")
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "kaldera-benches", "--bin", "fsa_cases"]
     subprocess.run(build, cwd=ROOT, check=True)
     subprocess.run([OURS, WORK], check=True)
-    python = python_with_k2()
+    python = python_with_k2(arguments.python)
     one, two = Program([OURS], 1), Program([OURS], 2)
     k2 = Program([python, __file__, "k2"], 1)
     print("| ms, cold | ours | k2 | k2 / ours | ours, two threads | one / two |\n|---|--:|--:|--:|--:|--:|")

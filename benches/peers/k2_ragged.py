@@ -8,8 +8,7 @@
 one after the other. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
 are given back to the system within it. Each program says once what comes out, and the two must agree.
 
-k2's wheel for processors (1.23.4) is for Python 3.9 and torch 1.13.1: --python names a 3.9, from which benches/peers/.work/venv-k2 is made, or
---k2 the interpreter of an environment that has it. What k2 has only in C++, transposing above all, cannot be measured so.
+k2 is for Python 3.9 (k2_venv.py): --python names one, or --k2 the interpreter of an environment that has it. What k2 has only in C++, transposing above all, cannot be measured so.
 """
 
 import argparse
@@ -22,9 +21,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from tensor import HERE, ROOT, TARGET, WORK, Program
-
-VENV = WORK / "venv-k2"
+from k2_venv import python_with_k2
+from tensor import HERE, ROOT, TARGET, Program
 
 # What issue 3 asks: how many times as fast as k2.
 ASKED = {
@@ -64,15 +62,9 @@ class Peer(Program):
         return self.processor_time() - before
 
 
-def install(python: str) -> Path:
-    """Builds ours, and installs k2 where that is not done yet."""
+def build() -> None:
     cargo = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "kaldera-benches", "--bin", "ragged_cases"]
     subprocess.run([*cargo, "--no-default-features", "--features", "rayon"], cwd=ROOT, check=True)
-    interpreter = VENV / "bin/python"
-    if python and not interpreter.exists():
-        subprocess.run([python, "-m", "venv", VENV], check=True)
-        subprocess.run([interpreter, "-m", "pip", "install", "--quiet", "numpy<2", "torch==1.13.1", "k2==1.23.4"], check=True)
-    return interpreter
 
 
 def agree(case: str, ours: str, theirs: str) -> None:
@@ -116,7 +108,9 @@ def main() -> None:
     arguments.add_argument("--k2", type=Path, help="the interpreter of an environment that has k2; nothing is built or installed then")
     arguments.add_argument("--ours", type=Path, default=TARGET / "release/ragged_cases", help="another build of ours")
     chosen = arguments.parse_args()
-    interpreter = chosen.k2 or install(chosen.python)
+    if not chosen.k2:
+        build()
+    interpreter = chosen.k2 or python_with_k2(chosen.python)
 
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([chosen.ours, "write", folder], check=True)
