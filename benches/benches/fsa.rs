@@ -19,17 +19,12 @@ use fsa::builders::{ctc_topo, linear_fsas};
 use fsa::graphs::CtcTopology;
 use fsa::scores::{self, Semiring};
 use fsa::{FsaVec, Fsas, Graph};
-use kaldera_benches::fsa as inputs;
+use kaldera_benches::fsa::{self as inputs, fresh};
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
     let mut group = criterion.benchmark_group("fsa");
     group.sample_size(20).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2));
     group
-}
-
-/// The same FSAs in the same memory, with nothing known of them.
-fn fresh(fsas: &FsaVec) -> FsaVec {
-    FsaVec::new(fsas.as_ragged().clone()).expect("they were valid before")
 }
 
 /// One operation on fresh FSAs.

@@ -14,26 +14,14 @@ use std::time::Duration;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main, measurement::WallTime};
 use kaldera::lod::sequence::{Pool, column_softmax, pool};
 use kaldera::lod::{Lod, LodTensor, concat_outputs_into, segment_inputs, segment_inputs_into};
+use kaldera_benches::random::Random;
 
-/// SplitMix64: the same numbers in every run.
-struct Random(u64);
+fn normal(random: &mut Random) -> f64 {
+    (-2.0 * random.positive().ln()).sqrt() * (std::f64::consts::TAU * random.positive()).cos()
+}
 
-impl Random {
-    /// Evenly between 0 and 1, never 0.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.uniform().ln()).sqrt() * (std::f64::consts::TAU * self.uniform()).cos()
-    }
-
-    fn speech_length(&mut self) -> usize {
-        (600.0 * (0.5 * self.normal()).exp()).clamp(200.0, 1600.0) as usize
-    }
+fn speech_length(random: &mut Random) -> usize {
+    (600.0 * (0.5 * normal(random)).exp()).clamp(200.0, 1600.0) as usize
 }
 
 /// Sequences of speech, of which the first are taken until there are `rows` rows or `count` sequences.
@@ -42,7 +30,7 @@ fn speech(rows: usize, count: usize, width: usize) -> LodTensor<f32> {
     let mut lengths = Vec::new();
     let mut left = rows;
     while left > 0 && lengths.len() < count {
-        lengths.push(random.speech_length().min(left));
+        lengths.push(speech_length(&mut random).min(left));
         left -= lengths[lengths.len() - 1];
     }
     let rows = lengths.iter().sum::<usize>();

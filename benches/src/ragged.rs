@@ -2,45 +2,30 @@
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-/// SplitMix64: the same numbers in every run.
-struct Random(u64);
+use crate::random::Random;
 
-impl Random {
-    /// Evenly between 0 and 1, never 0.
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::EPSILON / 4.0
-    }
-
-    /// 1, 2, .. with falling probability.
-    fn geometric(&mut self, mean: f64) -> usize {
-        1 + (self.uniform().ln() / (1.0 - 1.0 / mean).ln()) as usize
-    }
-
-    fn value(&mut self) -> f32 {
-        (self.uniform() * 20.0 - 10.0) as f32
-    }
+/// 1, 2, .. with falling probability.
+fn geometric(random: &mut Random, mean: f64) -> usize {
+    1 + (random.positive().ln() / (1.0 - 1.0 / mean).ln()) as usize
 }
 
 /// A tenth of the rows is empty, the mean length is 10.
 pub fn short_rows(rows: usize) -> RowSplits {
     let mut random = Random(20_260_101);
-    let lengths = (0..rows).map(|_| if random.uniform() < 0.1 { 0 } else { random.geometric(10.0 / 0.9) });
+    let lengths = (0..rows).map(|_| if random.uniform() < 0.1 { 0 } else { geometric(&mut random, 10.0 / 0.9) });
     RowSplits::from_lengths(lengths).unwrap()
 }
 
 /// 64 elements and more, 128 in the mean.
 pub fn long_rows(rows: usize) -> RowSplits {
     let mut random = Random(20_260_102);
-    RowSplits::from_lengths((0..rows).map(|_| 63 + random.geometric(65.0))).unwrap()
+    RowSplits::from_lengths((0..rows).map(|_| 63 + geometric(&mut random, 65.0))).unwrap()
 }
 
 /// Values between -10 and 10 in such rows.
 pub fn floats(splits: RowSplits) -> Ragged<f32> {
     let mut random = Random(20_260_103);
-    let values: Vec<f32> = (0..splits.num_elements()).map(|_| random.value()).collect();
+    let values: Vec<f32> = (0..splits.num_elements()).map(|_| (random.uniform() * 20.0 - 10.0) as f32).collect();
     // Of the crate's own making, so that it lies where its results do: in huge pages.
     Ragged::new(RaggedShape::new([splits]).unwrap(), values).unwrap().map(|&x| x)
 }
@@ -49,9 +34,7 @@ pub fn floats(splits: RowSplits) -> Ragged<f32> {
 pub fn permutation(rows: usize) -> Vec<i32> {
     let mut random = Random(20_260_104);
     let mut order: Vec<i32> = (0..).take(rows).collect();
-    for i in (1..rows).rev() {
-        order.swap(i, (random.uniform() * (i + 1) as f64) as usize);
-    }
+    random.shuffle(&mut order);
     order
 }
 

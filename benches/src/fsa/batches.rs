@@ -3,13 +3,18 @@
 use fsa::{Arc, EPSILON, FINAL, Fsa, FsaVec};
 use ragged_core::Ragged;
 
-use super::Random;
+use crate::random::Random;
 
 const LABELS: usize = 100;
 
 /// States and arcs as they are numbered here; none is too large for k2's numbers.
 fn id(index: usize) -> i32 {
     i32::try_from(index).expect("a small FSA")
+}
+
+/// A score that is better than few.
+fn score(random: &mut Random) -> f32 {
+    (random.uniform() * -5.0) as f32
 }
 
 /// An acyclic FSA whose arcs all go to later states, any of them as likely as any other, so that each state but the last is left by about as
@@ -27,7 +32,7 @@ fn forward(random: &mut Random, num_states: usize, num_arcs: usize, epsilons: f6
                 () if random.uniform() < epsilons => EPSILON,
                 () => id(label),
             };
-            arcs.push(Arc::new(id(state), id(dest), label, random.score()));
+            arcs.push(Arc::new(id(state), id(dest), label, score(random)));
         }
     }
     arcs
@@ -102,7 +107,7 @@ pub fn lattice() -> Fsa {
     let arcs = arcs.map(|(state, i)| {
         let dest = if i == 0 { state + 1 } else { random.between(state + 1, STATES.min(state + 11)) };
         let label = if random.uniform() < 0.1 { EPSILON } else { id(random.between(1, LABELS + 1)) };
-        Arc::new(id(state), id(dest), if dest == last { FINAL } else { label }, random.score())
+        Arc::new(id(state), id(dest), if dest == last { FINAL } else { label }, score(&mut random))
     });
     Fsa::from_arcs(STATES, arcs.collect::<Vec<_>>()).expect("a valid FSA")
 }

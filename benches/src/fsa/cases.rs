@@ -16,20 +16,24 @@ use super::{symbols, top_sorted, unsorted, with_epsilons, word_trie};
 /// One run of an operation, and how many seconds it took.
 pub type Case = Box<dyn FnMut() -> f64>;
 
-/// The input of this name.
-fn input(name: &str) -> Option<FsaVec> {
-    let topology = || ctc_topo(499, false).and_then(|topology| invert(&topology)).expect("small").0;
-    let connected = || connect(&unsorted()).expect("valid FSAs").0;
-    Some(match name {
-        "unsorted" => unsorted(),
-        "connected" => connected(),
-        "top_sorted" => top_sorted(),
-        "with_epsilons" => with_epsilons(),
-        "word_trie" => word_trie().into_vec(),
-        "topology" => arc_sort(&topology().into_parts().0.into_vec()).expect("small").0,
-        "transcripts" => linear_fsas(&symbols()).expect("tokens"),
-        _ => return None,
-    })
+/// A name, and what makes the input of this name.
+type Input = (&'static str, fn() -> FsaVec);
+
+const INPUTS: [Input; 7] = [
+    ("unsorted", unsorted),
+    ("connected", || connect(&unsorted()).expect("valid FSAs").0),
+    ("top_sorted", top_sorted),
+    ("with_epsilons", with_epsilons),
+    ("word_trie", || word_trie().into_vec()),
+    ("topology", || {
+        let (topology, _) = ctc_topo(499, false).and_then(|topology| invert(&topology)).expect("small");
+        arc_sort(&topology.into_parts().0.into_vec()).expect("small").0
+    }),
+    ("transcripts", || linear_fsas(&symbols()).expect("tokens")),
+];
+
+fn input(name: &str) -> FsaVec {
+    INPUTS.iter().find(|(of_input, _)| *of_input == name).expect("one of the inputs").1()
 }
 
 /// Writes all inputs into this folder, as `NAME.i32`: the numbers of k2's tensor of an `FsaVec`, the lowest byte first.
@@ -37,24 +41,22 @@ fn input(name: &str) -> Option<FsaVec> {
 /// # Errors
 /// Those of writing.
 pub fn write_inputs(folder: &Path) -> std::io::Result<()> {
-    for name in ["unsorted", "connected", "top_sorted", "with_epsilons", "word_trie", "topology", "transcripts"] {
-        let tensor = input(name).and_then(|fsas| io::fsa_vec_to_tensor(&fsas).ok()).expect("inputs that k2 can hold");
-        std::fs::write(
-            folder.join(name).with_extension("i32"),
-            tensor.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>(),
-        )?;
+    for (name, make) in INPUTS {
+        let tensor = io::fsa_vec_to_tensor(&make()).expect("inputs that k2 can hold");
+        let bytes: Vec<u8> = tensor.iter().flat_map(|x| x.to_le_bytes()).collect();
+        std::fs::write(folder.join(name).with_extension("i32"), bytes)?;
     }
     Ok(())
 }
 
 /// The same FSAs in the same memory, with nothing known of them.
-fn fresh(fsas: &FsaVec) -> FsaVec {
+pub fn fresh(fsas: &FsaVec) -> FsaVec {
     FsaVec::new(fsas.as_ragged().clone()).expect("they were valid before")
 }
 
 /// `run` on FSAs of which nothing is known, and which are there before time is taken.
 fn cold<T>(name: &str, run: impl Fn(&FsaVec) -> T + 'static) -> Case {
-    let fsas = input(name).expect("one of the inputs");
+    let fsas = input(name);
     Box::new(move || {
         let fsas = fresh(&fsas);
         let start = Instant::now();
@@ -84,7 +86,7 @@ pub fn case(name: &str) -> Option<Case> {
         "remove_epsilon" => cold("with_epsilons", remove_epsilon),
         "determinize" => cold("word_trie", |fsas| determinize(fsas, WeightPushing::No)),
         "intersect" => {
-            let topology = input("topology").expect("one of the inputs");
+            let topology = input("topology");
             cold("transcripts", move |transcripts| intersect(&topology, transcripts, Epsilons::Sequenced))
         }
         _ => return None,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Random;
+use crate::random::Random;
 
 const ONSETS: [&str; 24] = [
     "t", "s", "d", "n", "k", "m", "r", "l", "p", "b", "f", "h", "v", "g", "s t", "p r", "t r", "k l", "w", "jh", "ch",
