@@ -119,14 +119,24 @@ impl Default for Lists {
 }
 
 impl Lists {
+    /// No list yet, with room for so many of one entry each.
+    pub(crate) fn with_capacity(lists: usize) -> Self {
+        let mut splits = Vec::with_capacity(lists + 1);
+        splits.push(0);
+        Self { splits, arcs: Vec::with_capacity(lists) }
+    }
+
+    fn into_ragged(self) -> Result<Ragged<i32>, Error> {
+        Ok(Ragged::new(RaggedShape::new([RowSplits::new(self.splits)?])?, self.arcs)?)
+    }
+
     /// The lists of all FSAs as one arc map; those of a single one are not copied.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn assemble(mut lists: Vec<Self>) -> Result<Ragged<i32>, Error> {
         if lists.len() == 1 {
-            let Self { splits, arcs } = lists.swap_remove(0);
-            return Ok(Ragged::new(RaggedShape::new([RowSplits::new(splits)?])?, arcs)?);
+            return lists.swap_remove(0).into_ragged();
         }
         let num_entries: usize = lists.iter().map(|of_one| of_one.arcs.len()).sum();
         let mut rooms = ListRooms::new(lists.iter().map(|of_one| (of_one.splits.len() - 1, of_one.arcs.len())))?;
@@ -176,7 +186,7 @@ impl ListRooms {
     /// # Errors
     /// None, if the rooms are full.
     pub(crate) fn finish(self) -> Result<Ragged<i32>, Error> {
-        Ok(Ragged::new(RaggedShape::new([RowSplits::new(self.splits.finish())?])?, self.arcs.finish())?)
+        Lists { splits: self.splits.finish(), arcs: self.arcs.finish() }.into_ragged()
     }
 }
 

@@ -92,15 +92,12 @@ pub(super) struct Numbering<'a> {
     cuts: Vec<usize>,
     steps: usize,
     part: Part,
-    map_splits: Vec<i32>,
-    map: Vec<i32>,
+    map: Lists,
 }
 
 impl<'a> Numbering<'a> {
     pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, max_states: usize, steps_of_job: usize) -> Self {
         let (num_states, num_arcs) = (fsa.num_states(), fsa.arcs().len());
-        let mut map_splits = Vec::with_capacity(num_arcs + 1);
-        map_splits.push(0);
         Self {
             fsa_index,
             fsa,
@@ -119,8 +116,7 @@ impl<'a> Numbering<'a> {
             steps: 0,
             // What comes out may be larger than what goes in.
             part: Part::with_capacity(num_states, 2 * num_arcs),
-            map_splits,
-            map: Vec::with_capacity(num_arcs),
+            map: Lists::with_capacity(num_arcs),
         }
     }
 
@@ -129,7 +125,7 @@ impl<'a> Numbering<'a> {
         /// So many arcs ahead, the place of the state's number is asked for.
         const AHEAD: usize = 16;
 
-        let (first_arc, first_place) = (self.part.arcs.len(), id(self.map.len()));
+        let (first_arc, first_place) = (self.part.arcs.len(), id(self.map.arcs.len()));
         self.part.arcs.reserve(leaving.arcs.len());
         self.new.states.reserve(leaving.arcs.len());
         for (i, &arc) in leaving.arcs.iter().enumerate() {
@@ -148,9 +144,9 @@ impl<'a> Numbering<'a> {
         }
         self.infinite |= leaving.infinite;
         self.part.ends.extend(leaving.ends.iter().map(|end| first_arc + end));
-        self.map.extend_from_slice(&leaving.map);
-        Error::fit("the number of entries of the arc map", self.map.len())?;
-        self.map_splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
+        self.map.arcs.extend_from_slice(&leaving.map);
+        Error::fit("the number of entries of the arc map", self.map.arcs.len())?;
+        self.map.splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
         Ok(())
     }
 
@@ -278,7 +274,7 @@ impl<'a> Numbering<'a> {
         let last = Error::fit("the number of states", self.part.ends.len())?;
         self.part.end_state();
         self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
-        Ok((self.part, Lists { splits: self.map_splits, arcs: self.map }))
+        Ok((self.part, self.map))
     }
 }
 
