@@ -24,7 +24,7 @@ pub struct Properties(u32);
 impl Properties {
     /// Start, final state and labels are as they must be. Always there: what is not valid cannot be made.
     pub const VALID: Self = Self(1);
-    /// There are states.
+    /// There are arcs.
     pub const NONEMPTY: Self = Self(2);
     /// No arc goes back; it may enter the state that it leaves.
     pub const TOP_SORTED: Self = Self(4);
@@ -36,9 +36,9 @@ impl Properties {
     pub const ARC_SORTED_AND_DETERMINISTIC: Self = Self(32);
     /// No arc has label 0.
     pub const EPSILON_FREE: Self = Self(64);
-    /// Each state but the start is entered.
+    /// Each state but the start is entered by another one.
     pub const MAYBE_ACCESSIBLE: Self = Self(128);
-    /// Each state but the final one is left.
+    /// Each state but the final one is left for another one.
     pub const MAYBE_COACCESSIBLE: Self = Self(256);
     /// All of them.
     pub const ALL: Self = Self(511);
@@ -75,8 +75,11 @@ impl Properties {
     #[doc(alias = "GetFsaBasicProperties")]
     pub(crate) fn of(fsa: FsaView<'_>) -> Self {
         let mut all = Self::ALL;
+        if fsa.arcs().is_empty() {
+            all = all.without(Self::NONEMPTY);
+        }
         if fsa.num_states() == 0 {
-            return all.without(Self::NONEMPTY);
+            return all;
         }
         let mut entered = vec![false; fsa.num_states()];
         let (mut back, mut loops, mut unsorted, mut ambiguous, mut epsilon, mut dead_end) =
@@ -94,6 +97,19 @@ impl Properties {
                 ambiguous |= pair[0].label.cast_unsigned() >= pair[1].label.cast_unsigned();
             }
             dead_end |= arcs.is_empty() && state + 1 < fsa.num_states();
+        }
+        if loops {
+            // They do not count, here.
+            entered.fill(false);
+            dead_end = false;
+            for state in 0..fsa.num_states() {
+                let mut left = state + 1 == fsa.num_states();
+                for arc in fsa.arcs_of(state).iter().filter(|arc| arc.dest_state != arc.src_state) {
+                    entered[arc.states().1] = true;
+                    left = true;
+                }
+                dead_end |= !left;
+            }
         }
         for (gone, property) in [
             (back, Self::TOP_SORTED | Self::TOP_SORTED_AND_ACYCLIC),
@@ -136,5 +152,24 @@ impl fmt::Display for Properties {
             write!(f, "{}{name}", if i > 0 { "|" } else { "" })?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Fsa;
+    use crate::fsa::fsa;
+
+    /// The numbers are k2's (1.23.4).
+    #[test]
+    fn loops_lead_nowhere_and_states_alone_are_nothing() {
+        assert_eq!(Fsa::empty().properties().bits(), 509);
+        assert_eq!(Fsa::from_arcs(2, vec![]).unwrap().properties().bits(), 125);
+        assert_eq!(fsa(2, &[(0, 0, 1, 0.0)]).properties().bits(), 119);
+        assert_eq!(fsa(3, &[(0, 1, 1, 0.0)]).properties().bits(), 127);
+        assert_eq!(fsa(3, &[(0, 0, 0, 0.0), (1, 2, -1, 0.0)]).properties().bits(), 55);
+        assert_eq!(fsa(3, &[(1, 1, 3, 0.0), (1, 2, -1, 0.0)]).properties().bits(), 119);
+        assert_eq!(fsa(3, &[(0, 0, 2, 0.0), (0, 1, 3, 0.0), (1, 2, -1, 0.0)]).properties().bits(), 503);
     }
 }
