@@ -157,7 +157,6 @@ impl fmt::Display for Properties {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Fsa;
     use crate::fsa::fsa;
 

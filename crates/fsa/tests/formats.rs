@@ -213,6 +213,16 @@ fn several_final_costs_become_one() {
     assert!(OpenFstText::default().print(&lists).is_err());
 }
 
+/// k2 prints nothing of states alone; as they are printed else, they can be read again.
+#[test]
+fn states_without_arcs() {
+    let dead = Graph::new(Fsa::from_arcs(3, vec![]).unwrap());
+    assert_eq!(K2Text::simple(&dead).print(&dead).unwrap(), "");
+    let text = K2Text::of(&dead).print(&dead).unwrap();
+    assert_eq!(text, "2\n");
+    assert_eq!(K2Text::of(&dead).read(&text).unwrap(), dead);
+}
+
 /// As `fstcompile` reads it.
 #[test]
 fn the_last_final_cost_of_a_state_counts() {

@@ -101,7 +101,7 @@ impl K2Text {
         Self { openfst, ..self }
     }
 
-    /// Print scores with six digits, as k2 does.
+    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may have states.
     #[must_use]
     pub fn six_digits(self, six_digits: bool) -> Self {
         Self { six_digits, ..self }
@@ -153,7 +153,8 @@ impl K2Text {
                 Lines { format: self, arcs: fsa.arcs(), first: fsa.first_arc(), labels: &labels, lists: &lists };
             let written = fmt::write(&mut text, format_args!("{head}{lines}"));
             debug_assert!(written.is_ok(), "a String takes everything");
-            if let (Some(last), false) = (fsa.final_state(), self.openfst) {
+            let nothing = self.openfst || (self.six_digits && fsa.arcs().is_empty());
+            if let (Some(last), false) = (fsa.final_state(), nothing) {
                 text += &format!("{last}\n");
             }
         }
