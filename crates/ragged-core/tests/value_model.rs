@@ -166,7 +166,7 @@ proptest! {
     fn sums_to_divide_by(x in ragged(finite())) {
         let positive = x.map(|v| v.abs() + 0.25);
         let expected = per_row(&positive, |row| {
-            let sum: f64 = wide(row).sum();
+            let sum = wide(row).sum::<f64>() + f64::from(f32::EPSILON);
             wide(row).map(|v| v / sum).collect::<Vec<_>>()
         }).concat();
         prop_assert!(all_close(wide(positive.normalize_linear().values()), expected, 1e-6));

@@ -57,7 +57,7 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
     fn run<S: Simd>(self, s: S) {
         let Self { splits, values, room } = self;
         for row in rows_of(splits) {
-            let sum = T::ZERO + sum_of_row(T::lanes(s), &values[row.start..row.end]);
+            let sum = T::EPSILON + sum_of_row(T::lanes(s), &values[row.start..row.end]);
             room.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
         }
     }

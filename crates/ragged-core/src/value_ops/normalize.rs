@@ -39,7 +39,7 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// x / Σ x within each list.
+    /// x / (Σ x + ε) within each list. The machine epsilon ε is added as k2 does, so that a list of zeros stays as it is.
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
@@ -76,7 +76,7 @@ impl<T: Float> Ragged<T> {
     }
 
     /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input: (g - Σ g x / s) / s
-    /// with the sum s.
+    /// with s = Σ x + ε.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -85,7 +85,7 @@ impl<T: Float> Ragged<T> {
         let splits = self.shape().last_splits();
         Ok(self.map_rows(|row, x, grad| {
             let g = &out_grad[splits.row(row)];
-            let sum = sum_of(x, x, |x, _| x);
+            let sum = T::EPSILON + sum_of(x, x, |x, _| x);
             let dot = sum_of(g, x, |g, x| g * x) / sum;
             grad.iter_mut().zip(g).for_each(|(grad, &g)| *grad = (g - dot) / sum);
         }))
@@ -138,6 +138,17 @@ fn sum_of<T: Float>(a: &[T], b: &[T], f: impl Fn(T, T) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The numbers are k2's (1.23.4).
+    #[test]
+    fn lists_whose_sum_is_nothing() {
+        let x = Ragged::from_lists(&[vec![0.0_f32, 0.0], vec![3.0, -3.0], vec![1e-7, 0.0], vec![]]).unwrap();
+        let shares = x.normalize_linear();
+        assert_eq!(shares.values()[..4], [0.0, 0.0, 25_165_824.0, -25_165_824.0]);
+        assert!((shares.values()[4] - 0.456_185_07).abs() < 1e-6);
+        let grad = x.normalize_linear_grad(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0]).unwrap();
+        assert_eq!(grad.values()[..2], [8_388_608.0, 0.0]);
+    }
 
     #[test]
     fn gradients_of_long_lists_are_those_of_the_formulas() {
