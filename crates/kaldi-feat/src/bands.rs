@@ -97,20 +97,19 @@ impl Kernel for ComputeOneBands<'_> {
         let Self { of: BandsOf { framing, plan, energy_of, filters, .. }, samples, workspace } = self;
         let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
         let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
-        let (windowed, mut energy) = framing.windowed(s, samples, energy_of);
-        match plan {
-            PowerSpectrum::Lanes(plan, one) if energy_of != EnergyOf::WindowedFrame && one.is_of_512(s, plan) => {
-                one.power_of_512(s, plan, &windowed, power, features);
+        let frame = frames.floats(framing.padded + OneFft::PADDING);
+        let energy = match plan {
+            PowerSpectrum::Lanes(plan, one) if one.is_of_512(s, plan) => {
+                let energy = framing.window_one(s, samples, energy_of, &mut frame[..framing.padded]);
+                one.power_of_512(s, plan, frame, power, features);
+                energy
             }
             _ => {
-                let frame = frames.floats(framing.padded + OneFft::PADDING);
-                windowed.store(s, frame);
-                if energy_of == EnergyOf::WindowedFrame {
-                    energy = windowed.energy(s, frame);
-                }
+                let energy = framing.window_one(s, samples, energy_of, frame);
                 plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
+                energy
             }
-        }
+        };
         if let Some(Filters { banks, magnitudes }) = filters {
             if magnitudes {
                 map_one!(s, power, x => s.sqrt(x));

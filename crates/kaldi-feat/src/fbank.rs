@@ -93,10 +93,10 @@ impl EnergyColumn {
         Ok(Self { of, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })
     }
 
-    /// The logarithm of an energy, of `least` at least whatever the option.
+    /// The logarithm of an energy, of `least` at least whatever the option: a normal number.
     #[inline(always)]
     pub(crate) fn ln<S: Simd>(&self, s: S, energy: S::F32, least: f32) -> S::F32 {
-        s.max(s.splat(self.log_floor), kaldera_base::math::ln(s, s.max(s.splat(least), energy)))
+        s.max(s.splat(self.log_floor), kaldera_base::math::ln_of_large(s, s.max(s.splat(least), energy)))
     }
 
     /// The same of one frame's energy.

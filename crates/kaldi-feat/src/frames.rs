@@ -4,7 +4,6 @@ use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
 
 use crate::error::Error;
-use crate::one_fft::{OneFrame, Turns, first_step, first_step_of_512};
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
@@ -385,7 +384,7 @@ impl Framing {
         padding.fill(zero);
 
         let mean = if self.options.remove_dc_offset {
-            s.div(sum_of::<_, Values>(s, frame, zero), s.splat(size as f32))
+            s.mul(sum_of::<_, Values>(s, frame, zero), s.splat(1.0 / size as f32))
         } else {
             zero
         };
@@ -406,149 +405,139 @@ impl Framing {
         if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
     }
 
-    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits, which is made as it is read. The Σ x² is
-    /// there if `energy` is the one of the raw frame.
+    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: to `frame`, with zeros behind it.
+    /// It goes through memory, as the Σ x² is made on the way.
     #[inline(always)]
-    pub(crate) fn windowed<'a, S: Simd>(
-        &'a self,
-        s: S,
-        samples: &'a [f32],
-        energy: EnergyOf,
-    ) -> (Windowed<'a, S>, f32) {
+    pub(crate) fn window_one<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
         let samples = &samples[..self.window.len()];
-        // The compiler makes one of the two for a length that it knows.
-        let (mean, raw_energy) = match <&[f32; USUAL_LEN]>::try_from(samples) {
-            Ok(samples) => self.mean_and_energy(s, samples, energy),
-            Err(_) => self.mean_and_energy(s, samples, energy),
-        };
-        let window = self.window_lines.as_vectors(s);
-        (
-            Windowed { samples, window, mean: s.splat(mean), preemphasis: s.splat(self.options.preemph_coeff) },
-            raw_energy,
-        )
+        // The compiler makes one of each for lengths that it knows.
+        if let Ok(samples) = <&[f32; USUAL_LEN]>::try_from(samples) {
+            if let Ok(frame) = <&mut [f32; USUAL_PADDED]>::try_from(&mut *frame) {
+                return self.window_one_for(s, samples, energy, frame);
+            }
+            return self.window_one_for(s, samples, energy, frame);
+        }
+        self.window_one_for(s, samples, energy, frame)
     }
 
-    /// Of one frame.
     #[inline(always)]
-    fn mean_and_energy<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf) -> (f32, f32) {
-        let size = samples.len();
+    fn window_one_for<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
+        match energy {
+            EnergyOf::Nothing => self.window_one_with::<S, No>(s, samples, frame),
+            EnergyOf::RawFrame => self.window_one_with::<S, Raw>(s, samples, frame) * (self.scale * self.scale),
+            EnergyOf::WindowedFrame => self.window_one_with::<S, OfWindowed>(s, samples, frame),
+        }
+    }
+
+    #[inline(always)]
+    fn window_one_with<S: Simd, E: Energy>(&self, s: S, samples: &[f32], frame: &mut [f32]) -> f32 {
         let mean =
-            if self.options.remove_dc_offset { sum_of_one::<_, Values>(s, samples, 0.0) / size as f32 } else { 0.0 };
-        let raw_energy = if energy == EnergyOf::RawFrame {
-            sum_of_one::<_, Squares>(s, samples, mean) * (self.scale * self.scale)
-        } else {
-            0.0
-        };
-        (mean, raw_energy)
-    }
-}
-
-/// Samples of most frames, 25 ms at 16 kHz: as many as whole vectors have.
-pub(crate) const USUAL_LEN: usize = 400;
-
-/// A frame whose samples lie in the lanes: without their mean, with preemphasis, windowed.
-pub(crate) struct Windowed<'a, S: Simd> {
-    samples: &'a [f32],
-    window: &'a [S::F32],
-    mean: S::F32,
-    preemphasis: S::F32,
-}
-
-impl<'a, S: Simd> Windowed<'a, S> {
-    /// The same as a frame whose length the compiler knows, if it has that.
-    #[inline(always)]
-    pub(crate) fn of_usual_len(&self) -> Option<UsualWindowed<'a, S>> {
-        let Self { samples, window, mean, preemphasis } = *self;
-        Some(UsualWindowed { samples: samples.try_into().ok()?, window, mean, preemphasis })
-    }
-
-    /// Writes all of it to `frame`, and zeros behind it.
-    #[inline(always)]
-    pub(crate) fn store(&self, s: S, frame: &mut [f32]) {
-        let Self { samples, window, mean, preemphasis } = *self;
+            if self.options.remove_dc_offset { sum_of_one(s, samples) * (1.0 / samples.len() as f32) } else { 0.0 };
         let (frame, padding) = frame.split_at_mut(samples.len());
         padding.fill(0.0);
-        let (mut from, mut window) = (samples.chunks_exact(S::LANES), window.iter());
-        let mut to = frame.chunks_exact_mut(S::LANES);
+        let mean_lanes = s.splat(mean);
         // The first sample has itself before it.
-        let mut before = s.sub(s.splat(samples[0]), mean);
-        for ((to, from), &window) in (&mut to).zip(&mut from).zip(&mut window) {
-            let centred = s.sub(s.load(from), mean);
-            let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
-            s.store(s.mul(x, window), to);
-            before = centred;
+        let before = s.sub(s.splat(samples[0]), mean_lanes);
+        let mut next = Windowed::<S> { preemphasis: s.splat(self.options.preemph_coeff), before };
+        let mut sums = [s.splat(0.0); SUMS / MIN_LANES];
+        let used = SUMS / S::LANES;
+        let windows = &self.window_lines.as_vectors(s)[..samples.len().div_ceil(S::LANES)];
+        let ((from, from_rest), (to, to_rest)) = (samples.as_chunks::<SUMS>(), frame.as_chunks_mut::<SUMS>());
+        let (windows, windows_rest) = windows.split_at(from.len() * used);
+        for ((from, to), windows) in from.iter().zip(to).zip(windows.chunks_exact(used)) {
+            for (i, sum) in sums[..used].iter_mut().enumerate() {
+                let centred = s.sub(s.load(&from[i * S::LANES..]), mean_lanes);
+                let x = next.windowed(s, centred, windows[i]);
+                s.store(x, &mut to[i * S::LANES..]);
+                *sum = E::add(s, *sum, centred, x);
+            }
         }
-        let rest = from.remainder();
-        if let (false, Some(&window)) = (rest.is_empty(), window.next()) {
-            let centred = s.sub(s.load_partial(rest, mean), mean);
-            let x = s.neg_mul_add(preemphasis, s.shift_in(before, centred), centred);
-            s.store_partial(s.mul(x, window), to.into_remainder());
+        let (mut from, mut to) = (from_rest.chunks_exact(S::LANES), to_rest.chunks_exact_mut(S::LANES));
+        let mut rest = windows_rest.iter().zip(&mut sums);
+        for ((from, to), (&window, sum)) in (&mut from).zip(&mut to).zip(&mut rest) {
+            let centred = s.sub(s.load(from), mean_lanes);
+            let x = next.windowed(s, centred, window);
+            s.store(x, to);
+            *sum = E::add(s, *sum, centred, x);
         }
-    }
-
-    /// Σ x² of it, where it was [stored](Self::store).
-    #[inline(always)]
-    pub(crate) fn energy(&self, s: S, frame: &[f32]) -> f32 {
-        sum_of_one::<_, Squares>(s, &frame[..self.samples.len()], 0.0)
-    }
-}
-
-impl<S: Simd> OneFrame<S> for Windowed<'_, S> {
-    #[inline(always)]
-    fn vector(&self, s: S, at: usize) -> S::F32 {
-        let Self { samples, window, mean, preemphasis } = *self;
-        let size = samples.len();
-        if at >= size {
-            return s.splat(0.0);
+        let (from, to) = (from.remainder(), to.into_remainder());
+        if let (false, Some((&window, sum))) = (from.is_empty(), rest.next()) {
+            // Lanes that have no sample add a zero, which changes no sum: it began at zero, so it is none of negative sign.
+            let [mut centred, mut x] = [[0.0; MAX_LANES]; 2];
+            for (to, &x) in centred.iter_mut().zip(from) {
+                *to = x - mean;
+            }
+            s.store_partial(next.windowed(s, s.load(&centred), window), to);
+            x[..to.len()].copy_from_slice(to);
+            *sum = E::add(s, *sum, s.load(&centred), s.load(&x));
         }
-        let (x, before) = if at + S::LANES > size {
-            (s.load_partial(&samples[at..], mean), s.load_partial(&samples[at.saturating_sub(1)..size - 1], mean))
-        } else {
-            (s.load(&samples[at..]), s.load(&samples[at.saturating_sub(1)..]))
-        };
-        let (centred, mut before) = (s.sub(x, mean), s.sub(before, mean));
-        if at == 0 {
-            // The first sample has itself before it.
-            before = s.shift_in(s.sub(s.splat(samples[0]), mean), centred);
-        }
-        s.mul(s.neg_mul_add(preemphasis, before, centred), window[at / S::LANES])
-    }
-
-    #[inline(always)]
-    fn first_step(&self, s: S, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
-        match self.of_usual_len() {
-            Some(frame) if rows.len() * S::LANES == 256 => first_step_of_512(s, &frame, turns, rows),
-            _ => first_step(s, self, turns, rows),
-        }
+        s.sum(halved(s, sums, used))
     }
 }
 
-/// As [`Windowed`], of [`USUAL_LEN`] samples.
-pub(crate) struct UsualWindowed<'a, S: Simd> {
-    samples: &'a [f32; USUAL_LEN],
-    window: &'a [S::F32],
-    mean: S::F32,
+/// What goes from vector to vector of a frame whose samples lie in the lanes.
+struct Windowed<S: Simd> {
     preemphasis: S::F32,
+    /// The samples before.
+    before: S::F32,
 }
 
-impl<S: Simd> OneFrame<S> for UsualWindowed<'_, S> {
+impl<S: Simd> Windowed<S> {
+    /// The next samples, with preemphasis, windowed.
     #[inline(always)]
-    fn vector(&self, s: S, at: usize) -> S::F32 {
-        let Self { samples, window, mean, preemphasis } = *self;
-        if at >= USUAL_LEN {
-            return s.splat(0.0);
-        }
-        let x = s.load(&samples[at..]);
-        // What was written as vectors a moment ago is not read across them.
-        let before = if at == 0 { s.splat(samples[0]) } else { s.load(&samples[at - S::LANES..]) };
-        let (centred, before) = (s.sub(x, mean), s.sub(s.shift_in(before, x), mean));
-        s.mul(s.neg_mul_add(preemphasis, before, centred), window[..USUAL_LEN / S::LANES][at / S::LANES])
+    fn windowed(&mut self, s: S, centred: S::F32, window: S::F32) -> S::F32 {
+        let before = s.shift_in(self.before, centred);
+        self.before = centred;
+        s.mul(s.neg_mul_add(self.preemphasis, before, centred), window)
     }
 }
+
+/// Samples of most frames, 25 ms at 16 kHz, as many as whole vectors have; and with what they are filled up to for the transform.
+const USUAL_LEN: usize = 400;
+const USUAL_PADDED: usize = 512;
 
 /// How many sums a frame is added up in: sum i is of every 32nd sample from the i-th on. Then they are added in halves, as
 /// [`Simd::sum`] adds lanes, so that a frame which lies in the lanes of vectors has the same sum.
 const SUMS: usize = 32;
+
+/// The least lanes of a vector.
+const MIN_LANES: usize = 8;
+
+/// The energy of one frame.
+trait Energy {
+    /// `sum`, and what a vector of samples adds to it.
+    fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, windowed: S::F32) -> S::F32;
+}
+
+/// See [`EnergyOf::Nothing`].
+struct No;
+
+impl Energy for No {
+    #[inline(always)]
+    fn add<S: Simd>(_: S, sum: S::F32, _: S::F32, _: S::F32) -> S::F32 {
+        sum
+    }
+}
+
+/// See [`EnergyOf::RawFrame`].
+struct Raw;
+
+impl Energy for Raw {
+    #[inline(always)]
+    fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, _: S::F32) -> S::F32 {
+        s.mul_add(centred, centred, sum)
+    }
+}
+
+/// See [`EnergyOf::WindowedFrame`].
+struct OfWindowed;
+
+impl Energy for OfWindowed {
+    #[inline(always)]
+    fn add<S: Simd>(s: S, sum: S::F32, _: S::F32, windowed: S::F32) -> S::F32 {
+        s.mul_add(windowed, windowed, sum)
+    }
+}
 
 /// What is added up of each sample.
 trait Term {
@@ -577,25 +566,39 @@ impl Term for Squares {
     }
 }
 
-/// Adds up the rows' terms, a frame in each lane. Passes over some of the sums each, which fit into registers.
+/// Adds up the rows' terms, a frame in each lane. Passes over some of the sums each, which fit into registers: with each the one that it is
+/// added to first.
 #[inline(always)]
 fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
-    const SOME: usize = 8;
+    const SOME: usize = 4;
     let mut sums = [s.splat(0.0); SUMS];
     let (chunks, rest) = rows.as_chunks::<SUMS>();
-    for first in (0..SUMS).step_by(SOME) {
-        let mut some = [s.splat(0.0); SOME];
+    for first in (0..SUMS / 2).step_by(SOME) {
+        let mut some = [[s.splat(0.0); SOME]; 2];
         for chunk in chunks {
-            for (i, sum) in some.iter_mut().enumerate() {
-                *sum = T::add(s, *sum, chunk[first + i], mean);
+            for (half, sums) in some.iter_mut().enumerate() {
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    *sum = T::add(s, *sum, chunk[half * SUMS / 2 + first + i], mean);
+                }
             }
         }
-        for (sum, &x) in some.iter_mut().zip(rest.iter().skip(first)) {
-            *sum = T::add(s, *sum, x, mean);
+        for (half, sums) in some.iter_mut().enumerate() {
+            for (sum, &x) in sums.iter_mut().zip(rest.iter().skip(half * SUMS / 2 + first)) {
+                *sum = T::add(s, *sum, x, mean);
+            }
         }
-        sums[first..first + SOME].copy_from_slice(&some);
+        for i in 0..SOME {
+            sums[first + i] = s.add(some[0][i], some[1][i]);
+        }
     }
-    for len in [16, 8, 4, 2, 1] {
+    halved(s, sums, SUMS / 2)
+}
+
+/// The sum of the first `len` sums, a power of 2, added in halves.
+#[inline(always)]
+fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) -> S::F32 {
+    while len > 1 {
+        len /= 2;
         for i in 0..len {
             sums[i] = s.add(sums[i], sums[i + len]);
         }
@@ -603,34 +606,22 @@ fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
     sums[0]
 }
 
-/// Adds up the terms of one frame, its samples in the lanes: the bits of [`sum_of`].
+/// Adds up the samples of one frame, which lie in the lanes: the bits of [`sum_of`].
 #[inline(always)]
-fn sum_of_one<S: Simd, T: Term>(s: S, frame: &[f32], mean: f32) -> f32 {
-    let (zero, mean_lanes) = (s.splat(0.0), s.splat(mean));
-    let mut sums = [zero; 4];
+fn sum_of_one<S: Simd>(s: S, frame: &[f32]) -> f32 {
+    let zero = s.splat(0.0);
+    let mut sums = [zero; SUMS / MIN_LANES];
     let used = SUMS / S::LANES;
-    let (chunks, rest) = frame.as_chunks::<SUMS>();
-    for chunk in chunks {
-        for (i, sum) in sums[..used].iter_mut().enumerate() {
-            *sum = T::add(s, *sum, s.load(&chunk[i * S::LANES..]), mean_lanes);
-        }
+    let mut vectors = frame.chunks_exact(S::LANES);
+    for (i, x) in (&mut vectors).enumerate() {
+        sums[i % used] = s.add(sums[i % used], s.load(x));
     }
-    let mut vectors = rest.chunks_exact(S::LANES);
-    for (sum, x) in sums.iter_mut().zip(&mut vectors) {
-        *sum = T::add(s, *sum, s.load(x), mean_lanes);
+    let rest = vectors.remainder();
+    if !rest.is_empty() {
+        let sum = &mut sums[frame.len() / S::LANES % used];
+        *sum = s.add(*sum, s.load_partial(rest, zero));
     }
-    let last = vectors.remainder();
-    if !last.is_empty() {
-        // Lanes that have no sample add a zero, which changes no sum: it began at zero, so it is none of negative sign.
-        let mut centred = [0.0; MAX_LANES];
-        for (to, &x) in centred.iter_mut().zip(last) {
-            *to = x - mean;
-        }
-        let sum = &mut sums[rest.len() / S::LANES];
-        *sum = T::add(s, *sum, s.load(&centred), zero);
-    }
-    let [a, b, c, d] = sums;
-    s.sum(if used == 2 { s.add(a, b) } else { s.add(s.add(a, c), s.add(b, d)) })
+    s.sum(halved(s, sums, used))
 }
 
 #[cfg(test)]

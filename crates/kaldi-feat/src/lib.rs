@@ -101,6 +101,7 @@ mod online_cmvn;
 pub mod options;
 mod pitch;
 mod plp;
+mod power;
 mod presets;
 mod resample;
 mod row_ops;

@@ -173,9 +173,9 @@ impl MelBanks {
     /// The same bits for one frame whose frequencies lie in the lanes, behind the last one [`PADDING`](OneMel::PADDING) zeros.
     #[inline(always)]
     pub(crate) fn compute_one<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
-        let sum = self.one.compute(s, power, energies);
+        let finite = self.one.compute(s, power, energies);
         // The zeros beside a filter's weights make no difference but where a power is infinite: then nothing is left out.
-        if sum.is_nan() {
+        if !finite {
             let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
             for (bin, energy) in self.bins.iter().zip(&mut *energies) {
                 let sum = energy_of(s, &bin.weights, &power[bin.first..bin.first + bin.weights.len()]);

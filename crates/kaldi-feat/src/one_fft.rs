@@ -13,12 +13,11 @@
 //! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k has, and the row which quotient:
 //! with the blocks taken in the right order, a row has consecutive frequencies.
 
+mod eights;
 mod fours;
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
-
-pub(crate) use fours::{Turns, first_step, first_step_of_512};
 
 use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_step, step_of, step_of_4, turn};
 
@@ -66,29 +65,6 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
         }
     }
     lines
-}
-
-/// The numbers of a frame.
-pub(crate) trait OneFrame<S: Simd> {
-    /// Numbers `at`, a multiple of the lanes, and on; zeros behind the last one.
-    fn vector(&self, s: S, at: usize) -> S::F32;
-
-    /// Does the first step of a transform by fours, with the twiddles of each vector of a part.
-    #[inline(always)]
-    fn first_step(&self, s: S, turns: &[Turns<S>], rows: &mut [[S::F32; 2]])
-    where
-        Self: Sized,
-    {
-        first_step(s, self, turns, rows);
-    }
-}
-
-/// As they lie in memory.
-impl<S: Simd> OneFrame<S> for &[f32] {
-    #[inline(always)]
-    fn vector(&self, s: S, at: usize) -> S::F32 {
-        s.load(&self[at..])
-    }
 }
 
 impl Layout {
@@ -165,13 +141,13 @@ impl OneFft {
         plan.half == 256 && fours::takes(plan.half, &self.layouts[Self::lanes(s)])
     }
 
-    /// As [`power`](Self::power), of 512 numbers that are asked for once each.
+    /// As [`power`](Self::power), of 512 numbers.
     #[inline(always)]
     pub(crate) fn power_of_512<S: Simd>(
         &self,
         s: S,
         plan: &LaneFft,
-        frame: &impl OneFrame<S>,
+        frame: &[f32],
         power: &mut [f32],
         numbers: &mut Lines,
     ) {
@@ -192,9 +168,12 @@ impl OneFft {
         let layout = &self.layouts[Self::lanes(s)];
         if fours::takes(plan.half, layout) {
             return match plan.half {
-                256 => self.power_of_fours::<S, 256>(s, plan, &&frame[..512], power, numbers),
-                _ => self.power_of_fours::<S, 1024>(s, plan, &&frame[..2048], power, numbers),
+                256 => self.power_of_fours::<S, 256>(s, plan, frame, power, numbers),
+                _ => self.power_of_fours::<S, 1024>(s, plan, frame, power, numbers),
             };
+        }
+        if eights::takes(s, plan.half, layout) {
+            return self.power_of_400(s, plan, frame, power, numbers);
         }
         match (plan.half, layout.num_blocks) {
             (200, 8) => self.power_of::<S, 200>(s, plan, frame, power, [numbers, sorted]),

@@ -49,9 +49,9 @@ impl OneMel {
         Self([8, 16].map(|lanes| Tables::new(bins, lanes)))
     }
 
-    /// Writes all energies, and gives the sum of them all, which is NaN if one is.
+    /// Writes all energies. Whether all are finite.
     #[inline(always)]
-    pub(crate) fn compute<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) -> f32 {
+    pub(crate) fn compute<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) -> bool {
         let zero = s.splat(0.0);
         let tables = &self.0[usize::from(S::LANES == MAX_LANES)];
         let mut vectors = tables.vectors.as_vectors(s);
@@ -90,7 +90,8 @@ impl OneMel {
                 s.store(energy, energies);
             }
         }
-        s.sum(all)
+        // What is not finite leaves NaN of itself.
+        s.not_equal_u32(s.bits_of(s.sub(all, all)), s.splat_u32(0)) == 0
     }
 }
 

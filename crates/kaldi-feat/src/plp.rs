@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use kaldera_base::math::{exp, ln};
+use kaldera_base::math::ln;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
@@ -13,6 +13,7 @@ use crate::fbank::EnergyColumn;
 use crate::frames::{EnergyOf, Framing};
 use crate::mel::{Columns, MelBanks, MelBanksOptions, first_lane, weighted_sum};
 use crate::options::{OptionSet, Registry};
+use crate::power::Power;
 use crate::window::FrameExtractionOptions;
 
 /// Options of PLP features. Names and defaults are Kaldi's.
@@ -93,10 +94,9 @@ pub struct PlpKind {
     cosines: Vec<Vec<f32>>,
     /// The same, for one frame at a time.
     columns: Columns,
-    compress: f32,
-    /// What becomes of a filter without energy.
-    compressed_zero: f32,
-    /// What each cepstrum is multiplied with.
+    /// What a filter's energy is heard as.
+    compress: Power,
+    /// What C0 is multiplied with, and n times each other cepstrum n.
     scales: Vec<f32>,
     energy: Option<EnergyColumn>,
     htk_compat: bool,
@@ -189,7 +189,8 @@ impl Kernel for Predict<'_> {
         let Some(order) = self.autocorrelation.len().checked_sub(1) else { return (0.0, Vec::new()) };
         let mut autocorrelation: Vec<_> = self.autocorrelation.iter().map(|&x| s.splat(x)).collect();
         let (mut a, mut scratch) = (vec![s.splat(0.0); order], vec![s.splat(0.0); order]);
-        let error = linear_predictor(s, &mut autocorrelation, &mut a, &mut scratch);
+        let mut error = s.splat(0.0);
+        linear_predictor(s, &mut autocorrelation, &mut a, &mut scratch, Some(&mut error));
         (s.max_lane(ln(s, error)), a.into_iter().map(|x| s.max_lane(x)).collect())
     }
 }
@@ -212,7 +213,7 @@ impl Kernel for Cepstrum<'_> {
         let a: Vec<_> = self.a.iter().map(|&x| s.splat(x)).collect();
         let mut c = a.clone();
         predictor_cepstrum(s, &a, &mut c);
-        c.into_iter().map(|x| s.max_lane(x)).collect()
+        (1..).zip(c).map(|(n, x)| s.max_lane(x) / n as f32).collect()
     }
 }
 
@@ -244,15 +245,14 @@ impl Kind for PlpKind {
         }
         let order = options.lpc_order as usize;
         let (q, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
-        let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale) as f32);
+        let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale / k.max(1) as f64) as f32);
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         let cosines = cosines(order + 1, num_bins);
         Ok(Self {
             order,
             columns: Columns::new(&cosines),
             cosines,
-            compress: options.compress_factor,
-            compressed_zero: 0.0_f32.powf(options.compress_factor),
+            compress: Power::new(options.compress_factor),
             scales: scales.collect(),
             energy: options.use_energy.then_some(column),
             htk_compat: options.htk_compat,
@@ -292,7 +292,7 @@ impl Kind for PlpKind {
         let (predictor, cepstrum) = scratch.split_at_mut(self.order);
 
         for (x, &weight) in loudness.iter_mut().zip(&filters.equal_loudness) {
-            *x = self.compressed(s, s.mul(*x, s.splat(weight)));
+            *x = self.compress.of(s, s.mul(*x, s.splat(weight)));
         }
         for (weights, to) in self.cosines.iter().zip(&mut *autocorrelation) {
             *to = weighted_sum(s, weights, loudness);
@@ -313,11 +313,11 @@ impl Kind for PlpKind {
         let energy = self.energy.map(|energy| energy.ln_of_one(s, frame.energy, energy.least_of_plp()));
         for (x, weights) in loudness.chunks_exact_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
             let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
-            s.store(self.compressed(s, heard), x);
+            s.store(self.compress.of(s, heard), x);
         }
-        if self.order < S::LANES {
-            self.cepstra_in_lanes(s, self.columns.lanes_of_one(s, loudness, 0), features);
-        } else {
+        let in_lanes =
+            self.order < S::LANES && self.cepstra_in_lanes(s, self.columns.lanes_of_one(s, loudness, 0), features);
+        if !in_lanes {
             // Vectors with the frame in each lane, and behind them its lags.
             let (lags, dim) = (self.order + 1, features.len());
             let num_rows = lags + 2 * self.order + dim;
@@ -345,13 +345,6 @@ impl Kind for PlpKind {
 }
 
 impl PlpKind {
-    /// What a filter is heard as.
-    #[inline(always)]
-    fn compressed<S: Simd>(&self, s: S, heard: S::F32) -> S::F32 {
-        let compressed = exp(s, s.mul(ln(s, heard), s.splat(self.compress)));
-        s.select_lt(s.splat(0.0), heard, compressed, s.splat(self.compressed_zero))
-    }
-
     /// The scaled cepstra that belong to an autocorrelation, by way of its predictor.
     #[inline(always)]
     fn cepstra<S: Simd>(
@@ -362,78 +355,85 @@ impl PlpKind {
         cepstrum: &mut [S::F32],
         features: &mut [S::F32],
     ) {
-        let error = linear_predictor(s, autocorrelation, predictor, cepstrum);
+        let mut error = self.energy.is_none().then(|| s.splat(0.0));
+        linear_predictor(s, autocorrelation, predictor, cepstrum, error.as_mut());
         predictor_cepstrum(s, predictor, cepstrum);
         let (first, rest) = features.split_at_mut(1);
-        first[0] = self.log_of_error(s, error);
+        first[0] = error.map_or(s.splat(0.0), |error| log_of_error(s, error));
         rest.copy_from_slice(&cepstrum[..rest.len()]);
         for (x, &scale) in features.iter_mut().zip(&self.scales) {
             *x = s.mul(*x, s.splat(scale));
         }
     }
-}
-
-impl PlpKind {
-    /// The logarithm of the energy that the predictor leaves, where the frame's own does not take its place.
-    #[inline(always)]
-    fn log_of_error<S: Simd>(&self, s: S, error: S::F32) -> S::F32 {
-        // Kaldi's floor of the logarithm is the one of a number.
-        if self.energy.is_some() { s.splat(0.0) } else { s.max(s.splat(f32::MIN_POSITIVE), ln(s, error)) }
-    }
 
     /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
+    ///
+    /// What is next always gets to the first lane, so that no step has to count lanes or to leave some as they are. Behind the last number
+    /// there is something that nothing reads. Each step would have to wait for the bound of the error: a frame that needs it, as hardly any does,
+    /// is refused.
     #[inline(always)]
-    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) {
-        let (zero, lanes) = (s.splat(0.0), s.i32_to_f32(s.lane_indexes()));
-        let mut error = in_all_lanes(s, autocorrelation, 0);
-        let (mut schur, power) = Schur::new(s, error);
-        let autocorrelation = s.mul(autocorrelation, power);
-        let next = s.and_u32(s.add_u32(s.lane_indexes(), s.splat_u32(1)), s.splat_u32(S::LANES as u32 - 1));
-        let (mut forward, mut backward) = (s.permute(autocorrelation, autocorrelation, next), autocorrelation);
-        // In lanes that have no number yet there is something.
-        let mut a = zero;
+    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) -> bool {
+        let (zero, one) = (s.splat(0.0), s.splat(1.0));
+        let lanes = s.i32_to_f32(s.lane_indexes());
+        let number = |lane| s.splat_u32(lane);
+        let down_by = |lanes| s.add_u32(s.lane_indexes(), s.splat_u32(lanes));
+        let all = |v, lane| s.permute(v, v, number(lane));
+        let down = |v| s.permute(v, v, down_by(1));
+
+        let mut error = all(autocorrelation, 0);
+        let power = power_to_one(s, error);
+        let (mut e, mut above_bound) = (s.mul(error, power), zero);
+        // In step i, lane n belongs to the lags n + i + 1 and n.
+        let mut backward = s.mul(autocorrelation, power);
+        let (mut forward, mut f) = (down(backward), all(backward, 1));
+        // 1, a[0], a[1] .. and zeros: 1 times the reflection is the next one. In reverse from the place of that one.
+        let mut predictor = s.select_lt(lanes, one, one, zero);
+        let mut reverse = s.sub_u32(s.splat_u32(S::LANES as u32 + 1), s.lane_indexes());
         for i in 0..self.order {
-            let step = schur.step(s, in_all_lanes(s, forward, i));
-            let before = step.of(s, backward, forward);
-            forward = step.of(s, forward, backward);
-            backward = s.shift_in(zero, before);
-            error = s.mul(error, step.left);
-            // a[j] with a[i-1-j].
-            let others = s.sub_u32(s.splat_u32((S::LANES + i - 1) as u32), s.lane_indexes());
-            let others = s.permute(a, a, s.and_u32(others, s.splat_u32(S::LANES as u32 - 1)));
-            let changed = s.neg_mul_add(step.reflection, others, a);
-            a = s.select_lt(lanes, s.splat(i as f32), changed, s.sub(zero, step.reflection));
+            // One quotient costs a fourth of what sixteen do.
+            let reflection = s.splat(first_lane(s, f) / first_lane(s, e));
+            let step = SchurStep::new(s, i, e, f);
+            let before = s.mul(step.kept, e);
+            e = s.neg_mul_add(step.taken, f, before);
+            above_bound = s.min(s.neg_mul_add(s.splat(LEAST_ERROR), before, e), above_bound);
+            let moved = step.of(s, forward, backward);
+            backward = step.of(s, backward, forward);
+            (forward, f) = (down(moved), all(moved, 1));
+            predictor = s.neg_mul_add(reflection, s.permute(predictor, predictor, reverse), predictor);
+            reverse = s.add_u32(reverse, number(1));
+            if self.energy.is_none() {
+                error = s.mul(error, left_by(s, reflection));
+            }
+        }
+
+        if first_lane(s, above_bound) < 0.0 {
+            return false;
         }
 
         // n c[n]: each takes its part from all behind it, two of them at a time.
-        let numbers = s.add(lanes, s.splat(1.0));
-        let (mut c, mut behind) = (s.mul(s.sub(zero, a), numbers), s.shift_in(zero, a));
-        let first_a = in_all_lanes(s, a, 0);
-        for i in (0..self.order).step_by(2) {
-            let (known, next) = (in_all_lanes(s, c, i), in_all_lanes(s, c, (i + 1) % S::LANES));
-            let next = s.neg_mul_add(first_a, known, next);
-            c = less_behind(s, c, i, behind, known);
-            behind = s.shift_in(zero, behind);
-            c = less_behind(s, c, i + 1, behind, next);
-            behind = s.shift_in(zero, behind);
+        let a = down(predictor);
+        let (first_a, next_a) = (all(a, 0), down(a));
+        let mut c = s.mul(s.sub(zero, a), s.add(lanes, one));
+        let (first, rest) = features.split_at_mut(1);
+        first[0] = if self.energy.is_none() { first_lane(s, log_of_error(s, error)) * self.scales[0] } else { 0.0 };
+        for (two, scales) in rest.chunks_mut(2).zip(self.scales[1..].chunks(2)) {
+            let known = all(c, 0);
+            let next = s.neg_mul_add(first_a, known, all(c, 1));
+            for ((to, scale), x) in two.iter_mut().zip(scales).zip([known, next]) {
+                *to = first_lane(s, x) * scale;
+            }
+            c = s.neg_mul_add(next_a, known, s.permute(c, c, down_by(2)));
+            c = s.neg_mul_add(a, next, c);
         }
-        let cepstrum = s.mul(c, s.div(s.splat(1.0), numbers));
-        let first = self.log_of_error(s, error);
-        s.store_partial(s.mul(s.shift_in(first, cepstrum), s.load_partial(&self.scales, zero)), features);
+        true
     }
 }
 
-/// c - a b in the lanes behind lane `i`. The others keep what they have, even if b is infinite.
+/// The logarithm of the energy that a predictor leaves.
 #[inline(always)]
-fn less_behind<S: Simd>(s: S, c: S::F32, i: usize, a: S::F32, b: S::F32) -> S::F32 {
-    let lanes = s.i32_to_f32(s.lane_indexes());
-    s.select_lt(s.splat(i as f32), lanes, s.neg_mul_add(a, b, c), c)
-}
-
-/// The number of lane `lane`.
-#[inline(always)]
-fn in_all_lanes<S: Simd>(s: S, v: S::F32, lane: usize) -> S::F32 {
-    s.permute(v, v, s.splat_u32(lane as u32))
+fn log_of_error<S: Simd>(s: S, error: S::F32) -> S::F32 {
+    // Kaldi's floor of the logarithm is the one of a number.
+    s.max(s.splat(f32::MIN_POSITIVE), ln(s, error))
 }
 
 impl EnergyColumn {
@@ -443,7 +443,8 @@ impl EnergyColumn {
     }
 }
 
-/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is.
+/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is for who asks for the
+/// `error`.
 ///
 /// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows the last one. Schur's keeps this sum
 /// for all n to come, and what it is with the coefficients backwards, so that nothing has to wait for a sum. Both have the same
@@ -455,10 +456,15 @@ fn linear_predictor<S: Simd>(
     autocorrelation: &mut [S::F32],
     a: &mut [S::F32],
     backward: &mut [S::F32],
-) -> S::F32 {
+    mut error: Option<&mut S::F32>,
+) {
     let order = a.len();
-    let mut error = autocorrelation[0];
-    let (mut schur, power) = Schur::new(s, error);
+    let first = autocorrelation[0];
+    if let Some(error) = &mut error {
+        **error = first;
+    }
+    let power = power_to_one(s, first);
+    let mut e = s.mul(first, power);
     for x in &mut *autocorrelation {
         *x = s.mul(*x, power);
     }
@@ -467,15 +473,19 @@ fn linear_predictor<S: Simd>(
     let forward = &mut autocorrelation[1..];
     for i in 0..order {
         let (mut last_forward, mut last_backward) = (forward[i], backward[i]);
-        let step = schur.step(s, last_forward);
+        let reflection = s.div(last_forward, e);
+        let step = SchurStep::new(s, i, e, last_forward);
+        let before = s.mul(step.kept, e);
+        e = s.max(s.mul(s.splat(LEAST_ERROR), before), s.neg_mul_add(step.taken, last_forward, before));
         for (f, b) in forward[i + 1..].iter_mut().zip(&mut backward[i + 1..]) {
             let (this_forward, this_backward) = (*f, *b);
             *f = step.of(s, this_forward, this_backward);
             *b = step.of(s, last_backward, last_forward);
             (last_forward, last_backward) = (this_forward, this_backward);
         }
-        error = s.mul(error, step.left);
-        let reflection = step.reflection;
+        if let Some(error) = &mut error {
+            **error = s.mul(**error, left_by(s, reflection));
+        }
         // a[j] and a[i-1-j] change together.
         for j in 0..i / 2 {
             let (low, high) = (a[j], a[i - 1 - j]);
@@ -487,28 +497,21 @@ fn linear_predictor<S: Simd>(
         }
         a[i] = s.sub(s.splat(0.0), reflection);
     }
-    error
 }
 
-/// The steps of Schur's recursion: x becomes x - f / e y, where e is the error. None of the numbers waits for a quotient, as all of them are
-/// multiplied with e, and with a power of 2 that keeps e near 1: it makes up for what e² was expected to be one step ago, which is
-/// known early.
-struct Schur<S: Simd> {
-    /// The error, multiplied as all numbers are.
-    error: S::F32,
-    power: S::F32,
-    /// Where the error was expected to have its exponent: the bits of a power of 2.
-    expected: S::U32,
+/// What a reflection leaves of the error, as a part of it.
+#[inline(always)]
+fn left_by<S: Simd>(s: S, reflection: S::F32) -> S::F32 {
+    s.max(s.splat(LEAST_ERROR), s.neg_mul_add(reflection, reflection, s.splat(1.0)))
 }
 
-/// One of them.
+/// A step of Schur's recursion: x becomes x - f / e y, where e is the error and f the next number forward. None of the numbers waits for a
+/// quotient: with e = m 2^n and m from 1 to 2, they become m x - f 2^-n y, which is m times that. So they grow a little where nothing is
+/// reflected, and become as small as e where most is; every fourth step, all are multiplied with 2^-n.
 struct SchurStep<S: Simd> {
-    /// f / e
-    reflection: S::F32,
-    /// What it leaves of the error, as a part of it.
-    left: S::F32,
-    /// e and f, times the power of 2.
+    /// The factor of x.
     kept: S::F32,
+    /// The factor of y.
     taken: S::F32,
 }
 
@@ -516,40 +519,34 @@ struct SchurStep<S: Simd> {
 const ONE: u32 = 127 << 23;
 const EXPONENT: u32 = 0xFF << 23;
 
-impl<S: Simd> Schur<S> {
-    /// For an autocorrelation that begins with `error`: below 2^127 as all of it. Also the power of 2 that it has to be multiplied with.
-    #[inline(always)]
-    fn new(s: S, error: S::F32) -> (Self, S::F32) {
-        let exponent = s.and_u32(s.bits_of(error), s.splat_u32(EXPONENT));
-        let power = s.of_bits(s.sub_u32(s.splat_u32(2 * ONE), exponent));
-        (Self { error: s.mul(error, power), power: s.splat(1.0), expected: s.splat_u32(ONE) }, power)
-    }
-
-    #[inline(always)]
-    fn step(&mut self, s: S, f: S::F32) -> SchurStep<S> {
-        let e = self.error;
-        let (kept, taken) = (s.mul(self.power, e), s.mul(self.power, f));
-        let before = s.mul(kept, e);
-        self.error = s.max(s.mul(s.splat(LEAST_ERROR), before), s.neg_mul_add(taken, f, before));
-        // The next e is e² times the power, or less: what this e is off its mark counts twice, and twice that is to be made up for.
-        let off = s.sub_u32(s.and_u32(s.bits_of(e), s.splat_u32(EXPONENT)), self.expected);
-        self.expected = s.add_u32(s.splat_u32(ONE), s.shl_u32::<1>(off));
-        self.power = s.of_bits(s.sub_u32(s.splat_u32(ONE), s.shl_u32::<2>(off)));
-        let reflection = s.div(f, e);
-        let left = s.max(s.splat(LEAST_ERROR), s.neg_mul_add(reflection, reflection, s.splat(1.0)));
-        SchurStep { reflection, left, kept, taken }
-    }
+/// The power of 2 that brings x between 1 and 2, if x is a normal number below 2^127.
+#[inline(always)]
+fn power_to_one<S: Simd>(s: S, x: S::F32) -> S::F32 {
+    let exponent = s.and_u32(s.bits_of(x), s.splat_u32(EXPONENT));
+    s.of_bits(s.sub_u32(s.splat_u32(2 * ONE), exponent))
 }
 
 impl<S: Simd> SchurStep<S> {
-    /// x - f / e y, times e and the power of 2.
+    /// Step `i`, from 0.
+    #[inline(always)]
+    fn new(s: S, i: usize, e: S::F32, f: S::F32) -> Self {
+        let power = power_to_one(s, e);
+        let mantissa = s.and_u32(s.bits_of(e), s.splat_u32(!EXPONENT));
+        let (kept, taken) = (s.of_bits(s.or_u32(mantissa, s.splat_u32(ONE))), s.mul(power, f));
+        if i % 4 == 3 {
+            return Self { kept: s.mul(power, kept), taken: s.mul(power, taken) };
+        }
+        Self { kept, taken }
+    }
+
+    /// x - f / e y, times what all numbers are multiplied with.
     #[inline(always)]
     fn of(&self, s: S, x: S::F32, y: S::F32) -> S::F32 {
         s.neg_mul_add(self.taken, y, s.mul(self.kept, x))
     }
 }
 
-/// The cepstrum of 1 / (1 + Σ a\[k\] z^-k): n c\[n\] = -n a\[n\] - Σ over k below n of k c\[k\] a\[n-k\]. The largest k comes last: only
+/// n c\[n\] of the cepstrum of 1 / (1 + Σ a\[k\] z^-k): -n a\[n\] - Σ over k below n of k c\[k\] a\[n-k\]. The largest k comes last: only
 /// that has to wait for it.
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
@@ -560,9 +557,6 @@ fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
             sum = s.neg_mul_add(a, c, sum);
         }
         c[i] = sum;
-    }
-    for (i, c) in c.iter_mut().enumerate() {
-        *c = s.mul(*c, s.splat(1.0 / (i + 1) as f32));
     }
 }
 
@@ -677,9 +671,9 @@ mod tests {
             kind.cepstra(s, &mut rows, &mut a, &mut c, &mut many);
             let many = many.into_iter().map(|x| first_lane(s, x)).collect();
             let mut one = vec![0.0; kind.dim()];
-            if kind.order < S::LANES {
-                kind.cepstra_in_lanes(s, s.load_partial(lags, s.splat(0.0)), &mut one);
-            } else {
+            let in_lanes =
+                kind.order < S::LANES && kind.cepstra_in_lanes(s, s.load_partial(lags, s.splat(0.0)), &mut one);
+            if !in_lanes {
                 one.clone_from(&many);
             }
             [one, many]

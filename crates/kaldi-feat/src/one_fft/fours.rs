@@ -1,12 +1,12 @@
 //! Frames of 512 samples, 25 ms at 16 kHz, and of 2048, which are librosa's: transforms of 4⁴ and 4⁵ complex numbers.
 //!
 //! What is done is what [`OneFft::power`] does of any size, in the same layout. But here the compiler knows all sizes: counting and checking
-//! them costs a single frame almost as much as its arithmetic. The first step asks for its numbers, which may be windowed just then, and
-//! powers are made of what the last step leaves, wherever it lies.
+//! them costs a single frame almost as much as its arithmetic. Powers are made of what the last step
+//! leaves, wherever it lies.
 
 use kaldera_base::simd::{Lines, Simd};
 
-use super::{Layout, OneFft, OneFrame, StepBefore};
+use super::{Layout, OneFft, StepBefore};
 use crate::fft::{LaneFft, pair_of_spectrum, power_of_twice, step_of_4, transform_4, turned};
 use crate::mel::first_lane;
 use crate::one_mel::OneMel;
@@ -33,21 +33,15 @@ pub(super) fn takes(half: usize, layout: &Layout) -> bool {
 }
 
 /// What three numbers of four are turned by, in lanes.
-pub(crate) type Turns<S> = [[<S as Simd>::F32; 2]; 3];
+type Turns<S> = [[<S as Simd>::F32; 2]; 3];
 
 /// The first step for number `i` of as many vectors as a `part` has.
 #[inline(always)]
-fn first_step_of<S: Simd>(
-    s: S,
-    frame: &impl OneFrame<S>,
-    (i, part): (usize, usize),
-    w: &Turns<S>,
-    rows: &mut [[S::F32; 2]],
-) {
+fn first_step_of<S: Simd>(s: S, frame: &[f32], (i, part): (usize, usize), w: &Turns<S>, rows: &mut [[S::F32; 2]]) {
     let mut x = [[s.splat(0.0); 2]; 4];
     for (q, x) in x.iter_mut().enumerate() {
         let at = 2 * S::LANES * (i + q * part);
-        let (re, im) = s.unzip(frame.vector(s, at), frame.vector(s, at + S::LANES));
+        let (re, im) = s.unzip(s.load(&frame[at..]), s.load(&frame[at + S::LANES..]));
         *x = [re, im];
     }
     for (q, y) in step(s, x, w).into_iter().enumerate() {
@@ -57,17 +51,16 @@ fn first_step_of<S: Simd>(
 
 /// The first step of a transform by fours.
 #[inline(always)]
-pub(crate) fn first_step<S: Simd>(s: S, frame: &impl OneFrame<S>, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
-    for (i, w) in turns.iter().enumerate() {
-        first_step_of(s, frame, (i, turns.len()), w, rows);
+fn first_step<S: Simd, const HALF: usize>(s: S, frame: &[f32], turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
+    let part = HALF / 4 / S::LANES;
+    let (frame, turns, rows) = (&frame[..2 * HALF], &turns[..part], &mut rows[..4 * part]);
+    if HALF != 256 {
+        for (i, w) in turns.iter().enumerate() {
+            first_step_of(s, frame, (i, part), w, rows);
+        }
+        return;
     }
-}
-
-/// The same of 512 numbers, vector after vector, so that the compiler knows where each lies.
-#[inline(always)]
-pub(crate) fn first_step_of_512<S: Simd>(s: S, frame: &impl OneFrame<S>, turns: &[Turns<S>], rows: &mut [[S::F32; 2]]) {
-    let part = 64 / S::LANES;
-    let (turns, rows) = (&turns[..part], &mut rows[..4 * part]);
+    // Vector after vector, so that the compiler knows where each lies.
     macro_rules! each {
         ($($i:literal)*) => { $(if $i < part { first_step_of(s, frame, ($i, part), &turns[$i], rows); })* };
     }
@@ -101,7 +94,7 @@ impl OneFft {
         &self,
         s: S,
         plan: &LaneFft,
-        frame: &impl OneFrame<S>,
+        frame: &[f32],
         power: &mut [f32],
         numbers: &mut Lines,
     ) {
@@ -110,7 +103,7 @@ impl OneFft {
         let (rows, transposed) = numbers.vectors(s, 4 * vectors).as_chunks_mut::<2>().0.split_at_mut(vectors);
         let zero = [s.splat(0.0); 2];
 
-        frame.first_step(s, twiddles(s, &layout.before[0], vectors / 4), rows);
+        first_step::<S, HALF>(s, frame, twiddles(s, &layout.before[0], vectors / 4), rows);
         let part = block / S::LANES;
         for rows in rows.chunks_exact_mut(4 * part) {
             for (i, w) in twiddles(s, &layout.before[1], part).iter().enumerate() {
