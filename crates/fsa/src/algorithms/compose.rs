@@ -2,6 +2,7 @@
 
 use crate::algorithms::intersect::{Epsilons, intersect_within};
 use crate::algorithms::{fix_final_labels, invert};
+use crate::arc::id;
 use crate::attributes::{Attribute, Attributes};
 use crate::{AUX_LABELS, Arc, Error, FsaVec, Fsas, Graph};
 
@@ -102,6 +103,26 @@ pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]
     Ok(merged)
 }
 
+/// The attributes of arcs that come each from one side only, or from none. Those of one name that are of two kinds are left out.
+pub(crate) fn either<A: Fsas, B: Fsas>(
+    a: &Graph<A>,
+    map_a: &[i32],
+    b: &Graph<B>,
+    map_b: &[i32],
+) -> Result<Attributes, Error> {
+    let num_a = a.fsas().as_vec().num_arcs();
+    Error::fit("the number of arcs", num_a + b.fsas().as_vec().num_arcs())?;
+    let of_both = map_a.iter().zip(map_b).map(|(&a, &b)| if a < 0 && b >= 0 { id(num_a) + b } else { a });
+    let (a, b) = (a.attributes(), b.attributes());
+    let mut made = Attributes::cat(&[a, b])?.carry(&of_both.collect::<Vec<_>>())?;
+    for (side, map, other) in [(a, map_a, b), (b, map_b, a)] {
+        for (name, attribute) in side.iter().filter(|(name, _)| other.get(name).is_none()) {
+            made.insert(name, attribute.carry(map)?);
+        }
+    }
+    Ok(made)
+}
+
 impl<F: Fsas> Graph<F> {
     /// With -1 put out on final arcs only, after an algorithm that moved them.
     pub(crate) fn with_final_aux_labels(self) -> Result<Self, Error> {
@@ -117,6 +138,8 @@ impl<F: Fsas> Graph<F> {
 
 #[cfg(test)]
 mod tests {
+    use ragged_core::Ragged;
+
     use super::*;
     use crate::Fsa;
 
@@ -140,6 +163,29 @@ mod tests {
         let acceptor = Graph::new(pair(5, 9).into_parts().0);
         assert_eq!(compose(&a, &acceptor, &ComposeOptions::default()).unwrap().aux_labels(), Some(&[5, -1][..]));
         assert_eq!(compose(&pair(3, 4), &b, &ComposeOptions::default()).unwrap().fsas().num_arcs(), 0);
+    }
+
+    #[test]
+    fn arcs_of_one_side_or_the_other_keep_what_they_put_out() {
+        let a = pair(3, 5).with("cost", vec![0.5, 0.0]).unwrap().with("word", vec![7, 8]).unwrap();
+        let b = pair(4, 9).with("cost", vec![0.25, 4.0]).unwrap().with("tone", vec![1, 2]).unwrap();
+        let made = a.concat(&b).unwrap();
+        assert_eq!((made.fsas().labels(), made.aux_labels()), (vec![3, 0, 4, -1], Some(&[5, 0, 9, -1][..])));
+        let attribute = |name| made.attributes().get(name).cloned();
+        assert_eq!(attribute("cost"), Some(vec![0.5, 0.0, 0.25, 4.0].into()));
+        assert_eq!(
+            (attribute("word"), attribute("tone")),
+            (Some(vec![7, 8, 0, 0].into()), Some(vec![0, 0, 1, 2].into()))
+        );
+        let words = Ragged::from_lists(&[vec![1, 2], vec![]]).unwrap();
+        let lists = a.clone().without("word").with("word", words).unwrap();
+        assert!(lists.concat(&a).unwrap().attributes().get("word").is_none(), "lists and numbers");
+        let twice = lists.concat(&lists).unwrap();
+        let words = twice.attributes().lists("word").unwrap();
+        assert_eq!(words.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[1, 2], &[]]);
+        let replaced = pair(3, 5).replace_fsa(&Graph::cat(&[&pair(4, 9)]).unwrap(), 3).unwrap();
+        assert_eq!(replaced.fsas().labels(), [0, 4, 0, -1]);
+        assert_eq!(replaced.aux_labels(), Some(&[5, 9, 0, -1][..]));
     }
 
     #[test]

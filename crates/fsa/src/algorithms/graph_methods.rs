@@ -69,14 +69,14 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::invert(self)?.0)
     }
 
-    /// [`concat`](of_fsas::concat) with the attributes of both; those of whole numbers or lists that both have are left out.
+    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs put out 0 in place of -1. Attributes of one name that are of two kinds
+    /// are left out.
     ///
     /// # Errors
     /// As the function.
     pub fn concat<B: Fsas>(&self, other: &Graph<B>) -> Result<Graph<F::With<B>>, Error> {
         let (fsas, map_a, map_b) = of_fsas::concat(self.fsas(), other.fsas())?;
-        let attributes = of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?;
-        Graph::from_parts(fsas, attributes)?.with_final_aux_labels()
+        Graph::from_parts(fsas, of_fsas::either(self, &map_a, other, &map_b)?)?.with_final_aux_labels()
     }
 
     /// [`intersect`](of_fsas::intersect) with the attributes of both: floating-point ones of the same name add, others of the same name are left
@@ -89,14 +89,14 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
-    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both: floating-point ones of the same name add, others
-    /// of the same name are left out.
+    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both; former final arcs put out 0 in place of -1. Attributes of
+    /// one name that are of two kinds are left out.
     ///
     /// # Errors
     /// As the function.
     pub fn replace_fsa(&self, src: &Graph<FsaVec>, first_symbol: i32) -> Result<Self, Error> {
         let (fsas, map_index, map_src) = of_fsas::replace_fsa(src.fsas(), self.fsas(), first_symbol)?;
-        Graph::from_parts(fsas, of_fsas::merge(self.attributes(), &map_index, src.attributes(), &map_src)?)
+        Graph::from_parts(fsas, of_fsas::either(self, &map_index, src, &map_src)?)?.with_final_aux_labels()
     }
 
     /// [`compose`](of_fsas::compose).
@@ -177,7 +177,7 @@ mod tests {
         let met = twice.intersect_device(&acceptor, &[1]).unwrap();
         assert_eq!((met.fsas().scores(), met.aux_labels()), (vec![1.0, 0.0], Some(&[9, -1][..])));
         let replaced = acceptor.replace_fsa(&twice, 7).unwrap();
-        assert_eq!((replaced.fsas().labels(), replaced.aux_labels()), (vec![0, 7, 0, -1], Some(&[0, 9, -1, 0][..])));
+        assert_eq!((replaced.fsas().labels(), replaced.aux_labels()), (vec![0, 7, 0, -1], Some(&[0, 9, 0, -1][..])));
         assert_eq!(Graph::<Fsa>::cat(&[]).unwrap(), Graph::new(FsaVec::empty()));
     }
 

@@ -26,8 +26,8 @@ mod union;
 
 pub use arc_sort::arc_sort;
 pub use closure::closure;
-pub(crate) use compose::merge;
 pub use compose::{ComposeOptions, compose};
+pub(crate) use compose::{either, merge};
 pub use concat::concat;
 pub use connect::connect;
 pub use determinize::{WeightPushing, determinize, determinize_within};
