@@ -4,8 +4,9 @@
     PYTHON scripts/new-k2-answers.py FOLDER [SEED [CASES]]
     KNOWN_ANSWERS=FOLDER cargo run --release -p conformance -- k2
 
-PYTHON has k2: `benches/peers/k2_venv.py` installs its last release of PyPI, 1.23.4. CASES are as many of each operation (40). Automata are small and
-odd: states that nothing enters or leaves, loops, parallel arcs, epsilons. Where k2 itself refuses a case or breaks down over it, there is no case.
+PYTHON has k2: `benches/peers/k2_fsa.py` installs its last release of PyPI, 1.23.4, and benches/peers/.work/venv-k2/bin/python is one then. CASES are as
+many of each operation (40). Automata are small and odd: states that nothing enters or leaves, loops, parallel arcs, epsilons. Where k2 itself refuses a
+case there is none.
 """
 import json
 import math
