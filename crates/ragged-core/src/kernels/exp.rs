@@ -6,7 +6,7 @@
 
 use kaldera_base::Real;
 use kaldera_base::math;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Lines, Simd, dispatch};
 
 use super::collect::{AHEAD, FEW, Room};
 use super::reduce::{max_of_row, rows_of, sum_of_row};
@@ -100,14 +100,17 @@ pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
 }
 
 /// Exponentials of a block of rows.
+///
+/// All room is made before a loop over rows: with a call in it, as of an allocator, vectors would go over the stack in each turn, which
+/// takes some processors 30 cycles wherever a vector there crosses a line.
 #[derive(Default)]
 struct Exponentials {
     /// Row after row: e^(initial - shift) if there is an initial value, then e^(x - shift).
-    flat: Vec<f32>,
+    flat: Lines,
     /// What was subtracted in each row.
-    shifts: Vec<f32>,
+    shifts: Lines,
     /// The sum of each row.
-    sums: Vec<f32>,
+    sums: Lines,
 }
 
 impl Exponentials {
@@ -120,14 +123,12 @@ impl Exponentials {
         if ((splits[rows] - splits[0]) as usize) < LONG * rows {
             return self.take(s, splits, values, initial);
         }
-        self.shifts.clear();
-        self.sums.clear();
-        for row in rows_of(splits) {
+        let shifts = self.shifts.floats(rows);
+        for ((row, shift), sum) in rows_of(splits).zip(shifts).zip(self.sums.floats(rows)) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
-            self.shifts.push(shift);
-            let first = if initial == f32::NEG_INFINITY { 0.0 } else { (initial - shift).exp() };
-            self.sums.push(first + sum_of_exponentials(s, row, shift));
+            *shift = shift_of(max_of_row(f32::lanes(s), row, initial));
+            let first = if initial == f32::NEG_INFINITY { 0.0 } else { (initial - *shift).exp() };
+            *sum = first + sum_of_exponentials(s, row, *shift);
         }
     }
 
@@ -137,21 +138,17 @@ impl Exponentials {
         let extra = usize::from(initial != f32::NEG_INFINITY);
         let len = (splits[rows] - splits[0]) as usize + rows * extra;
         // Stores reach beyond the end of their row, and the last ones beyond the end of all.
-        if self.flat.len() < len + 2 * S::LANES {
-            self.flat.resize(len + 2 * S::LANES, 0.0);
-        }
-        self.shifts.clear();
+        let all = self.flat.floats(len + 2 * S::LANES);
         let mut at = 0;
-        for row in rows_of(splits) {
+        for (row, shift) in rows_of(splits).zip(self.shifts.floats(rows)) {
             let row = &values[row];
-            let shift = shift_of(max_of_row(f32::lanes(s), row, initial));
-            self.shifts.push(shift);
+            *shift = shift_of(max_of_row(f32::lanes(s), row, initial));
             if extra == 1 {
-                self.flat[at] = initial - shift;
+                all[at] = initial - *shift;
                 at += 1;
             }
-            let flat = &mut self.flat[at..];
-            let shift = s.splat(shift);
+            let flat = &mut all[at..];
+            let shift = s.splat(*shift);
             let shifted = |part: &[f32]| s.sub(s.load_partial(part, shift), shift);
             let (first, rest) = row.split_at(S::LANES.min(row.len()));
             let (second, rest) = rest.split_at(S::LANES.min(rest.len()));
@@ -165,25 +162,24 @@ impl Exponentials {
             }
             at += row.len();
         }
-        for x in self.flat[..len.next_multiple_of(S::LANES)].chunks_exact_mut(S::LANES) {
-            s.store(math::exp(s, s.load(x)), x);
+        for x in self.flat.vectors(s, len.div_ceil(S::LANES)) {
+            *x = math::exp(s, *x);
         }
-        self.sums.clear();
+        let flat = &self.flat.as_floats()[..len];
         let mut at = 0;
-        for row in rows_of(splits) {
+        for (row, sum) in rows_of(splits).zip(self.sums.floats(rows)) {
             let end = at + row.len() + extra;
-            self.sums.push(sum_of_row(f32::lanes(s), &self.flat[at..end]));
+            *sum = sum_of_row(f32::lanes(s), &flat[at..end]);
             at = end;
         }
     }
 
-    /// The logarithm of each sum, in its place.
+    /// The logarithms of the sums of `rows`, in their places.
     #[inline(always)]
-    fn log_sums<S: Simd>(&mut self, s: S) -> &[f32] {
-        for sums in self.sums.chunks_mut(S::LANES) {
-            s.store_partial(math::ln(s, s.load_partial(sums, s.splat(1.0))), sums);
+    fn log_sums<S: Simd>(&mut self, s: S, rows: usize) {
+        for sums in self.sums.vectors(s, rows.div_ceil(S::LANES)) {
+            *sums = math::ln(s, *sums);
         }
-        &self.sums
     }
 }
 
@@ -219,9 +215,12 @@ impl Kernel for LogSumExp<'_> {
         let mut exponentials = Exponentials::default();
         let mut out = self.out.iter_mut();
         for splits in blocks(self.splits) {
+            let rows = splits.len() - 1;
             exponentials.take_sums(s, splits, self.values, self.initial);
-            exponentials.log_sums(s);
-            for ((sum, shift), out) in exponentials.sums.iter().zip(&exponentials.shifts).zip(&mut out) {
+            exponentials.log_sums(s, rows);
+            for ((sum, shift), out) in
+                exponentials.sums.floats(rows).iter().zip(exponentials.shifts.as_floats()).zip(&mut out)
+            {
                 *out = shift + sum;
             }
         }
@@ -246,12 +245,13 @@ impl Kernel for Normalize<'_, '_> {
             match normal {
                 Normal::Log => {
                     exponentials.take_sums(s, splits, values, f32::NEG_INFINITY);
-                    exponentials.log_sums(s);
+                    exponentials.log_sums(s, splits.len() - 1);
                 }
                 Normal::Probability => exponentials.take(s, splits, values, f32::NEG_INFINITY),
             }
             let first = splits[0] as usize;
-            for ((row, &sum), &shift) in rows_of(splits).zip(&exponentials.sums).zip(&exponentials.shifts) {
+            let (sums, shifts) = (exponentials.sums.as_floats(), exponentials.shifts.as_floats());
+            for ((row, &sum), &shift) in rows_of(splits).zip(sums).zip(shifts) {
                 match normal {
                     Normal::Log => {
                         let log_sum = if sum == f32::NEG_INFINITY { 0.0 } else { sum };
@@ -259,7 +259,7 @@ impl Kernel for Normalize<'_, '_> {
                     }
                     Normal::Probability => {
                         let sum = if sum == 0.0 { 1.0 } else { sum };
-                        let flat = &exponentials.flat[row.start - first..];
+                        let flat = &exponentials.flat.as_floats()[row.start - first..];
                         room.append_map::<FEW, f32>(flat, row.len(), |&x| x / sum);
                     }
                 }
