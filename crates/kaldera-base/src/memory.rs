@@ -75,6 +75,30 @@ pub fn prefetch_at<T>(address: *const T) {
     let _ = address;
 }
 
+/// As [`prefetch`], into the second cache, and so for some hundred places at a time.
+///
+/// More lines can be on their way to that than to the first, whose few buffers then only wait for the second: 5 million numbers at random places of 20 MB
+/// take half the time on an AMD EPYC (Zen 4).
+#[inline(always)]
+pub fn prefetch_l2<T>(slice: &[T], index: usize) {
+    if let Some(element) = slice.get(index) {
+        prefetch_l2_at(element);
+    }
+}
+
+/// [`prefetch_l2`] of what lies at `address`, which may be any.
+#[inline(always)]
+pub fn prefetch_l2_at<T>(address: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+        // SAFETY: as in `prefetch_at`.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Asks for huge pages behind the `len` elements from `start` on.
 #[cfg(target_os = "linux")]
 fn advise<T>(start: *const T, len: usize) {

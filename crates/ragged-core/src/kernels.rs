@@ -12,6 +12,7 @@ mod exp;
 mod follow;
 mod integers;
 mod map;
+mod pick;
 mod reduce;
 mod sort;
 
@@ -21,5 +22,6 @@ pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow, follow_places};
 pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
+pub(crate) use pick::{ask, picked, soon};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

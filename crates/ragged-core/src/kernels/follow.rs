@@ -69,18 +69,18 @@ impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteShort<
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         /// Runs from which on a place is in the cache by the time that it is read.
-        const SOON: usize = 16;
+        const SOON: usize = 64;
         /// Elements of a line of the cache, or fewer.
         const LINE: usize = 16;
         let Self { runs, place, room } = self;
         for (i, run) in runs.iter().enumerate() {
             if let Some(soon) = runs.get(i + SOON) {
                 let (soon, len) = place(soon);
-                memory::prefetch(soon, 0);
-                memory::prefetch(soon, LINE);
+                memory::prefetch_l2(soon, 0);
+                memory::prefetch_l2(soon, LINE);
                 // Long runs are asked for whole, as far as the processor would not see for itself.
                 for at in (2 * LINE..len).step_by(LINE).take(30) {
-                    memory::prefetch(soon, at);
+                    memory::prefetch_l2(soon, at);
                 }
             }
             let (values, len) = place(run);
@@ -122,15 +122,15 @@ impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize), const TOGETHER: usize>
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         /// Lines that are on their way at a time.
-        const SOON: usize = 160;
+        const SOON: usize = 768;
         /// Runs whose pages are looked up at a time: one after the other, each would wait for the one before.
         const PAGES: usize = 8;
         let Self { runs, place, mean, room } = self;
-        let soon = (SOON * LINE / mean).clamp(8, 32);
+        let soon = (SOON * LINE / mean).clamp(8, 256);
         for (i, run) in runs.iter().enumerate() {
             if i % PAGES == 0 {
                 for soon in runs.iter().skip(i + soon + PAGES).take(PAGES) {
-                    memory::prefetch(place(soon).0, 0);
+                    memory::prefetch_l2(place(soon).0, 0);
                 }
             }
             if let Some(soon) = runs.get(i + soon) {
@@ -149,10 +149,10 @@ fn ask<T, const TOGETHER: usize>(run: &[T]) {
     let line = LINE / size_of::<T>();
     let last = run.len().saturating_sub(1);
     for i in 0..TOGETHER {
-        memory::prefetch_at(run.as_ptr().wrapping_add((i * line).min(last)));
+        memory::prefetch_l2_at(run.as_ptr().wrapping_add((i * line).min(last)));
     }
     for at in (TOGETHER * line..run.len() + line).step_by(line) {
-        memory::prefetch_at(run.as_ptr().wrapping_add(at.min(last)));
+        memory::prefetch_l2_at(run.as_ptr().wrapping_add(at.min(last)));
     }
 }
 

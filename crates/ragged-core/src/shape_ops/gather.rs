@@ -54,7 +54,7 @@ pub(crate) fn gather_rows(
     rows: impl ExactSizeIterator<Item = (u32, i32)> + Clone,
 ) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
     /// Rows from which on a place is in the cache by the time that it is read.
-    const SOON: usize = 32;
+    const SOON: usize = 256;
     if sources.iter().all(|layers| layers.is_empty()) {
         return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
     }
@@ -65,7 +65,7 @@ pub(crate) fn gather_rows(
     let mut total = 0_u64;
     let run_of = |((source, row), split): ((u32, i32), &mut i32)| {
         if let Some((source, row)) = soon.next() {
-            memory::prefetch(tops[source as usize], row.max(0) as usize);
+            memory::prefetch_l2(tops[source as usize], row.max(0) as usize);
         }
         let top = tops[source as usize];
         let (begin, end) = match usize::try_from(row) {

@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::rows_of;
+use crate::kernels::{picked, rows_of};
 use crate::ragged::check_size;
 use crate::value_ops::select::check_all;
 use crate::{Error, Number, Ragged, index_select};
@@ -32,8 +32,9 @@ pub fn index_tensor_ragged<T: Clone>(src: &[T], indexes: &Ragged<i32>, default: 
 /// If an index is below -1 or beyond the end of `src`.
 pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<T>, Error> {
     check_all(indexes.values(), src.len())?;
-    let value = |&i: &i32| usize::try_from(i).map_or(T::ZERO, |i| src[i]);
-    Ok(indexes.rows().map(|row| row.iter().map(value).fold(T::ZERO, T::plus)).collect())
+    let mut values = picked(src, indexes.values());
+    let sum = |row: &[i32]| values.by_ref().take(row.len()).flatten().fold(T::ZERO, |sum, &x| sum.plus(x));
+    Ok(indexes.rows().map(sum).collect())
 }
 
 /// The gradient of [`index_and_sum`] by its source, which has `src_len` elements.

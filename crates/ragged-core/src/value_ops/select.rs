@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use crate::kernels::follow_places;
+use crate::kernels::{ask, follow_places, picked, soon};
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -52,8 +52,7 @@ impl Kernel for Beyond<'_> {
 #[doc(alias = "simple_ragged_index_select")]
 pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Vec<T>, Error> {
     check_all(index, src.len())?;
-    let one = |&i: &i32| usize::try_from(i).ok().and_then(|i| src.get(i)).unwrap_or(&default).clone();
-    Ok(memory::collect(index.iter().map(one)))
+    Ok(memory::collect(picked(src, index).map(|x| x.unwrap_or(&default).clone())))
 }
 
 /// The rows of a matrix of `cols` columns that `index` names, zeros for -1.
@@ -83,18 +82,11 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 /// If there is not one value for each index, or an index is below -1 or beyond the end of `out`; `out` is as it was then.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
-    /// Indexes after which an element that was asked for has come.
-    const SOON: usize = 32;
-    /// Bytes that stay in a cache, where there is nothing to ask for.
-    const NEAR: usize = 1 << 20;
     check_size("the number of values", index.len(), value.len())?;
     check_all(index, out.len())?;
-    let soon = if size_of_val(out) > NEAR { index.get(SOON..).unwrap_or_default() } else { &[] };
+    let soon = soon(out, index);
     for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
-        if let Some(&soon) = soon.get(k) {
-            // -1 is beyond the end, where nothing is asked for.
-            memory::prefetch(out, soon as usize);
-        }
+        ask(out, soon, k);
         if let Ok(i) = usize::try_from(i) {
             out[i] = out[i].plus(x);
         }
