@@ -1,7 +1,7 @@
 //! One value for each value of a row, from it and one number of the row, or from those before it.
 
 use kaldera_base::Real;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
 use super::collect::{AHEAD, FEW, Room, collect_rows};
 use super::reduce::{rows_of, sum_of_row};
@@ -62,13 +62,29 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
         for row in rows_of(splits) {
             let sum = match &values[row.clone()] {
                 // In k2's order: where a sum nearly vanishes, rounding is most of it.
-                few if few.len() <= IN_ORDER => few.iter().fold(T::ZERO, |sum, &x| sum + x),
+                few if few.len() <= IN_ORDER => sum_in_order(T::lanes(s), few),
                 many => sum_of_row(T::lanes(s), many),
             };
             let sum = sum + T::EPSILON;
             room.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
         }
     }
+}
+
+/// The sum of values, one after the other: sixteen at a time, with zeros behind the last, so that nothing depends on how many there are.
+#[inline(always)]
+fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
+    let mut sum = T::ZERO;
+    for mut rest in values.chunks(16) {
+        let mut padded = [T::ZERO; 16];
+        for to in padded.chunks_exact_mut(L::LANES) {
+            let part;
+            (part, rest) = rest.split_at(L::LANES.min(rest.len()));
+            s.store(s.load_partial(part, s.splat(T::ZERO)), to);
+        }
+        sum = padded.iter().fold(sum, |sum, &x| sum + x);
+    }
+    sum
 }
 
 /// In each row, as often as it has elements, the value that `per_row` has for it.

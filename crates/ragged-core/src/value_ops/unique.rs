@@ -35,23 +35,34 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
     /// ```
     #[doc(alias = "UniqueSequences")]
     pub fn unique(&self) -> Unique<T> {
+        /// Lists after which an entry of the table that was asked for has come.
+        const SOON: usize = 64;
         let (last, upper) = self.shape().layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         let all = [0, last.splits.num_rows() as i32];
         let groups = upper.last().map_or(&all[..], |layer| layer.splits.as_ref());
 
         let mut seen = Table::new(last.splits.num_rows());
+        let mut hashes: Vec<u64> = memory::with_capacity(last.splits.num_rows());
+        let mut rows = self.rows();
+        for (group, ends) in groups.windows(2).enumerate() {
+            // The same list in many groups would make one long chain, were it not for the group in its hash.
+            hashes.extend(rows.by_ref().take((ends[1] - ends[0]) as usize).map(|list| seen.hash(&(group, list))));
+        }
         let mut new2old: Vec<i32> = Vec::new();
         let mut repeats: Vec<i32> = Vec::new();
         let mut values: Vec<T> = memory::with_capacity(self.num_elements());
         let mut group_splits = vec![0];
         let mut list_splits = vec![0_i32];
         let mut lists = (0..).zip(self.rows());
+        let mut soon = hashes.iter().skip(SOON);
         for ends in groups.windows(2) {
             let group = repeats.len();
             for (i, list) in lists.by_ref().take((ends[1] - ends[0]) as usize) {
                 let kept = |at: usize| &values[list_splits[at] as usize..list_splits[at + 1] as usize];
-                // The same list in many groups would make one long chain, were it not for the group in its hash.
-                match seen.find_or_add(&(group, list), repeats.len(), |at| at >= group && kept(at) == list) {
+                if let Some(&soon) = soon.next() {
+                    seen.ask(soon);
+                }
+                match seen.find_or_add(hashes[i as usize], repeats.len(), |at| at >= group && kept(at) == list) {
                     Some(at) => repeats[at] += 1,
                     None => {
                         repeats.push(1);
@@ -79,38 +90,45 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
 /// A hash table of the numbers of lists, with open addressing; half of it stays free. It is all of eight bytes for an
 /// entry, since most of the time goes to memory, and its hash has a key of its own, so that no fixed input makes it slow.
 struct Table {
-    /// Some bits of a list's hash, and its number.
+    /// Some bits of a list's hash, and its number plus one; two zeros where there is none.
     entries: Vec<(u32, u32)>,
     key: u64,
 }
 
 impl Table {
-    const FREE: u32 = u32::MAX;
-
     /// For so many lists.
     fn new(lists: usize) -> Self {
-        Self {
-            entries: vec![(0, Self::FREE); (2 * lists).next_power_of_two()],
-            key: RandomState::new().hash_one(lists) | 1,
-        }
+        Self { entries: memory::zeros((2 * lists).next_power_of_two()), key: RandomState::new().hash_one(lists) | 1 }
     }
 
-    /// The number for which `same` is true, or else none, after adding `number` for this list.
-    fn find_or_add(&mut self, list: &impl Hash, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
+    fn hash(&self, list: &impl Hash) -> u64 {
         let mut hasher = Folding { state: self.key, key: self.key };
         list.hash(&mut hasher);
-        let hash = hasher.finish();
+        hasher.finish()
+    }
+
+    /// Where to look first for a list of this hash.
+    fn home(&self, hash: u64) -> usize {
+        hash as usize & (self.entries.len() - 1)
+    }
+
+    /// Tells the processor that a list of this hash is looked up soon.
+    fn ask(&self, hash: u64) {
+        memory::prefetch_l2(&self.entries, self.home(hash));
+    }
+
+    /// The number for which `same` is true, or else none, after adding `number` for the list of this hash.
+    fn find_or_add(&mut self, hash: u64, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
         let bits = (hash >> 32) as u32;
-        let mask = self.entries.len() - 1;
-        let mut at = hash as usize & mask;
+        let mut at = self.home(hash);
         loop {
-            match &mut self.entries[at] {
-                (_, found) if *found == Self::FREE => {
-                    self.entries[at] = (bits, number as u32);
+            match self.entries[at] {
+                (_, 0) => {
+                    self.entries[at] = (bits, number as u32 + 1);
                     return None;
                 }
-                (tag, found) if *tag == bits && same(*found as usize) => return Some(*found as usize),
-                _ => at = (at + 1) & mask,
+                (tag, found) if tag == bits && same(found as usize - 1) => return Some(found as usize - 1),
+                _ => at = (at + 1) & (self.entries.len() - 1),
             }
         }
     }
