@@ -201,6 +201,8 @@ impl OneFft {
             }
         }
 
+        // The last step's numbers are few enough that the compiler need not write them all to memory.
+        let in_registers = block == BLOCKS && S::LANES == BLOCKS;
         for (group, transposed) in transposed.chunks_exact_mut(block).enumerate() {
             for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
                 for number in 0..2 {
@@ -218,10 +220,21 @@ impl OneFft {
                 step_of_4(s, 16, &plan.steps[2].twiddles[..48], transposed);
             }
             step_of_4(s, 4, &plan.steps[plan.steps.len() - 2].twiddles[..12], transposed);
-            for four in transposed.as_chunks_mut::<4>().0 {
-                *four = transform_4(s, *four);
+            if !in_registers {
+                for four in transposed.as_chunks_mut::<4>().0 {
+                    *four = transform_4(s, *four);
+                }
             }
         }
+        let mut last = [zero; BLOCKS];
+        let transposed = if in_registers {
+            for (to, from) in last.as_chunks_mut::<4>().0.iter_mut().zip(transposed.as_chunks::<4>().0) {
+                *to = transform_4(s, *from);
+            }
+            &last[..]
+        } else {
+            &*transposed
+        };
 
         let power = &mut power[..=HALF + OneMel::PADDING];
         power[HALF + 1..].fill(0.0);
