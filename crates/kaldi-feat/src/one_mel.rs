@@ -183,9 +183,9 @@ fn sums_of_runs<S: Simd, const N: usize>(
         let (power, table) = (&power[first[i]..][..runs * SUMS], &table[i * runs * used..][..runs * used]);
         let mut halves = [s.splat(0.0); 2];
         for run in 0..runs {
-            for half in 0..used {
+            for (half, sum) in halves[..used].iter_mut().enumerate() {
                 let at = run * used + half;
-                halves[half] = s.mul_add(table[at], s.load(&power[at * S::LANES..]), halves[half]);
+                *sum = s.mul_add(table[at], s.load(&power[at * S::LANES..]), *sum);
             }
         }
         sums[i] = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
