@@ -27,7 +27,7 @@ use std::mem;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldi_feat::{Audio, DeltaFeaturesOptions, VadEnergyOptions};
+use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, VadEnergyOptions};
 use kaldi_matrix::{Matrix, MatrixBase, StorageMut, SubMatrix, SubMatrixMut, Vector};
 
 pub use self::batches::{Batch, Batches};
@@ -294,7 +294,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
         }
         if let Some(pitch) = self.pitch {
-            frames = pitch.paste(&audio, frames, features)?;
+            frames = pitch.paste(&mut worker.pitch, &audio, frames, features)?;
         }
         if self.subtract_mean {
             let dim = self.raw_dim();
@@ -361,6 +361,7 @@ pub struct Failure {
 #[derive(Default)]
 struct Worker<W> {
     workspace: W,
+    pitch: PitchWorkspace,
     reader: Reader,
 }
 

@@ -387,7 +387,8 @@ fn frames_of_one<S: Simd, K: Kind>(
         let mut wave = std::mem::take(&mut workspace.wave);
         for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
             let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
-            s.vectorize(One { extractor, warped, samples, workspace, row });
+            // Here, not in a function of its own: streams call it for each row.
+            One { extractor, warped, samples, workspace, row }.run(s);
         }
         workspace.wave = wave;
         return;

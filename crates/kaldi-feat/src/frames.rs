@@ -1,5 +1,7 @@
 //! From samples to windowed frames in lanes.
 
+use std::marker::PhantomData;
+
 use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
 
@@ -150,6 +152,9 @@ pub struct Framing {
     window: Vec<f32>,
     /// The same, for whole vectors.
     window_lines: Lines,
+    /// The same in the pieces that [`OneFft::power_of_400_samples`](crate::one_fft::OneFft::power_of_400_samples) takes, if nothing else is
+    /// done to frames and they have as many samples.
+    window_pieces: Option<Lines>,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
@@ -183,7 +188,9 @@ impl Framing {
         window.iter_mut().for_each(|w| *w *= scale);
         let mut window_lines = Lines::new();
         window_lines.floats(window.len()).copy_from_slice(&window);
-        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
+        let plain = options.preemph_coeff == 0.0 && !options.remove_dc_offset;
+        let window_pieces = (plain && window.len() == USUAL_LEN).then(|| crate::one_fft::pieces_of_400(&window));
+        Self { options, window, window_lines, window_pieces, shift, padded, edges, length: None, scale }
     }
 
     /// Samples of a frame.
@@ -475,6 +482,77 @@ impl Framing {
     }
 }
 
+impl Framing {
+    /// A usual frame and the pieces of the window, if all that is done to it is to be windowed.
+    #[inline(always)]
+    pub(crate) fn pieces<'a>(
+        &'a self,
+        samples: &'a [f32],
+        energy: EnergyOf,
+    ) -> Option<(&'a [f32; USUAL_LEN], &'a Lines)> {
+        match (samples.try_into(), &self.window_pieces, energy) {
+            (Ok(samples), Some(pieces), EnergyOf::Nothing) => Some((samples, pieces)),
+            _ => None,
+        }
+    }
+
+    /// The vectors that [`window_one`](Self::window_one) writes of a usual frame, one after the other, for vectors of 16 lanes.
+    #[inline(always)]
+    pub(crate) fn windowing<'a, S: Simd, E: Energy>(
+        &'a self,
+        s: S,
+        samples: &'a [f32; USUAL_LEN],
+    ) -> Windowing<'a, S, E> {
+        let mean =
+            if self.options.remove_dc_offset { sum_of_one(s, samples) * (1.0 / samples.len() as f32) } else { 0.0 };
+        let mean_lanes = s.splat(mean);
+        let before = s.sub(s.splat(samples[0]), mean_lanes);
+        Windowing {
+            samples: samples.as_chunks().0.try_into().expect("whole vectors"),
+            windows: self.window_lines.as_vectors(s)[..USUAL_LEN / MAX_LANES].try_into().expect("as many"),
+            at: 0,
+            mean: mean_lanes,
+            next: Windowed { preemphasis: s.splat(self.options.preemph_coeff), before },
+            sums: [s.splat(0.0); 2],
+            scale: E::scale(self.scale),
+            energy: PhantomData,
+        }
+    }
+}
+
+/// A usual frame on its way through the window. See [`Framing::windowing`].
+pub(crate) struct Windowing<'a, S: Simd, E> {
+    samples: &'a [[f32; MAX_LANES]; USUAL_LEN / MAX_LANES],
+    windows: &'a [S::F32; USUAL_LEN / MAX_LANES],
+    /// Vectors so far.
+    at: usize,
+    mean: S::F32,
+    next: Windowed<S>,
+    sums: [S::F32; 2],
+    /// What the energy is multiplied with.
+    scale: f32,
+    energy: PhantomData<E>,
+}
+
+impl<S: Simd, E: Energy> Windowing<'_, S, E> {
+    /// The next vector.
+    #[inline(always)]
+    pub(crate) fn next(&mut self, s: S) -> S::F32 {
+        let centred = s.sub(s.load(&self.samples[self.at]), self.mean);
+        let x = self.next.windowed(s, centred, self.windows[self.at]);
+        let sum = &mut self.sums[self.at % 2];
+        *sum = E::add(s, *sum, centred, x);
+        self.at += 1;
+        x
+    }
+
+    /// The energy, behind the last vector.
+    #[inline(always)]
+    pub(crate) fn energy(self, s: S) -> f32 {
+        s.sum(halved(s, self.sums, 2)) * self.scale
+    }
+}
+
 /// What goes from vector to vector of a frame whose samples lie in the lanes.
 struct Windowed<S: Simd> {
     preemphasis: S::F32,
@@ -493,7 +571,7 @@ impl<S: Simd> Windowed<S> {
 }
 
 /// Samples of most frames, 25 ms at 16 kHz, as many as whole vectors have; and with what they are filled up to for the transform.
-const USUAL_LEN: usize = 400;
+pub(crate) const USUAL_LEN: usize = 400;
 const USUAL_PADDED: usize = 512;
 
 /// How many sums a frame is added up in: sum i is of every 32nd sample from the i-th on. Then they are added in halves, as
@@ -504,13 +582,19 @@ const SUMS: usize = 32;
 const MIN_LANES: usize = 8;
 
 /// The energy of one frame.
-trait Energy {
+pub(crate) trait Energy {
     /// `sum`, and what a vector of samples adds to it.
     fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, windowed: S::F32) -> S::F32;
+
+    /// What the sum is multiplied with, of samples that are to be multiplied with `scale`.
+    #[inline(always)]
+    fn scale(_scale: f32) -> f32 {
+        1.0
+    }
 }
 
 /// See [`EnergyOf::Nothing`].
-struct No;
+pub(crate) struct No;
 
 impl Energy for No {
     #[inline(always)]
@@ -520,9 +604,14 @@ impl Energy for No {
 }
 
 /// See [`EnergyOf::RawFrame`].
-struct Raw;
+pub(crate) struct Raw;
 
 impl Energy for Raw {
+    #[inline(always)]
+    fn scale(scale: f32) -> f32 {
+        scale * scale
+    }
+
     #[inline(always)]
     fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, _: S::F32) -> S::F32 {
         s.mul_add(centred, centred, sum)
@@ -530,7 +619,7 @@ impl Energy for Raw {
 }
 
 /// See [`EnergyOf::WindowedFrame`].
-struct OfWindowed;
+pub(crate) struct OfWindowed;
 
 impl Energy for OfWindowed {
     #[inline(always)]

@@ -133,8 +133,8 @@ pub use mfcc::{Mfcc, MfccKind, MfccOptions};
 pub use online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
 pub use pitch::{
     OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchInterpolator,
-    PitchInterpolatorOptions, PitchProcessor, ProcessPitchOptions, ProcessPitchStream, compute_kaldi_pitch,
-    interpolate_pitch_linearly, process_pitch,
+    PitchInterpolatorOptions, PitchProcessor, PitchWorkspace, ProcessPitchOptions, ProcessPitchStream,
+    compute_kaldi_pitch, interpolate_pitch_linearly, process_pitch,
 };
 pub use plp::{
     Plp, PlpKind, PlpOptions, compute_lpc, equal_loudness, idft_bases, lifter_coefficients, lpc_to_cepstrum,

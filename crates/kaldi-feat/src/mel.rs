@@ -1,6 +1,6 @@
 //! Triangular filters that are equally wide on the mel scale.
 
-use kaldera_base::simd::{MAX_LANES, Simd};
+use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
 use crate::error::Error;
 use crate::one_mel::OneMel;
@@ -308,7 +308,7 @@ fn sum_of_row_sums<S: Simd>(s: S, [a, b, c, d, e, f, g, h]: [S::F32; ROW_SUMS]) 
 /// [`MAX_LANES`].
 #[derive(Debug)]
 pub(crate) struct Columns {
-    columns: Vec<f32>,
+    columns: Lines,
     /// Numbers of a column, the zeros too.
     stride: usize,
     num_columns: usize,
@@ -316,13 +316,15 @@ pub(crate) struct Columns {
 
 impl Columns {
     pub(crate) fn new(rows: &[Vec<f32>]) -> Self {
-        let mut columns = Vec::new();
-        for i in 0..rows.first().map_or(0, Vec::len) {
-            columns.extend(rows.iter().map(|row| row[i]));
-            columns.resize(columns.len().next_multiple_of(MAX_LANES), 0.0);
-        }
         let num_columns = rows.first().map_or(0, Vec::len);
-        Self { columns, stride: rows.len().next_multiple_of(MAX_LANES), num_columns }
+        let stride = rows.len().next_multiple_of(MAX_LANES);
+        let mut columns = Lines::new();
+        for (i, column) in columns.floats(num_columns * stride).chunks_exact_mut(stride.max(1)).enumerate() {
+            for (to, row) in column.iter_mut().zip(rows) {
+                *to = row[i];
+            }
+        }
+        Self { columns, stride, num_columns }
     }
 
     /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
@@ -336,28 +338,29 @@ impl Columns {
     /// Numbers `at` and on of the product, zeros behind the last one.
     #[inline(always)]
     pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
+        let (columns, x, at) = (self.columns.as_vectors(s), &x[..self.num_columns], at / S::LANES);
         // The compiler makes one of the two for a stride that it knows.
         if self.stride == MAX_LANES {
-            lanes_of_columns(s, &self.columns, MAX_LANES, &x[..self.num_columns], at)
+            lanes_of_columns(s, columns, MAX_LANES / S::LANES, x, at)
         } else {
-            lanes_of_columns(s, &self.columns, self.stride, &x[..self.num_columns], at)
+            lanes_of_columns(s, columns, self.stride / S::LANES, x, at)
         }
     }
 }
 
-/// See [`Columns::lanes_of_one`].
+/// See [`Columns::lanes_of_one`]. Stride and place are counted in vectors.
 #[inline(always)]
-fn lanes_of_columns<S: Simd>(s: S, columns: &[f32], stride: usize, x: &[f32], at: usize) -> S::F32 {
+fn lanes_of_columns<S: Simd>(s: S, columns: &[S::F32], stride: usize, x: &[f32], at: usize) -> S::F32 {
     let mut sums = [s.splat(0.0); ROW_SUMS];
     let (x, last) = x.as_chunks::<ROW_SUMS>();
-    let mut columns = columns.chunks_exact(ROW_SUMS * stride);
-    for (x, columns) in x.iter().zip(&mut columns) {
+    let (columns, last_columns) = columns.split_at(x.len() * ROW_SUMS * stride);
+    for (x, columns) in x.iter().zip(columns.chunks_exact(ROW_SUMS * stride)) {
         for i in 0..ROW_SUMS {
-            sums[i] = s.mul_add(s.load(&columns[i * stride + at..]), s.splat(x[i]), sums[i]);
+            sums[i] = s.mul_add(columns[i * stride + at], s.splat(x[i]), sums[i]);
         }
     }
-    for ((&x, column), sum) in last.iter().zip(columns.remainder().chunks_exact(stride)).zip(&mut sums) {
-        *sum = s.mul_add(s.load(&column[at..]), s.splat(x), *sum);
+    for ((&x, column), sum) in last.iter().zip(last_columns.chunks_exact(stride)).zip(&mut sums) {
+        *sum = s.mul_add(column[at], s.splat(x), *sum);
     }
     sum_of_row_sums(s, sums)
 }

@@ -16,6 +16,8 @@
 mod eights;
 mod fours;
 
+pub(crate) use eights::pieces_of_400;
+
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
@@ -139,6 +141,12 @@ impl OneFft {
     #[inline(always)]
     pub(crate) fn is_of_512<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
         plan.half == 256 && fours::takes(plan.half, &self.layouts[Self::lanes(s)])
+    }
+
+    /// Whether there is a [`power_of_400_samples`](Self::power_of_400_samples).
+    #[inline(always)]
+    pub(crate) fn is_of_400<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
+        eights::takes(s, plan.half, &self.layouts[Self::lanes(s)])
     }
 
     /// As [`power`](Self::power), of 512 numbers.

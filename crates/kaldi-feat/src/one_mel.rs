@@ -33,13 +33,16 @@ enum Group {
     /// For each quarter of the filters the first power, and how many quarters of sums there are. Of each the table has
     /// indexes and weights.
     Narrow { first: [usize; QUARTER], quarters: usize },
-    /// For each filter the first power of the first run that it is in, and how many runs are taken of each. The table has their weights.
-    /// There are zeros behind the filters, up to 8 or 16 of them.
-    Wide { first: Vec<usize>, runs: usize },
+    /// For each filter the first power of the first run that it is in, and for each quarter of the filters how many runs are taken. The
+    /// table has their weights. There are filters of zeros behind the others, up to 8 or 16 of them.
+    Wide { first: Vec<usize>, runs: [usize; QUARTERS] },
 }
 
 /// Lanes that are a filter's.
 const QUARTER: usize = 4;
+
+/// Parts of a group that have their own number of runs: the higher a filter, the wider.
+const QUARTERS: usize = 4;
 
 impl OneMel {
     /// Powers behind the last one that are read.
@@ -71,12 +74,13 @@ impl OneMel {
                     s.sum_fours(fours)
                 }
                 Group::Wide { first, runs } => {
-                    let (table, rest) = vectors.split_at(first.len() * runs * (SUMS / S::LANES));
+                    let in_all = runs.iter().sum::<usize>() * (first.len() / QUARTERS);
+                    let (table, rest) = vectors.split_at(in_all * (SUMS / S::LANES));
                     vectors = rest;
                     match <&[usize; MAX_LANES]>::try_from(&first[..]) {
-                        Ok(first) => wide_of_some_runs(s, *runs, table, first, power),
+                        Ok(first) => wide::<S, { MAX_LANES / QUARTERS }>(s, runs, table, first, power),
                         Err(_) => match first[..].as_chunks::<HALF>().0 {
-                            [first] => wide_of_some_runs(s, *runs, table, first, power),
+                            [first] => wide::<S, { HALF / QUARTERS }>(s, runs, table, first, power),
                             _ => unreachable!("8 filters, or 16"),
                         },
                     }
@@ -129,38 +133,54 @@ fn fours<S: Simd, const N: usize>(
 /// Half of the most lanes.
 const HALF: usize = MAX_LANES / 2;
 
-/// The energies of filters with as many `runs` each.
+/// The energies of wide filters, `N` in each quarter of them. All sums are in registers: the compiler knows which of them each line adds to.
 #[inline(always)]
-fn wide_of_some_runs<S: Simd, const FILTERS: usize>(
+fn wide<S: Simd, const N: usize>(
     s: S,
-    runs: usize,
+    runs: &[usize; QUARTERS],
     table: &[S::F32],
-    first: &[usize; FILTERS],
+    first: &[usize],
     power: &[f32],
 ) -> S::F32 {
-    match runs {
-        1 => wide::<S, FILTERS>(s, 1, table, first, power),
-        2 => wide::<S, FILTERS>(s, 2, table, first, power),
-        3 => wide::<S, FILTERS>(s, 3, table, first, power),
-        4 => wide::<S, FILTERS>(s, 4, table, first, power),
-        runs => wide::<S, FILTERS>(s, runs, table, first, power),
+    let (mut sums, mut table) = ([s.splat(0.0); MAX_LANES], table);
+    let (first, powers) = (&first.as_chunks::<N>().0[..QUARTERS], power);
+    macro_rules! quarters {
+        ($($q:literal)*) => { $(
+            let (of_quarter, rest) = table.split_at(N * runs[$q] * (SUMS / S::LANES));
+            table = rest;
+            let some = match runs[$q] {
+                0 => [s.splat(0.0); N],
+                1 => sums_of_runs::<S, N>(s, 1, of_quarter, &first[$q], powers),
+                2 => sums_of_runs::<S, N>(s, 2, of_quarter, &first[$q], powers),
+                3 => sums_of_runs::<S, N>(s, 3, of_quarter, &first[$q], powers),
+                4 => sums_of_runs::<S, N>(s, 4, of_quarter, &first[$q], powers),
+                runs => sums_of_runs::<S, N>(s, runs, of_quarter, &first[$q], powers),
+            };
+            for i in 0..N {
+                sums[$q * N + i] = some[i];
+            }
+        )* };
     }
+    quarters!(0 1 2 3);
+    debug_assert!(table.is_empty());
+    s.sum_each(&sums[..S::LANES])
 }
 
+/// The sums of `N` filters with as many `runs` each.
 #[inline(always)]
-fn wide<S: Simd, const FILTERS: usize>(
+fn sums_of_runs<S: Simd, const N: usize>(
     s: S,
     runs: usize,
     table: &[S::F32],
-    first: &[usize; FILTERS],
+    first: &[usize; N],
     power: &[f32],
-) -> S::F32 {
+) -> [S::F32; N] {
     // Sums of 16 in one vector, or in two that are added.
     let used = SUMS / S::LANES;
-    let table = &table[..FILTERS * runs * used];
-    let mut sums = [s.splat(0.0); MAX_LANES];
-    for (i, (sum, &first)) in sums.iter_mut().zip(first).enumerate() {
-        let (power, table) = (&power[first..first + runs * SUMS], &table[i * runs * used..][..runs * used]);
+    let table = &table[..N * runs * used];
+    let mut sums = [s.splat(0.0); N];
+    for i in 0..N {
+        let (power, table) = (&power[first[i]..][..runs * SUMS], &table[i * runs * used..][..runs * used]);
         let mut halves = [s.splat(0.0); 2];
         for run in 0..runs {
             for (half, sum) in halves[..used].iter_mut().enumerate() {
@@ -168,9 +188,9 @@ fn wide<S: Simd, const FILTERS: usize>(
                 *sum = s.mul_add(table[at], s.load(&power[at * S::LANES..]), *sum);
             }
         }
-        *sum = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
+        sums[i] = if used == 1 { halves[0] } else { s.add(halves[0], halves[1]) };
     }
-    s.sum_each(&sums[..S::LANES])
+    sums
 }
 
 impl Tables {
@@ -227,19 +247,25 @@ impl Group {
         // Those that a run is enough for have it begin with them.
         let short = bins.iter().all(|bin| bin.weights.len() <= SUMS);
         let runs_of = |bin: &MelBin| bin.first / SUMS..(bin.first + bin.weights.len()).div_ceil(SUMS);
-        let runs = if short { 1 } else { bins.iter().map(|bin| runs_of(bin).len()).max().unwrap_or(0) };
         let end = bins.iter().map(|bin| runs_of(bin).end).max().unwrap_or(0);
         let filters = if bins.len() > HALF { MAX_LANES } else { HALF };
-        let (mut first, begin) = (vec![0; filters], table.len());
-        table.resize(begin + filters * runs * SUMS, 0.0);
-        let weights = table[begin..].chunks_exact_mut((runs * SUMS).max(1));
-        for ((bin, first), weights) in bins.iter().zip(&mut first).zip(weights) {
-            // No run behind the last one.
-            *first = if short { bin.first } else { runs_of(bin).start.min(end - runs) * SUMS };
-            let at = bin.first - *first;
-            weights[at..at + bin.weights.len()].copy_from_slice(&bin.weights);
+        let (mut all_first, mut all_runs) = (vec![0; filters], [0; QUARTERS]);
+        let quarter = filters / QUARTERS;
+        for ((bins, first), to) in bins.chunks(quarter).zip(all_first.chunks_mut(quarter)).zip(&mut all_runs) {
+            let runs = if short { 1 } else { bins.iter().map(|bin| runs_of(bin).len()).max().unwrap_or(0) };
+            let begin = table.len();
+            table.resize(begin + quarter * runs * SUMS, 0.0);
+            for ((bin, first), weights) in
+                bins.iter().zip(first).zip(table[begin..].chunks_exact_mut((runs * SUMS).max(1)))
+            {
+                // No run behind the last one.
+                *first = if short { bin.first } else { runs_of(bin).start.min(end - runs) * SUMS };
+                let at = bin.first - *first;
+                weights[at..at + bin.weights.len()].copy_from_slice(&bin.weights);
+            }
+            *to = runs;
         }
-        Self::Wide { first, runs }
+        Self::Wide { first: all_first, runs: all_runs }
     }
 }
 

@@ -310,7 +310,10 @@ impl Kind for PlpKind {
     fn features_of_one<S: Simd>(&self, s: S, filters: &PlpFilters, frame: OneBands<'_>, features: &mut [f32]) {
         let OneBands { bands: loudness, scratch, .. } = frame;
         // Nothing waits for it, so that it costs least where there is other work to do.
-        let energy = self.energy.map(|energy| energy.ln_of_one(s, frame.energy, energy.least_of_plp()));
+        let energy = match &self.energy {
+            Some(energy) => Some(energy.ln_of_one(s, frame.energy, energy.least_of_plp())),
+            None => None,
+        };
         for (x, weights) in loudness.chunks_exact_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
             let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
             s.store(self.compress.of(s, heard), x);
@@ -355,11 +358,14 @@ impl PlpKind {
         cepstrum: &mut [S::F32],
         features: &mut [S::F32],
     ) {
-        let mut error = self.energy.is_none().then(|| s.splat(0.0));
+        let mut error = if self.energy.is_none() { Some(s.splat(0.0)) } else { None };
         linear_predictor(s, autocorrelation, predictor, cepstrum, error.as_mut());
         predictor_cepstrum(s, predictor, cepstrum);
         let (first, rest) = features.split_at_mut(1);
-        first[0] = error.map_or(s.splat(0.0), |error| log_of_error(s, error));
+        first[0] = match error {
+            Some(error) => log_of_error(s, error),
+            None => s.splat(0.0),
+        };
         rest.copy_from_slice(&cepstrum[..rest.len()]);
         for (x, &scale) in features.iter_mut().zip(&self.scales) {
             *x = s.mul(*x, s.splat(scale));
@@ -375,55 +381,82 @@ impl PlpKind {
     fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) -> bool {
         let (zero, one) = (s.splat(0.0), s.splat(1.0));
         let lanes = s.i32_to_f32(s.lane_indexes());
-        let number = |lane| s.splat_u32(lane);
-        let down_by = |lanes| s.add_u32(s.lane_indexes(), s.splat_u32(lanes));
-        let all = |v, lane| s.permute(v, v, number(lane));
-        let down = |v| s.permute(v, v, down_by(1));
+        // Not closures, which can't be told to become part of what is compiled for the instruction set.
+        macro_rules! all {
+            ($v:expr, $lane:literal) => {
+                s.permute($v, $v, s.splat_u32($lane))
+            };
+        }
+        macro_rules! down {
+            ($v:expr, $lanes:literal) => {
+                s.permute($v, $v, s.add_u32(s.lane_indexes(), s.splat_u32($lanes)))
+            };
+        }
 
-        let mut error = all(autocorrelation, 0);
+        let mut error = all!(autocorrelation, 0);
         let power = power_to_one(s, error);
         let (mut e, mut above_bound) = (s.mul(error, power), zero);
         // In step i, lane n belongs to the lags n + i + 1 and n.
         let mut backward = s.mul(autocorrelation, power);
-        let (mut forward, mut f) = (down(backward), all(backward, 1));
+        let (mut forward, mut f) = (down!(backward, 1), all!(backward, 1));
         // 1, a[0], a[1] .. and zeros: 1 times the reflection is the next one. In reverse from the place of that one.
         let mut predictor = s.select_lt(lanes, one, one, zero);
         let mut reverse = s.sub_u32(s.splat_u32(S::LANES as u32 + 1), s.lane_indexes());
-        for i in 0..self.order {
-            // One quotient costs a fourth of what sixteen do.
-            let reflection = s.splat(first_lane(s, f) / first_lane(s, e));
-            let step = SchurStep::new(s, i, e, f);
-            let before = s.mul(step.kept, e);
-            e = s.neg_mul_add(step.taken, f, before);
-            above_bound = s.min(s.neg_mul_add(s.splat(LEAST_ERROR), before, e), above_bound);
-            let moved = step.of(s, forward, backward);
-            backward = step.of(s, backward, forward);
-            (forward, f) = (down(moved), all(moved, 1));
-            predictor = s.neg_mul_add(reflection, s.permute(predictor, predictor, reverse), predictor);
-            reverse = s.add_u32(reverse, number(1));
-            if self.energy.is_none() {
-                error = s.mul(error, left_by(s, reflection));
+        macro_rules! step {
+            ($i:expr) => {{
+                // One quotient costs a fourth of what sixteen do.
+                let reflection = s.splat(first_lane(s, f) / first_lane(s, e));
+                let step = SchurStep::new(s, $i, e, f);
+                let before = s.mul(step.kept, e);
+                e = s.neg_mul_add(step.taken, f, before);
+                above_bound = s.min(s.neg_mul_add(s.splat(LEAST_ERROR), before, e), above_bound);
+                predictor = s.neg_mul_add(reflection, s.permute(predictor, predictor, reverse), predictor);
+                reverse = s.add_u32(reverse, s.splat_u32(1));
+                if self.energy.is_none() {
+                    error = s.mul(error, left_by(s, reflection));
+                }
+                step
+            }};
+        }
+        // Two steps at a time: the first one's lags are moved down before it, so that the second does not wait for that.
+        let (mut forward_down, mut backward_down) = (down!(forward, 1), down!(backward, 1));
+        for i in (0..self.order).step_by(2) {
+            let first = step!(i);
+            let next_forward = first.of_one(s, f, forward_down, backward_down);
+            let next_backward = first.of_one(s, f, backward, forward);
+            if i + 1 == self.order {
+                break;
             }
+            f = all!(next_forward, 0);
+            let second = step!(i + 1);
+            let moved = second.of_one(s, f, next_forward, next_backward);
+            backward = second.of_one(s, f, next_backward, next_forward);
+            f = all!(moved, 1);
+            (forward, forward_down, backward_down) = (down!(moved, 1), down!(moved, 2), down!(backward, 1));
         }
 
         if first_lane(s, above_bound) < 0.0 {
             return false;
         }
 
-        // n c[n]: each takes its part from all behind it, two of them at a time.
-        let a = down(predictor);
-        let (first_a, next_a) = (all(a, 0), down(a));
+        // n c[n]: each takes its part from all behind it, four of them at a time.
+        let a = down!(predictor, 1);
+        let (a_1, a_2, a_3) = (down!(a, 1), down!(a, 2), down!(a, 3));
+        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, 1), all!(a, 2));
         let mut c = s.mul(s.sub(zero, a), s.add(lanes, one));
         let (first, rest) = features.split_at_mut(1);
         first[0] = if self.energy.is_none() { first_lane(s, log_of_error(s, error)) * self.scales[0] } else { 0.0 };
-        for (two, scales) in rest.chunks_mut(2).zip(self.scales[1..].chunks(2)) {
-            let known = all(c, 0);
-            let next = s.neg_mul_add(first_a, known, all(c, 1));
-            for ((to, scale), x) in two.iter_mut().zip(scales).zip([known, next]) {
+        for (four, scales) in rest.chunks_mut(4).zip(self.scales[1..].chunks(4)) {
+            let c_0 = all!(c, 0);
+            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, 1));
+            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, 2)));
+            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, 3)));
+            let c_3 = s.neg_mul_add(all_0, c_2, c_3);
+            for ((to, scale), x) in four.iter_mut().zip(scales).zip([c_0, c_1, c_2, c_3]) {
                 *to = first_lane(s, x) * scale;
             }
-            c = s.neg_mul_add(next_a, known, s.permute(c, c, down_by(2)));
-            c = s.neg_mul_add(a, next, c);
+            c = s.neg_mul_add(a_2, c_1, s.neg_mul_add(a_3, c_0, down!(c, 4)));
+            c = s.neg_mul_add(a, c_3, s.neg_mul_add(a_1, c_2, c));
         }
         true
     }
@@ -513,6 +546,9 @@ struct SchurStep<S: Simd> {
     kept: S::F32,
     /// The factor of y.
     taken: S::F32,
+    /// The last power of 2 in `taken`, and whether there is another one.
+    power: S::F32,
+    twice: bool,
 }
 
 /// The bits of 1, and of the exponent.
@@ -534,9 +570,16 @@ impl<S: Simd> SchurStep<S> {
         let mantissa = s.and_u32(s.bits_of(e), s.splat_u32(!EXPONENT));
         let (kept, taken) = (s.of_bits(s.or_u32(mantissa, s.splat_u32(ONE))), s.mul(power, f));
         if i % 4 == 3 {
-            return Self { kept: s.mul(power, kept), taken: s.mul(power, taken) };
+            return Self { kept: s.mul(power, kept), taken: s.mul(power, taken), power, twice: true };
         }
-        Self { kept, taken }
+        Self { kept, taken, power, twice: false }
+    }
+
+    /// As [`of`](Self::of), in less time where f is what is waited for. A product with a power of 2 has no rounding, so it may as well be y's.
+    #[inline(always)]
+    fn of_one(&self, s: S, f: S::F32, x: S::F32, y: S::F32) -> S::F32 {
+        let f = if self.twice { s.mul(self.power, f) } else { f };
+        s.neg_mul_add(f, s.mul(self.power, y), s.mul(self.kept, x))
     }
 
     /// x - f / e y, times what all numbers are multiplied with.

@@ -212,7 +212,15 @@ impl ResampleStream {
     /// Ends the signal: appends the output samples that are left, and goes back to the state before the first sample.
     pub fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
         self.produce(resampler, true, out);
-        *self = Self::new(resampler);
+        self.restart(resampler);
+    }
+
+    /// Goes back to the state before the first sample, in the memory that it has.
+    pub(crate) fn restart(&mut self, resampler: &LinearResample) {
+        let Self { num_in, num_out, base, buffer } = self;
+        (*num_in, *num_out, *base) = (0, 0, resampler.filters.lowest().min(0));
+        buffer.clear();
+        buffer.resize(base.unsigned_abs(), 0.0);
     }
 
     /// Input samples taken so far.

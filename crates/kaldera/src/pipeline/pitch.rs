@@ -1,8 +1,8 @@
 //! Pitch: features of its own, or columns beside others.
 
 use kaldi_feat::{
-    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, ProcessPitchOptions, Samples, paste_columns,
-    process_pitch,
+    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, PitchWorkspace, ProcessPitchOptions, Samples,
+    paste_columns, process_pitch,
 };
 use kaldi_matrix::{Matrix, SubMatrix};
 
@@ -37,22 +37,43 @@ impl PitchFeatures {
     /// # Errors
     /// When the audio cannot be used.
     pub fn pitch(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        let expected = self.extractor.options().samp_freq;
-        if audio.samp_freq == expected {
-            return self.extractor.compute(audio);
-        }
-        let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
-        self.extractor.compute(&Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key })
+        let mut values = Vec::new();
+        let frames = self.pitch_into(&mut PitchWorkspace::default(), audio, &mut values)?;
+        Ok(frames_of_two(frames, values))
     }
 
-    fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        process_pitch(&self.process, &self.pitch(audio)?, audio.key)
+    /// As [`pitch`](Self::pitch): `out` is overwritten with the frames, and their number returned.
+    fn pitch_into(
+        &self,
+        workspace: &mut PitchWorkspace,
+        audio: &Audio<'_>,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        let expected = self.extractor.options().samp_freq;
+        if audio.samp_freq == expected {
+            return self.extractor.compute_into(workspace, audio, out);
+        }
+        let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
+        let audio = Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key };
+        self.extractor.compute_into(workspace, &audio, out)
+    }
+
+    fn compute(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
+        let mut values = Vec::new();
+        let frames = self.pitch_into(workspace, audio, &mut values)?;
+        process_pitch(&self.process, &frames_of_two(frames, values), audio.key)
     }
 
     /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows then.
-    pub(super) fn paste(&self, audio: &Audio<'_>, frames: usize, features: &mut Vec<f32>) -> Result<usize, Error> {
+    pub(super) fn paste(
+        &self,
+        workspace: &mut PitchWorkspace,
+        audio: &Audio<'_>,
+        frames: usize,
+        features: &mut Vec<f32>,
+    ) -> Result<usize, Error> {
         let dim = features.len() / frames.max(1);
-        let pitch = self.compute(audio)?;
+        let pitch = self.compute(workspace, audio)?;
         let pasted = paste_columns(&[SubMatrix::new(features, frames, dim, dim)?, pitch.view()], LENGTH_TOLERANCE)?;
         let frames = pasted.num_rows();
         *features = pasted.into_vec();
@@ -60,9 +81,13 @@ impl PitchFeatures {
     }
 }
 
+fn frames_of_two(frames: usize, values: Vec<f32>) -> Matrix<f32> {
+    Matrix::from_vec(frames, if frames == 0 { 0 } else { 2 }, values).expect("two numbers for each frame")
+}
+
 /// `vtln_warp` has no effect: it does not change how high a voice is.
 impl FeatureExtractor for PitchFeatures {
-    type Workspace = ();
+    type Workspace = PitchWorkspace;
 
     fn dim(&self) -> usize {
         self.process.dim()
@@ -70,12 +95,12 @@ impl FeatureExtractor for PitchFeatures {
 
     fn compute_into(
         &self,
-        (): &mut (),
+        workspace: &mut PitchWorkspace,
         audio: &Audio<'_>,
         _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        let features = self.compute(audio)?;
+        let features = self.compute(workspace, audio)?;
         let frames = features.num_rows();
         *out = features.into_vec();
         Ok(frames)
@@ -87,7 +112,7 @@ impl FeatureExtractor for PitchFeatures {
 pub struct NccfAndPitch(pub PitchFeatures);
 
 impl FeatureExtractor for NccfAndPitch {
-    type Workspace = ();
+    type Workspace = PitchWorkspace;
 
     fn dim(&self) -> usize {
         2
@@ -95,14 +120,11 @@ impl FeatureExtractor for NccfAndPitch {
 
     fn compute_into(
         &self,
-        (): &mut (),
+        workspace: &mut PitchWorkspace,
         audio: &Audio<'_>,
         _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        let pitch = self.0.pitch(audio)?;
-        let frames = pitch.num_rows();
-        *out = pitch.into_vec();
-        Ok(frames)
+        self.0.pitch_into(workspace, audio, out)
     }
 }

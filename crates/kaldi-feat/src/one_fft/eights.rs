@@ -1,9 +1,10 @@
 //! Frames of 400 samples, Whisper's, in vectors of 16 lanes: transforms of 8 blocks of 25 complex numbers.
 //!
 //! What is done is what [`OneFft::power`] does of any size. But here eight blocks fill half of the lanes: their imaginary parts are transposed
-//! in the other half, and two rows of frequencies make a whole vector, which is read as it lies.
+//! in the other half, and two rows of frequencies make a whole vector, which is read as it lies. Blocks do not begin where vectors do. So what was
+//! windowed would have to wait until it is in the cache, and samples are windowed here, in the pieces that the blocks take.
 
-use kaldera_base::simd::{Lines, MAX_LANES, Simd};
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 use rustfft::num_complex::Complex;
 
 use super::{Layout, OneFft, unzip};
@@ -19,6 +20,19 @@ const HALF: usize = BLOCKS * BLOCK;
 
 /// Vectors of a block.
 const VECTORS: usize = BLOCK.div_ceil(MAX_LANES);
+
+/// Where the pieces of a block begin, from its first number on.
+const PIECES: [usize; 4] = [0, MAX_LANES, 2 * MAX_LANES, 3 * MAX_LANES];
+
+/// A window of 400 in the pieces of each block, with zeros for what is not the block's.
+pub(crate) fn pieces_of_400(window: &[f32]) -> Lines {
+    let mut lines = Lines::new();
+    let pieces = lines.floats(BLOCKS * PIECES.len() * MAX_LANES);
+    for (to, from) in pieces.chunks_exact_mut(PIECES.len() * MAX_LANES).zip(window.chunks_exact(2 * BLOCK)) {
+        to[..2 * BLOCK].copy_from_slice(from);
+    }
+    lines
+}
 
 /// Whether [`OneFft::power_of_400`] takes a transform of `half` numbers in this layout.
 #[inline(always)]
@@ -58,12 +72,41 @@ impl OneFft {
         power: &mut [f32],
         numbers: &mut Lines,
     ) {
-        let layout = &self.layouts[Self::lanes(s)];
         let rows = numbers.vectors(s, 2 * (VECTORS * BLOCKS + BLOCK)).as_chunks_mut::<2>().0;
         let (rows, transposed) = rows.split_at_mut(VECTORS * BLOCKS);
         for (rows, first) in rows.chunks_exact_mut(VECTORS).zip((0..).step_by(2 * BLOCK)) {
             unzip(s, &frame[first..], rows);
         }
+        self.power_of_blocks(s, plan, rows, transposed, power);
+    }
+
+    /// As [`power_of_400`](Self::power_of_400), of samples and the [pieces](pieces_of_400) of their window. Whether it did: not of samples
+    /// that are not finite, whose powers depend on what else is done to frames.
+    #[inline(always)]
+    pub(crate) fn power_of_400_samples<S: Simd>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        (samples, pieces): (&[f32; 2 * HALF], &Lines),
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) -> bool {
+        s.vectorize(PowerOfSamples { fft: self, plan, samples, pieces, power, numbers });
+        // Number 0 is what all others are: a sum of all samples.
+        power[0].is_finite()
+    }
+
+    /// What [`power_of_400`](Self::power_of_400) does when the blocks are in their rows.
+    #[inline(always)]
+    fn power_of_blocks<S: Simd>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        rows: &mut [[S::F32; 2]],
+        transposed: &mut [[S::F32; 2]],
+        power: &mut [f32],
+    ) {
+        let layout = &self.layouts[Self::lanes(s)];
         let (before, behind) = plan.steps.split_at(2);
         let first_twiddles = layout.before[0].twiddles.as_vectors(s).as_chunks::<2>().0;
         let next_twiddles = layout.before[1].twiddles.as_vectors(s).as_chunks::<2>().0;
@@ -110,6 +153,42 @@ impl OneFft {
         let [low, high] = powers(s, above, [spectrum(s, transposed, 5), above], pairs[6]);
         let middle = s.select_lt(lanes, s.splat(4.0), low, mirrored(s, power_before, high));
         s.store(middle, &mut power[6 * MAX_LANES..]);
+    }
+}
+
+struct PowerOfSamples<'a> {
+    fft: &'a OneFft,
+    plan: &'a LaneFft,
+    samples: &'a [f32; 2 * HALF],
+    pieces: &'a Lines,
+    power: &'a mut [f32],
+    numbers: &'a mut Lines,
+}
+
+impl Kernel for PowerOfSamples<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { fft, plan, samples, pieces, power, numbers } = self;
+        let rows = numbers.vectors(s, 2 * (VECTORS * BLOCKS + BLOCK)).as_chunks_mut::<2>().0;
+        let (rows, transposed) = rows.split_at_mut(VECTORS * BLOCKS);
+        let pieces = pieces.as_vectors(s).as_chunks::<{ PIECES.len() }>().0;
+        for ((rows, samples), pieces) in
+            rows.as_chunks_mut::<VECTORS>().0.iter_mut().zip(samples.as_chunks::<{ 2 * BLOCK }>().0).zip(pieces)
+        {
+            let mut x = [s.splat(0.0); PIECES.len()];
+            for (i, first) in PIECES.into_iter().enumerate() {
+                let rest = &samples[first..];
+                let from = if rest.len() < S::LANES { s.load_partial(rest, x[i]) } else { s.load(rest) };
+                x[i] = s.mul(from, pieces[i]);
+            }
+            for (row, x) in rows.iter_mut().zip(x.as_chunks::<2>().0) {
+                let (re, im) = s.unzip(x[0], x[1]);
+                *row = [re, im];
+            }
+        }
+        fft.power_of_blocks(s, plan, rows, transposed, power);
     }
 }
 

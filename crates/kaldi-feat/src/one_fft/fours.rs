@@ -8,6 +8,7 @@ use kaldera_base::simd::{Lines, Simd};
 
 use super::{Layout, OneFft, StepBefore};
 use crate::fft::{LaneFft, pair_of_spectrum, power_of_twice, step_of_4, transform_4, turned};
+use crate::frames::{Energy, EnergyOf, Framing, No, OfWindowed, Raw, USUAL_LEN};
 use crate::mel::first_lane;
 use crate::one_mel::OneMel;
 
@@ -67,6 +68,58 @@ fn first_step<S: Simd, const HALF: usize>(s: S, frame: &[f32], turns: &[Turns<S>
     each!(0 1 2 3 4 5 6 7);
 }
 
+/// As [`first_step`], of a usual frame, which is windowed on the way, in vectors of 16 lanes: it is never in memory, and where it is filled up with
+/// zeros there is nothing to do. Gives the energy.
+///
+/// Its vectors come in their order. The last one, whose neighbours are zeros, belongs to the first part, which waits for it.
+#[inline(always)]
+fn first_step_of_samples<S: Simd, E: Energy>(
+    s: S,
+    framing: &Framing,
+    samples: &[f32; USUAL_LEN],
+    turns: &[Turns<S>],
+    rows: &mut [[S::F32; 2]],
+) -> f32 {
+    const PART: usize = 4;
+    let (turns, rows) = (&turns[..PART], &mut rows[..4 * PART]);
+    let mut windowing = framing.windowing::<S, E>(s, samples);
+    macro_rules! next {
+        () => {{
+            let (first, second) = (windowing.next(s), windowing.next(s));
+            let (re, im) = s.unzip(first, second);
+            [re, im]
+        }};
+    }
+    macro_rules! put {
+        ($i:literal, $step:expr) => {
+            for (q, y) in $step.into_iter().enumerate() {
+                rows[$i + q * PART] = y;
+            }
+        };
+    }
+    let a = [next!(), next!(), next!(), next!()];
+    let b = [next!(), next!(), next!(), next!()];
+    let first_c = next!();
+    put!(1, step_of_three(s, [a[1], b[1], next!()], &turns[1]));
+    put!(2, step_of_three(s, [a[2], b[2], next!()], &turns[2]));
+    put!(3, step_of_three(s, [a[3], b[3], next!()], &turns[3]));
+    let (re, im) = s.unzip(windowing.next(s), s.splat(0.0));
+    put!(0, step(s, [a[0], b[0], first_c, [re, im]], &turns[0]));
+    windowing.energy(s)
+}
+
+/// As [`step`], the fourth number being 0.
+#[inline(always)]
+fn step_of_three<S: Simd>(s: S, [a, b, c]: [[S::F32; 2]; 3], w: &Turns<S>) -> [[S::F32; 2]; 4] {
+    let sum = [s.add(a[0], c[0]), s.add(a[1], c[1])];
+    let difference = [s.sub(a[0], c[0]), s.sub(a[1], c[1])];
+    let minus = [s.add(difference[0], b[1]), s.sub(difference[1], b[0])];
+    let plus = [s.sub(difference[0], b[1]), s.add(difference[1], b[0])];
+    let first = [s.add(sum[0], b[0]), s.add(sum[1], b[1])];
+    let third = [s.sub(sum[0], b[0]), s.sub(sum[1], b[1])];
+    [first, turned(s, minus, w[0]), turned(s, third, w[1]), turned(s, plus, w[2])]
+}
+
 /// The twiddles of each of the step's vectors.
 #[inline(always)]
 fn twiddles<S: Simd>(s: S, step: &StepBefore, vectors: usize) -> &[Turns<S>] {
@@ -98,12 +151,46 @@ impl OneFft {
         power: &mut [f32],
         numbers: &mut Lines,
     ) {
+        let turns = twiddles(s, &self.layouts[Self::lanes(s)].before[0], HALF / S::LANES / 4);
+        first_step::<S, HALF>(s, frame, turns, numbers.vectors(s, 4 * HALF / S::LANES).as_chunks_mut::<2>().0);
+        self.power_behind_first_step::<S, HALF>(s, plan, power, numbers);
+    }
+
+    /// As [`power_of_512`](Self::power_of_512), of a usual frame before it is windowed, in vectors of 16 lanes. Gives the frame's energy.
+    #[inline(always)]
+    pub(crate) fn power_of_400_in_512<S: Simd>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        (framing, samples, energy): (&Framing, &[f32; USUAL_LEN], EnergyOf),
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) -> f32 {
+        let turns = twiddles(s, &self.layouts[Self::lanes(s)].before[0], 4);
+        let rows = numbers.vectors(s, 4 * 256 / S::LANES).as_chunks_mut::<2>().0;
+        let energy = match energy {
+            EnergyOf::Nothing => first_step_of_samples::<S, No>(s, framing, samples, turns, rows),
+            EnergyOf::RawFrame => first_step_of_samples::<S, Raw>(s, framing, samples, turns, rows),
+            EnergyOf::WindowedFrame => first_step_of_samples::<S, OfWindowed>(s, framing, samples, turns, rows),
+        };
+        self.power_behind_first_step::<S, 256>(s, plan, power, numbers);
+        energy
+    }
+
+    /// What [`power_of_fours`](Self::power_of_fours) does behind the first step.
+    #[inline(always)]
+    fn power_behind_first_step<S: Simd, const HALF: usize>(
+        &self,
+        s: S,
+        plan: &LaneFft,
+        power: &mut [f32],
+        numbers: &mut Lines,
+    ) {
         let layout = &self.layouts[Self::lanes(s)];
         let (block, vectors) = (HALF / BLOCKS, HALF / S::LANES);
         let (rows, transposed) = numbers.vectors(s, 4 * vectors).as_chunks_mut::<2>().0.split_at_mut(vectors);
         let zero = [s.splat(0.0); 2];
 
-        first_step::<S, HALF>(s, frame, twiddles(s, &layout.before[0], vectors / 4), rows);
         let part = block / S::LANES;
         for rows in rows.chunks_exact_mut(4 * part) {
             for (i, w) in twiddles(s, &layout.before[1], part).iter().enumerate() {
@@ -114,6 +201,8 @@ impl OneFft {
             }
         }
 
+        // The last step's numbers are few enough that the compiler need not write them all to memory.
+        let in_registers = block == BLOCKS && S::LANES == BLOCKS;
         for (group, transposed) in transposed.chunks_exact_mut(block).enumerate() {
             for (i, transposed) in transposed.chunks_exact_mut(S::LANES).enumerate() {
                 for number in 0..2 {
@@ -131,10 +220,21 @@ impl OneFft {
                 step_of_4(s, 16, &plan.steps[2].twiddles[..48], transposed);
             }
             step_of_4(s, 4, &plan.steps[plan.steps.len() - 2].twiddles[..12], transposed);
-            for four in transposed.as_chunks_mut::<4>().0 {
-                *four = transform_4(s, *four);
+            if !in_registers {
+                for four in transposed.as_chunks_mut::<4>().0 {
+                    *four = transform_4(s, *four);
+                }
             }
         }
+        let mut last = [zero; BLOCKS];
+        let transposed = if in_registers {
+            for (to, from) in last.as_chunks_mut::<4>().0.iter_mut().zip(transposed.as_chunks::<4>().0) {
+                *to = transform_4(s, *from);
+            }
+            &last[..]
+        } else {
+            &*transposed
+        };
 
         let power = &mut power[..=HALF + OneMel::PADDING];
         power[HALF + 1..].fill(0.0);

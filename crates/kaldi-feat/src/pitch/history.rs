@@ -44,8 +44,17 @@ struct Rows {
 }
 
 impl Rows {
-    fn of_one(row: Vec<f32>) -> Self {
-        Self { len: row.len(), values: row, places: vec![0] }
+    /// None yet, of `len` numbers each.
+    fn new(len: usize) -> Self {
+        Self { len, values: Vec::new(), places: Vec::new() }
+    }
+
+    /// Keeps nothing but this row, in the memory that it has.
+    fn restart(&mut self, row: impl IntoIterator<Item = f32>) {
+        self.values.clear();
+        self.values.extend(row);
+        self.places.clear();
+        self.places.push(0);
     }
 
     fn get(&self, row: usize) -> &[f32] {
@@ -116,8 +125,19 @@ pub(super) type Found = [f32; 2];
 
 impl History {
     pub(super) fn new(plan: &Plan) -> Self {
-        let pov = Rows::of_one(vec![0.0; plan.grid.measured_row()]);
-        Self { first: 0, costs: Rows::of_one(plan.transitions.start().collect()), pov, states: vec![NOWHERE] }
+        let (costs, pov) = (Rows::new(plan.transitions.row_len()), Rows::new(plan.grid.measured_row()));
+        let mut history = Self { first: 0, costs, pov, states: Vec::new() };
+        history.restart(plan);
+        history
+    }
+
+    /// Goes back to before the first frame, in the memory that it has.
+    pub(super) fn restart(&mut self, plan: &Plan) {
+        self.first = 0;
+        self.costs.restart(plan.transitions.start());
+        self.pov.restart(std::iter::repeat_n(0.0, plan.grid.measured_row()));
+        self.states.clear();
+        self.states.push(NOWHERE);
     }
 
     /// Rows that are kept.

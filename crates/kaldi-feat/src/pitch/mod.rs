@@ -19,7 +19,7 @@ mod signal;
 mod stream;
 mod viterbi;
 
-pub use extractor::{PitchExtractor, compute_kaldi_pitch};
+pub use extractor::{PitchExtractor, PitchWorkspace, compute_kaldi_pitch};
 pub use interpolate::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pitch_linearly};
 pub use online_process::OnlineProcessPitch;
 pub use options::{PitchExtractionOptions, ProcessPitchOptions};

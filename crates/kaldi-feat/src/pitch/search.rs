@@ -23,7 +23,7 @@ pub(super) struct Search {
     pub(super) num_frames: usize,
     history: History,
     /// What it takes to find the pitch of the first frames anew, until that is done.
-    early: Vec<Early>,
+    early: Early,
     /// Rows of the history at which to look for frames that are sure.
     settle_at: usize,
     /// What was found for each frame from `found_start` on.
@@ -31,15 +31,24 @@ pub(super) struct Search {
     found_start: usize,
 }
 
-/// A frame of those that may be found anew.
-#[derive(Debug, Clone, PartialEq)]
+/// The frames that may be found anew.
+#[derive(Debug, Clone, PartialEq, Default)]
 struct Early {
-    /// The mean of Σ a² Σ b² over the measured lags.
-    norm: f32,
-    /// What its ballast came from.
-    mean_square: f32,
-    /// Its measured correlations, with ballast.
+    /// Of each, the mean of Σ a² Σ b² over the measured lags, and the mean square that its ballast came from.
+    frames: Vec<[f32; 2]>,
+    /// Their measured correlations, with ballast, one frame's after the other.
     nccf: Vec<f32>,
+}
+
+impl Early {
+    fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    fn clear(&mut self) {
+        self.frames.clear();
+        self.nccf.clear();
+    }
 }
 
 /// Memory for one frame.
@@ -56,11 +65,19 @@ impl Search {
         Self {
             num_frames: 0,
             history: History::new(plan),
-            early: Vec::new(),
+            early: Early::default(),
             settle_at: SETTLE_ROWS,
             found: Vec::new(),
             found_start: 0,
         }
+    }
+
+    /// Goes back to before the first frame, in the memory that it has.
+    pub(super) fn restart(&mut self, plan: &Plan) {
+        self.history.restart(plan);
+        self.early.clear();
+        self.found.clear();
+        (self.num_frames, self.settle_at, self.found_start) = (0, SETTLE_ROWS, 0);
     }
 
     /// Searches the frames up to `end`. `loudness` is that of the signal before sample `from`; or, unless the ballast is to come from the
@@ -110,18 +127,21 @@ impl Search {
     /// A correlation's ballast can't be taken out of it, but the whole row can be scaled by what the other ballast makes of a typical one.
     pub(super) fn recompute(&mut self, plan: &Plan, memory: &mut Memory, loudness: Loudness) {
         let mean_square = loudness.mean_square() as f32;
-        let early = std::mem::take(&mut self.early);
-        if early.iter().all(|early| approx_equal(early.mean_square, mean_square)) {
+        if self.early.frames.iter().all(|&[_, before]| approx_equal(before, mean_square)) {
+            self.early.clear();
             return;
         }
         let new_ballast = plan.ballast(f64::from(mean_square));
-        for (row, mut early) in early.into_iter().enumerate() {
-            let old_ballast = plan.ballast(f64::from(early.mean_square));
-            let scale = ((old_ballast + early.norm) / (new_ballast + early.norm)).sqrt();
-            early.nccf.iter_mut().for_each(|x| *x *= scale);
+        let Early { frames, nccf } = &mut self.early;
+        let rows = nccf.chunks_exact_mut(plan.grid.measured_row());
+        for ((row, &[norm, mean_square]), nccf) in frames.iter().enumerate().zip(rows) {
+            let old_ballast = plan.ballast(f64::from(mean_square));
+            let scale = ((old_ballast + norm) / (new_ballast + norm)).sqrt();
+            nccf.iter_mut().for_each(|x| *x *= scale);
             let (before, after) = self.history.row_pair(row);
-            dispatch(Step { plan, scratch: &mut memory.scratch, before, nccf: &early.nccf, after });
+            dispatch(Step { plan, scratch: &mut memory.scratch, before, nccf, after });
         }
+        self.early.clear();
         self.history.forget_paths();
         self.follow_best(plan);
     }
@@ -140,10 +160,11 @@ impl Search {
     pub(super) fn save(&self, state: &mut StateWriter) {
         state.u64(self.num_frames as u64);
         self.history.save(state);
-        state.u64(self.early.len() as u64);
-        for early in &self.early {
-            state.f32s(&[early.norm, early.mean_square]);
-            state.f32s(&early.nccf);
+        let Early { frames, nccf } = &self.early;
+        state.u64(frames.len() as u64);
+        for (frame, nccf) in frames.iter().zip(nccf.chunks_exact((nccf.len() / frames.len().max(1)).max(1))) {
+            state.f32s(frame);
+            state.f32s(nccf);
         }
         state.u64(self.settle_at as u64);
         state.u64(self.found_start as u64);
@@ -154,14 +175,15 @@ impl Search {
         let bad = Err(Error::BadState { reason: "its frames are not those of such a stream" });
         let num_frames = state.usize()?;
         let history = History::restore(plan, state)?;
-        let mut early = Vec::new();
+        let mut early = Early::default();
         for _ in 0..state.usize()? {
             let numbers = state.f32s()?;
             let nccf = state.f32s()?;
             let (&[norm, mean_square], true) = (&numbers[..], nccf.len() == plan.grid.measured_row()) else {
                 return bad;
             };
-            early.push(Early { norm, mean_square, nccf });
+            early.frames.push([norm, mean_square]);
+            early.nccf.extend(nccf);
         }
         let (settle_at, found_start) = (state.usize()?, state.usize()?);
         let found = state.f32s()?;
@@ -169,8 +191,8 @@ impl Search {
         let frames_fit = history.end().checked_sub(1) == Some(num_frames)
             && found_start.checked_add(found.len()) == Some(num_frames)
             && rest.is_empty();
-        let early_fit =
-            early.is_empty() || (early.len() == num_frames && history.len() == num_frames + 1 && !history.is_shared());
+        let early_fit = early.is_empty()
+            || (early.frames.len() == num_frames && history.len() == num_frames + 1 && !history.is_shared());
         if !frames_fit || !early_fit {
             return bad;
         }
@@ -227,11 +249,9 @@ impl Kernel for Forward<'_> {
             step(s, plan, scratch, before, nccf, after);
             if plan.recomputes() && number < plan.recompute_frame {
                 let norms = &norm[..grid.num_measured];
-                search.early.push(Early {
-                    norm: norms.iter().sum::<f32>() / norms.len() as f32,
-                    mean_square: mean_square as f32,
-                    nccf: nccf.clone(),
-                });
+                let norm = norms.iter().sum::<f32>() / norms.len() as f32;
+                search.early.frames.push([norm, mean_square as f32]);
+                search.early.nccf.extend_from_slice(nccf);
             }
         }
         search.num_frames = until;

@@ -20,6 +20,13 @@ impl Signal {
         Self { resampler: ResampleStream::new(resampler), wave: Vec::new(), start: 0 }
     }
 
+    /// Goes back to where nothing is there, in the memory that it has.
+    pub(super) fn restart(&mut self, resampler: &LinearResample) {
+        self.resampler.restart(resampler);
+        self.wave.clear();
+        self.start = 0;
+    }
+
     /// Resamples the next samples; without any, the rest.
     pub(super) fn append(&mut self, resampler: &LinearResample, samples: Option<Samples<'_>>) {
         match samples {

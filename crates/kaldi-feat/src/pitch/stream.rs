@@ -74,6 +74,19 @@ impl OnlinePitch {
         }
     }
 
+    /// Whether it was planned so.
+    pub(super) fn is_of(&self, plan: &Arc<Plan>) -> bool {
+        Arc::ptr_eq(&self.plan, plan)
+    }
+
+    /// Goes back to before the first sample, in the memory that it has.
+    pub(super) fn restart(&mut self) {
+        let Self { plan, signal, loudness, search, finished, latency, memory: _ } = self;
+        signal.restart(&plan.resampler);
+        search.restart(plan);
+        (*loudness, *finished, *latency) = (Loudness::default(), false, 0);
+    }
+
     /// Numbers in a frame: 2.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
