@@ -178,6 +178,8 @@ impl<'a> Numbering<'a> {
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
+        // The steps of the first state, which may be many, lie where those of the next ones come behind them.
+        self.new.steps.reserve(2 * leaving.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
                 kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
