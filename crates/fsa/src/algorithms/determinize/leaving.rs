@@ -93,11 +93,12 @@ struct From {
 impl Search<'_> {
     /// The arcs that leave the states with these numbers.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
+        made.begin();
         made.alone = self.leave_alone(states.clone(), made);
         if made.alone {
             return;
         }
-        made.begin(states.len());
+        made.begin_lists(states.len());
         for number in states {
             self.look_ahead(number);
             let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
@@ -127,7 +128,6 @@ impl Search<'_> {
     /// The arcs that leave these states, if each is a single one that is left by one arc.
     fn leave_alone(&self, states: Range<usize>, made: &mut Leaving) -> bool {
         made.arcs.resize(states.len(), Arc::default());
-        made.infinite = false;
         for (place, number) in made.arcs.iter_mut().zip(states) {
             self.look_ahead(number);
             let State::Single(state) = self.known.states[number].state() else { return false };
@@ -286,8 +286,15 @@ impl Search<'_> {
 }
 
 impl Leaving {
-    /// Nothing yet, with room for what at least so many states have, mostly.
-    fn begin(&mut self, states: usize) {
+    /// Nothing yet.
+    fn begin(&mut self) {
+        self.open.clear();
+        self.steps.clear();
+        self.infinite = false;
+    }
+
+    /// No arcs yet and no lists, with room for what at least so many states have, mostly.
+    fn begin_lists(&mut self, states: usize) {
         fn begin<T>(list: &mut Vec<T>, len: usize) {
             list.clear();
             list.reserve(len);
@@ -296,9 +303,6 @@ impl Leaving {
         begin(&mut self.ends, states);
         begin(&mut self.map, states);
         begin(&mut self.map_ends, states);
-        self.open.clear();
-        self.steps.clear();
-        self.infinite = false;
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.
