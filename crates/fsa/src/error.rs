@@ -395,6 +395,7 @@ pub enum Error {
 
 impl Error {
     /// `size` as the number that indexes are stored as.
+    #[inline]
     pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
     }

@@ -6,8 +6,9 @@ use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-use crate::arc::{Arc, FINAL, id, index};
+use crate::arc::{Arc, id, index};
 use crate::properties::Properties;
+use crate::valid::{check, check_but_scores, check_scores};
 use crate::view::FsaView;
 use crate::{Error, threads};
 
@@ -56,14 +57,14 @@ impl FsaVec {
             return Err(Error::Axes { what: "a vector of FSAs", expected: 3, found: arcs.num_axes() });
         }
         let made = Self { arcs, topology: Shared::default() };
-        threads::for_each(&made, |i, fsa| check_scores(fsa.first_arc(), fsa.arcs()).and_then(|()| check(i, fsa)))?;
+        threads::for_each(&made, check)?;
         Ok(made)
     }
 
     /// For arcs that this crate made right.
     pub(crate) fn trusted(arcs: Ragged<Arc>) -> Self {
         let made = Self { arcs, topology: Shared::default() };
-        debug_assert_eq!(made.iter().enumerate().try_for_each(|(i, fsa)| check(i, fsa)), Ok(()));
+        debug_assert_eq!(made.iter().enumerate().try_for_each(|(i, fsa)| check_but_scores(i, fsa)), Ok(()));
         made
     }
 
@@ -234,44 +235,6 @@ impl FsaVec {
 impl PartialEq for FsaVec {
     fn eq(&self, other: &Self) -> bool {
         self.arcs == other.arcs
-    }
-}
-
-/// What makes an FSA valid, but for its scores.
-fn check(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
-    let num_states = view.num_states();
-    if num_states == 1 {
-        return Err(Error::SingleState { fsa });
-    }
-    let last = num_states.wrapping_sub(1);
-    for state in 0..num_states {
-        for (arc, it) in view.arc_range(state).zip(view.arcs_of(state)) {
-            let Arc { src_state, dest_state, label, .. } = *it;
-            if usize::try_from(src_state) != Ok(state) {
-                return Err(Error::SourceState { fsa, arc, expected: state, found: src_state });
-            }
-            let Some(dest) = usize::try_from(dest_state).ok().filter(|&dest| dest < num_states) else {
-                return Err(Error::DestState { fsa, arc, found: dest_state, num_states });
-            };
-            if state == last {
-                return Err(Error::FinalStateLeft { fsa, arc });
-            }
-            if label < FINAL {
-                return Err(Error::Label { fsa, arc, label });
-            }
-            if (label == FINAL) != (dest == last) {
-                return Err(Error::FinalLabel { fsa, arc, dest_state, label });
-            }
-        }
-    }
-    Ok(())
-}
-
-/// No score is NaN or plus infinity. The first of these arcs is number `first` of all.
-fn check_scores(first: usize, arcs: &[Arc]) -> Result<(), Error> {
-    match arcs.iter().position(|arc| arc.score.is_nan() || arc.score == f32::INFINITY) {
-        None => Ok(()),
-        Some(arc) => Err(Error::Score { arc: first + arc, score: arcs[arc].score }),
     }
 }
 

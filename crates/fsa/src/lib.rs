@@ -96,6 +96,7 @@ mod rounds;
 pub mod scores;
 mod sweep;
 mod threads;
+mod valid;
 mod view;
 
 pub use arc::{Arc, EPSILON, FINAL};

@@ -41,7 +41,7 @@ impl PairNumbers {
     ///
     /// # Errors
     /// [`Error::TooLarge`] if there are as many as states can be told apart.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn insert(&mut self, first: u32, second: u32) -> Result<(u32, bool), Error> {
         let pair = join(first, second);
         let place = match self.place(pair) {

@@ -1,5 +1,6 @@
 //! Algorithms work on one FSA at a time; this runs them over all, and puts the results behind each other.
 
+use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
@@ -48,9 +49,81 @@ impl Part {
     pub(crate) fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
         Ok(assemble(parts.into_iter().map(|part| (part, [])).collect())?.0)
     }
+}
 
+/// An FSA in the making that lies in memory as an [`FsaVec`] of it alone, which large ones mostly become: nothing is made anew then.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct WholePart {
+    /// Where the arcs of each state begin, and those of the last one end.
+    pub(crate) splits: Vec<i32>,
+    /// The arcs in the order of the states that they leave.
+    pub(crate) arcs: Vec<Arc>,
+}
+
+impl Default for WholePart {
+    fn default() -> Self {
+        Self { splits: vec![0], arcs: vec![] }
+    }
+}
+
+impl WholePart {
+    /// Room for that many states and arcs.
+    pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
+        let mut splits = Vec::with_capacity(states + 1);
+        splits.push(0);
+        Self { splits, arcs: memory::with_capacity(arcs) }
+    }
+
+    /// How many states there are.
+    pub(crate) fn num_states(&self) -> usize {
+        self.splits.len() - 1
+    }
+}
+
+/// What becomes an FSA of an [`FsaVec`].
+pub(crate) trait Made: Send + Sync {
+    /// How many states and arcs there are.
+    fn size(&self) -> Size;
+
+    /// Writes it behind other FSAs.
+    fn copy<const N: usize>(&self, place: &mut Place<'_, N>);
+
+    /// It alone: where the arcs of each state begin and the last ones end, and the arcs.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error>;
+}
+
+impl Made for Part {
     fn size(&self) -> Size {
         Size { states: self.ends.len(), arcs: self.arcs.len() }
+    }
+
+    fn copy<const N: usize>(&self, place: &mut Place<'_, N>) {
+        let first = place.first_arc;
+        place.splits.extend(self.ends.iter().map(|end| id(first + end)));
+        place.arcs.extend(self.arcs.iter().copied());
+    }
+
+    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error> {
+        Ok((self.splits()?, self.arcs))
+    }
+}
+
+impl Made for WholePart {
+    fn size(&self) -> Size {
+        Size { states: self.num_states(), arcs: self.arcs.len() }
+    }
+
+    fn copy<const N: usize>(&self, place: &mut Place<'_, N>) {
+        let first = id(place.first_arc);
+        place.splits.extend(self.splits[1..].iter().map(|split| first + split));
+        place.arcs.extend(self.arcs.iter().copied());
+    }
+
+    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error> {
+        Ok((self.splits, self.arcs))
     }
 }
 
@@ -78,23 +151,24 @@ impl ArcMap {
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub(crate) fn assemble<const N: usize>(parts: Vec<(Part, [ArcMap; N])>) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
+pub(crate) fn assemble<M: Made, const N: usize>(
+    parts: Vec<(M, [ArcMap; N])>,
+) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     match <[_; 1]>::try_from(parts) {
         // Nothing is copied.
         Ok([(part, maps)]) => {
             let splits = checked_splits([part.size()].into_iter())?;
             let maps = maps.map(|map| if map.first_arc == 0 { map.map } else { map.of_all().collect() });
-            Ok((behind_each_other(splits, part.splits()?, part.arcs)?, maps))
+            let (arc_splits, arcs) = part.alone()?;
+            Ok((behind_each_other(splits, arc_splits, arcs)?, maps))
         }
         Err(parts) => {
-            let num_arcs: usize = parts.iter().map(|(part, _)| part.arcs.len()).sum();
+            let num_arcs: usize = parts.iter().map(|(part, _)| part.size().arcs).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
             write_each(num_arcs / COPY, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
-                let first = place.first_arc;
-                place.splits.extend(part.ends.iter().map(|end| id(first + end)));
-                place.arcs.extend(part.arcs.iter().copied());
+                part.copy(&mut place);
                 for (room, map) in place.maps.iter_mut().zip(maps) {
-                    debug_assert_eq!(part.arcs.len(), map.map.len(), "one source for each arc");
+                    debug_assert_eq!(part.size().arcs, map.map.len(), "one source for each arc");
                     room.extend(map.of_all());
                 }
                 Ok(())
@@ -325,12 +399,12 @@ fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Ar
 }
 
 /// The FSAs that `run` makes of each, with whatever else it makes.
-pub(crate) fn map_fsas<T: Send>(
+pub(crate) fn map_fsas<M: Made, T: Send>(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, T), Error> + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Sync,
 ) -> Result<(FsaVec, Vec<T>), Error> {
-    let (parts, rest) = for_each(fsas, run)?.into_iter().unzip();
-    Ok((Part::assemble(parts)?, rest))
+    let (parts, rest): (Vec<_>, _) = for_each(fsas, run)?.into_iter().map(|(part, rest)| ((part, []), rest)).unzip();
+    Ok((assemble(parts)?.0, rest))
 }
 
 /// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA that it comes from or -1, and all

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::ops::BitAnd;
 
-#[cfg(doc)]
-use crate::Arc;
-use crate::EPSILON;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
 use crate::view::FsaView;
+use crate::{Arc, EPSILON};
 
 /// A set of properties as k2's bit field; of several FSAs, what holds of all.
 ///
@@ -81,23 +81,11 @@ impl Properties {
         if fsa.num_states() == 0 {
             return all;
         }
+        let Order { back, loops, unsorted, ambiguous, epsilon } = dispatch(OrderOf(fsa.arcs()));
         let mut entered = vec![false; fsa.num_states()];
-        let (mut back, mut loops, mut unsorted, mut ambiguous, mut epsilon, mut dead_end) =
-            <(_, _, _, _, _, _)>::default();
-        for state in 0..fsa.num_states() {
-            let arcs = fsa.arcs_of(state);
-            for arc in arcs {
-                back |= arc.dest_state < arc.src_state;
-                loops |= arc.dest_state == arc.src_state;
-                epsilon |= arc.label == EPSILON;
-                entered[arc.states().1] = true;
-            }
-            for pair in arcs.windows(2) {
-                unsorted |= pair[0].sort_key() > pair[1].sort_key();
-                ambiguous |= pair[0].label.cast_unsigned() >= pair[1].label.cast_unsigned();
-            }
-            dead_end |= arcs.is_empty() && state + 1 < fsa.num_states();
-        }
+        fsa.arcs().iter().for_each(|arc| entered[arc.states().1] = true);
+        let (_, left) = fsa.splits().split_last().expect("states");
+        let mut dead_end = left.windows(2).any(|row| row[0] == row[1]);
         if loops {
             // They do not count, here.
             entered.fill(false);
@@ -125,6 +113,42 @@ impl Properties {
             }
         }
         all
+    }
+}
+
+/// What single arcs, and arcs of a state that stand behind each other, say of all.
+#[derive(Debug, Default)]
+struct Order {
+    back: bool,
+    loops: bool,
+    unsorted: bool,
+    ambiguous: bool,
+    epsilon: bool,
+}
+
+/// The [`Order`] of all arcs of a valid FSA; a processor compares many at a time.
+struct OrderOf<'a>(&'a [Arc]);
+
+impl Kernel for OrderOf<'_> {
+    type Output = Order;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> Order {
+        let [.., last] = self.0 else { return Order::default() };
+        let [mut back, mut loops, mut unsorted, mut ambiguous, mut epsilon] = [false; 5];
+        let mut look = |arc: &Arc, next: &Arc| {
+            let (label, next_label) = (arc.label.cast_unsigned(), next.label.cast_unsigned());
+            let same_state = arc.src_state == next.src_state;
+            let key_falls = (label > next_label) | ((label == next_label) & (arc.dest_state > next.dest_state));
+            back |= arc.dest_state < arc.src_state;
+            loops |= arc.dest_state == arc.src_state;
+            epsilon |= arc.label == EPSILON;
+            unsorted |= same_state & key_falls;
+            ambiguous |= same_state & (label >= next_label);
+        };
+        self.0.iter().zip(&self.0[1..]).for_each(|(arc, next)| look(arc, next));
+        look(last, &Arc { src_state: -1, ..*last });
+        Order { back, loops, unsorted, ambiguous, epsilon }
     }
 }
 

@@ -5,7 +5,7 @@ use ragged_core::Ragged;
 use self::leaving::{Leaving, Search};
 use self::subsets::{Numbering, Subsets};
 use crate::algorithms::connect::{goes_forward, useful_states};
-use crate::parts::{Lists, Part, map_fsas};
+use crate::parts::{Lists, WholePart, map_fsas};
 use crate::rounds::{Lead, in_rounds};
 use crate::threads::{join, worth};
 use crate::view::FsaView;
@@ -89,13 +89,13 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn run(self) -> Result<(Part, Lists), Error> {
+    fn run(self) -> Result<(WholePart, Lists), Error> {
         let Self { fsa, weight_pushing, mut numbering, jobs_for_threads } = self;
         if fsa.num_states() == 0 {
             return Ok(nothing());
         }
         let mut known = Known { subsets: Subsets::with_capacity(fsa.num_states()), cuts: vec![] };
-        if let Err(limit) = numbering.single(&known.subsets, 0) {
+        if let Err(limit) = numbering.single(&known.subsets, 0, 0) {
             return if useful_states(fsa)[0] { Err(limit) } else { Ok(nothing()) };
         }
         numbering.begin(&mut known);
@@ -122,8 +122,8 @@ impl<'a> Work<'a> {
 }
 
 /// No states, and no arc map.
-fn nothing() -> (Part, Lists) {
-    (Part::default(), Lists::default())
+fn nothing() -> (WholePart, Lists) {
+    (WholePart::default(), Lists::default())
 }
 
 /// What is known before a round, and where each of its jobs begins among the states, and the last one ends.

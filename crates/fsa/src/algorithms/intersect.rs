@@ -165,9 +165,15 @@ pub(crate) fn intersect_pair(
     made.part.end_state();
     let last = Error::fit("the number of states", at)?;
     Error::fit("the number of arcs", made.part.arcs.len())?;
-    made.part.arcs.iter_mut().filter(|arc| arc.dest_state < 0).for_each(|arc| arc.dest_state = last);
     // Two scores that are finite or -inf can only overflow.
-    if let Some(arc) = made.part.arcs.iter().position(|arc| arc.score == f32::INFINITY) {
+    let overflows = |arc: &Arc| arc.score == f32::INFINITY;
+    let mut infinite = false;
+    for arc in &mut made.part.arcs {
+        arc.dest_state = if arc.dest_state < 0 { last } else { arc.dest_state };
+        infinite |= overflows(arc);
+    }
+    if infinite {
+        let arc = made.part.arcs.iter().position(overflows).unwrap_or(0);
         return Err(Error::Score { arc, score: f32::INFINITY });
     }
     Ok(made)
@@ -181,7 +187,7 @@ const BYTES_OF_STATE_AND_TWO_ARCS: usize = 32 + 2 * BYTES_OF_ARC;
 
 impl Meeting {
     /// The number of a state, which is a new one if it came up for the first time.
-    #[inline]
+    #[inline(always)]
     fn number(&mut self, pair: Pair) -> Result<i32, Error> {
         let (first, second) = pair.to_numbers();
         let (number, is_new) = self.states.insert(first, second)?;

@@ -17,6 +17,9 @@ use crate::view::FsaView;
 pub(super) struct Leaving {
     /// Where an arc goes is a single state of the FSA or, if it is negative, the bits of the place of a subset in `open` turned round.
     pub(super) arcs: Vec<Arc>,
+    /// Whether each state is a single one that is left by one arc. Then an arc has in place of its source the arc that it stands for, and nothing else
+    /// is listed: what goes from one processor to another takes time by its size.
+    pub(super) alone: bool,
     /// Where the arcs of each state end.
     pub(super) ends: Vec<usize>,
     /// For each arc the arcs that it stands for, one behind the other, and where they end.
@@ -90,11 +93,16 @@ struct From {
 impl Search<'_> {
     /// The arcs that leave the states with these numbers.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
-        made.begin(states.len());
+        made.begin();
+        made.alone = self.leave_alone(states.clone(), made);
+        if made.alone {
+            return;
+        }
+        made.begin_lists(states.len());
         for number in states {
             self.look_ahead(number);
             let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
-            match self.known.states[number] {
+            match self.known.states[number].state() {
                 State::Single(state) => {
                     if let [arc] = self.fsa.arcs_of(at(state)) {
                         self.leave_by(arc, &From { single: state, ..single }, made);
@@ -117,16 +125,33 @@ impl Search<'_> {
         }
     }
 
+    /// The arcs that leave these states, if each is a single one that is left by one arc.
+    fn leave_alone(&self, states: Range<usize>, made: &mut Leaving) -> bool {
+        made.arcs.resize(states.len(), Arc::default());
+        for (place, number) in made.arcs.iter_mut().zip(states) {
+            self.look_ahead(number);
+            let State::Single(state) = self.known.states[number].state() else { return false };
+            let range = self.fsa.arc_range(at(state));
+            let [arc] = &self.fsa.arcs()[range.clone()] else { return false };
+            if !self.leads_to_end(arc) {
+                return false;
+            }
+            // A sum that begins with 0 is never -0.
+            *place = Arc { src_state: id(self.fsa.first_arc() + range.start), score: 0.0 + arc.score, ..*arc };
+        }
+        true
+    }
+
     /// States come in an order of their own, so that memory must be told what is needed soon.
     #[inline]
     fn look_ahead(&self, number: usize) {
         const STATES: usize = 24;
         const ARCS: usize = 12;
 
-        if let Some(&State::Single(state)) = self.known.states.get(number + STATES) {
+        if let Some(State::Single(state)) = self.known.states.get(number + STATES).map(|state| state.state()) {
             self.fsa.prefetch_state(at(state));
         }
-        if let Some(&State::Single(state)) = self.known.states.get(number + ARCS) {
+        if let Some(State::Single(state)) = self.known.states.get(number + ARCS).map(|state| state.state()) {
             prefetch(self.fsa.arcs(), self.fsa.arc_range(at(state)).start);
         }
     }
@@ -261,8 +286,15 @@ impl Search<'_> {
 }
 
 impl Leaving {
-    /// Nothing yet, with room for what at least so many states have, mostly.
-    fn begin(&mut self, states: usize) {
+    /// Nothing yet.
+    fn begin(&mut self) {
+        self.open.clear();
+        self.steps.clear();
+        self.infinite = false;
+    }
+
+    /// No arcs yet and no lists, with room for what at least so many states have, mostly.
+    fn begin_lists(&mut self, states: usize) {
         fn begin<T>(list: &mut Vec<T>, len: usize) {
             list.clear();
             list.reserve(len);
@@ -271,9 +303,6 @@ impl Leaving {
         begin(&mut self.ends, states);
         begin(&mut self.map, states);
         begin(&mut self.map_ends, states);
-        self.open.clear();
-        self.steps.clear();
-        self.infinite = false;
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.

@@ -3,7 +3,7 @@
 use super::leaving::{Leaving, Open};
 use crate::arc::{id, index, narrow};
 use crate::hash::Table;
-use crate::parts::{Lists, Part};
+use crate::parts::{Lists, WholePart};
 use crate::view::FsaView;
 use crate::{Arc, Error, FINAL};
 
@@ -43,10 +43,29 @@ pub(super) enum State {
     Open(u32),
 }
 
+/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the bits of a place turned round. There are as many as states
+/// of the result, and fresh memory takes longer to get than to fill.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packed(i32);
+
+impl Packed {
+    fn new(state: State) -> Self {
+        Self(match state {
+            State::Single(state) => state.cast_signed(),
+            State::Open(place) => !place.cast_signed(),
+        })
+    }
+
+    #[inline]
+    pub(super) fn state(self) -> State {
+        if self.0 >= 0 { State::Single(self.0.cast_unsigned()) } else { State::Open((!self.0).cast_unsigned()) }
+    }
+}
+
 /// States of the result by their numbers, and what they are made of.
 #[derive(Debug, Default)]
 pub(super) struct Subsets {
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<Packed>,
     pub(super) open: Vec<Subset>,
     pub(super) steps: Vec<Step>,
 }
@@ -64,9 +83,14 @@ impl Subsets {
     /// Takes over all that is new.
     pub(super) fn append(&mut self, new: &mut Self) {
         self.states.append(&mut new.states);
-        self.open.append(&mut new.open);
-        self.steps.append(&mut new.steps);
+        append(&mut self.open, &mut new.open);
+        append(&mut self.steps, &mut new.steps);
     }
+}
+
+/// [`Vec::append`], which copies nothing where nothing is there yet.
+fn append<T>(known: &mut Vec<T>, new: &mut Vec<T>) {
+    if known.is_empty() { std::mem::swap(known, new) } else { known.append(new) }
 }
 
 /// The result in the making. It numbers states in the order in which arcs lead to them.
@@ -91,7 +115,7 @@ pub(super) struct Numbering<'a> {
     /// Behind which states there are enough steps for a job, and how many there are behind the last one.
     cuts: Vec<usize>,
     steps: usize,
-    part: Part,
+    part: WholePart,
     map: Lists,
 }
 
@@ -115,55 +139,79 @@ impl<'a> Numbering<'a> {
             cuts: vec![],
             steps: 0,
             // What comes out may be larger than what goes in.
-            part: Part::with_capacity(num_states, 2 * num_arcs),
+            part: WholePart::with_capacity(num_states, 2 * num_arcs),
             map: Lists::with_capacity(num_arcs),
         }
     }
 
     /// The arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
+        let (first_state, first_arc, first_place) =
+            (id(self.part.num_states()), id(self.part.arcs.len()), id(self.map.arcs.len()));
+        let arcs = &leaving.arcs;
+        // All at once, as what may call for memory at each arc is slow.
+        Error::fit("the number of arcs", self.part.arcs.len() + arcs.len())?;
+        if leaving.alone {
+            let len = id(arcs.len());
+            Error::fit("the number of entries of the arc map", self.map.arcs.len() + arcs.len())?;
+            self.part.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
+            self.part.splits.extend((0..len).map(|before| first_arc + before + 1));
+            self.map.arcs.extend(arcs.iter().map(|arc| arc.src_state));
+            self.map.splits.extend((0..len).map(|before| first_place + before + 1));
+        } else {
+            Error::fit("the number of entries of the arc map", self.map.arcs.len() + leaving.map.len())?;
+            self.part.arcs.extend_from_slice(arcs);
+            self.part.splits.extend(leaving.ends.iter().map(|&end| first_arc + id(end)));
+            self.map.arcs.extend_from_slice(&leaving.map);
+            self.map.splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
+        }
+        self.infinite |= leaving.infinite;
+        let mut arcs = std::mem::take(&mut self.part.arcs);
+        let numbered = self.number_from(index(first_arc), &mut arcs, known, leaving);
+        self.part.arcs = arcs;
+        numbered
+    }
+
+    /// Numbers the states that arcs from place `first` on enter.
+    fn number_from(&mut self, first: usize, arcs: &mut [Arc], known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
         /// So many arcs ahead, the place of the state's number is asked for.
         const AHEAD: usize = 16;
 
-        let (first_arc, first_place) = (self.part.arcs.len(), id(self.map.arcs.len()));
-        self.part.arcs.reserve(leaving.arcs.len());
-        self.new.states.reserve(leaving.arcs.len());
-        for (i, &arc) in leaving.arcs.iter().enumerate() {
-            if let Some(next) = leaving.arcs.get(i + AHEAD) {
+        self.new.states.reserve(arcs.len() - first);
+        // The steps of the first state, which may be many, lie where those of the next ones come behind them.
+        self.new.steps.reserve(2 * leaving.steps.len());
+        for at_arc in first..arcs.len() {
+            if let Some(next) = arcs.get(at_arc + AHEAD) {
                 kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
             }
-            let dest_state = match arc.dest_state {
-                _ if arc.label == FINAL => {
-                    self.final_arcs.push(self.part.arcs.len());
+            let Arc { dest_state, label, .. } = arcs[at_arc];
+            arcs[at_arc].dest_state = match dest_state {
+                _ if label == FINAL => {
+                    self.final_arcs.push(at_arc);
                     -1
                 }
-                state if state >= 0 => self.single(known, state.cast_unsigned())?,
-                open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())])?,
+                state if state >= 0 => self.single(known, state.cast_unsigned(), at_arc)?,
+                open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())], at_arc)?,
             };
-            self.part.arcs.push(Arc { dest_state, ..arc });
         }
-        self.infinite |= leaving.infinite;
-        self.part.ends.extend(leaving.ends.iter().map(|end| first_arc + end));
-        self.map.arcs.extend_from_slice(&leaving.map);
-        Error::fit("the number of entries of the arc map", self.map.arcs.len())?;
-        self.map.splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
         Ok(())
     }
 
-    /// The number of a single state.
-    #[inline]
-    pub(super) fn single(&mut self, known: &Subsets, state: u32) -> Result<i32, Error> {
+    /// The number of a single state, which so many arcs come before.
+    #[inline(always)]
+    pub(super) fn single(&mut self, known: &Subsets, state: u32, arcs: usize) -> Result<i32, Error> {
         let found = self.single[at(state)];
         if found != NONE {
             return Ok(found.cast_signed());
         }
-        let number = self.add(known, State::Single(state), 1)?;
+        let number = self.add(known, State::Single(state), 1, arcs)?;
         self.single[at(state)] = number.cast_unsigned();
         Ok(number)
     }
 
     /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
-    fn open(&mut self, known: &Subsets, leaving: &Leaving, open: &Open) -> Result<i32, Error> {
+    #[inline(never)]
+    fn open(&mut self, known: &Subsets, leaving: &Leaving, open: &Open, arcs: usize) -> Result<i32, Error> {
         let steps = &leaving.steps[open.steps.clone()];
         let num_known = known.steps.len();
         let num_steps = |new: &Subsets| Error::fit("the number of open paths", num_known + new.steps.len());
@@ -196,20 +244,20 @@ impl<'a> Numbering<'a> {
             Err(place) => {
                 let Open { base_score, pushed, .. } = *open;
                 self.new.open.push(Subset { first, end, base, base_score, pushed, number: self.next });
-                self.add(known, State::Open(place), at(end - first))
+                self.add(known, State::Open(place), at(end - first), arcs)
             }
         }
     }
 
-    /// The next number is that of this state, which has so many steps.
-    #[inline]
-    fn add(&mut self, known: &Subsets, state: State, steps: usize) -> Result<i32, Error> {
+    /// The next number is that of this state, which has so many steps and which so many arcs come before.
+    #[inline(always)]
+    fn add(&mut self, known: &Subsets, state: State, steps: usize, arcs: usize) -> Result<i32, Error> {
         let number = self.next;
         if number >= self.most {
-            return Err(self.limit(known, state));
+            return Err(self.limit(known, state, arcs));
         }
         self.next += 1;
-        self.new.states.push(state);
+        self.new.states.push(Packed::new(state));
         self.steps += steps;
         if self.steps >= self.steps_of_job {
             self.cuts.push(index(self.next));
@@ -233,7 +281,7 @@ impl<'a> Numbering<'a> {
 
     /// There is no place for this state.
     #[cold]
-    fn limit(&self, known: &Subsets, state: State) -> Error {
+    fn limit(&self, known: &Subsets, state: State, arcs: usize) -> Error {
         let states = index(self.next) + 1;
         if let Err(too_large) = Error::fit("the number of states", states) {
             return too_large;
@@ -251,7 +299,7 @@ impl<'a> Numbering<'a> {
             what: "states",
             limit: self.max_states,
             states,
-            arcs: self.part.arcs.len(),
+            arcs,
             largest_subset: self.largest,
             pending_labels,
             pending_score: narrow(pending_score),
@@ -266,13 +314,13 @@ impl<'a> Numbering<'a> {
     ///
     /// # Errors
     /// [`Error::Score`].
-    pub(super) fn finish(mut self) -> Result<(Part, Lists), Error> {
+    pub(super) fn finish(mut self) -> Result<(WholePart, Lists), Error> {
         if self.infinite {
             let arc = self.part.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });
         }
-        let last = Error::fit("the number of states", self.part.ends.len())?;
-        self.part.end_state();
+        let last = Error::fit("the number of states", self.part.num_states())?;
+        self.part.splits.push(id(self.part.arcs.len()));
         self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
         Ok((self.part, self.map))
     }
