@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
-    Audio, Error, PitchExtractionOptions, PitchExtractor, PitchProcessor, ProcessPitchOptions, Samples,
+    Audio, Error, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace, ProcessPitchOptions, Samples,
 };
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
@@ -34,7 +34,12 @@ Usage: compute-kaldi-pitch-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-kaldi-pitch-feats --sample-frequency=8000 scp:wav.scp ark:pitch.ark";
     super::run(COMPUTE.name, usage, &args, PitchExtractionOptions::default(), |options, [recordings, output]| {
         let extractor = PitchExtractor::new(options)?;
-        let counts = map_recordings(&recordings, &output, |audio| extractor.compute(audio))?;
+        let mut workspace = PitchWorkspace::default();
+        let counts = map_recordings(&recordings, &output, |audio| {
+            let mut values = Vec::new();
+            let frames = extractor.compute_into(&mut workspace, audio, &mut values)?;
+            Ok(Matrix::from_vec(frames, if frames == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
+        })?;
         Ok(counts.any_done())
     })
 }
@@ -69,7 +74,7 @@ For example: compute-and-process-kaldi-pitch-feats --frames-per-chunk=10 --simul
 fn map_recordings(
     recordings: &str,
     output: &str,
-    compute: impl Fn(&Audio<'_>) -> Result<Matrix<f32>, Error>,
+    mut compute: impl FnMut(&Audio<'_>) -> Result<Matrix<f32>, Error>,
 ) -> Result<Counts, Failure> {
     let counts = map_table(recordings, output, |key, wave: WaveData| {
         if wave.num_channels != 1 {
