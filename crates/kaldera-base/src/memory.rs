@@ -2,12 +2,7 @@
 //!
 //! The first touch of a page costs the operating system as much time as copying it several times over: 10 million words into
 //! fresh memory take 20 ms, into memory that was used before 2.5. Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of
-//! that away, but Linux gives them only to who asks. These functions ask where a result is large enough. A result that is larger than the
-//! caches and made of many pieces goes past them by way of a [`Stage`].
-
-mod stage;
-
-pub use stage::{Stage, staged};
+//! that away, but Linux gives them only to who asks. These functions ask where a result is large enough.
 
 /// Bytes from which on huge pages are asked for.
 const LARGE: usize = 4 << 20;

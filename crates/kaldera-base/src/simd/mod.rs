@@ -50,6 +50,7 @@ mod lines;
 mod numbers;
 mod past_caches;
 mod portable;
+mod rows;
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -65,6 +66,7 @@ pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
 pub use past_caches::{PastCaches, past_caches};
 use portable::Portable;
+pub use rows::{RoomPastCaches, RowsPastCaches, rows_past_caches};
 
 /// The most lanes that any instruction set has.
 pub const MAX_LANES: usize = 16;

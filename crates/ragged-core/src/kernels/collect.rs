@@ -1,8 +1,10 @@
 //! Runs of elements, one after the other, by several threads.
 
+use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
-use kaldera_base::memory::{self, Stage};
+use kaldera_base::memory;
+use kaldera_base::simd::{RoomPastCaches, rows_past_caches};
 
 use super::divide::{Cut, current_num_threads, join, over_values};
 
@@ -50,7 +52,7 @@ impl<T: Clone> Room<'_, T> {
         let to = &mut self.elements[self.filled..];
         match (from.first_chunk::<AT_ONCE>(), to.first_chunk_mut::<AT_ONCE>()) {
             (Some(from), Some(to)) if len <= AT_ONCE && !needs_drop::<T>() => write_whole(from, to, f),
-            _ if len > AT_ONCE && fits_lines::<T>() => write_long::<T, U, 1>(&from[..len], &mut to[..len], f),
+            _ if len > AT_ONCE && fits_lines::<T>() => write_long(&from[..len], &mut to[..len], f),
             _ => write(&from[..len], &mut to[..len], f),
         }
         self.filled += len;
@@ -107,16 +109,55 @@ impl<T: Clone> Room<'_, T> {
 
     /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
     pub(crate) fn is_large(&self) -> bool {
-        self.large && fits_lines::<T>()
+        self.large
     }
 
-    /// Calls `f` with a way past the caches for what comes after the elements that are there.
-    pub(crate) fn append_long(&mut self, f: impl FnOnce(&mut LongRoom<'_, '_, T>)) {
-        self.filled += memory::staged(&mut self.elements[self.filled..], |stage| {
-            let mut room = LongRoom { stage, filled: 0 };
-            f(&mut room);
-            room.filled
-        });
+    /// Calls `f` with room past the caches for the words of what comes after the elements that are there.
+    pub(crate) fn append_words(&mut self, words: Words<T>, f: impl FnOnce(&mut RoomPastCaches<'_>)) {
+        self.filled += rows_past_caches(words.of_uninit(&mut self.elements[self.filled..]), f) / Words::<T>::EACH;
+    }
+}
+
+/// Proof that elements are numbers of one or two words of 32 bits, which may be copied as such.
+pub(crate) struct Words<T>(PhantomData<T>);
+
+impl<T> Clone for Words<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Words<T> {}
+
+impl<T> Words<T> {
+    /// Words of an element.
+    const EACH: usize = size_of::<T>() / size_of::<f32>();
+
+    /// `None` if they are anything else.
+    pub(crate) fn of_numbers() -> Option<Self> {
+        use std::any::TypeId;
+        let numbers: [TypeId; 6] = [
+            TypeId::of::<f32>(),
+            TypeId::of::<i32>(),
+            TypeId::of::<u32>(),
+            TypeId::of::<f64>(),
+            TypeId::of::<i64>(),
+            TypeId::of::<u64>(),
+        ];
+        numbers.contains(&typeid::of::<T>()).then_some(Self(PhantomData))
+    }
+
+    /// The words of `values`.
+    #[inline(always)]
+    pub(crate) fn of(self, values: &[T]) -> &[f32] {
+        // SAFETY: the same memory, which holds numbers without gaps, at least as aligned; any 32 bits are an `f32`.
+        unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), values.len() * Self::EACH) }
+    }
+
+    #[inline(always)]
+    fn of_uninit(self, values: &mut [MaybeUninit<T>]) -> &mut [MaybeUninit<f32>] {
+        // SAFETY: as above; any bits may be written there that make numbers, and what makes a part of one is no number yet.
+        unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), values.len() * Self::EACH) }
     }
 }
 
@@ -128,39 +169,18 @@ const fn fits_lines<T>() -> bool {
 /// Bytes of a line of the cache.
 pub(crate) const LINE: usize = 64;
 
-/// Room past the caches for runs that are some lines long.
-pub(crate) struct LongRoom<'a, 'b, T> {
-    stage: &'a mut Stage<'b, T>,
-    filled: usize,
-}
-
-impl<T: Clone> LongRoom<'_, '_, T> {
-    /// Writes `from` after the elements that are there, `TOGETHER` lines at a time.
-    #[inline(always)]
-    pub(crate) fn append<const TOGETHER: usize>(&mut self, from: &[T]) {
-        if from.len() <= Stage::<T>::MOST {
-            write_long::<T, T, TOGETHER>(from, self.stage.next(from.len()), T::clone);
-        } else {
-            for piece in from.chunks(Stage::<T>::MOST) {
-                write_long::<T, T, TOGETHER>(piece, self.stage.next(piece.len()), T::clone);
-            }
-        }
-        self.filled += from.len();
-    }
-}
-
 /// Writes `f` of what makes some lines, or nearly lines where elements do not fill them.
 #[inline(always)]
-fn write_long<T, U, const TOGETHER: usize>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
+fn write_long<T, U>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     match LINE / size_of::<T>() {
-        64.. if from.len() < 64 => write_lines::<T, U, TOGETHER, 32>(from, to, f),
-        64.. => write_lines::<T, U, TOGETHER, 64>(from, to, f),
-        32.. => write_lines::<T, U, TOGETHER, 32>(from, to, f),
-        16.. => write_lines::<T, U, TOGETHER, 16>(from, to, f),
-        8.. => write_lines::<T, U, TOGETHER, 8>(from, to, f),
-        4.. => write_lines::<T, U, TOGETHER, 4>(from, to, f),
-        2.. => write_lines::<T, U, TOGETHER, 2>(from, to, f),
-        _ => write_lines::<T, U, TOGETHER, 1>(from, to, f),
+        64.. if from.len() < 64 => write_lines::<T, U, 32>(from, to, f),
+        64.. => write_lines::<T, U, 64>(from, to, f),
+        32.. => write_lines::<T, U, 32>(from, to, f),
+        16.. => write_lines::<T, U, 16>(from, to, f),
+        8.. => write_lines::<T, U, 8>(from, to, f),
+        4.. => write_lines::<T, U, 4>(from, to, f),
+        2.. => write_lines::<T, U, 2>(from, to, f),
+        _ => write_lines::<T, U, 1>(from, to, f),
     }
 }
 
@@ -169,25 +189,18 @@ fn write_long<T, U, const TOGETHER: usize>(from: &[U], to: &mut [MaybeUninit<T>]
 /// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
 /// not there are the last one again.
 #[inline(always)]
-fn write_lines<T, U, const TOGETHER: usize, const N: usize>(
-    from: &[U],
-    to: &mut [MaybeUninit<T>],
-    f: impl Fn(&U) -> T,
-) {
+fn write_lines<T, U, const N: usize>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     assert_eq!(from.len(), to.len(), "room for the run");
     if from.len() < N {
         return write(from, to, f);
     }
     let last = from.len() - N;
-    for first in (0..from.len()).step_by(TOGETHER * N) {
-        // A closure here would be a function of its own now and then, without the instructions of this one.
-        for i in 0..TOGETHER {
-            let begin = (first + i * N).min(last);
-            // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
-            let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
-            if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut()) {
-                write_whole(from, to, &f);
-            }
+    for begin in (0..from.len()).step_by(N) {
+        let begin = begin.min(last);
+        // SAFETY: both have `last + N` elements, and `begin` is at most `last`.
+        let (from, to) = unsafe { (from.get_unchecked(begin..begin + N), to.get_unchecked_mut(begin..begin + N)) };
+        if let (Some(from), Some(to)) = (from.first_chunk::<N>(), to.first_chunk_mut()) {
+            write_whole(from, to, &f);
         }
     }
 }
