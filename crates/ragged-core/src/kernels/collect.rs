@@ -112,6 +112,11 @@ impl<T: Clone> Room<'_, T> {
         self.large
     }
 
+    /// How many elements there is still room for.
+    pub(crate) fn left(&self) -> usize {
+        self.elements.len() - self.filled
+    }
+
     /// Calls `f` with room past the caches for the words of what comes after the elements that are there.
     pub(crate) fn append_words(&mut self, words: Words<T>, f: impl FnOnce(&mut RoomPastCaches<'_>)) {
         self.filled += rows_past_caches(words.of_uninit(&mut self.elements[self.filled..]), f) / Words::<T>::EACH;

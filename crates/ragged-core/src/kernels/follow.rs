@@ -6,7 +6,7 @@ use kaldera_base::simd::{Kernel, RoomPastCaches, Simd, dispatch};
 use super::collect::{LINE, Room, Words, collect};
 
 /// Consecutive entries of one axis of one source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) source: u32,
     pub(crate) begin: i32,
@@ -28,21 +28,20 @@ impl Run {
 
 /// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
 pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], runs: &[Run]) -> Vec<T> {
-    follow_places(values, runs, |run| run.place(sources))
+    follow_places(values, runs, Run::len, |run| run.place(sources))
 }
 
 /// The elements that `place` says of each run, one after the other, in the memory of `values` if that is enough: they are so many at the beginning
-/// of a slice, which may be longer.
+/// of a slice, which may be longer. `len` says how many.
 #[inline(always)]
 pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
     values: Vec<T>,
     runs: &[R],
+    len: impl Fn(&R) -> usize + Sync,
     place: impl Fn(&R) -> (&'a [T], usize) + Copy + Sync,
 ) -> Vec<T> {
-    let len = |run: &R| place(run).1;
     collect(values, runs, len, |runs, room| {
-        let bytes = size_of::<T>() * runs.iter().map(len).sum::<usize>();
-        match (bytes / runs.len().max(1), Words::of_numbers()) {
+        match (size_of::<T>() * room.left() / runs.len().max(1), Words::of_numbers()) {
             (mean @ LONG..HUGE, Some(words)) if room.is_large() => {
                 room.append_words(words, |room| dispatch(WriteLong { runs, place, mean, words, room }));
             }

@@ -61,9 +61,11 @@ pub(crate) fn gather_rows(
     Error::fit("the number of lists", rows.len())?;
     let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
     let mut splits: Vec<i32> = memory::zeros(rows.len() + 1);
-    let mut soon = rows.clone().skip(SOON);
+    let mut runs: Vec<Run> = memory::zeros(rows.len());
+    let mut soon = rows.clone();
+    soon.nth(SOON - 1);
     let mut total = 0_u64;
-    let run_of = |((source, row), split): ((u32, i32), &mut i32)| {
+    for ((source, row), (split, run)) in rows.zip(splits[1..].iter_mut().zip(&mut runs)) {
         if let Some((source, row)) = soon.next() {
             memory::prefetch_l2(tops[source as usize], row.max(0) as usize);
         }
@@ -75,9 +77,8 @@ pub(crate) fn gather_rows(
         total += (end - begin) as u64;
         // Where it does not fit, all of them are thrown away.
         *split = total as i32;
-        Run { source, begin, end }
-    };
-    let mut runs = memory::collect(rows.zip(&mut splits[1..]).map(run_of));
+        *run = Run { source, begin, end };
+    }
     i32::try_from(total).map_err(|_| Error::TooLarge { what: "the number of elements", size: total })?;
     let mut made = vec![Layer::new(RowSplits::trusted(splits))];
     if sources[0].len() > 1 {
