@@ -113,7 +113,11 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
         let mut soon = runs.chunks(group).skip(1);
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
-            for run in soon.next().unwrap_or_default() {
+            let soon = soon.next().unwrap_or_default();
+            for run in soon {
+                memory::prefetch_l2_at(place(run).0.as_ptr());
+            }
+            for run in soon {
                 let (values, len) = place(run);
                 ask(&values[..len]);
             }

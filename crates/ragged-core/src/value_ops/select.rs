@@ -66,7 +66,12 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
     let rows = num_rows(src.len(), cols)?;
     check_all(index, rows)?;
     let zeros = vec![T::ZERO; cols];
-    Ok(follow_places(Vec::new(), index, |_| cols, |&i| (usize::try_from(i).map_or(&zeros[..], |i| &src[i * cols..]), cols)))
+    Ok(follow_places(
+        Vec::new(),
+        index,
+        |_| cols,
+        |&i| (usize::try_from(i).map_or(&zeros[..], |i| &src[i * cols..]), cols),
+    ))
 }
 
 /// Adds each value to the element of `out` that its index names; -1 names none.
