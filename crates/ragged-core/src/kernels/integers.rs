@@ -169,13 +169,15 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
 ) -> Option<usize> {
     /// Vectors that can be numbered from 1 in any type.
     const MOST: usize = 254;
+    const MANY_LANES: usize = 16;
     if !L::MASKS {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
         return row.iter().rposition(|&x| x == best);
     }
-    if TOGETHER == FEW {
+    // To fold many lanes twice takes longer than one go more.
+    if TOGETHER == FEW || TOGETHER == SOME && L::LANES > MANY_LANES {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
-        return last_of(s, row, best);
+        return last_of::<T, L, TOGETHER>(s, row, best);
     }
     let (mut best, mut last) = (initial, None);
     for (i, part) in row.chunks(MOST * L::LANES).enumerate() {
@@ -188,7 +190,7 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
 
 /// Where a row, which has few vectors more often than not, has `x` for the last time: one go more over these takes less than to keep their numbers.
 #[inline(always)]
-fn last_of<T: Int, L: Integers<T>>(s: L, row: &[T], x: T) -> Option<usize> {
+fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
     // One more than its place.
     let mut last = 0;
@@ -197,12 +199,12 @@ fn last_of<T: Int, L: Integers<T>>(s: L, row: &[T], x: T) -> Option<usize> {
         last = if same == 0 { last } else { begin + (64 - same.leading_zeros()) as usize };
     };
     let mut rest = row;
-    for i in 0..FEW {
+    for i in 0..TOGETHER {
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         look(i * L::LANES, part);
     }
-    for (i, part) in (FEW..).zip(rest.chunks(L::LANES)) {
+    for (i, part) in (TOGETHER..).zip(rest.chunks(L::LANES)) {
         look(i * L::LANES, part);
     }
     last.checked_sub(1)
