@@ -6,7 +6,7 @@
 
 use kaldera_base::random::Philox;
 use kaldi_feat::{
-    Audio, Error, LinearResample, OnlinePitch, PitchExtractionOptions, PitchExtractor, PitchProcessor,
+    Audio, Error, LinearResample, OnlinePitch, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace,
     ProcessPitchOptions, RowStream, compute_kaldi_pitch, process_pitch,
 };
 use kaldi_matrix::Matrix;
@@ -591,4 +591,23 @@ fn options_that_cannot_be_are_named() {
     assert!(PitchProcessor::new(none).is_err());
     assert!(PitchProcessor::new(ProcessPitchOptions { delay: -1, ..Default::default() }).is_err());
     assert!(process_pitch(&ProcessPitchOptions::default(), &Matrix::<f32>::zeros(3, 3), "").is_err());
+}
+
+#[test]
+fn a_workspace_of_other_signals_changes_nothing() {
+    let plan = |recompute_frame| {
+        PitchExtractor::new(PitchExtractionOptions { recompute_frame, ..Default::default() }).unwrap()
+    };
+    let extractors = [plan(500), plan(100)];
+    let processor = PitchProcessor::new(ProcessPitchOptions::default()).unwrap();
+    let mut workspace = PitchWorkspace::default();
+    for (i, len) in [30_000, 0, 8000, 100, 20_000, 16_000].into_iter().enumerate() {
+        let samples = audio(i as u64, len, 150.0, 16000.0, 5.0);
+        let audio = Audio::new(&samples[..], 16000.0);
+        let extractor = &extractors[i / 4];
+        assert_eq!(extractor.compute_with(&mut workspace, &audio), extractor.compute(&audio));
+        let processed = processor.compute_with(&mut workspace, extractor, &audio).unwrap();
+        assert_eq!(processed, processor.compute(extractor, &audio).unwrap());
+        assert!(extractor.compute_with(&mut workspace, &Audio::new(&samples[..], 11025.0)).is_err());
+    }
 }

@@ -35,11 +35,7 @@ For example: compute-kaldi-pitch-feats --sample-frequency=8000 scp:wav.scp ark:p
     super::run(COMPUTE.name, usage, &args, PitchExtractionOptions::default(), |options, [recordings, output]| {
         let extractor = PitchExtractor::new(options)?;
         let mut workspace = PitchWorkspace::default();
-        let counts = map_recordings(&recordings, &output, |audio| {
-            let mut values = Vec::new();
-            let frames = extractor.compute_into(&mut workspace, audio, &mut values)?;
-            Ok(Matrix::from_vec(frames, if frames == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
-        })?;
+        let counts = map_recordings(&recordings, &output, |audio| extractor.compute_with(&mut workspace, audio))?;
         Ok(counts.any_done())
     })
 }
@@ -65,7 +61,9 @@ For example: compute-and-process-kaldi-pitch-feats --frames-per-chunk=10 --simul
     super::run(COMPUTE_AND_PROCESS.name, usage, &args, Both::default(), |options, [recordings, output]| {
         let extractor = PitchExtractor::new(options.pitch)?;
         let processor = PitchProcessor::new(options.process)?;
-        let counts = map_recordings(&recordings, &output, |audio| processor.compute(&extractor, audio))?;
+        let mut workspace = PitchWorkspace::default();
+        let counts =
+            map_recordings(&recordings, &output, |audio| processor.compute_with(&mut workspace, &extractor, audio))?;
         Ok(counts.any_done())
     })
 }

@@ -37,31 +37,22 @@ impl PitchFeatures {
     /// # Errors
     /// When the audio cannot be used.
     pub fn pitch(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        let mut values = Vec::new();
-        let frames = self.pitch_into(&mut PitchWorkspace::default(), audio, &mut values)?;
-        Ok(frames_of_two(frames, values))
+        self.pitch_with(&mut PitchWorkspace::default(), audio)
     }
 
-    /// As [`pitch`](Self::pitch): `out` is overwritten with the frames, and their number returned.
-    fn pitch_into(
-        &self,
-        workspace: &mut PitchWorkspace,
-        audio: &Audio<'_>,
-        out: &mut Vec<f32>,
-    ) -> Result<usize, kaldi_feat::Error> {
+    /// As [`pitch`](Self::pitch), in memory that is used again.
+    fn pitch_with(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
         let expected = self.extractor.options().samp_freq;
         if audio.samp_freq == expected {
-            return self.extractor.compute_into(workspace, audio, out);
+            return self.extractor.compute_with(workspace, audio);
         }
         let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
         let audio = Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key };
-        self.extractor.compute_into(workspace, &audio, out)
+        self.extractor.compute_with(workspace, &audio)
     }
 
     fn compute(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        let mut values = Vec::new();
-        let frames = self.pitch_into(workspace, audio, &mut values)?;
-        process_pitch(&self.process, &frames_of_two(frames, values), audio.key)
+        process_pitch(&self.process, &self.pitch_with(workspace, audio)?, audio.key)
     }
 
     /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows then.
@@ -79,10 +70,6 @@ impl PitchFeatures {
         *features = pasted.into_vec();
         Ok(frames)
     }
-}
-
-fn frames_of_two(frames: usize, values: Vec<f32>) -> Matrix<f32> {
-    Matrix::from_vec(frames, if frames == 0 { 0 } else { 2 }, values).expect("two numbers for each frame")
 }
 
 /// `vtln_warp` has no effect: it does not change how high a voice is.
@@ -125,6 +112,9 @@ impl FeatureExtractor for NccfAndPitch {
         _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        self.0.pitch_into(workspace, audio, out)
+        let pitch = self.0.pitch_with(workspace, audio)?;
+        let frames = pitch.num_rows();
+        *out = pitch.into_vec();
+        Ok(frames)
     }
 }

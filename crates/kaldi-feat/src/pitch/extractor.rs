@@ -111,8 +111,16 @@ impl PitchExtractor {
     /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options, [`Error::BadSample`] when a sample is not finite.
     #[doc(alias = "ComputeKaldiPitch")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
+        self.compute_with(&mut PitchWorkspace::default(), audio)
+    }
+
+    /// As [`compute`](Self::compute), in memory that is used again.
+    ///
+    /// # Errors
+    /// As `compute`.
+    pub fn compute_with(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
-        let rows = self.compute_into(&mut PitchWorkspace::default(), audio, &mut values)?;
+        let rows = self.compute_into(workspace, audio, &mut values)?;
         Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
     }
 
@@ -128,23 +136,29 @@ impl PitchExtractor {
         out: &mut Vec<f32>,
     ) -> Result<usize, Error> {
         out.clear();
-        let stream = match &mut workspace.stream {
-            Some(stream) if stream.is_of(&self.plan) => {
-                stream.restart();
-                stream
-            }
-            other => other.insert(self.stream()),
-        };
+        let mut stream = self.stream_in(workspace);
         for chunk in self.chunks(audio)? {
             // Frames of the last chunk are taken when its end is known to be the audio's.
             if self.plan.options.simulate_first_pass_online {
-                take_frames(stream, out);
+                take_frames(&stream, out);
             }
             stream.accept_waveform(chunk)?;
         }
         stream.input_finished();
-        take_frames(stream, out);
+        take_frames(&stream, out);
+        workspace.keep(stream);
         Ok(out.len() / 2)
+    }
+
+    /// A stream in the memory of the last one that the workspace was given to [keep](PitchWorkspace::keep), if that was this extractor's.
+    pub(super) fn stream_in(&self, workspace: &mut PitchWorkspace) -> OnlinePitch {
+        match workspace.stream.take() {
+            Some(mut stream) if stream.is_of(&self.plan) => {
+                stream.restart();
+                stream
+            }
+            _ => self.stream(),
+        }
     }
 
     /// A signal in the chunks that the options ask for.
@@ -170,6 +184,12 @@ impl PitchExtractor {
 #[derive(Debug, Default)]
 pub struct PitchWorkspace {
     stream: Option<OnlinePitch>,
+}
+
+impl PitchWorkspace {
+    pub(super) fn keep(&mut self, stream: OnlinePitch) {
+        self.stream = Some(stream);
+    }
 }
 
 /// Appends the frames that are ready and not among `values` yet.

@@ -42,6 +42,10 @@ impl OnlineProcessPitch {
         &self.pitch
     }
 
+    pub(super) fn into_pitch(self) -> OnlinePitch {
+        self.pitch
+    }
+
     /// Takes the next samples, on the scale of 16-bit integers.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kaldera_base::random::Philox;
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
-use super::extractor::PitchExtractor;
+use super::extractor::{PitchExtractor, PitchWorkspace};
 use super::online_process::OnlineProcessPitch;
 use super::options::ProcessPitchOptions;
 use super::stream::OnlinePitch;
@@ -103,7 +103,20 @@ impl PitchProcessor {
     /// As [`PitchExtractor::compute`].
     #[doc(alias = "ComputeAndProcessKaldiPitch")]
     pub fn compute(&self, extractor: &PitchExtractor, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
-        let mut stream = self.online(extractor.stream(), audio.key);
+        self.compute_with(&mut PitchWorkspace::default(), extractor, audio)
+    }
+
+    /// As [`compute`](Self::compute), in memory that is used again.
+    ///
+    /// # Errors
+    /// As `compute`.
+    pub fn compute_with(
+        &self,
+        workspace: &mut PitchWorkspace,
+        extractor: &PitchExtractor,
+        audio: &Audio<'_>,
+    ) -> Result<Matrix<f32>, Error> {
+        let mut stream = self.online(extractor.stream_in(workspace), audio.key);
         let first_pass = extractor.options().simulate_first_pass_online;
         let mut values = Vec::new();
         let mut frames = 0;
@@ -122,6 +135,7 @@ impl PitchProcessor {
         }
         stream.input_finished();
         take(&mut stream);
+        workspace.keep(stream.into_pitch());
         Ok(self.matrix(values))
     }
 
