@@ -386,6 +386,39 @@ mod tests {
     }
 
     #[test]
+    fn what_came_of_jobs_is_done_once_and_in_order() {
+        on_pools(|| {
+            for count in [0, 1, 2, 63, 1000] {
+                let mut done = vec![0; count];
+                let twice = |i: usize, job: usize| i + job;
+                let all = &mut done;
+                let numbered = |made: Vec<usize>| Ok(made.into_iter().zip(all).collect());
+                share_twice(0..count, twice, numbered, |(made, done)| *done += made).unwrap();
+                assert_eq!(done, (0..count).map(|i| 2 * i).collect::<Vec<_>>());
+                let refuse = |_| Err::<Vec<()>, _>(Error::SingleState { fsa: count });
+                let refused = share_twice(0..count, twice, refuse, |()| panic!("there are no second jobs"));
+                assert_eq!(refused, Err(Error::SingleState { fsa: count }));
+            }
+        });
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_panic_is_passed_on() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        for panics_at in [0, 1, 99, 199] {
+            let fail = |i: usize, job: usize| assert!(i != panics_at, "{job} as it is meant to");
+            let run = || share_twice(0..200, fail, Ok, |()| ());
+            let run = std::panic::AssertUnwindSafe(|| pool.install(run));
+            assert!(std::panic::catch_unwind(run).is_err());
+            let fail = |job: usize| assert!(job != panics_at, "as it is meant to");
+            let run = || share_twice(0..200, |i, _| i, Ok, fail);
+            let run = std::panic::AssertUnwindSafe(|| pool.install(run));
+            assert!(std::panic::catch_unwind(run).is_err());
+        }
+    }
+
+    #[test]
     fn pieces_are_all_rows() {
         let splits: Vec<i32> = (0..=1000).map(|row| if row > 500 { 40_000 + row } else { row / 7 }).collect();
         on_pools(|| {
