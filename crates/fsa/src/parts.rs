@@ -5,7 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
 use crate::rooms::{Room, Rooms};
-use crate::threads::{for_each, for_each_job};
+use crate::threads::{for_each, for_each_job, share_twice, worth};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -165,16 +165,49 @@ pub(crate) fn assemble<M: Made, const N: usize>(
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(part, _)| part.size().arcs).sum();
             let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(num_arcs / COPY, sizes, parts.iter().collect(), |_, (part, maps), mut place| {
-                part.copy(&mut place);
-                for (room, map) in place.maps.iter_mut().zip(maps) {
-                    debug_assert_eq!(part.size().arcs, map.map.len(), "one source for each arc");
-                    room.extend(map.of_all());
-                }
+            write_each(num_arcs / COPY, sizes, parts, |_, part, place| {
+                copy(part, place);
                 Ok(())
             })
         }
     }
+}
+
+/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor that has just read it.
+fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Place<'_, N>) {
+    part.copy(&mut place);
+    for (room, map) in place.maps.iter_mut().zip(&maps) {
+        debug_assert_eq!(part.size().arcs, map.map.len(), "one source for each arc");
+        room.extend(map.of_all());
+    }
+}
+
+/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it. Who has made a part
+/// copies it, too, as it lies in the caches of that processor.
+///
+/// # Errors
+/// That of the first job that has one; [`Error::TooLarge`].
+pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
+    num_arcs: usize,
+    jobs: impl ExactSizeIterator<Item = J> + Send,
+    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
+) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
+    if jobs.len() < 2 || !worth(num_arcs) {
+        return assemble(for_each_job(num_arcs, jobs, run)?);
+    }
+    let mut output = None;
+    let room = &mut output;
+    share_twice(
+        jobs,
+        run,
+        move |parts| {
+            let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
+            let sizes = parts.iter().map(|(part, _)| part.size()).collect();
+            Ok(parts.into_iter().zip(room.insert(Output::new(sizes)?).places()).collect())
+        },
+        |(part, place)| copy(part, place),
+    )?;
+    output.expect("there were no errors").finish()
 }
 
 /// Lists of arcs that the arcs of an FSA come from, one behind the other.
@@ -357,24 +390,59 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     plans: Vec<P>,
     write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
-    let state_splits = checked_splits(sizes.iter().copied())?;
-    let by_arcs = || sizes.iter().map(|size| size.arcs);
-    let mut splits = Rooms::new(std::iter::once(1).chain(sizes.iter().map(|size| size.states)));
-    let mut arcs = Rooms::new(by_arcs());
-    let mut maps = [(); N].map(|()| Rooms::new(by_arcs()));
-    {
+    let mut output = Output::new(sizes)?;
+    let places = output.places();
+    for_each_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
+    output.finish()
+}
+
+/// FSAs behind each other in the making, with arc maps: room for each.
+struct Output<const N: usize> {
+    sizes: Vec<Size>,
+    state_splits: RowSplits,
+    splits: Rooms<i32>,
+    arcs: Rooms<Arc>,
+    maps: [Rooms<i32>; N],
+}
+
+impl<const N: usize> Output<N> {
+    /// For FSAs of these sizes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    fn new(sizes: Vec<Size>) -> Result<Self, Error> {
+        let by_arcs = || sizes.iter().map(|size| size.arcs);
+        Ok(Self {
+            state_splits: checked_splits(sizes.iter().copied())?,
+            splits: Rooms::new(std::iter::once(1).chain(sizes.iter().map(|size| size.states))),
+            arcs: Rooms::new(by_arcs()),
+            maps: [(); N].map(|()| Rooms::new(by_arcs())),
+            sizes,
+        })
+    }
+
+    /// The place of each FSA.
+    fn places(&mut self) -> impl ExactSizeIterator<Item = Place<'_, N>> + Send {
+        let Self { sizes, splits, arcs, maps, .. } = self;
         let mut splits = splits.each();
         splits.next().into_iter().for_each(|mut first| first.push(0));
         let mut maps = maps.each_mut().map(|maps| maps.each());
         let mut first_arc = 0;
-        let places = splits.zip(arcs.each()).zip(&sizes).map(|((splits, arcs), size)| {
+        splits.zip(arcs.each()).zip(sizes).map(move |((splits, arcs), size)| {
             let maps = maps.each_mut().map(|maps| maps.next().expect("as many as FSAs"));
             first_arc += size.arcs;
             Place { first_arc: first_arc - size.arcs, splits, arcs, maps }
-        });
-        for_each_job(num_arcs, plans.into_iter().zip(places), |i, (plan, place)| write(i, plan, place))?;
+        })
     }
-    Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
+
+    /// The FSAs and their arc maps.
+    ///
+    /// # Errors
+    /// None, if all places are full.
+    fn finish(self) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
+        let Self { state_splits, splits, arcs, maps, .. } = self;
+        Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
+    }
 }
 
 /// The splits of the states of FSAs.

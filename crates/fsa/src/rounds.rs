@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard, TryLockError};
 
 use crate::Error;
 #[cfg(feature = "rayon")]
-use crate::threads::{lock, look, num_threads, spare_calls};
+use crate::threads::{OneLess, lock, look, num_threads, spare_calls};
 
 /// What the leading thread does. `S` is what all look at during a round, `T` what is made of a job.
 pub(crate) trait Lead<S, T> {
@@ -225,17 +225,6 @@ impl<S, T: Default, M: Fn(&S, usize, &mut T)> Crew<S, T, M> {
         (self.make)(&round.state, job, &mut made);
         *lock(place) = Some(made);
         true
-    }
-}
-
-/// Counts one less when it goes, also if that is by a panic.
-#[cfg(feature = "rayon")]
-struct OneLess<'a>(&'a AtomicUsize);
-
-#[cfg(feature = "rayon")]
-impl Drop for OneLess<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Release);
     }
 }
 

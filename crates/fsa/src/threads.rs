@@ -8,7 +8,7 @@ use std::ops::Range;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 #[cfg(feature = "rayon")]
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::arc::index;
 use crate::view::FsaView;
@@ -107,12 +107,28 @@ pub(crate) fn look(ready: impl Fn() -> bool) {
     }
 }
 
+/// Counts one less when it goes, also if that is by a panic.
+#[cfg(feature = "rayon")]
+pub(crate) struct OneLess<'a>(pub(crate) &'a AtomicUsize);
+
+#[cfg(feature = "rayon")]
+impl Drop for OneLess<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+/// How many of so many jobs a thread takes when it comes for some.
+#[cfg(feature = "rayon")]
+fn jobs_at_once(num_jobs: usize) -> usize {
+    (num_jobs / (TURNS * num_threads())).max(1)
+}
+
 /// Does all jobs, on several threads if `parallel`.
 pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item = J> + Send, run: impl Fn(J) + Sync) {
     #[cfg(feature = "rayon")]
     if parallel && jobs.len() > 1 {
-        let threads = num_threads();
-        let at_once = (jobs.len() / (TURNS * threads)).max(1);
+        let at_once = jobs_at_once(jobs.len());
         let jobs = Mutex::new(jobs);
         let work = || {
             loop {
@@ -123,7 +139,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item =
                 mine.into_iter().for_each(&run);
             }
         };
-        with_help(threads - 1, work, work);
+        with_help(num_threads() - 1, work, work);
         return;
     }
     let _ = parallel;
@@ -146,6 +162,108 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     let all = jobs.zip(&mut results).enumerate();
     share(true, all, |(i, (job, result))| *result = Some(run(i, job)));
     results.into_iter().flatten().collect()
+}
+
+/// `run` on each of `jobs` and its number; then `between` makes a second job of what came of each, alone, and `then` does these. On several threads, who
+/// has done a job does the second one that came of it, too, if they are there in time.
+///
+/// # Errors
+/// That of `between`.
+pub(crate) fn share_twice<J: Send, T: Send, P: Send>(
+    jobs: impl ExactSizeIterator<Item = J> + Send,
+    run: impl Fn(usize, J) -> T + Sync,
+    between: impl FnOnce(Vec<T>) -> Result<Vec<P>, Error>,
+    then: impl Fn(P) + Sync,
+) -> Result<(), Error> {
+    #[cfg(feature = "rayon")]
+    if jobs.len() > 1 && num_threads() > 1 {
+        let (num_jobs, jobs) = (jobs.len(), Mutex::new(jobs.enumerate()));
+        return Twice { num_jobs, jobs, run, then, made: Mutex::default(), second: OnceLock::new() }.share(between);
+    }
+    let made = jobs.enumerate().map(|(i, job)| run(i, job)).collect();
+    between(made)?.into_iter().for_each(then);
+    Ok(())
+}
+
+/// What threads that [`share_twice`] have in common.
+#[cfg(feature = "rayon")]
+struct Twice<I, T, P, R, S> {
+    num_jobs: usize,
+    jobs: Mutex<I>,
+    run: R,
+    then: S,
+    /// What came of jobs, with their numbers, from threads that found no more to do.
+    made: Mutex<Vec<(usize, T)>>,
+    /// The second jobs that nobody has begun. There are none if there was an error.
+    second: OnceLock<Vec<Mutex<Option<P>>>>,
+}
+
+#[cfg(feature = "rayon")]
+impl<J: Send, T: Send, P: Send, I: Iterator<Item = (usize, J)> + Send, R: Fn(usize, J) -> T + Sync, S: Fn(P) + Sync>
+    Twice<I, T, P, R, S>
+{
+    fn share(&self, between: impl FnOnce(Vec<T>) -> Result<Vec<P>, Error>) -> Result<(), Error> {
+        let helping = AtomicUsize::new(0);
+        let help = || {
+            helping.fetch_add(1, Ordering::SeqCst);
+            let _one_less = OneLess(&helping);
+            let mine = self.do_first();
+            // To sleep until the second jobs are there would take longer than these.
+            let mut looks = 0;
+            while self.second.get().is_none() && looks < LOOKS {
+                looks += 1;
+                std::thread::yield_now();
+            }
+            self.do_second(mine.into_iter());
+        };
+        with_help(num_threads() - 1, help, || {
+            let mine = self.do_first();
+            // What is missing when nobody helps any more never comes: a helper panicked, which the scope passes on.
+            while lock(&self.made).len() < self.num_jobs && helping.load(Ordering::SeqCst) > 0 {
+                std::thread::yield_now();
+            }
+            let mut made = std::mem::take(&mut *lock(&self.made));
+            if made.len() < self.num_jobs {
+                return Ok(());
+            }
+            made.sort_unstable_by_key(|&(i, _)| i);
+            let second = between(made.into_iter().map(|(_, made)| made).collect());
+            let (second, result) = match second {
+                Ok(second) => (second, Ok(())),
+                Err(error) => (vec![], Err(error)),
+            };
+            let all = 0..second.len();
+            self.second.get_or_init(|| second.into_iter().map(|job| Mutex::new(Some(job))).collect());
+            self.do_second(mine.into_iter());
+            // What others have made and not come back for.
+            self.do_second(all.rev());
+            result
+        })
+    }
+
+    /// Does jobs as long as there are, and says which.
+    fn do_first(&self) -> Vec<usize> {
+        let mut made = vec![];
+        loop {
+            let next: Vec<_> = lock(&self.jobs).by_ref().take(jobs_at_once(self.num_jobs)).collect();
+            if next.is_empty() {
+                break;
+            }
+            made.extend(next.into_iter().map(|(i, job)| (i, (self.run)(i, job))));
+        }
+        let mine = made.iter().map(|&(i, _)| i).collect();
+        lock(&self.made).append(&mut made);
+        mine
+    }
+
+    /// Does those of these second jobs that are there and not begun.
+    fn do_second(&self, jobs: impl Iterator<Item = usize>) {
+        let Some(second) = self.second.get() else { return };
+        for job in jobs.filter_map(|job| second.get(job)) {
+            let job = lock(job).take();
+            job.into_iter().for_each(&self.then);
+        }
+    }
 }
 
 /// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
@@ -265,6 +383,39 @@ mod tests {
             let odd = |i: usize, _| if i % 2 == 1 { Err(Error::SingleState { fsa: i }) } else { Ok(()) };
             assert_eq!(for_each_job(usize::MAX, 0..500, odd), Err(Error::SingleState { fsa: 1 }));
         });
+    }
+
+    #[test]
+    fn what_came_of_jobs_is_done_once_and_in_order() {
+        on_pools(|| {
+            for count in [0, 1, 2, 63, 1000] {
+                let mut done = vec![0; count];
+                let twice = |i: usize, job: usize| i + job;
+                let all = &mut done;
+                let numbered = |made: Vec<usize>| Ok(made.into_iter().zip(all).collect());
+                share_twice(0..count, twice, numbered, |(made, done)| *done += made).unwrap();
+                assert_eq!(done, (0..count).map(|i| 2 * i).collect::<Vec<_>>());
+                let refuse = |_| Err::<Vec<()>, _>(Error::SingleState { fsa: count });
+                let refused = share_twice(0..count, twice, refuse, |()| panic!("there are no second jobs"));
+                assert_eq!(refused, Err(Error::SingleState { fsa: count }));
+            }
+        });
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn a_panic_is_passed_on() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+        for panics_at in [0, 1, 99, 199] {
+            let fail = |i: usize, job: usize| assert!(i != panics_at, "{job} as it is meant to");
+            let run = || share_twice(0..200, fail, Ok, |()| ());
+            let run = std::panic::AssertUnwindSafe(|| pool.install(run));
+            assert!(std::panic::catch_unwind(run).is_err());
+            let fail = |job: usize| assert!(job != panics_at, "as it is meant to");
+            let run = || share_twice(0..200, |i, _| i, Ok, fail);
+            let run = std::panic::AssertUnwindSafe(|| pool.install(run));
+            assert!(std::panic::catch_unwind(run).is_err());
+        }
     }
 
     #[test]

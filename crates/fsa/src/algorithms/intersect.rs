@@ -273,6 +273,31 @@ mod tests {
         assert!(made.arcs().iter().all(|arc| arc.score == 1.0));
     }
 
+    /// Large enough for several threads; in the second round, scores of two FSAs overflow.
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn threads_change_nothing() {
+        use crate::algorithms::{RandomFsaOptions, random_fsa};
+
+        let options = RandomFsaOptions { min_num_arcs: 200, max_num_arcs: 400, max_symbol: 5, ..Default::default() };
+        let random = |first: u64| (first..first + 80).map(|seed| random_fsa(seed, &options).unwrap()).collect();
+        let (mut a, mut b): (Vec<_>, Vec<_>) = (random(0), random(100));
+        let heavy = |scores: [f32; 2]| fsa(3, &[(0, 1, 3), (1, 2, -1)]).with_scores(&scores).unwrap();
+        for overflows in [false, true] {
+            let of_both = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let (a, b) = (FsaVec::from_fsas(&a).unwrap(), FsaVec::from_fsas(&b).unwrap());
+                pool.install(|| intersect(&a, &b, Epsilons::default()))
+            };
+            let alone = of_both(1);
+            assert_eq!(alone.is_err(), overflows);
+            assert!((2..=3).all(|threads| of_both(threads) == alone));
+            for (place, scores) in [(30, [0.0, f32::MAX]), (70, [f32::MAX, 0.0])] {
+                (a[place], b[place]) = (heavy(scores), heavy(scores));
+            }
+        }
+    }
+
     #[test]
     fn several_meet_one_and_what_cannot_meet_is_refused() {
         let a = fsa(3, &[(0, 1, 3), (1, 2, -1)]);

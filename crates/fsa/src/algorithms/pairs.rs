@@ -1,7 +1,6 @@
 //! Algorithms of two FSAs, run over two vectors.
 
-use crate::parts::{ArcMap, Part, assemble};
-use crate::threads::for_each_job;
+use crate::parts::{ArcMap, Part, make_each};
 use crate::view::FsaView;
 use crate::{Error, FsaVec, Fsas};
 
@@ -45,14 +44,13 @@ pub(crate) fn map_chosen_pairs(
     choose: impl Fn(usize) -> (usize, usize) + Sync,
     run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
 ) -> Result<WithArcMaps<FsaVec>, Error> {
-    let parts = for_each_job(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
+    let (fsas, [map_a, map_b]) = make_each(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
         let PairPart { part: Part { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
         let maps = [ArcMap::new(fsa_a, fitted(map_a)), ArcMap::new(fsa_b, fitted(map_b))];
         Ok((Part { ends: fitted(ends), arcs: fitted(arcs) }, maps))
     })?;
-    let (fsas, [map_a, map_b]) = assemble(parts)?;
     Ok((fsas, map_a, map_b))
 }
 
