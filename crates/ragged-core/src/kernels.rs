@@ -5,6 +5,7 @@
 //! branches and memory that the processor does not foresee. So the first vectors of each row are read through masks, whatever its length, and
 //! what follows is asked for in time.
 
+mod bytes;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod collect;
 mod divide;

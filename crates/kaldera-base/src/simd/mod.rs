@@ -61,7 +61,7 @@ use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
 pub use doubles::Doubles;
-pub use integers::{Int, Integers};
+pub use integers::{Int, Integers, Pairs};
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
 pub use past_caches::{PastCaches, past_caches};
@@ -84,7 +84,7 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// The same instruction set on numbers of type `f64`.
     type Doubles: Doubles;
     /// The same instruction set on integers.
-    type Integers: Integers<u8> + Integers<i32> + Integers<i64>;
+    type Integers: Pairs + Integers<i32> + Integers<i64>;
 
     /// The way to its `f64` lanes.
     fn doubles(self) -> Self::Doubles;

@@ -3,6 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
 
+use super::bytes::BestBytes;
 use super::reduce::{RowKernels, SOON, rows_of};
 
 /// Runs a kernel with as many vectors [together](fold_row) as most rows have.
@@ -18,16 +19,32 @@ macro_rules! over {
 
 macro_rules! integer_rows {
     ($t:ty) => {
+        fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+            over!(Sums { splits, values, initial, out });
+        }
+        fn max_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+            over!(Maxima { splits, values, initial, out });
+        }
+        fn min_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+            over!(Minima { splits, values, initial, out });
+        }
+    };
+}
+
+impl RowKernels for u8 {
+    integer_rows!(u8);
+    fn argmax_rows(splits: &[i32], values: &[u8], initial: u8, out: &mut [i32]) {
+        dispatch(BestBytes::<false> { splits, values, initial, out });
+    }
+    fn argmin_rows(splits: &[i32], values: &[u8], initial: u8, out: &mut [i32]) {
+        dispatch(BestBytes::<true> { splits, values, initial, out });
+    }
+}
+
+macro_rules! best_of_rows {
+    ($t:ty) => {
         impl RowKernels for $t {
-            fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-                over!(Sums { splits, values, initial, out });
-            }
-            fn max_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-                over!(Maxima { splits, values, initial, out });
-            }
-            fn min_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-                over!(Minima { splits, values, initial, out });
-            }
+            integer_rows!($t);
             fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
                 over!(Argmaxima { splits, values, initial, out });
             }
@@ -37,9 +54,8 @@ macro_rules! integer_rows {
         }
     };
 }
-integer_rows!(u8);
-integer_rows!(i32);
-integer_rows!(i64);
+best_of_rows!(i32);
+best_of_rows!(i64);
 
 /// The bits that `initial` and all of each row have.
 pub(crate) fn and_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
@@ -98,7 +114,7 @@ row_kernel!(Argminima -> i32, |s, row, begin, initial| {
 /// Vectors of a row that are read without a branch on its length, where rows are short, longer and long.
 const FEW: usize = 2;
 const SOME: usize = 4;
-const MANY: usize = 8;
+pub(super) const MANY: usize = 8;
 
 /// The widest vectors that a row has in the mean, rounded up.
 fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
@@ -139,13 +155,13 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
 
 /// The higher, or the `LOWEST`, of lanes.
 #[inline(always)]
-fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
+pub(super) fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
     if LOWEST { s.min(a, b) } else { s.max(a, b) }
 }
 
 /// `yes` where a is as good as b, or better.
 #[inline(always)]
-fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
+pub(super) fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
     s: L,
     [a, b]: [L::Vector; 2],
     yes: L::Vector,
@@ -162,20 +178,18 @@ fn best_of_row<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool
 
 /// Where `row` has its highest, or `LOWEST`, value for the last time, if no initial value is beyond it.
 #[inline(always)]
-fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
+pub(super) fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
     s: L,
     row: &[T],
     initial: T,
 ) -> Option<usize> {
     /// Vectors that can be numbered from 1 in any type.
     const MOST: usize = 254;
-    const MANY_LANES: usize = 16;
     if !L::MASKS {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
         return row.iter().rposition(|&x| x == best);
     }
-    // To fold many lanes twice takes longer than one go more.
-    if TOGETHER == FEW || TOGETHER == SOME && L::LANES > MANY_LANES {
+    if TOGETHER == FEW {
         let best = best_of_row::<T, L, TOGETHER, LOWEST>(s, row, initial);
         return last_of::<T, L, TOGETHER>(s, row, best);
     }
