@@ -106,20 +106,22 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
     /// long on an AMD EPYC (Zen 4).
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        /// Lines that are asked for at a time.
-        const AT_ONCE: usize = 128;
         let Self { runs, place, mean, words, room } = self;
-        let group = (AT_ONCE * LINE / mean).max(1);
+        let into_l2 = memory::l2_has_own_buffers();
+        // Lines that are asked for at a time.
+        let at_once = if into_l2 { 128 } else { 32 };
+        let ask = |line: *const u8| if into_l2 { memory::prefetch_l2_at(line) } else { memory::prefetch_at(line) };
+        let group = (at_once * LINE / mean).max(1);
         let mut soon = runs.chunks(group).skip(1);
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
             for run in soon {
-                memory::prefetch_l2_at(place(run).0.as_ptr());
+                ask(place(run).0.as_ptr().cast());
             }
             for run in soon {
                 let (values, len) = place(run);
-                ask(&values[..len]);
+                lines_of(&values[..len]).for_each(ask);
             }
             for run in runs {
                 let (values, len) = place(run);
@@ -130,16 +132,13 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
     }
 }
 
-/// Asks for the lines of a run, each once: those on their way already would take the place of others.
+/// The lines in which a run lies, each once: asked for again, those on their way already would take the place of others.
 #[inline(always)]
-fn ask<T>(run: &[T]) {
+fn lines_of<T>(run: &[T]) -> impl Iterator<Item = *const u8> {
     let begin = run.as_ptr().cast::<u8>();
-    // From where the first line begins on.
-    let end = begin.addr() % LINE + size_of_val(run);
-    let first = begin.wrapping_sub(begin.addr() % LINE);
-    for at in (0..end).step_by(LINE) {
-        memory::prefetch_l2_at(first.wrapping_add(at));
-    }
+    let foreign = begin.addr() % LINE;
+    let first = begin.wrapping_sub(foreign);
+    (0..foreign + size_of_val(run)).step_by(LINE).map(move |at| first.wrapping_add(at))
 }
 
 #[cfg(test)]
