@@ -317,6 +317,19 @@ pub fn fence() {
     }
 }
 
+/// Calls `f`, which writes past the caches, and orders what it wrote before all that follows, even if it panics.
+#[inline(always)]
+fn fenced<R>(f: impl FnOnce() -> R) -> R {
+    struct Fence;
+    impl Drop for Fence {
+        fn drop(&mut self) {
+            fence();
+        }
+    }
+    let _fence = Fence;
+    f()
+}
+
 /// Runs `kernel` with the instruction set of [`level`].
 #[inline]
 pub fn dispatch<K: Kernel>(kernel: K) -> K::Output {

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Simd, fence};
+use super::{Simd, fenced};
 
 /// Numbers that are being written from front to back: see [`past_caches`].
 #[derive(Debug)]
@@ -38,15 +38,8 @@ pub struct PastCaches<'a> {
 /// ```
 #[inline(always)]
 pub fn past_caches<R>(to: &mut [i32], f: impl FnOnce(&mut PastCaches<'_>) -> R) -> R {
-    /// Orders what was written before all that follows, even if `f` panics. It stays here, where nobody can forget it.
-    struct Fence;
-    impl Drop for Fence {
-        fn drop(&mut self) {
-            fence();
-        }
-    }
-    let _fence = Fence;
-    f(&mut PastCaches { rest: to })
+    // Here, where nobody can forget it.
+    fenced(|| f(&mut PastCaches { rest: to }))
 }
 
 impl PastCaches<'_> {

@@ -2,7 +2,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Simd, fence};
+use super::{Simd, fenced};
 
 /// Room for rows past the caches: see [`rows_past_caches`].
 #[derive(Debug)]
@@ -41,16 +41,9 @@ pub struct RoomPastCaches<'a> {
 /// assert_eq!(to.map(|x| unsafe { x.assume_init() }), [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 0.0]);
 /// ```
 pub fn rows_past_caches(to: &mut [MaybeUninit<f32>], f: impl FnOnce(&mut RoomPastCaches<'_>)) -> usize {
-    /// Orders what was written before all that follows, even if `f` panics. It stays here, where nobody can forget it.
-    struct Fence;
-    impl Drop for Fence {
-        fn drop(&mut self) {
-            fence();
-        }
-    }
-    let _fence = Fence;
     let mut room = RoomPastCaches { to, written: 0 };
-    f(&mut room);
+    // Here, where nobody can forget it.
+    fenced(|| f(&mut room));
     room.written
 }
 

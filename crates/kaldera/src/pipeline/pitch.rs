@@ -37,22 +37,26 @@ impl PitchFeatures {
     /// # Errors
     /// When the audio cannot be used.
     pub fn pitch(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        self.pitch_with(&mut PitchWorkspace::default(), audio)
+        self.at_rate(audio, |audio| self.extractor.compute(audio))
     }
 
-    /// As [`pitch`](Self::pitch), in memory that is used again.
-    fn pitch_with(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
+    /// `f` of `audio` at the sample rate of the options.
+    fn at_rate<R>(
+        &self,
+        audio: &Audio<'_>,
+        f: impl FnOnce(&Audio<'_>) -> Result<R, kaldi_feat::Error>,
+    ) -> Result<R, kaldi_feat::Error> {
         let expected = self.extractor.options().samp_freq;
         if audio.samp_freq == expected {
-            return self.extractor.compute_with(workspace, audio);
+            return f(audio);
         }
         let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
-        let audio = Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key };
-        self.extractor.compute_with(workspace, &audio)
+        f(&Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key })
     }
 
     fn compute(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {
-        process_pitch(&self.process, &self.pitch_with(workspace, audio)?, audio.key)
+        let pitch = self.at_rate(audio, |audio| self.extractor.compute_with(workspace, audio))?;
+        process_pitch(&self.process, &pitch, audio.key)
     }
 
     /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows then.
@@ -112,9 +116,6 @@ impl FeatureExtractor for NccfAndPitch {
         _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        let pitch = self.0.pitch_with(workspace, audio)?;
-        let frames = pitch.num_rows();
-        *out = pitch.into_vec();
-        Ok(frames)
+        self.0.at_rate(audio, |audio| self.0.extractor.compute_into(workspace, audio, out))
     }
 }

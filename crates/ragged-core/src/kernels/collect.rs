@@ -189,10 +189,7 @@ fn write_long<T, U>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) 
     }
 }
 
-/// Writes some lines of `N` elements.
-///
-/// What this costs is what the processor guesses wrong about the length, so the first lines have no branch of their own: those that are
-/// not there are the last one again.
+/// Writes some lines of `N` elements; the last one is not shorter, but writes some elements again.
 #[inline(always)]
 fn write_lines<T, U, const N: usize>(from: &[U], to: &mut [MaybeUninit<T>], f: impl Fn(&U) -> T) {
     assert_eq!(from.len(), to.len(), "room for the run");

@@ -112,20 +112,22 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
         let at_once = if into_l2 { 128 } else { 32 };
         let ask = |line: *const u8| if into_l2 { memory::prefetch_l2_at(line) } else { memory::prefetch_at(line) };
         let group = (at_once * LINE / mean).max(1);
+        let values_of = |run| {
+            let (values, len) = place(run);
+            &values[..len]
+        };
         let mut soon = runs.chunks(group).skip(1);
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
             for run in soon {
-                ask(place(run).0.as_ptr().cast());
+                ask(values_of(run).as_ptr().cast());
             }
             for run in soon {
-                let (values, len) = place(run);
-                lines_of(&values[..len]).for_each(ask);
+                lines_of(values_of(run)).for_each(ask);
             }
             for run in runs {
-                let (values, len) = place(run);
-                rows.append(words.of(&values[..len]));
+                rows.append(words.of(values_of(run)));
             }
         }
         rows.finish();
