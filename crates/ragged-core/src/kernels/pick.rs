@@ -1,6 +1,25 @@
 //! Single elements in any order.
 
 use kaldera_base::memory;
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+/// Whether each index is below `size`, and none below -1.
+pub(crate) fn all_within(index: &[i32], size: usize) -> bool {
+    dispatch(Beyond(index)) as usize <= size
+}
+
+/// One more than the highest of some indexes, of which only -1 may be negative: any other is beyond all that there can be.
+struct Beyond<'a>(&'a [i32]);
+
+impl Kernel for Beyond<'_> {
+    type Output = u32;
+
+    /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) -> u32 {
+        self.0.iter().fold(0, |beyond, &i| beyond.max(i.wrapping_add(1).cast_unsigned()))
+    }
+}
 
 /// The element that each index names, if it names one.
 #[inline(always)]

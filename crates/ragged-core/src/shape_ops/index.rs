@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kaldera_base::memory;
 
 use super::gather::{gather_rows, indexes_of};
-use crate::kernels::Run;
+use crate::kernels::{Run, all_within};
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits, ids};
 
@@ -57,7 +57,10 @@ impl RaggedShape {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
         Error::fit("the number of lists", indexes.len())?;
         let (least, size) = (if axis == 0 { -1 } else { 0 }, self.tot_size(axis));
-        if let Some(position) = indexes.iter().position(|&i| i < least || i >= 0 && i as usize >= size) {
+        let wrong = |&i: &i32| i < least || i >= 0 && i as usize >= size;
+        if (axis > 0 || !all_within(indexes, size))
+            && let Some(position) = indexes.iter().position(wrong)
+        {
             return Err(Error::Index { axis, position, found: indexes[position].into(), size });
         }
         let mut layers = Vec::with_capacity(self.layers().len());

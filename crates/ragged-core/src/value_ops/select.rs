@@ -1,9 +1,8 @@
 //! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
 
 use kaldera_base::memory;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use crate::kernels::{ask, follow_places, picked, soon};
+use crate::kernels::{all_within, ask, follow_places, picked, soon};
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -18,23 +17,10 @@ pub(super) fn checked(index: i32, position: usize, size: usize) -> Result<Option
 }
 
 pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
-    if dispatch(Beyond(index)) as usize <= size {
+    if all_within(index, size) {
         return Ok(());
     }
     index.iter().enumerate().try_for_each(|(position, &i)| checked(i, position, size).map(drop))
-}
-
-/// One more than the highest of some indexes, of which only -1 may be negative: any other is beyond all that there can be.
-struct Beyond<'a>(&'a [i32]);
-
-impl Kernel for Beyond<'_> {
-    type Output = u32;
-
-    /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> u32 {
-        self.0.iter().fold(0, |beyond, &i| beyond.max(i.wrapping_add(1).cast_unsigned()))
-    }
 }
 
 /// `src[i]` for each index i, `default` for -1.
