@@ -74,6 +74,9 @@ fn reduce(criterion: &mut Criterion) {
         group.bench_function(format!("logsumexp, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).logsumexp(f32::NEG_INFINITY));
         });
+        let bytes = ragged.map(|x| (12.0 * (x + 10.0)) as u8);
+        group.throughput(Throughput::Bytes((bytes.num_elements() + 8 * bytes.num_rows()) as u64));
+        group.bench_function(format!("argmax of u8, {name}"), |bencher| bencher.iter(|| black_box(&bytes).argmax(0)));
         group.throughput(words(2 * ragged.num_elements() + ragged.num_rows()));
         group.bench_function(format!("normalize, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).normalize_log())
