@@ -169,11 +169,13 @@ impl<K: Kind> Extractor<K> {
         &self.framing.options
     }
 
-    /// Whether as many frames cost less one by one than together in the lanes of a vector, where a single one costs as much as a
-    /// vector full of them.
+    /// Whether the frames that as many `numbers` in rows are of cost less one by one than together in the lanes of a vector, where a single
+    /// one costs as much as a vector full of them. To divide for how many they are would cost a single one a hundredth of its time.
     #[inline(always)]
-    fn one_by_one<S: Simd>(&self, _: S, frames: usize) -> bool {
-        frames <= S::LANES * 3 / 8 && self.spectrum.has_one() && self.kind.spectrum_of() == SpectrumOf::Power
+    fn one_by_one<S: Simd>(&self, _: S, numbers: usize) -> bool {
+        numbers <= S::LANES * 3 / 8 * self.kind.dim()
+            && self.spectrum.has_one()
+            && self.kind.spectrum_of() == SpectrumOf::Power
     }
 
     #[inline(always)]
@@ -383,12 +385,17 @@ fn frames_of_one<S: Simd, K: Kind>(
 ) {
     let Job { signal, dither, mut first_frame, out } = job;
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    if extractor.one_by_one(s, out.len() / dim) {
+    if extractor.one_by_one(s, out.len()) {
         let mut wave = std::mem::take(&mut workspace.wave);
-        for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
-            let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
-            // Here, not in a function of its own: streams call it for each row.
-            One { extractor, warped, samples, workspace, row }.run(s);
+        if out.len() == dim {
+            let samples = framing.samples_of(s, signal, dither, first_frame, &mut wave);
+            // Here, neither in a function of its own nor in a loop: streams call it for each row.
+            One { extractor, warped, samples, workspace, row: out }.run(s);
+        } else {
+            for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
+                let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
+                s.vectorize(One { extractor, warped, samples, workspace, row });
+            }
         }
         workspace.wave = wave;
         return;
@@ -399,7 +406,7 @@ fn frames_of_one<S: Simd, K: Kind>(
         framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
         for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
             let start = block * S::LANES * framing.shift;
-            if extractor.one_by_one(s, rows.len() / dim) {
+            if extractor.one_by_one(s, rows.len()) {
                 let mut wave = std::mem::take(&mut workspace.wave);
                 for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
                     let samples = &wave.floats(start + framing.len())[start..];
@@ -440,7 +447,7 @@ fn frames_of_many<S: Simd, K: Kind>(
     let mut block = std::mem::take(&mut workspace.block);
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
     for some in all_starts.chunks(S::LANES) {
-        if extractor.one_by_one(s, some.len()) {
+        if extractor.one_by_one(s, some.len() * dim) {
             let mut wave = std::mem::take(&mut workspace.wave);
             for (&start, row) in some.iter().zip(&mut out) {
                 let samples = &wave.floats(start + framing.len())[start..];

@@ -221,7 +221,11 @@ impl Framing {
     }
 
     /// How many frames can be made when the signal has `num_samples` samples so far, and its end is not known.
+    #[inline]
     pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
+        if (self.edges, self.length) == (Edges::Snip, None) {
+            return self.num_frames(num_samples);
+        }
         let first = self.first_sample(0);
         let end = first + self.window.len() as i64;
         // What is before the signal is the mirror image of as many samples, behind the first one perhaps.

@@ -163,7 +163,25 @@ fn wide<S: Simd, const N: usize>(
     }
     quarters!(0 1 2 3);
     debug_assert!(table.is_empty());
-    s.sum_each(&sums[..S::LANES])
+    if N * QUARTERS < S::LANES { sum_half(s, sums.as_chunks().0[0]) } else { s.sum_each(&sums[..S::LANES]) }
+}
+
+/// [`Simd::sum_each`] of half as many vectors as 16 lanes take, with zeros behind the sums: half the shuffles.
+#[inline(always)]
+fn sum_half<S: Simd>(s: S, vectors: [S::F32; HALF]) -> S::F32 {
+    // The low and the high part of each `$len` lanes of a, then of b.
+    macro_rules! folded {
+        ($a:expr, $b:expr, $len:literal) => {{
+            let i = s.lane_indexes();
+            let low = s.add_u32(i, s.and_u32(i, s.splat_u32(MAX_LANES as u32 - $len)));
+            let high = s.add_u32(low, s.splat_u32($len));
+            s.add(s.permute($a, $b, low), s.permute($a, $b, high))
+        }};
+    }
+    let [a, b, c, d, e, f, g, h] = vectors;
+    let [ab, cd, ef, gh] = [folded!(a, b, 8), folded!(c, d, 8), folded!(e, f, 8), folded!(g, h, 8)];
+    let zero = s.splat(0.0);
+    s.sum_fours([folded!(ab, cd, 4), folded!(ef, gh, 4), zero, zero])
 }
 
 /// The sums of `N` filters with as many `runs` each.

@@ -1,9 +1,10 @@
 //! Perceptual linear prediction: cepstra of an all-pole model of what the ear makes of a spectrum.
 
 use std::f64::consts::PI;
+use std::hint::black_box;
 
 use kaldera_base::math::ln;
-use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::bands::{Bands, Filters, OneBands};
@@ -111,6 +112,20 @@ pub struct PlpFilters {
 
 /// What a reflection leaves of the error at least.
 const LEAST_ERROR: f32 = 1e-5;
+
+/// The bits of 31, 30 .. 1: as many of them in a row as there are lanes are indexes of lanes in reverse.
+const DOWN: [f32; 2 * MAX_LANES - 1] = {
+    let mut down = [0.0; 2 * MAX_LANES - 1];
+    let mut i = 0;
+    while i < down.len() {
+        down[i] = f32::from_bits((down.len() - i) as u32);
+        i += 1;
+    }
+    down
+};
+
+/// The least error before a third step, 2^-40: its square, 2^-80, is far enough from numbers that have fewer bits.
+const LEAST_IN_LANES: f32 = 1.0 / (1_u64 << 40) as f32;
 
 /// Far above any use.
 const MAX_ORDER: i32 = 1000;
@@ -374,17 +389,24 @@ impl PlpKind {
 
     /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
     ///
-    /// What is next always gets to the first lane, so that no step has to count lanes or to leave some as they are. Behind the last number
+    /// What is next always gets to the first lanes, so that no step has to count lanes or to leave some as they are. Behind the last number
     /// there is something that nothing reads. Each step would have to wait for the bound of the error: a frame that needs it, as hardly any does,
-    /// is refused.
+    /// is refused. And only every third step brings the numbers back to where they were by a power of 2, which rounds nothing: they are
+    /// squared in the others, so that a frame where they become very small is refused, too.
     #[inline(always)]
     fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) -> bool {
         let (zero, one) = (s.splat(0.0), s.splat(1.0));
         let lanes = s.i32_to_f32(s.lane_indexes());
+        // Of a lane that it knows, the compiler would make two instructions, one waiting for the other.
+        let [lane_1, lane_2, lane_3] = black_box([1, 2, 3]);
+        let (lane_1, lane_2, lane_3) = (s.splat_u32(lane_1), s.splat_u32(lane_2), s.splat_u32(lane_3));
         // Not closures, which can't be told to become part of what is compiled for the instruction set.
         macro_rules! all {
-            ($v:expr, $lane:literal) => {
-                s.permute($v, $v, s.splat_u32($lane))
+            ($v:expr, 0) => {
+                s.splat(first_lane(s, $v))
+            };
+            ($v:expr, $lane:expr) => {
+                s.permute($v, $v, $lane)
             };
         }
         macro_rules! down {
@@ -395,62 +417,70 @@ impl PlpKind {
 
         let mut error = all!(autocorrelation, 0);
         let power = power_to_one(s, error);
-        let (mut e, mut above_bound) = (s.mul(error, power), zero);
+        let mut e = s.mul(error, power);
+        let (mut reflections, mut least) = ([0.0; MAX_LANES], one);
         // In step i, lane n belongs to the lags n + i + 1 and n.
         let mut backward = s.mul(autocorrelation, power);
-        let (mut forward, mut f) = (down!(backward, 1), all!(backward, 1));
+        let (mut forward, mut f) = (down!(backward, 1), all!(backward, lane_1));
         // 1, a[0], a[1] .. and zeros: 1 times the reflection is the next one. In reverse from the place of that one.
         let mut predictor = s.select_lt(lanes, one, one, zero);
-        let mut reverse = s.sub_u32(s.splat_u32(S::LANES as u32 + 1), s.lane_indexes());
+        // What `SchurStep` does, with all numbers e times as large, and `$scaled` what then becomes of each.
         macro_rules! step {
-            ($i:expr) => {{
+            ($i:expr, $x:ident => $scaled:expr) => {{
                 // One quotient costs a fourth of what sixteen do.
-                let reflection = s.splat(first_lane(s, f) / first_lane(s, e));
-                let step = SchurStep::new(s, $i, e, f);
-                let before = s.mul(step.kept, e);
-                e = s.neg_mul_add(step.taken, f, before);
-                above_bound = s.min(s.neg_mul_add(s.splat(LEAST_ERROR), before, e), above_bound);
+                reflections[$i] = first_lane(s, f) / first_lane(s, e);
+                let reflection = s.splat(reflections[$i]);
+                let reverse = s.bits_of(s.load(&DOWN[DOWN.len() - S::LANES - 1 - $i..]));
                 predictor = s.neg_mul_add(reflection, s.permute(predictor, predictor, reverse), predictor);
-                reverse = s.add_u32(reverse, s.splat_u32(1));
                 if self.energy.is_none() {
                     error = s.mul(error, left_by(s, reflection));
                 }
-                step
+                macro_rules! next {
+                    ($a:expr, $b:expr) => {{
+                        let $x = s.neg_mul_add(f, $b, s.mul(e, $a));
+                        $scaled
+                    }};
+                }
+                let next_e = next!(e, f);
+                let moved = next!(forward, backward);
+                backward = next!(backward, forward);
+                (e, forward, f) = (next_e, down!(moved, 1), all!(moved, lane_1));
             }};
         }
-        // Two steps at a time: the first one's lags are moved down before it, so that the second does not wait for that.
-        let (mut forward_down, mut backward_down) = (down!(forward, 1), down!(backward, 1));
-        for i in (0..self.order).step_by(2) {
-            let first = step!(i);
-            let next_forward = first.of_one(s, f, forward_down, backward_down);
-            let next_backward = first.of_one(s, f, backward, forward);
+        for i in (0..self.order).step_by(3) {
+            step!(i, x => x);
             if i + 1 == self.order {
                 break;
             }
-            f = all!(next_forward, 0);
-            let second = step!(i + 1);
-            let moved = second.of_one(s, f, next_forward, next_backward);
-            backward = second.of_one(s, f, next_backward, next_forward);
-            f = all!(moved, 1);
-            (forward, forward_down, backward_down) = (down!(moved, 1), down!(moved, 2), down!(backward, 1));
+            step!(i + 1, x => x);
+            if i + 2 == self.order {
+                break;
+            }
+            let power = power_to_one(s, e);
+            let power = s.mul(power, power);
+            least = s.min(e, least);
+            step!(i + 2, x => s.mul(x, power));
         }
 
-        if first_lane(s, above_bound) < 0.0 {
+        let least = first_lane(s, least);
+        let reflections = s.load(&reflections);
+        let too_large = s.select_lt(s.splat(1.0 - 2.0 * LEAST_ERROR), s.mul(reflections, reflections), one, zero);
+        if s.not_equal_u32(s.bits_of(too_large), s.splat_u32(0)) != 0 || (least > 0.0 && least < LEAST_IN_LANES) {
             return false;
         }
 
         // n c[n]: each takes its part from all behind it, four of them at a time.
         let a = down!(predictor, 1);
         let (a_1, a_2, a_3) = (down!(a, 1), down!(a, 2), down!(a, 3));
-        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, 1), all!(a, 2));
+        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, lane_1), all!(a, lane_2));
         let mut c = s.mul(s.sub(zero, a), s.add(lanes, one));
         let (first, rest) = features.split_at_mut(1);
         first[0] = if self.energy.is_none() { first_lane(s, log_of_error(s, error)) * self.scales[0] } else { 0.0 };
         for (four, scales) in rest.chunks_mut(4).zip(self.scales[1..].chunks(4)) {
             let c_0 = all!(c, 0);
-            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, 1));
-            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, 2)));
-            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, 3)));
+            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, lane_1));
+            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, lane_2)));
+            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, lane_3)));
             let c_3 = s.neg_mul_add(all_0, c_2, c_3);
             for ((to, scale), x) in four.iter_mut().zip(scales).zip([c_0, c_1, c_2, c_3]) {
                 *to = first_lane(s, x) * scale;
@@ -546,9 +576,6 @@ struct SchurStep<S: Simd> {
     kept: S::F32,
     /// The factor of y.
     taken: S::F32,
-    /// The last power of 2 in `taken`, and whether there is another one.
-    power: S::F32,
-    twice: bool,
 }
 
 /// The bits of 1, and of the exponent.
@@ -570,16 +597,9 @@ impl<S: Simd> SchurStep<S> {
         let mantissa = s.and_u32(s.bits_of(e), s.splat_u32(!EXPONENT));
         let (kept, taken) = (s.of_bits(s.or_u32(mantissa, s.splat_u32(ONE))), s.mul(power, f));
         if i % 4 == 3 {
-            return Self { kept: s.mul(power, kept), taken: s.mul(power, taken), power, twice: true };
+            return Self { kept: s.mul(power, kept), taken: s.mul(power, taken) };
         }
-        Self { kept, taken, power, twice: false }
-    }
-
-    /// As [`of`](Self::of), in less time where f is what is waited for. A product with a power of 2 has no rounding, so it may as well be y's.
-    #[inline(always)]
-    fn of_one(&self, s: S, f: S::F32, x: S::F32, y: S::F32) -> S::F32 {
-        let f = if self.twice { s.mul(self.power, f) } else { f };
-        s.neg_mul_add(f, s.mul(self.power, y), s.mul(self.kept, x))
+        Self { kept, taken }
     }
 
     /// x - f / e y, times what all numbers are multiplied with.
