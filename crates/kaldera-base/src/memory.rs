@@ -104,7 +104,9 @@ pub fn l2_has_own_buffers() -> bool {
     {
         static OWN: OnceLock<bool> = OnceLock::new();
         *OWN.get_or_init(|| {
-            let vendor = __cpuid(0);
+            #[allow(unused_unsafe, reason = "it is not unsafe any more in newer versions of Rust")]
+            // SAFETY: every x86-64 has the instruction.
+            let vendor = unsafe { __cpuid(0) };
             let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
             name.as_flattened() != b"GenuineIntel"
         })
