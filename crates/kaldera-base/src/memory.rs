@@ -104,7 +104,7 @@ pub fn l2_has_own_buffers() -> bool {
     {
         static OWN: OnceLock<bool> = OnceLock::new();
         *OWN.get_or_init(|| {
-            #[allow(unused_unsafe, reason = "it is not unsafe any more in newer versions of Rust")]
+            #[expect(unused_unsafe, reason = "it is unsafe in older versions of Rust")]
             // SAFETY: every x86-64 has the instruction.
             let vendor = unsafe { __cpuid(0) };
             let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
