@@ -395,12 +395,17 @@ impl Framing {
         padding.fill(zero);
 
         let mean = if self.options.remove_dc_offset {
-            s.mul(sum_of::<_, Values>(s, frame, zero), s.splat(1.0 / size as f32))
+            // As the samples lie, so that lone frames have the same sums.
+            let mut sums = [zero; MAX_LANES];
+            for (sums, &start) in sums.iter_mut().zip(starts) {
+                *sums = sums_of_one(s, &wave[start..start + size]);
+            }
+            s.mul(s.sum_each(&sums[..S::LANES]), s.splat(1.0 / size as f32))
         } else {
             zero
         };
         let raw_energy = if energy == EnergyOf::RawFrame {
-            s.mul(sum_of::<_, Squares>(s, frame, mean), s.splat(self.scale * self.scale))
+            s.mul(sum_of_squares(s, frame, mean), s.splat(self.scale * self.scale))
         } else {
             zero
         };
@@ -413,7 +418,7 @@ impl Framing {
             *x = s.mul(s.neg_mul_add(preemphasis, before, centred), s.splat(w));
             before = centred;
         }
-        if energy == EnergyOf::WindowedFrame { sum_of::<_, Squares>(s, frame, zero) } else { raw_energy }
+        if energy == EnergyOf::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
     }
 
     /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: to `frame`, with zeros behind it.
@@ -440,10 +445,18 @@ impl Framing {
         }
     }
 
+    /// What is taken from all samples of a frame.
+    #[inline(always)]
+    fn mean_of_one<S: Simd>(&self, s: S, samples: &[f32]) -> f32 {
+        if !self.options.remove_dc_offset {
+            return 0.0;
+        }
+        s.sum(sums_of_one(s, samples)) * (1.0 / samples.len() as f32)
+    }
+
     #[inline(always)]
     fn window_one_with<S: Simd, E: Energy>(&self, s: S, samples: &[f32], frame: &mut [f32]) -> f32 {
-        let mean =
-            if self.options.remove_dc_offset { sum_of_one(s, samples) * (1.0 / samples.len() as f32) } else { 0.0 };
+        let mean = self.mean_of_one(s, samples);
         let (frame, padding) = frame.split_at_mut(samples.len());
         padding.fill(0.0);
         let mean_lanes = s.splat(mean);
@@ -507,8 +520,7 @@ impl Framing {
         s: S,
         samples: &'a [f32; USUAL_LEN],
     ) -> Windowing<'a, S, E> {
-        let mean =
-            if self.options.remove_dc_offset { sum_of_one(s, samples) * (1.0 / samples.len() as f32) } else { 0.0 };
+        let mean = self.mean_of_one(s, samples);
         let mean_lanes = s.splat(mean);
         let before = s.sub(s.splat(samples[0]), mean_lanes);
         Windowing {
@@ -517,7 +529,7 @@ impl Framing {
             at: 0,
             mean: mean_lanes,
             next: Windowed { preemphasis: s.splat(self.options.preemph_coeff), before },
-            sums: [s.splat(0.0); 2],
+            sums: [s.splat(0.0); SUMS / MAX_LANES],
             scale: E::scale(self.scale),
             energy: PhantomData,
         }
@@ -532,7 +544,7 @@ pub(crate) struct Windowing<'a, S: Simd, E> {
     at: usize,
     mean: S::F32,
     next: Windowed<S>,
-    sums: [S::F32; 2],
+    sums: [S::F32; SUMS / MAX_LANES],
     /// What the energy is multiplied with.
     scale: f32,
     energy: PhantomData<E>,
@@ -544,7 +556,7 @@ impl<S: Simd, E: Energy> Windowing<'_, S, E> {
     pub(crate) fn next(&mut self, s: S) -> S::F32 {
         let centred = s.sub(s.load(&self.samples[self.at]), self.mean);
         let x = self.next.windowed(s, centred, self.windows[self.at]);
-        let sum = &mut self.sums[self.at % 2];
+        let sum = &mut self.sums[self.at % (SUMS / MAX_LANES)];
         *sum = E::add(s, *sum, centred, x);
         self.at += 1;
         x
@@ -553,7 +565,7 @@ impl<S: Simd, E: Energy> Windowing<'_, S, E> {
     /// The energy, behind the last vector.
     #[inline(always)]
     pub(crate) fn energy(self, s: S) -> f32 {
-        s.sum(halved(s, self.sums, 2)) * self.scale
+        s.sum(halved(s, self.sums, SUMS / MAX_LANES)) * self.scale
     }
 }
 
@@ -578,9 +590,9 @@ impl<S: Simd> Windowed<S> {
 pub(crate) const USUAL_LEN: usize = 400;
 const USUAL_PADDED: usize = 512;
 
-/// How many sums a frame is added up in: sum i is of every 32nd sample from the i-th on. Then they are added in halves, as
-/// [`Simd::sum`] adds lanes, so that a frame which lies in the lanes of vectors has the same sum.
-const SUMS: usize = 32;
+/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th sample from the i-th on, so that few additions of a lone
+/// frame wait for each other. Then they are added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
+const SUMS: usize = 64;
 
 /// The least lanes of a vector.
 const MIN_LANES: usize = 8;
@@ -632,37 +644,10 @@ impl Energy for OfWindowed {
     }
 }
 
-/// What is added up of each sample.
-trait Term {
-    /// `sum` and the term of x.
-    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, mean: S::F32) -> S::F32;
-}
-
-/// x
-struct Values;
-
-impl Term for Values {
-    #[inline(always)]
-    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, _: S::F32) -> S::F32 {
-        s.add(sum, x)
-    }
-}
-
-/// (x - mean)²
-struct Squares;
-
-impl Term for Squares {
-    #[inline(always)]
-    fn add<S: Simd>(s: S, sum: S::F32, x: S::F32, mean: S::F32) -> S::F32 {
-        let x = s.sub(x, mean);
-        s.mul_add(x, x, sum)
-    }
-}
-
-/// Adds up the rows' terms, a frame in each lane. Passes over some of the sums each, which fit into registers: with each the one that it is
+/// Σ (x - mean)² of the rows, a frame in each lane. Passes over some of the sums each, which fit into registers: with each the one that it is
 /// added to first.
 #[inline(always)]
-fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
+fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
     const SOME: usize = 4;
     let mut sums = [s.splat(0.0); SUMS];
     let (chunks, rest) = rows.as_chunks::<SUMS>();
@@ -671,13 +656,15 @@ fn sum_of<S: Simd, T: Term>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
         for chunk in chunks {
             for (half, sums) in some.iter_mut().enumerate() {
                 for (i, sum) in sums.iter_mut().enumerate() {
-                    *sum = T::add(s, *sum, chunk[half * SUMS / 2 + first + i], mean);
+                    let x = s.sub(chunk[half * SUMS / 2 + first + i], mean);
+                    *sum = s.mul_add(x, x, *sum);
                 }
             }
         }
         for (half, sums) in some.iter_mut().enumerate() {
             for (sum, &x) in sums.iter_mut().zip(rest.iter().skip(half * SUMS / 2 + first)) {
-                *sum = T::add(s, *sum, x, mean);
+                let x = s.sub(x, mean);
+                *sum = s.mul_add(x, x, *sum);
             }
         }
         for i in 0..SOME {
@@ -699,22 +686,27 @@ fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut len: usize) 
     sums[0]
 }
 
-/// Adds up the samples of one frame, which lie in the lanes: the bits of [`sum_of`].
+/// The sums of the samples of one frame, which lie in the lanes: to be added up themselves, as [`Simd::sum`] adds lanes.
 #[inline(always)]
-fn sum_of_one<S: Simd>(s: S, frame: &[f32]) -> f32 {
+fn sums_of_one<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
     let zero = s.splat(0.0);
     let mut sums = [zero; SUMS / MIN_LANES];
     let used = SUMS / S::LANES;
-    let mut vectors = frame.chunks_exact(S::LANES);
-    for (i, x) in (&mut vectors).enumerate() {
-        sums[i % used] = s.add(sums[i % used], s.load(x));
+    let (chunks, rest) = frame.as_chunks::<SUMS>();
+    for chunk in chunks {
+        for (sum, x) in sums.iter_mut().zip(chunk.chunks_exact(S::LANES)) {
+            *sum = s.add(*sum, s.load(x));
+        }
     }
-    let rest = vectors.remainder();
-    if !rest.is_empty() {
-        let sum = &mut sums[frame.len() / S::LANES % used];
+    let mut vectors = rest.chunks_exact(S::LANES);
+    let mut sums_of_rest = sums.iter_mut();
+    for (x, sum) in (&mut vectors).zip(&mut sums_of_rest) {
+        *sum = s.add(*sum, s.load(x));
+    }
+    if let (rest @ [_, ..], Some(sum)) = (vectors.remainder(), sums_of_rest.next()) {
         *sum = s.add(*sum, s.load_partial(rest, zero));
     }
-    s.sum(halved(s, sums, used))
+    halved(s, sums, used)
 }
 
 #[cfg(test)]

@@ -113,18 +113,7 @@ pub struct PlpFilters {
 /// What a reflection leaves of the error at least.
 const LEAST_ERROR: f32 = 1e-5;
 
-/// The bits of 31, 30 .. 1: as many of them in a row as there are lanes are indexes of lanes in reverse.
-const DOWN: [f32; 2 * MAX_LANES - 1] = {
-    let mut down = [0.0; 2 * MAX_LANES - 1];
-    let mut i = 0;
-    while i < down.len() {
-        down[i] = f32::from_bits((down.len() - i) as u32);
-        i += 1;
-    }
-    down
-};
-
-/// The least error before a third step, 2^-40: its square, 2^-80, is far enough from numbers that have fewer bits.
+/// The least error before a fourth step, 2^-40: its square, 2^-80, is far enough from numbers that have fewer bits.
 const LEAST_IN_LANES: f32 = 1.0 / (1_u64 << 40) as f32;
 
 /// Far above any use.
@@ -389,98 +378,94 @@ impl PlpKind {
 
     /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
     ///
-    /// What is next always gets to the first lanes, so that no step has to count lanes or to leave some as they are. Behind the last number
-    /// there is something that nothing reads. Each step would have to wait for the bound of the error: a frame that needs it, as hardly any does,
-    /// is refused. And only every third step brings the numbers back to where they were by a power of 2, which rounds nothing: they are
-    /// squared in the others, so that a frame where they become very small is refused, too.
+    /// Each number of Schur's recursion stays in its lane: what has to be moved to where it is added gets there while something else is multiplied. In
+    /// lanes that are done with, there is something that nothing reads. Each step would have to wait for the bound of the error: a frame that needs
+    /// it, as hardly any does, is refused. And only every fourth step brings the numbers back to where they were by a power of 2, which rounds
+    /// nothing: they are squared in the others, so that a frame where they become very small is refused, too.
     #[inline(always)]
     fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) -> bool {
         let (zero, one) = (s.splat(0.0), s.splat(1.0));
-        let lanes = s.i32_to_f32(s.lane_indexes());
+        let lanes = s.lane_indexes();
         // Of a lane that it knows, the compiler would make two instructions, one waiting for the other.
-        let [lane_1, lane_2, lane_3] = black_box([1, 2, 3]);
-        let (lane_1, lane_2, lane_3) = (s.splat_u32(lane_1), s.splat_u32(lane_2), s.splat_u32(lane_3));
+        let places: [u32; MAX_LANES] = black_box(std::array::from_fn(|i| i as u32));
         // Not closures, which can't be told to become part of what is compiled for the instruction set.
         macro_rules! all {
             ($v:expr, 0) => {
                 s.splat(first_lane(s, $v))
             };
             ($v:expr, $lane:expr) => {
-                s.permute($v, $v, $lane)
+                s.permute_one($v, s.splat_u32(places[$lane]))
             };
         }
         macro_rules! down {
-            ($v:expr, $lanes:literal) => {
-                s.permute($v, $v, s.add_u32(s.lane_indexes(), s.splat_u32($lanes)))
+            ($v:expr, $lanes:expr) => {
+                s.permute_one($v, s.add_u32(lanes, s.splat_u32($lanes)))
             };
         }
 
-        let mut error = all!(autocorrelation, 0);
-        let power = power_to_one(s, error);
-        let mut e = s.mul(error, power);
-        let (mut reflections, mut least) = ([0.0; MAX_LANES], one);
-        // In step i, lane n belongs to the lags n + i + 1 and n.
-        let mut backward = s.mul(autocorrelation, power);
-        let (mut forward, mut f) = (down!(backward, 1), all!(backward, lane_1));
+        let first = all!(autocorrelation, 0);
+        let power = power_to_one(s, first);
+        let mut e = s.mul(first, power);
+        // In step i, lanes n + i + 1 of one and n of the other belong together.
+        let mut forward = s.mul(autocorrelation, power);
+        let mut backward = forward;
         // 1, a[0], a[1] .. and zeros: 1 times the reflection is the next one. In reverse from the place of that one.
-        let mut predictor = s.select_lt(lanes, one, one, zero);
-        // What `SchurStep` does, with all numbers e times as large, and `$scaled` what then becomes of each.
-        macro_rules! step {
-            ($i:expr, $x:ident => $scaled:expr) => {{
+        let mut predictor = s.select_lt(s.i32_to_f32(lanes), one, one, zero);
+        let (mut reflections, mut largest_square, mut least) = ([0.0; MAX_LANES], 0.0, one);
+        macro_rules! steps {
+            ($($i:literal)*) => { 'steps: { $(
+                if $i == self.order {
+                    break 'steps;
+                }
+                let f = all!(forward, $i + 1);
                 // One quotient costs a fourth of what sixteen do.
-                reflections[$i] = first_lane(s, f) / first_lane(s, e);
-                let reflection = s.splat(reflections[$i]);
-                let reverse = s.bits_of(s.load(&DOWN[DOWN.len() - S::LANES - 1 - $i..]));
-                predictor = s.neg_mul_add(reflection, s.permute(predictor, predictor, reverse), predictor);
-                if self.energy.is_none() {
-                    error = s.mul(error, left_by(s, reflection));
+                let reflection = first_lane(s, f) / first_lane(s, e);
+                let square = reflection * reflection;
+                largest_square = if square > largest_square { square } else { largest_square };
+                reflections[$i] = reflection;
+                let reverse = s.permute_one(predictor, s.sub_u32(s.splat_u32($i + 1), lanes));
+                predictor = s.neg_mul_add(s.splat(reflection), reverse, predictor);
+
+                // What it does, with all numbers e times as large.
+                let mut step = SchurStep { kept: e, taken: f };
+                if $i % 4 == 3 {
+                    least = s.min(e, least);
+                    let power = power_to_one(s, e);
+                    let power = s.mul(power, power);
+                    step = SchurStep { kept: s.mul(e, power), taken: s.mul(f, power) };
                 }
-                macro_rules! next {
-                    ($a:expr, $b:expr) => {{
-                        let $x = s.neg_mul_add(f, $b, s.mul(e, $a));
-                        $scaled
-                    }};
-                }
-                let next_e = next!(e, f);
-                let moved = next!(forward, backward);
-                backward = next!(backward, forward);
-                (e, forward, f) = (next_e, down!(moved, 1), all!(moved, lane_1));
-            }};
+                let (of_forward, of_backward) = (down!(forward, $i + 1), down!(backward, (MAX_LANES - 1 - $i) as u32));
+                (e, forward, backward) =
+                    (step.of(s, e, f), step.of(s, forward, of_backward), step.of(s, backward, of_forward));
+            )*
+            // Of the last step, nothing else is needed.
+            let _ = (e, forward, backward);
+            } };
         }
-        for i in (0..self.order).step_by(3) {
-            step!(i, x => x);
-            if i + 1 == self.order {
-                break;
-            }
-            step!(i + 1, x => x);
-            if i + 2 == self.order {
-                break;
-            }
-            let power = power_to_one(s, e);
-            let power = s.mul(power, power);
-            least = s.min(e, least);
-            step!(i + 2, x => s.mul(x, power));
-        }
+        steps!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
 
         let least = first_lane(s, least);
-        let reflections = s.load(&reflections);
-        let too_large = s.select_lt(s.splat(1.0 - 2.0 * LEAST_ERROR), s.mul(reflections, reflections), one, zero);
-        if s.not_equal_u32(s.bits_of(too_large), s.splat_u32(0)) != 0 || (least > 0.0 && least < LEAST_IN_LANES) {
+        if largest_square > 1.0 - 2.0 * LEAST_ERROR || (least > 0.0 && least < LEAST_IN_LANES) {
             return false;
         }
 
         // n c[n]: each takes its part from all behind it, four of them at a time.
         let a = down!(predictor, 1);
         let (a_1, a_2, a_3) = (down!(a, 1), down!(a, 2), down!(a, 3));
-        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, lane_1), all!(a, lane_2));
-        let mut c = s.mul(s.sub(zero, a), s.add(lanes, one));
-        let (first, rest) = features.split_at_mut(1);
-        first[0] = if self.energy.is_none() { first_lane(s, log_of_error(s, error)) * self.scales[0] } else { 0.0 };
+        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, 1), all!(a, 2));
+        let mut c = s.mul(a, s.sub(zero, s.add(s.i32_to_f32(lanes), one)));
+        let (first_feature, rest) = features.split_at_mut(1);
+        first_feature[0] = 0.0;
+        if self.energy.is_none() {
+            let reflections = &reflections[..self.order];
+            let error = reflections.iter().fold(first, |error, &x| s.mul(error, left_by(s, s.splat(x))));
+            first_feature[0] = first_lane(s, log_of_error(s, error)) * self.scales[0];
+        }
         for (four, scales) in rest.chunks_mut(4).zip(self.scales[1..].chunks(4)) {
             let c_0 = all!(c, 0);
-            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, lane_1));
-            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, lane_2)));
-            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, lane_3)));
+            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, 1));
+            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, 2)));
+            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, 3)));
             let c_3 = s.neg_mul_add(all_0, c_2, c_3);
             for ((to, scale), x) in four.iter_mut().zip(scales).zip([c_0, c_1, c_2, c_3]) {
                 *to = first_lane(s, x) * scale;
@@ -615,7 +600,7 @@ impl<S: Simd> SchurStep<S> {
 #[inline(always)]
 fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
     for i in 0..a.len() {
-        let mut sum = s.mul(s.sub(s.splat(0.0), a[i]), s.splat((i + 1) as f32));
+        let mut sum = s.mul(a[i], s.splat(-((i + 1) as f32)));
         for (&c, &a) in c[..i].iter().zip(a[..i].iter().rev()) {
             sum = s.neg_mul_add(a, c, sum);
         }

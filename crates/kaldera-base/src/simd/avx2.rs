@@ -280,6 +280,10 @@ impl Simd for Avx2 {
         })
     }
     #[inline(always)]
+    fn permute_one(self, v: __m256, indexes: __m256i) -> __m256 {
+        intrinsics!(_mm256_permutevar8x32_ps(v, indexes))
+    }
+    #[inline(always)]
     fn reverse(self, v: __m256) -> __m256 {
         intrinsics!(_mm256_permutevar8x32_ps(v, _mm256_setr_epi32(7, 6, 5, 4, 3, 2, 1, 0)))
     }

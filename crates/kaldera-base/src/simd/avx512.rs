@@ -48,6 +48,27 @@ macro_rules! intrinsics {
     };
 }
 
+/// Steps that add up the lanes of several vectors. What can is blended rather than shuffled, for which processors have one place only.
+impl Avx512 {
+    /// The two halves of a added, then those of b.
+    #[inline(always)]
+    fn halves(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_add_ps(_mm512_mask_blend_ps(0xFF00, a, b), _mm512_shuffle_f32x4::<0b01_00_11_10>(a, b)))
+    }
+
+    /// In each quarter, the two halves of a added, then those of b.
+    #[inline(always)]
+    fn twos(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_add_ps(_mm512_mask_blend_ps(0xCCCC, a, b), _mm512_shuffle_ps::<0b01_00_11_10>(a, b)))
+    }
+
+    /// In each quarter, the neighbours of a added, then those of b.
+    #[inline(always)]
+    fn ones(self, a: __m512, b: __m512) -> __m512 {
+        intrinsics!(_mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(a, b), _mm512_shuffle_ps::<0b11_01_11_01>(a, b)))
+    }
+}
+
 /// A mask of the first `len` lanes.
 #[inline(always)]
 fn first_lanes(len: usize) -> __mmask16 {
@@ -230,37 +251,20 @@ impl Simd for Avx512 {
             // Quarter q of fours[r] is vector 4 q + r, its halves added, then the halves of those.
             let mut fours = [square[0]; 4];
             for r in 0..4 {
-                let [a, b, c, d] = [square[r], square[4 + r], square[8 + r], square[12 + r]];
-                let ab = _mm512_add_ps(
-                    _mm512_shuffle_f32x4::<0b01_00_01_00>(a, b),
-                    _mm512_shuffle_f32x4::<0b11_10_11_10>(a, b),
-                );
-                let cd = _mm512_add_ps(
-                    _mm512_shuffle_f32x4::<0b01_00_01_00>(c, d),
-                    _mm512_shuffle_f32x4::<0b11_10_11_10>(c, d),
-                );
+                let (ab, cd) = (self.halves(square[r], square[4 + r]), self.halves(square[8 + r], square[12 + r]));
                 fours[r] = _mm512_add_ps(
                     _mm512_shuffle_f32x4::<0b10_00_10_00>(ab, cd),
                     _mm512_shuffle_f32x4::<0b11_01_11_01>(ab, cd),
                 );
             }
-            let mut twos = [square[0]; 2];
-            for i in 0..2 {
-                let (a, b) = (fours[2 * i], fours[2 * i + 1]);
-                twos[i] =
-                    _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b));
-            }
-            let [a, b] = twos;
-            _mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(a, b), _mm512_shuffle_ps::<0b11_01_11_01>(a, b))
+            let [a, b, c, d] = fours;
+            self.ones(self.twos(a, b), self.twos(c, d))
         })
     }
     #[inline(always)]
     fn sum_fours(self, [a, b, c, d]: [__m512; 4]) -> __m512 {
         intrinsics!({
-            let ab = _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(a, b), _mm512_shuffle_ps::<0b11_10_11_10>(a, b));
-            let cd = _mm512_add_ps(_mm512_shuffle_ps::<0b01_00_01_00>(c, d), _mm512_shuffle_ps::<0b11_10_11_10>(c, d));
-            let sums =
-                _mm512_add_ps(_mm512_shuffle_ps::<0b10_00_10_00>(ab, cd), _mm512_shuffle_ps::<0b11_01_11_01>(ab, cd));
+            let sums = self.ones(self.twos(a, b), self.twos(c, d));
             // Each quarter has one of each vector.
             _mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), sums)
         })
@@ -268,6 +272,10 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn permute(self, a: __m512, b: __m512, indexes: __m512i) -> __m512 {
         intrinsics!(_mm512_permutex2var_ps(a, indexes, b))
+    }
+    #[inline(always)]
+    fn permute_one(self, v: __m512, indexes: __m512i) -> __m512 {
+        intrinsics!(_mm512_permutexvar_ps(indexes, v))
     }
     #[inline(always)]
     fn reverse(self, v: __m512) -> __m512 {

@@ -163,6 +163,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32;
     /// Lane l is number `indexes[l]` of the lanes of a, then those of b. Indexes are below `2 * LANES`.
     fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32;
+    /// Lane l is lane `indexes[l]` of v, indexes counting modulo `LANES`.
+    fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32;
     /// The lanes in reverse.
     fn reverse(self, v: Self::F32) -> Self::F32;
     /// The lanes of v moved up by one; the first one is the last lane of `before`.
@@ -481,6 +483,7 @@ mod tests {
             check("permute", s.permute(va, vb, s.load_partial_i32(&indexes, vu)), &|i| {
                 if index(i) < n { a[index(i)] } else { b[index(i) - n] }
             });
+            check("permute_one", s.permute_one(va, s.load_partial_i32(&indexes, vu)), &|i| a[index(i) % n]);
             check("reverse", s.reverse(va), &|i| a[n - 1 - i]);
             check("shift_in", s.shift_in(va, vb), &|i| if i == 0 { a[n - 1] } else { b[i - 1] });
             let (even, odd) = s.unzip(va, vb);

@@ -188,6 +188,10 @@ impl Simd for Portable {
         indexes.map(|i| if i < LANES as u32 { a.0[i as usize] } else { b.0[i as usize % LANES] })
     }
     #[inline(always)]
+    fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32 {
+        indexes.map(|i| v.0[i as usize % LANES])
+    }
+    #[inline(always)]
     fn reverse(self, v: Self::F32) -> Self::F32 {
         Eight(std::array::from_fn(|i| v.0[LANES - 1 - i]))
     }
