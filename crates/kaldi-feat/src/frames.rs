@@ -383,6 +383,16 @@ impl Framing {
         let wave = wave.floats(last + size + S::LANES);
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
+        let mean = if self.options.remove_dc_offset {
+            // As the samples lie, so that lone frames have the same sums; and first, so that they are in the first cache.
+            let mut sums = [zero; MAX_LANES];
+            for (sum, &start) in sums.iter_mut().zip(starts) {
+                *sum = sums_of_one(s, &wave[start..start + size]);
+            }
+            s.mul(s.sum_each(&sums[..S::LANES]), s.splat(1.0 / size as f32))
+        } else {
+            zero
+        };
         for (square, first) in
             rows[..size.next_multiple_of(S::LANES)].chunks_exact_mut(S::LANES).zip((0..).step_by(S::LANES))
         {
@@ -394,16 +404,6 @@ impl Framing {
         let (frame, padding) = rows.split_at_mut(size);
         padding.fill(zero);
 
-        let mean = if self.options.remove_dc_offset {
-            // As the samples lie, so that lone frames have the same sums.
-            let mut sums = [zero; MAX_LANES];
-            for (sums, &start) in sums.iter_mut().zip(starts) {
-                *sums = sums_of_one(s, &wave[start..start + size]);
-            }
-            s.mul(s.sum_each(&sums[..S::LANES]), s.splat(1.0 / size as f32))
-        } else {
-            zero
-        };
         let raw_energy = if energy == EnergyOf::RawFrame {
             s.mul(sum_of_squares(s, frame, mean), s.splat(self.scale * self.scale))
         } else {
