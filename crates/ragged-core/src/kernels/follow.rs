@@ -120,8 +120,11 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
-            for run in soon {
-                ask(values_of(run).as_ptr().cast());
+            if into_l2 {
+                // The first lines wait for their pages. Of few at a time, they would only be asked for twice.
+                for run in soon {
+                    ask(values_of(run).as_ptr().cast());
+                }
             }
             for run in soon {
                 lines_of(values_of(run)).for_each(ask);
