@@ -457,8 +457,10 @@ impl PlpKind {
         let (first_feature, rest) = features.split_at_mut(1);
         first_feature[0] = 0.0;
         if self.energy.is_none() {
-            let reflections = &reflections[..self.order];
-            let error = reflections.iter().fold(first, |error, &x| s.mul(error, left_by(s, s.splat(x))));
+            let mut error = first;
+            for &reflection in &reflections[..self.order] {
+                error = s.mul(error, left_by(s, s.splat(reflection)));
+            }
             first_feature[0] = first_lane(s, log_of_error(s, error)) * self.scales[0];
         }
         for (four, scales) in rest.chunks_mut(4).zip(self.scales[1..].chunks(4)) {
