@@ -218,6 +218,9 @@ fn write_corpora() {
     htk.extend([2.0_f32, 1.0].iter().flat_map(|x| x.to_be_bytes()));
     htk.extend(b"\0\x03\xff\x6ack");
     fs::write(archives.join("htk-compressed.ark"), htk).expect("a file");
+    // A row of reflection coefficients in 16-bit integers.
+    fs::write(archives.join("htk-irefc.ark"), b"a \0\0\0\x01\0\x01\x86\xa0\0\x04\0\x05\x80\x01\x7f\xff")
+        .expect("a file");
     tables(&archives, "sphinx", &[SphinxMatrix { values: matrix(2, 13) }]);
     let wave = |num_channels, samples: &[i16]| WaveData { samp_freq: 8000.0, num_channels, samples: samples.to_vec() };
     tables(&archives, "wave", &[wave(1, &[1, -2, 300]), wave(2, &[1, 2, 3, 4])]);

@@ -27,6 +27,14 @@ const CHECKSUM: u16 = 0o10000;
 const BASE_KIND: u16 = 0o77;
 /// Reflection coefficients as 16-bit integers, all of one scale: compressed without saying so.
 const IREFC: u16 = 5;
+/// The same coefficients as `f32`.
+const LPREFC: u16 = 2;
+
+/// What a kind becomes when its numbers are `f32` with nothing behind them.
+fn kind_of_singles(kind: u16) -> u16 {
+    let kind = kind & !(COMPRESSED | CHECKSUM);
+    if kind & BASE_KIND == IREFC { kind & !BASE_KIND | LPREFC } else { kind }
+}
 
 /// Reads an HTK file: a big-endian header of 12 bytes, and numbers row by row.
 ///
@@ -35,7 +43,8 @@ const IREFC: u16 = 5;
 /// compressed (_C): the rows count 4 more; first an A, then a B for each column, f32; then i16 s, row by row: (s + B) / A
 /// ```
 ///
-/// Compressed files are decompressed, and a checksum is passed over; the kind that is returned has neither qualifier.
+/// Compressed files are decompressed, and a checksum is passed over; the kind that is returned has neither qualifier. Reflection coefficients in
+/// 16-bit integers (IREFC, 5) are returned as those in `f32` (LPREFC, 2), so that what is written of them can be read; Kaldi leaves their kind.
 ///
 /// # Errors
 /// [`CodecError`] for a header that cannot be, and for too early an end.
@@ -84,8 +93,7 @@ pub fn read_htk<T: Real>(r: &mut dyn BufRead) -> Result<(Matrix<T>, HtkHeader), 
     }
     let num_cols = if num_rows == 0 { 0 } else { num_cols };
     let m = Matrix::from_vec(num_rows, num_cols, data).expect("as many values as the shape has were read");
-    let sample_kind = kind & !(COMPRESSED | CHECKSUM);
-    Ok((m, HtkHeader { sample_period: i32::from_be_bytes(period), sample_kind }))
+    Ok((m, HtkHeader { sample_period: i32::from_be_bytes(period), sample_kind: kind_of_singles(kind) }))
 }
 
 /// A row of big-endian numbers; a row is at most 32 kB, so that there is no harm in believing its length.
@@ -99,7 +107,7 @@ fn read_row<N, const SIZE: usize>(
     Ok(bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect())
 }
 
-/// Writes an HTK file of `f32`, neither compressed nor with a checksum, whatever the kind says of those.
+/// Writes an HTK file of `f32`, neither compressed nor with a checksum nor as integers, whatever the kind says of those.
 ///
 /// # Errors
 /// Those of `w`, and `InvalidInput` for more rows than `i32` counts and more than 8191 columns.
@@ -113,7 +121,7 @@ pub fn write_htk(w: &mut dyn Write, m: &MatrixBase<impl Storage>, header: &HtkHe
     w.write_all(&rows.to_be_bytes())?;
     w.write_all(&header.sample_period.to_be_bytes())?;
     w.write_all(&row_bytes.to_be_bytes())?;
-    w.write_all(&(header.sample_kind & !(COMPRESSED | CHECKSUM)).to_be_bytes())?;
+    w.write_all(&kind_of_singles(header.sample_kind).to_be_bytes())?;
     write_singles(w, m, f32::to_be_bytes)
 }
 
@@ -174,6 +182,20 @@ mod tests {
         assert!(read_htk::<f64>(&mut &bytes[..bytes.len() - 1]).is_err());
         let irefc = b"\0\0\0\x01\0\x01\x86\xa0\0\x02\0\x05\x80\x01";
         assert_eq!(read_htk::<f32>(&mut &irefc[..]).unwrap().0.data(), [-1.0]);
+    }
+
+    /// Integers are read as `f32`, and written as what says so, so that they are read again.
+    #[test]
+    fn reflection_coefficients_come_back() {
+        let irefc = b"\0\0\0\x01\0\x01\x86\xa0\0\x04\0\x45\x80\x01\x7f\xff";
+        let (m, header) = read_htk::<f32>(&mut &irefc[..]).unwrap();
+        assert_eq!((m.data(), header.sample_kind), (&[-1.0, 1.0][..], 0o100 | LPREFC));
+        for header in [header, HtkHeader { sample_kind: 0o100 | IREFC, ..header }] {
+            let mut bytes = Vec::new();
+            write_htk(&mut bytes, &m, &header).unwrap();
+            let (back, kind) = read_htk::<f32>(&mut &bytes[..]).unwrap();
+            assert_eq!((back, kind.sample_kind), (m.clone(), 0o100 | LPREFC));
+        }
     }
 
     #[test]
