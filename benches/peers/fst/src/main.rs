@@ -6,9 +6,7 @@ use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-#[path = "../../../src/fsa/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the benches use the rest")]
-mod inputs;
+use kaldera_benches::fsa::{Language, lattice};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -32,7 +30,7 @@ fn main() -> Outcome<()> {
 fn prepare(language: &Path, folder: &Path) -> Outcome<()> {
     use fsa::graphs::{ArpaOptions, Lexicon, LexiconOptions, NgramModel};
     use fsa::io::{OpenFstBinary, SymbolTable};
-    let files = inputs::Language::large().write(language)?;
+    let files = Language::large().write(language)?;
     let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
     let lexicon = fs::read(files.lexicon)?;
     let lexicon = Lexicon::read(&lexicon[..], &mut tokens, &mut words, &LexiconOptions::default())?;
@@ -42,7 +40,7 @@ fn prepare(language: &Path, folder: &Path) -> Outcome<()> {
     for (name, graph) in [
         ("L", lexicon.to_disambiguated_graph()?),
         ("G", fsa::Graph::new(grammar)),
-        ("lattice", fsa::Graph::new(inputs::lattice())),
+        ("lattice", fsa::Graph::new(lattice())),
     ] {
         fs::write(folder.join(name).with_extension("fst"), OpenFstBinary::new(graph).write()?)?;
     }
