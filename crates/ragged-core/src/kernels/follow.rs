@@ -107,27 +107,23 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { runs, place, mean, words, room } = self;
-        let into_l2 = memory::l2_has_own_buffers();
-        // Lines that are asked for at a time.
-        let at_once = if into_l2 { 128 } else { 32 };
-        let ask = |line: *const u8| if into_l2 { memory::prefetch_l2_at(line) } else { memory::prefetch_at(line) };
+        // Lines that are asked for at a time, and how many times before they are read.
+        let (at_once, ahead) = if memory::l2_has_own_buffers() { (128, 1) } else { (32, 16) };
         let group = (at_once * LINE / mean).max(1);
         let values_of = |run| {
             let (values, len) = place(run);
             &values[..len]
         };
-        let mut soon = runs.chunks(group).skip(1);
+        let mut soon = runs.chunks(group).skip(ahead);
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
-            if into_l2 {
-                // The first lines wait for their pages. Of few at a time, they would only be asked for twice.
-                for run in soon {
-                    ask(values_of(run).as_ptr().cast());
-                }
+            // The first lines wait for their pages.
+            for run in soon {
+                memory::prefetch_l2_at(values_of(run).as_ptr());
             }
             for run in soon {
-                lines_of(values_of(run)).for_each(ask);
+                lines_of(values_of(run)).for_each(memory::prefetch_l2_at);
             }
             for run in runs {
                 rows.append(words.of(values_of(run)));
