@@ -181,28 +181,25 @@ fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: u
     let none = (mirror(s.splat(initial)), nowhere);
 
     let soon = row.as_ptr().wrapping_byte_add(SOON);
-    let (mut a, mut b) = (none, none);
+    let mut a = none;
     let mut position = lanes;
     let mut rest = row;
     for i in 0..TOGETHER {
         memory::prefetch_at(soon.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
-        (a, b) = (take(b, mirror(s.load_partial(part, nan)), position), a);
+        a = take(a, mirror(s.load_partial(part, nan)), position);
         position = s.add(position, step);
     }
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (TOGETHER..).zip(&mut vectors) {
             memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-            (a, b) = (take(b, mirror(s.load(vector)), position), a);
+            a = take(a, mirror(s.load(vector)), position);
             position = s.add(position, step);
         }
-        b = take(b, mirror(s.load_partial(vectors.remainder(), nan)), position);
+        a = take(a, mirror(s.load_partial(vectors.remainder(), nan)), position);
     }
-    // The chain with the higher value in a lane has its position, the later one if both have that value.
-    let (low, high) = (s.select_lt(a.0, b.0, nowhere, a.1), s.select_lt(b.0, a.0, nowhere, b.1));
-    a = (s.max(a.0, b.0), s.max(low, high));
     let highest = s.splat(s.max_lane(a.0));
     let position = s.max_lane(s.select_lt(a.0, highest, nowhere, a.1)).to_f64();
     if position < 0.0 { -1 } else { (first + position as usize) as i32 }
