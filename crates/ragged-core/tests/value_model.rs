@@ -451,6 +451,17 @@ proptest! {
         let joined = Ragged::cat(0, &[&x, &picked]).unwrap();
         prop_assert_eq!(joined.values(), [x.values(), picked.values()].concat());
         prop_assert_eq!(joined.dim0(), x.dim0() + picked.dim0());
+        let (mut again, memory) = (joined.clone().map(|_| 0), joined.values().as_ptr());
+        Ragged::cat_into(0, &[&x, &picked], &mut again).unwrap();
+        prop_assert_eq!(&again, &joined);
+        let mut shared = x.clone();
+        Ragged::cat_into(0, &[&picked, &x], &mut shared).unwrap();
+        prop_assert_eq!(shared.values(), [picked.values(), x.values()].concat());
+        let mut short = joined.clone();
+        prop_assert!(Ragged::cat_into(0, &[&x, &x.unsqueeze(0).unwrap()], &mut short).is_err());
+        prop_assert_eq!((&short, short.values().as_ptr()), (&joined, memory));
+        x.select_into(0, &[], &mut again).unwrap();
+        prop_assert_eq!(&again, &x.select(0, &[]).unwrap());
         let mut appended = x.clone();
         appended.append(&picked).unwrap();
         prop_assert_eq!(&appended, &joined);

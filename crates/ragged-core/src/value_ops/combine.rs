@@ -65,9 +65,14 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// As [`RaggedShape::index`]; `out` is as it was then.
     pub fn select_into(&self, axis: usize, indexes: &[i32], out: &mut Self) -> Result<(), Error> {
         let (shape, runs) = self.shape().index_runs(axis, indexes)?;
-        let used = std::mem::replace(out, self.clone()).into_parts().1.into_unshared();
-        *out = Self::trusted(shape, follow(used.unwrap_or_default(), &[self], &runs));
+        out.refill(shape, &[self], &runs);
         Ok(())
+    }
+
+    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and nothing shares it.
+    fn refill(&mut self, shape: RaggedShape, sources: &[impl Borrow<Self>], runs: &[Run]) {
+        let used = std::mem::replace(self, sources[0].borrow().clone()).into_parts().1.into_unshared();
+        *self = Self::trusted(shape, follow(used.unwrap_or_default(), sources, runs));
     }
 
     /// One more axis: in the lists of `indexes`, the lists of axis 0 that they name; -1 names an empty one.
@@ -97,6 +102,25 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     pub fn cat(axis: usize, sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
         let (shape, runs) = RaggedShape::cat_runs(axis, &shapes(sources))?;
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
+    }
+
+    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and nothing shares it: fresh memory takes the system longer
+    /// to clear than it takes to fill.
+    ///
+    /// ```
+    /// # use ragged_core::Ragged;
+    /// let mut batch = Ragged::from_lists(&[vec![0.0; 1000]])?;
+    /// Ragged::cat_into(0, &[Ragged::from_lists(&[vec![1.0]])?, Ragged::from_lists(&[vec![], vec![2.0]])?], &mut batch)?;
+    /// assert_eq!(batch.to_string(), "[ [ 1 ] [ ] [ 2 ] ]");
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`RaggedShape::cat`]; `out` is as it was then.
+    pub fn cat_into(axis: usize, sources: &[impl Borrow<Self>], out: &mut Self) -> Result<(), Error> {
+        let (shape, runs) = RaggedShape::cat_runs(axis, &shapes(sources))?;
+        out.refill(shape, sources, &runs);
+        Ok(())
     }
 
     /// The tensors side by side on a new axis; see [`RaggedShape::stack`].
