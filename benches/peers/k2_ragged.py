@@ -5,7 +5,7 @@
     python3 benches/peers/k2_ragged.py --only sort    # cases whose names contain this
 
 5 M values in 500 k rows of geometric lengths, a tenth of them empty; 10 M in 1 M rows for splits and ids. A round does a case with each program,
-one after the other. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
+one after the other, each twice: once to find its data and its memory in the caches again after the other's turn, once on the clock. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
 are given back to the system within it. Each program says once what comes out, and the two must agree.
 
 k2 is for Python 3.9 (k2_venv.py): --python names one, or --k2 the interpreter of an environment that has it. What k2 has only in C++, transposing above all, cannot be measured so.
@@ -81,8 +81,10 @@ def measure(ours: Peer, k2: Peer, case: str, rounds: int) -> dict:
     runs = {program.name: [] for program in field}
     for _ in range(rounds):
         for program in field:
-            program.prepare(case)
-            runs[program.name].append(program.run())
+            for _ in range(2):
+                program.prepare(case)
+                seconds = program.run()
+            runs[program.name].append(seconds)
     return runs
 
 

@@ -4,8 +4,8 @@
 //! RAYON_NUM_THREADS=1 cargo run --release -p kaldera-benches --bin ragged_shares -- 20 40 200     # megabytes of values
 //! ```
 //!
-//! Bytes are those that an operation must touch: values, splits, ids and orders, each once. Of rows in random order memory delivers whole lines, of
-//! which the second share is.
+//! Bytes are those that an operation must touch: values, splits, ids and orders, each once. The first share is of a copy of as many megabytes, which
+//! caches may hold; the second of rows in random order by whole lines, which are what memory delivers; the last of a copy that no cache holds.
 
 use std::hint::black_box;
 use std::iter::repeat_n;
@@ -16,14 +16,19 @@ use ragged_core::{Number, Ragged, RowSplits};
 
 const ROUNDS: usize = 11;
 const LINE: usize = 64;
+/// Bytes that no cache holds.
+const MEMORY: usize = 400_000_000;
 
 fn main() {
-    println!("| MB | rows | operation | copy, ms | ms | share | of lines |\n|--:|---|---|--:|--:|--:|--:|");
+    println!(
+        "| MB | rows | operation | copy, ms | ms | share | of lines | of memory |\n|--:|---|---|--:|--:|--:|--:|--:|"
+    );
+    let memory = Copy::of(MEMORY).bytes_per_second();
     for megabytes in std::env::args().skip(1) {
         let bytes = megabytes.parse::<usize>().expect("megabytes") * 1_000_000;
         let mut copy = Copy::of(bytes);
         for rows in [Rows::Of(64), Rows::Of(128), Rows::Of(256), Rows::Long] {
-            let mut table = Table { megabytes: &megabytes, rows, copy: &mut copy };
+            let mut table = Table { megabytes: &megabytes, rows, copy: &mut copy, memory };
             table.ids(bytes);
             table.reductions::<u8>("u8", bytes);
             table.reductions::<i32>("i32", bytes);
@@ -73,6 +78,16 @@ impl Copy {
         let to = self.to.values_mut();
         seconds(|| black_box(to).copy_from_slice(black_box(self.from.values())))
     }
+
+    fn bytes_per_second(&mut self) -> f64 {
+        let median = median((0..ROUNDS).map(|_| self.seconds()).collect());
+        2.0 * self.from.num_elements() as f64 / median
+    }
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
 }
 
 /// What must be touched.
@@ -85,6 +100,8 @@ struct Table<'a> {
     megabytes: &'a str,
     rows: Rows,
     copy: &'a mut Copy,
+    /// Bytes per second that a copy reads and writes where no cache holds them.
+    memory: f64,
 }
 
 impl Table<'_> {
@@ -95,20 +112,18 @@ impl Table<'_> {
             times[0].push(self.copy.seconds());
             times[1].push(seconds(|| drop(black_box(run()))));
         }
-        let [copy, ours] = times.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            times[ROUNDS / 2]
-        });
-        let copied = 2 * self.copy.from.num_elements();
-        let share = |bytes: usize| format!("{:.0} %", 100.0 * (bytes as f64 / ours) / (copied as f64 / copy));
+        let [copy, ours] = times.map(median);
+        let copied = 2.0 * self.copy.from.num_elements() as f64 / copy;
+        let share_of = |bandwidth: f64, bytes: usize| format!("{:.0} %", 100.0 * bytes as f64 / ours / bandwidth);
+        let share = |bytes| share_of(copied, bytes);
         let rows = match self.rows {
             Rows::Of(length) => format!("of {length}"),
             Rows::Long => "long".to_owned(),
         };
         let of_lines = bytes.in_lines.map(share).unwrap_or_default();
-        let (megabytes, share) = (self.megabytes, share(bytes.once));
+        let (megabytes, share, of_memory) = (self.megabytes, share(bytes.once), share_of(self.memory, bytes.once));
         let (copy, ours) = (1e3 * copy, 1e3 * ours);
-        println!("| {megabytes} | {rows} | {name} | {copy:.2} | {ours:.2} | {share} | {of_lines} |");
+        println!("| {megabytes} | {rows} | {name} | {copy:.2} | {ours:.2} | {share} | {of_lines} | {of_memory} |");
     }
 
     fn ids(&mut self, bytes: usize) {

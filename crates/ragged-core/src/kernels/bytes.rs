@@ -24,8 +24,8 @@ const UP_AND_DOWN: [[u8; PLACES]; 2] = {
 /// The place among all values of the last of the highest bytes of each row, or of the `LOWEST`; -1 where `initial` is beyond it.
 ///
 /// A row of a few vectors takes longer to fold than to read. So each byte gets its place in the row as a lower half, which makes the best
-/// one of a row its last one too, and as many rows are folded into one vector as that has room for numbers. Where a place does not fit, it is the
-/// number of a vector, in which one more look finds it.
+/// one of a row its last one too, and as many rows are folded into one vector as that has room for numbers. Where places do not reach the
+/// ends of rows, they are the numbers of vectors, in which one more look finds them; the rest of single long rows is looked at by itself.
 pub(super) struct BestBytes<'a, const LOWEST: bool> {
     pub(super) splits: &'a [i32],
     pub(super) values: &'a [u8],
@@ -49,16 +49,10 @@ fn best_bytes<L: Pairs, const LOWEST: bool>(s: L, work: BestBytes<'_, LOWEST>) {
     let square = &mut [s.splat(0); 32][..at_once];
     for (i, out) in out.chunks_mut(at_once).enumerate() {
         let splits = &splits[i * at_once..][..=out.len()];
-        let longest = splits.windows(2).fold(0, |longest, ends| longest.max(ends[1] - ends[0])) as usize;
-        let numbered = longest > PLACES;
-        match longest.div_ceil(L::LANES) {
-            PLACES.. => {
-                for (out, row) in out.iter_mut().zip(rows_of(splits)) {
-                    let place = last_of_best::<u8, _, MANY, LOWEST>(s, &values[row.clone()], initial);
-                    *out = place.map_or(-1, |place| (row.start + place) as i32);
-                }
-                continue;
-            }
+        let longest = rows_of(splits).fold(0, |longest, row| longest.max(row.len()));
+        let long_rows = rows_of(splits).filter(|row| row.len() > PLACES).count();
+        let numbered = long_rows > at_once / 8 && longest < PLACES * L::LANES;
+        match longest.min(PLACES).div_ceil(L::LANES) {
             _ if numbered => best_numbered::<_, LOWEST>(s, splits, values, square),
             0..=1 => best_pairs::<_, 1, LOWEST>(s, splits, values, square),
             2 => best_pairs::<_, 2, LOWEST>(s, splits, values, square),
@@ -80,6 +74,14 @@ fn best_bytes<L: Pairs, const LOWEST: bool>(s: L, work: BestBytes<'_, LOWEST>) {
                 let same = s.equal_partial(&values[begin..row.end], s.splat(byte));
                 let place = (begin + 63).wrapping_sub(same.leading_zeros() as usize);
                 *out = if *out >= 0 { place.min(row.end.wrapping_sub(1)) as i32 } else { -1 };
+            }
+        } else if long_rows > 0 {
+            for (out, row) in out.iter_mut().zip(rows_of(splits)).filter(|(_, row)| row.len() > PLACES) {
+                let best = usize::try_from(*out).map_or(initial, |place| values[place]);
+                let rest = row.start + PLACES;
+                if let Some(place) = last_of_best::<u8, _, MANY, LOWEST>(s, &values[rest..row.end], best) {
+                    *out = (rest + place) as i32;
+                }
             }
         }
     }
