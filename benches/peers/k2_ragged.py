@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Measures ragged-core beside k2: the same operations on the same data, run in turn in one session, one thread each.
 
-    python3 benches/peers/k2_ragged.py                # 9 rounds; a minute
+    python3 benches/peers/k2_ragged.py                # 9 rounds; some minutes
     python3 benches/peers/k2_ragged.py --only sort    # cases whose names contain this
 
 5 M values in 500 k rows of geometric lengths, a tenth of them empty; 10 M in 1 M rows for splits and ids. A round does a case with each program,
-one after the other, each twice: once to find its data and its memory in the caches again after the other's turn, once on the clock. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
+one after the other, some times in a row: a program that has waited for the other finds neither its data nor fresh memory in the caches, and the
+first runs do not count. What counts is the time on a processor of all threads of a program, as in tensor.py; inputs are made before it, results
 are given back to the system within it. Each program says once what comes out, and the two must agree.
 
 k2 is for Python 3.9 (k2_venv.py): --python names one, or --k2 the interpreter of an environment that has it. What k2 has only in C++, transposing above all, cannot be measured so.
@@ -37,6 +38,8 @@ CASES = [
 ]  # fmt: skip
 STAND_IN = {"splits -> ids, warm memory": "splits -> ids", "pad, warm memory": "pad"}
 """k2 has no such call; what it is compared with."""
+WARMING, COUNTED = 4, 4
+"""Runs in a row that do not count, and such that do."""
 ROUGH = "normalize (linear)"
 """Some lists have sums near 0 of values up to 10, so that the quotients tell how each rounds."""
 
@@ -81,10 +84,11 @@ def measure(ours: Peer, k2: Peer, case: str, rounds: int) -> dict:
     runs = {program.name: [] for program in field}
     for _ in range(rounds):
         for program in field:
-            for _ in range(2):
+            for k in range(WARMING + COUNTED):
                 program.prepare(case)
                 seconds = program.run()
-            runs[program.name].append(seconds)
+                if k >= WARMING:
+                    runs[program.name].append(seconds)
     return runs
 
 
