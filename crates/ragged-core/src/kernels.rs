@@ -23,6 +23,6 @@ pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow, follow_places};
 pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
-pub(crate) use pick::{all_within, ask, picked, soon};
+pub(crate) use pick::{ask, check_indexes, picked, soon};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

@@ -3,21 +3,34 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-/// Whether each index is below `size`, and none below -1.
-pub(crate) fn all_within(index: &[i32], size: usize) -> bool {
-    dispatch(Beyond(index)) as usize <= size
+use crate::Error;
+
+/// Whether indexes name entries of `axis`, of which there are `size`; -1 names nothing, which only axis 0 allows.
+pub(crate) fn check_indexes(axis: usize, indexes: &[i32], size: usize) -> Result<(), Error> {
+    let least = if axis == 0 { -1 } else { 0 };
+    if indexes.is_empty() || (dispatch(Highest { indexes, least }) as usize) < size + usize::from(axis == 0) {
+        return Ok(());
+    }
+    let wrong = |&i: &i32| i < least || usize::try_from(i).is_ok_and(|i| i >= size);
+    match indexes.iter().position(wrong) {
+        Some(position) => Err(Error::Index { axis, position, found: indexes[position].into(), size }),
+        None => Ok(()),
+    }
 }
 
-/// One more than the highest of some indexes, of which only -1 may be negative: any other is beyond all that there can be.
-struct Beyond<'a>(&'a [i32]);
+/// How far above the `least` of all that are allowed the highest of some indexes is: lower ones are beyond all that there can be.
+struct Highest<'a> {
+    indexes: &'a [i32],
+    least: i32,
+}
 
-impl Kernel for Beyond<'_> {
+impl Kernel for Highest<'_> {
     type Output = u32;
 
     /// With the instruction set as it is: the compiler makes vectors of it, as there is no branch.
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> u32 {
-        self.0.iter().fold(0, |beyond, &i| beyond.max(i.wrapping_add(1).cast_unsigned()))
+        self.indexes.iter().fold(0, |highest, &i| highest.max(i.wrapping_sub(self.least).cast_unsigned()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use kaldera_base::memory;
 
 use super::gather::{gather_rows, indexes_of};
-use crate::kernels::{Run, all_within};
+use crate::kernels::{Run, check_indexes};
 use crate::shape::Layer;
 use crate::{Error, RaggedShape, RowSplits, ids};
 
@@ -56,13 +56,7 @@ impl RaggedShape {
     fn index_above(&self, axis: usize, indexes: &[i32]) -> Result<Vec<Arc<Layer>>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
         Error::fit("the number of lists", indexes.len())?;
-        let (least, size) = (if axis == 0 { -1 } else { 0 }, self.tot_size(axis));
-        let wrong = |&i: &i32| i < least || i >= 0 && i as usize >= size;
-        if (axis > 0 || !all_within(indexes, size))
-            && let Some(position) = indexes.iter().position(wrong)
-        {
-            return Err(Error::Index { axis, position, found: indexes[position].into(), size });
-        }
+        check_indexes(axis, indexes, self.tot_size(axis))?;
         let mut layers = Vec::with_capacity(self.layers().len());
         if let Some(above) = axis.checked_sub(1) {
             layers.extend(self.layers()[..above].iter().map(Arc::clone));

@@ -2,9 +2,8 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::{picked, rows_of};
+use crate::kernels::{check_indexes, picked, rows_of};
 use crate::ragged::check_size;
-use crate::value_ops::select::check_all;
 use crate::{Error, Number, Ragged, index_select};
 
 /// In the lists of `indexes`, the elements of `src` that they name; `default` for -1.
@@ -31,7 +30,7 @@ pub fn index_tensor_ragged<T: Clone>(src: &[T], indexes: &Ragged<i32>, default: 
 /// # Errors
 /// If an index is below -1 or beyond the end of `src`.
 pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<T>, Error> {
-    check_all(indexes.values(), src.len())?;
+    check_indexes(0, indexes.values(), src.len())?;
     let mut values = picked(src, indexes.values());
     let sum = |row: &[i32]| values.by_ref().take(row.len()).flatten().fold(T::ZERO, |sum, &x| sum.plus(x));
     Ok(indexes.rows().map(sum).collect())
@@ -43,7 +42,7 @@ pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<
 /// If there is not one output gradient for each list, or an index is below -1 or not below `src_len`.
 pub fn index_and_sum_grad<T: Number>(src_len: usize, indexes: &Ragged<i32>, out_grad: &[T]) -> Result<Vec<T>, Error> {
     check_size("the number of output gradients", indexes.num_rows(), out_grad.len())?;
-    check_all(indexes.values(), src_len)?;
+    check_indexes(0, indexes.values(), src_len)?;
     let mut grad: Vec<T> = memory::zeros(src_len);
     for (row, &g) in rows_of(indexes.shape().last_splits().as_ref()).zip(out_grad) {
         for i in indexes.values()[row].iter().flat_map(|&i| usize::try_from(i)) {

@@ -2,26 +2,9 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::{all_within, ask, follow_places, picked, soon};
+use crate::kernels::{ask, check_indexes, follow_places, picked, soon};
 use crate::ragged::check_size;
 use crate::{Error, Number};
-
-/// The array index that an `i32` stands for, none for -1, or an error.
-#[inline]
-pub(super) fn checked(index: i32, position: usize, size: usize) -> Result<Option<usize>, Error> {
-    match usize::try_from(index) {
-        Ok(i) if i < size => Ok(Some(i)),
-        Err(_) if index == -1 => Ok(None),
-        _ => Err(Error::Index { axis: 0, position, found: index.into(), size }),
-    }
-}
-
-pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
-    if all_within(index, size) {
-        return Ok(());
-    }
-    index.iter().enumerate().try_for_each(|(position, &i)| checked(i, position, size).map(drop))
-}
 
 /// `src[i]` for each index i, `default` for -1.
 ///
@@ -37,7 +20,7 @@ pub(super) fn check_all(index: &[i32], size: usize) -> Result<(), Error> {
 #[doc(alias = "IndexSelect")]
 #[doc(alias = "simple_ragged_index_select")]
 pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Vec<T>, Error> {
-    check_all(index, src.len())?;
+    check_indexes(0, index, src.len())?;
     Ok(memory::collect(picked(src, index).map(|x| x.unwrap_or(&default).clone())))
 }
 
@@ -50,7 +33,7 @@ pub fn index_select<T: Clone>(src: &[T], index: &[i32], default: T) -> Result<Ve
 #[doc(alias = "index_select")]
 pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Result<Vec<T>, Error> {
     let rows = num_rows(src.len(), cols)?;
-    check_all(index, rows)?;
+    check_indexes(0, index, rows)?;
     let zeros = vec![T::ZERO; cols];
     Ok(follow_places(
         Vec::new(),
@@ -74,7 +57,7 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     check_size("the number of values", index.len(), value.len())?;
-    check_all(index, out.len())?;
+    check_indexes(0, index, out.len())?;
     let soon = soon(out, index);
     for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
         ask(out, soon, k);
@@ -93,7 +76,7 @@ pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result
 pub fn index_add_rows<T: Number>(index: &[i32], value: &[T], cols: usize, out: &mut [T]) -> Result<(), Error> {
     let rows = num_rows(out.len(), cols)?;
     check_size("the number of values", index.len() * cols, value.len())?;
-    check_all(index, rows)?;
+    check_indexes(0, index, rows)?;
     for (&i, row) in index.iter().zip(value.chunks_exact(cols.max(1))) {
         if let Ok(i) = usize::try_from(i) {
             out[i * cols..(i + 1) * cols].iter_mut().zip(row).for_each(|(a, &x)| *a = a.plus(x));
