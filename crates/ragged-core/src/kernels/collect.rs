@@ -24,12 +24,16 @@ const TASK: usize = 1 << 16;
 /// for who reads it next.
 const LARGE: usize = 16 << 20;
 
+/// Bytes of a run, in the mean, from which on it is one of the plain copies that the C library is made for; these go through the caches into fresh
+/// memory, which is still there from being cleared.
+pub(crate) const HUGE: usize = 6 << 10;
+
 /// Room for a known number of elements, filled from the front.
 pub struct Room<'a, T> {
     elements: &'a mut [MaybeUninit<T>],
     filled: usize,
-    /// Whether it is a part of a large result.
-    large: bool,
+    /// Bytes of a run below which it goes past the caches, if it is some lines long.
+    past_caches_below: usize,
 }
 
 impl<T: Clone> Room<'_, T> {
@@ -107,9 +111,9 @@ impl<T: Clone> Room<'_, T> {
         self.filled += row.len();
     }
 
-    /// Whether it is a part of a result that goes past the caches, if its runs are some lines long.
-    pub(crate) fn is_large(&self) -> bool {
-        self.large
+    /// Bytes of a run below which it goes past the caches, if it is some lines long.
+    pub(crate) fn past_caches_below(&self) -> usize {
+        self.past_caches_below
     }
 
     /// How many elements there is still room for.
@@ -245,7 +249,7 @@ impl<T: Send> Cut for Room<'_, T> {
     /// Of room in which nothing is yet.
     fn cut(self, at: usize) -> (Self, Self) {
         let (left, right) = self.elements.split_at_mut(at);
-        let part = |elements| Self { elements, filled: 0, large: self.large };
+        let part = |elements| Self { elements, filled: 0, past_caches_below: self.past_caches_below };
         (part(left), part(right))
     }
 }
@@ -257,7 +261,7 @@ pub(crate) fn collect_rows<T: Clone + Send>(
 ) -> Vec<T> {
     let len = (splits[splits.len() - 1] - splits[0]) as usize;
     let mut vec = memory::with_capacity(len);
-    let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large: false };
+    let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, past_caches_below: 0 };
     over_values(splits, room, |first_row, splits, mut room| {
         fill(first_row, splits, &mut room);
         assert_eq!(room.filled, room.elements.len(), "rows are as long as their splits say");
@@ -278,11 +282,17 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
 ) -> Vec<T> {
     vec.clear();
     let len = runs.iter().map(&len_of).sum();
-    if vec.capacity() < len {
+    let fresh = vec.capacity() < len;
+    if fresh {
         vec = memory::with_capacity(len);
     }
-    let large = len * size_of::<T>() >= LARGE;
-    fill_parts(runs, Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, large }, &len_of, &fill);
+    let past_caches_below = match len * size_of::<T>() >= LARGE {
+        true if fresh => HUGE,
+        true => usize::MAX,
+        false => 0,
+    };
+    let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, past_caches_below };
+    fill_parts(runs, room, &len_of, &fill);
     // SAFETY: `fill_parts` returns only if all `len` elements were written, each part by its `Room`.
     unsafe { vec.set_len(len) };
     vec

@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, RoomPastCaches, Simd, dispatch};
 
-use super::collect::{LINE, Room, Words, collect};
+use super::collect::{HUGE, LINE, Room, Words, collect};
 
 /// Consecutive entries of one axis of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
 ) -> Vec<T> {
     collect(values, runs, len, |runs, room| {
         match (size_of::<T>() * room.left() / runs.len().max(1), Words::of_numbers()) {
-            (mean @ LONG..HUGE, Some(words)) if room.is_large() => {
+            (mean, Some(words)) if (LONG..room.past_caches_below()).contains(&mean) => {
                 room.append_words(words, |room| dispatch(WriteLong { runs, place, mean, words, room }));
             }
             _ => dispatch(WriteShort { runs, place, room }),
@@ -52,9 +52,6 @@ pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
 
 /// Bytes of a run, in the mean, from which on its lines are what counts.
 const LONG: usize = 3 * LINE;
-
-/// Bytes of a run, in the mean, from which on it is one of the plain copies that the C library is made for.
-const HUGE: usize = 6 << 10;
 
 /// Runs that are mostly shorter than a few lines, or make a result that stays in the caches.
 struct WriteShort<'a, 'r, T, R, F> {
@@ -114,7 +111,8 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
             let (values, len) = place(run);
             &values[..len]
         };
-        let mut soon = runs.chunks(group).skip(ahead);
+        // Within huge runs the processor looks ahead by itself.
+        let mut soon = runs.chunks(group).skip(if mean < HUGE { ahead } else { runs.len() });
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
