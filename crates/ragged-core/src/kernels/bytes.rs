@@ -23,9 +23,9 @@ const UP_AND_DOWN: [[u8; PLACES]; 2] = {
 
 /// The place among all values of the last of the highest bytes of each row, or of the `LOWEST`; -1 where `initial` is beyond it.
 ///
-/// A row of a few vectors takes longer to fold than to read. So each byte gets its place in the row as a lower half, which makes the best
-/// one of a row its last one too, and as many rows are folded into one vector as that has room for numbers. Where places do not reach the
-/// ends of rows, they are the numbers of vectors, in which one more look finds them; the rest of single long rows is looked at by itself.
+/// A row of one or two vectors takes longer to fold than to read. So each byte gets its place in the row as a lower half, which makes the best
+/// one of a row its last one too, and as many rows are folded into one vector as that has room for numbers. What places do not reach of a few
+/// longer rows among them is looked at by itself, as are all rows where many are longer.
 pub(super) struct BestBytes<'a, const LOWEST: bool> {
     pub(super) splits: &'a [i32],
     pub(super) values: &'a [u8],
@@ -51,9 +51,14 @@ fn best_bytes<L: Pairs, const LOWEST: bool>(s: L, work: BestBytes<'_, LOWEST>) {
         let splits = &splits[i * at_once..][..=out.len()];
         let longest = rows_of(splits).fold(0, |longest, row| longest.max(row.len()));
         let long_rows = rows_of(splits).filter(|row| row.len() > PLACES).count();
-        let numbered = long_rows > at_once / 8 && longest < PLACES * L::LANES;
+        if long_rows > at_once / 8 {
+            for (out, row) in out.iter_mut().zip(rows_of(splits)) {
+                let place = last_of_best::<u8, _, MANY, LOWEST>(s, &values[row.clone()], initial);
+                *out = place.map_or(-1, |place| (row.start + place) as i32);
+            }
+            continue;
+        }
         match longest.min(PLACES).div_ceil(L::LANES) {
-            _ if numbered => best_numbered::<_, LOWEST>(s, splits, values, square),
             0..=1 => best_pairs::<_, 1, LOWEST>(s, splits, values, square),
             2 => best_pairs::<_, 2, LOWEST>(s, splits, values, square),
             3 => best_pairs::<_, 3, LOWEST>(s, splits, values, square),
@@ -61,21 +66,13 @@ fn best_bytes<L: Pairs, const LOWEST: bool>(s: L, work: BestBytes<'_, LOWEST>) {
             _ => best_pairs::<_, 8, LOWEST>(s, splits, values, square),
         }
         let best = s.fold_each(square, |a, b| better_pairs::<_, LOWEST>(s, a, b));
-        let best = best.as_ref().iter().map(|pair| pair.to_be_bytes());
-        let best = best.map(|[byte, place]| (byte, if LOWEST { u8::MAX - place } else { place }));
-        let good = |byte| if LOWEST { byte <= initial } else { byte >= initial };
-        for ((out, ends), (byte, place)) in out.iter_mut().zip(splits.windows(2)).zip(best.clone()) {
+        for ((out, ends), &best) in out.iter_mut().zip(splits.windows(2)).zip(best.as_ref()) {
+            let [byte, place] = best.to_be_bytes();
+            let (good, place) = if LOWEST { (byte <= initial, u8::MAX - place) } else { (byte >= initial, place) };
             // A place behind the end has the worst byte of all, and so have all before it then.
-            *out = if good(byte) && ends[0] < ends[1] { (ends[0] + i32::from(place)).min(ends[1] - 1) } else { -1 };
+            *out = if good && ends[0] < ends[1] { (ends[0] + i32::from(place)).min(ends[1] - 1) } else { -1 };
         }
-        if numbered {
-            for ((out, row), (byte, number)) in out.iter_mut().zip(rows_of(splits)).zip(best) {
-                let begin = (row.start + usize::from(number) * L::LANES).min(row.end);
-                let same = s.equal_partial(&values[begin..row.end], s.splat(byte));
-                let place = (begin + 63).wrapping_sub(same.leading_zeros() as usize);
-                *out = if *out >= 0 { place.min(row.end.wrapping_sub(1)) as i32 } else { -1 };
-            }
-        } else if long_rows > 0 {
+        if long_rows > 0 {
             for (out, row) in out.iter_mut().zip(rows_of(splits)).filter(|(_, row)| row.len() > PLACES) {
                 let best = usize::try_from(*out).map_or(initial, |place| values[place]);
                 let rest = row.start + PLACES;
@@ -120,41 +117,6 @@ fn best_pairs<L: Pairs, const VECTORS: usize, const LOWEST: bool>(
             byte = better::<u8, _, LOWEST>(s, bytes, byte);
         }
         let [a, b] = s.pairs(byte, place);
-        *best = better_pairs::<_, LOWEST>(s, a, b);
-    }
-}
-
-/// As [`best_pairs`], of rows of any length up to 255 vectors, with the number of the vector in place of the place in the row.
-#[inline(always)]
-fn best_numbered<L: Pairs, const LOWEST: bool>(s: L, splits: &[i32], values: &[u8], square: &mut [L::Vector]) {
-    /// Vectors of a row that are read without a branch on its length.
-    const TOGETHER: usize = 4;
-    let (worst, first, step) = if LOWEST { (u8::MAX, u8::MAX, u8::MAX) } else { (0, 0, 1) };
-    let (worst, first, step) = (s.splat(worst), s.splat(first), s.splat(step));
-    for (best, row) in square.iter_mut().zip(rows_of(splits)) {
-        let mut rest = &values[row];
-        let soon = rest.as_ptr().wrapping_byte_add(SOON);
-        let (mut byte, mut last, mut number) = (worst, first, first);
-        let mut take = |bytes| {
-            last = select_good::<u8, _, LOWEST>(s, [bytes, byte], number, last);
-            byte = better::<u8, _, LOWEST>(s, bytes, byte);
-            number = s.add(number, step);
-        };
-        for i in 0..TOGETHER {
-            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-            let part;
-            (part, rest) = rest.split_at(L::LANES.min(rest.len()));
-            take(s.load_partial(part, worst));
-        }
-        if !rest.is_empty() {
-            let mut vectors = rest.chunks_exact(L::LANES);
-            for (i, vector) in (TOGETHER..).zip(&mut vectors) {
-                memory::prefetch_at(soon.wrapping_add(i * L::LANES));
-                take(s.load(vector));
-            }
-            take(s.load_partial(vectors.remainder(), worst));
-        }
-        let [a, b] = s.pairs(byte, last);
         *best = better_pairs::<_, LOWEST>(s, a, b);
     }
 }
