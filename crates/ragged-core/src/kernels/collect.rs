@@ -26,7 +26,7 @@ const LARGE: usize = 16 << 20;
 
 /// Bytes of a run, in the mean, from which on it is one of the plain copies that the C library is made for; these go through the caches into fresh
 /// memory, which is still there from being cleared.
-pub(crate) const HUGE: usize = 6 << 10;
+pub(crate) const PLAIN_COPY: usize = 6 << 10;
 
 /// Room for a known number of elements, filled from the front.
 pub struct Room<'a, T> {
@@ -287,7 +287,7 @@ pub(crate) fn collect<R: Sync, T: Clone + Send>(
         vec = memory::with_capacity(len);
     }
     let past_caches_below = match len * size_of::<T>() >= LARGE {
-        true if fresh => HUGE,
+        true if fresh => PLAIN_COPY,
         true => usize::MAX,
         false => 0,
     };

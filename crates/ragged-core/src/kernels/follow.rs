@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, RoomPastCaches, Simd, dispatch};
 
-use super::collect::{HUGE, LINE, Room, Words, collect};
+use super::collect::{LINE, PLAIN_COPY, Room, Words, collect};
 
 /// Consecutive entries of one axis of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -112,7 +112,7 @@ impl<'v, T: 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for WriteLong<'_, '_, T
             &values[..len]
         };
         // Within huge runs the processor looks ahead by itself.
-        let mut soon = runs.chunks(group).skip(if mean < HUGE { ahead } else { runs.len() });
+        let mut soon = runs.chunks(group).skip(if mean < PLAIN_COPY { ahead } else { runs.len() });
         let mut rows = room.rows(s);
         for runs in runs.chunks(group) {
             let soon = soon.next().unwrap_or_default();
