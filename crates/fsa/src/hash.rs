@@ -24,8 +24,8 @@ impl Table {
     /// number and comes back as the error.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, hash: u64, is_it: impl Fn(u32) -> bool, next: usize) -> Result<u32, u32> {
-        if (self.len + 1) * 8 > self.places.len() * 5 {
-            self.grow();
+        if !self.has_room(1) {
+            self.grow(2 * self.places.len());
         }
         let mut at = first_place(hash, self.places.len());
         loop {
@@ -45,15 +45,26 @@ impl Table {
         Err(next)
     }
 
+    /// Makes room for so many more at once.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        if !self.has_room(more) {
+            self.grow((2 * (self.len + more)).next_power_of_two());
+        }
+    }
+
+    #[inline]
+    fn has_room(&self, more: usize) -> bool {
+        (self.len + more) * 8 <= self.places.len() * 5
+    }
+
     /// What lay close together lies so afterwards: memory is gone through in order.
     #[cold]
-    fn grow(&mut self) {
-        let twice = self.places.len() * 2;
-        let old = std::mem::replace(&mut self.places, vec![0; twice]);
+    fn grow(&mut self, num_places: usize) {
+        let old = std::mem::replace(&mut self.places, vec![0; num_places]);
         for found in old.into_iter().filter(|&found| found != 0) {
-            let mut at = first_place(found, twice);
+            let mut at = first_place(found, num_places);
             while self.places[at] != 0 {
-                at = (at + 1) & (twice - 1);
+                at = (at + 1) & (num_places - 1);
             }
             self.places[at] = found;
         }
@@ -97,6 +108,14 @@ mod tests {
                 assert_eq!(number(i, next), Err(u32::try_from(i).unwrap()));
                 assert_eq!(number(i / 2, usize::MAX), Ok(u32::try_from(i / 2).unwrap()));
             }
+            table.reserve(5000);
+            let num_places = table.places.len();
+            for i in 0..7000 {
+                let next = usize::try_from(i).unwrap();
+                let found = table.find_or_insert(hash_of(i), |known| u64::from(known) == i, next);
+                assert_eq!(found.is_ok(), i < 2000, "{i}");
+            }
+            assert_eq!(table.places.len(), num_places, "there was room");
         }
     }
 }

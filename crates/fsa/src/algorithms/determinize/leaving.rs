@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use kaldera_base::memory::prefetch;
 
-use super::WeightPushing;
+use super::{SIZE_OF_JOB, WeightPushing};
 use super::subsets::{NONE, State, Step, Subset, Subsets, at};
 use crate::Arc;
 use crate::algorithms::epsilon_closure::log_add;
@@ -98,7 +98,7 @@ impl Search<'_> {
         if made.alone {
             return;
         }
-        made.begin_lists(states.len());
+        made.begin_lists(states.len(), self.known.steps.len().min(SIZE_OF_JOB));
         for number in states {
             self.look_ahead(number);
             let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
@@ -293,16 +293,21 @@ impl Leaving {
         self.infinite = false;
     }
 
-    /// No arcs yet and no lists, with room for what at least so many states have, mostly.
-    fn begin_lists(&mut self, states: usize) {
+    /// No arcs yet and no lists, with room for what so many states with so many steps have, mostly: to find it bit by bit takes several times as long as
+    /// to fill it.
+    fn begin_lists(&mut self, states: usize, steps: usize) {
         fn begin<T>(list: &mut Vec<T>, len: usize) {
             list.clear();
             list.reserve(len);
         }
-        begin(&mut self.arcs, states);
+        let arcs = states.max(steps);
+        begin(&mut self.arcs, arcs);
         begin(&mut self.ends, states);
-        begin(&mut self.map, states);
-        begin(&mut self.map_ends, states);
+        begin(&mut self.map, 2 * arcs);
+        begin(&mut self.map_ends, arcs);
+        begin(&mut self.steps, steps);
+        // A subset has two steps at least.
+        begin(&mut self.open, steps / 2);
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.

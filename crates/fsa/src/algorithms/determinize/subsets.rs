@@ -270,6 +270,8 @@ impl<'a> Numbering<'a> {
     pub(super) fn cut_new(&mut self, known: &mut Subsets, cuts: &mut Vec<usize>) {
         cuts.clear();
         if !self.new.states.is_empty() {
+            // Most subsets that come of a subset are smaller, and many are single states.
+            self.table.reserve(self.new.steps.len() / 4);
             cuts.push(known.states.len());
             known.append(&mut self.new);
             cuts.append(&mut self.cuts);
