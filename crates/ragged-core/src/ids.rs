@@ -6,89 +6,47 @@ use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, MAX_LANES, PastCaches, Simd, dispatch, past_caches};
 
 use crate::Error;
-use crate::kernels::{current_num_threads, join};
-
-/// Elements that are written at once at the start of each row.
-///
-/// Short rows cost what the processor guesses wrong about their lengths, so no row of up to this many elements has a
-/// branch of its own: it writes too many, and the next row writes over them.
-const AHEAD: usize = 32;
+use crate::kernels::{Room, collect_rows_by, current_num_threads, join, over_values_by, rows_of};
 
 /// Ids of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
 const LARGE: usize = 16 << 20;
 
+/// Rows and elements together that are worth a task of their own.
+const TASK: usize = 1 << 17;
+
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
-    let mut ids = memory::zeros(splits[splits.len() - 1] as usize);
-    // Through the caches: the system has just cleared these pages, and what of them is still in a cache would have to go first.
-    fill_parts(splits, 0, &mut ids, false);
-    ids
+    // Through the caches: of pages that the system has just cleared, what is still in a cache would have to go first.
+    collect_rows_by(TASK, splits, |first_row, splits, room| fill(splits, first_row as i32, room))
 }
 
 /// The row of each element, into memory of the right size.
 pub(crate) fn write_from_splits(splits: &[i32], ids: &mut [i32]) {
-    let large = size_of_val(ids) >= LARGE;
-    fill_parts(splits, 0, ids, large);
+    if size_of_val(ids) < LARGE {
+        let room = Room::over(ids);
+        return over_values_by(TASK, splits, room, |first_row, splits, mut room| {
+            fill(splits, first_row as i32, &mut room);
+        });
+    }
+    over_values_by(TASK, splits, ids, |first_row, splits, ids| fill_past_caches(splits, first_row as i32, ids));
 }
 
-/// [`fill`] by as many threads as there are, each with rows of its own.
-#[cfg(feature = "rayon")]
-fn fill_parts(splits: &[i32], first_row: i32, ids: &mut [i32], large: bool) {
-    /// Rows and elements together that are worth a task of their own.
-    const TASK: usize = 1 << 17;
-    let rows = splits.len() - 1;
-    let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
-    let work = work_before(rows);
-    if work < 2 * TASK || rows < 2 || rayon::current_num_threads() == 1 {
-        return fill(splits, first_row, ids, large);
-    }
-    // Where half of the work is done, so that neither a long row nor many empty ones leave a thread without any.
-    let (mut row, mut high) = (1, rows - 1);
-    while row < high {
-        let middle = row.midpoint(high);
-        if work_before(middle) < work / 2 { row = middle + 1 } else { high = middle }
-    }
-    let (left, right) = ids.split_at_mut((splits[row] - splits[0]) as usize);
-    rayon::join(
-        || fill_parts(&splits[..=row], first_row, left, large),
-        || fill_parts(&splits[row..], first_row + row as i32, right, large),
-    );
-}
-
-#[cfg(not(feature = "rayon"))]
-use fill as fill_parts;
-
-/// Writes the ids of the rows between `splits`, the first of which is number `first_row`; `ids` are their elements, which
-/// go past the caches if all of them are a `large` result.
-fn fill(splits: &[i32], first_row: i32, ids: &mut [i32], large: bool) {
+/// Writes the ids of the rows between `splits`, the first of which is number `first_row`.
+fn fill(splits: &[i32], first_row: i32, ids: &mut Room<'_, i32>) {
     /// Elements from which on it is worth going block by block.
     const BLOCKS: usize = 4 * BLOCK;
-    if ids.len() < BLOCKS {
-        return fill_rows(splits, first_row, ids);
-    }
-    let left = ids.len();
-    let blocks = Blocks { splits, first_row, row: 1, done: 0, left };
-    match large {
-        true => past_caches(ids, |out| dispatch(WriteBlocks { blocks, until_line: out.until_line(), out })),
-        false => dispatch(WriteBlocks { blocks, until_line: 0, out: &mut Near(ids) }),
+    let blocks = Blocks::new(splits, first_row);
+    if blocks.left < BLOCKS {
+        (first_row..).zip(rows_of(splits)).for_each(|(id, row)| ids.append_with(row.len(), |_| id));
+    } else {
+        dispatch(WriteBlocks { blocks, until_line: 0, out: ids });
     }
 }
 
-/// As [`fill`], row by row.
-fn fill_rows(splits: &[i32], first_row: i32, ids: &mut [i32]) {
-    let offset = splits[0];
-    for (id, ends) in (first_row..).zip(splits.windows(2)) {
-        let (begin, end) = ((ends[0] - offset) as usize, (ends[1] - offset) as usize);
-        match ids.get_mut(begin..begin + AHEAD) {
-            Some(head) => {
-                head.fill(id);
-                if end > begin + AHEAD {
-                    ids[begin + AHEAD..end].fill(id);
-                }
-            }
-            None => ids[begin..end].fill(id),
-        }
-    }
+/// As [`fill`], past the caches.
+fn fill_past_caches(splits: &[i32], first_row: i32, ids: &mut [i32]) {
+    let blocks = Blocks::new(splits, first_row);
+    past_caches(ids, |out| dispatch(WriteBlocks { blocks, until_line: out.until_line(), out }));
 }
 
 /// The ids of rows, block by block.
@@ -117,27 +75,14 @@ trait Out {
     fn append_vectors<S: Simd>(&mut self, s: S, ids: impl ExactSizeIterator<Item = S::U32>);
 }
 
-/// Memory that is written through the caches.
-struct Near<'a>(&'a mut [i32]);
-
-impl Near<'_> {
-    #[inline(always)]
-    fn take(&mut self, len: usize) -> &mut [i32] {
-        let (to, rest) = std::mem::take(&mut self.0).split_at_mut(len);
-        self.0 = rest;
-        to
-    }
-}
-
-impl Out for Near<'_> {
+impl Out for Room<'_, i32> {
     #[inline(always)]
     fn append(&mut self, ids: &[i32]) {
-        self.take(ids.len()).copy_from_slice(ids);
+        self.append(ids, ids.len());
     }
     #[inline(always)]
     fn append_vectors<S: Simd>(&mut self, s: S, ids: impl ExactSizeIterator<Item = S::U32>) {
-        let to = self.take(ids.len() * S::LANES).chunks_exact_mut(S::LANES);
-        to.zip(ids).for_each(|(to, v)| s.store_partial_i32(v, to));
+        self.append_vectors(s, ids);
     }
 }
 
@@ -155,7 +100,12 @@ impl Out for PastCaches<'_> {
 /// Elements of which the starts are summed up at once.
 const SUM: usize = 16;
 
-impl Blocks<'_> {
+impl<'a> Blocks<'a> {
+    fn new(splits: &'a [i32], first_row: i32) -> Self {
+        let left = (splits[splits.len() - 1] - splits[0]) as usize;
+        Self { splits, first_row, row: 1, done: 0, left }
+    }
+
     /// Writes the ids of the next `len` elements, a whole block or less.
     #[inline(always)]
     fn write<S: Simd>(&mut self, s: S, len: usize, out: &mut impl Out) {
@@ -177,7 +127,7 @@ impl Blocks<'_> {
                 BLOCK => out.append_vectors(s, starts.ids(s, &before)),
                 _ => {
                     let mut ids = [0; BLOCK];
-                    Near(&mut ids).append_vectors(s, starts.ids(s, &before));
+                    Room::over(&mut ids).append_vectors(s, starts.ids(s, &before));
                     out.append(&ids[..len]);
                 }
             }
@@ -243,7 +193,7 @@ impl Starts {
 /// Writes the ids of a block row by row, for any number of them, which are short then: it begins at `begin` with row `id`, and `rows`
 /// start in it. How many do.
 fn write_rows(rows: &[i32], begin: i32, mut id: i32, ids: &mut [i32]) -> usize {
-    /// As [`AHEAD`].
+    /// Elements that are written without a branch of their own: too many, and the next row writes over them.
     const FEW: usize = 8;
     let (mut at, mut count) = (0, 0);
     while at < ids.len() {
@@ -279,9 +229,9 @@ impl<O: Out> Kernel for WriteBlocks<'_, '_, O> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Self { mut blocks, until_line, out } = self;
-        let first = until_line % BLOCK;
+        let first = (until_line % BLOCK).min(blocks.left);
         if first > 0 {
-            blocks.write(s, first.min(blocks.left), out);
+            blocks.write(s, first, out);
         }
         while blocks.left > 0 {
             blocks.write(s, BLOCK.min(blocks.left), out);
@@ -494,6 +444,10 @@ mod tests {
 
     use super::*;
 
+    fn naive(splits: &[i32]) -> Vec<i32> {
+        (0..).zip(rows_of(splits)).flat_map(|(row, elements)| elements.map(move |_| row)).collect()
+    }
+
     #[test]
     fn wrong_ids_are_refused_with_their_numbers() {
         assert_eq!(to_splits(&[0, 2, 1], 3), Err(Error::RowIdsFall { position: 2, before: 2, found: 1 }));
@@ -516,8 +470,7 @@ mod tests {
             *end += len;
             Some(*end)
         }));
-        let mut alone = vec![0; splits[splits.len() - 1] as usize];
-        fill_rows(&splits, 0, &mut alone);
+        let alone = naive(&splits);
         assert!(from_splits(&splits) == alone && to_splits(&alone, 100_000).unwrap() == splits);
         assert!(from_splits(&vec![0; 1_000_000]).is_empty());
     }
@@ -530,14 +483,16 @@ mod tests {
             let mut splits = vec![0];
             (0..6000).for_each(|i| splits.push(splits[splits.len() - 1] + length_of(i)));
             let len = splits[splits.len() - 1] as usize;
-            let mut expected = vec![0; len];
-            fill_rows(&splits, 0, &mut expected);
+            let expected = naive(&splits);
             assert_eq!(to_splits(&expected, 6000).as_ref(), Ok(&splits));
             // One row cut off at the front, as for the second of two threads, and memory that begins anywhere.
             let cut = splits[1] as usize;
             for (large, at) in [(false, 0), (false, 3), (true, 0), (true, 1), (true, 15), (true, 16)] {
                 let mut ids = vec![-1; at + len - cut];
-                fill(&splits[1..], 1, &mut ids[at..], large);
+                match large {
+                    false => fill(&splits[1..], 1, &mut Room::over(&mut ids[at..])),
+                    true => fill_past_caches(&splits[1..], 1, &mut ids[at..]),
+                }
                 assert!(ids[..at].iter().all(|&id| id == -1) && ids[at..] == expected[cut..], "{large} {at}");
             }
         }
@@ -548,9 +503,7 @@ mod tests {
         let splits: Vec<i32> = (0..=500_000).map(|row| row / 5 * 48 + row % 5 * 3).collect();
         let ids = from_splits(&splits);
         assert!(size_of_val(&ids[..]) >= LARGE);
-        let mut expected = vec![0; ids.len()];
-        fill_rows(&splits, 0, &mut expected);
-        assert!(ids == expected && to_splits(&ids, 500_000).unwrap() == splits);
+        assert!(ids == naive(&splits) && to_splits(&ids, 500_000).unwrap() == splits);
     }
 
     #[test]
@@ -614,7 +567,7 @@ mod tests {
             prop_assert_eq!(from_splits(&splits), ids.clone());
             prop_assert_eq!(to_splits(&ids, lengths.len()), Ok(splits.clone()));
             let mut room = vec![-1; begin + ids.len()];
-            fill(&splits, 0, &mut room[begin..], true);
+            fill_past_caches(&splits, 0, &mut room[begin..]);
             prop_assert_eq!(&room[begin..], &ids[..]);
             // From memory that begins elsewhere, where it is cut elsewhere.
             room.copy_within(begin.., 0);

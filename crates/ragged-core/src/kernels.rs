@@ -17,8 +17,8 @@ mod pick;
 mod reduce;
 mod sort;
 
-pub(crate) use collect::{collect, collect_rows};
-pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values};
+pub(crate) use collect::{Room, collect, collect_rows, collect_rows_by};
+pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values, over_values_by};
 pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow, follow_places};
 pub(crate) use integers::{and_rows, or_rows};

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 use std::mem::{MaybeUninit, needs_drop};
 
 use kaldera_base::memory;
-use kaldera_base::simd::{RoomPastCaches, rows_past_caches};
+use kaldera_base::simd::{RoomPastCaches, Simd, rows_past_caches};
 
-use super::divide::{Cut, current_num_threads, join, over_values};
+use super::divide::{self, Cut, current_num_threads, join, over_values_by};
 
 /// Elements that are written at once, whatever the length of a run.
 ///
@@ -124,6 +124,26 @@ impl<T: Clone> Room<'_, T> {
     /// Calls `f` with room past the caches for the words of what comes after the elements that are there.
     pub(crate) fn append_words(&mut self, words: Words<T>, f: impl FnOnce(&mut RoomPastCaches<'_>)) {
         self.filled += rows_past_caches(words.of_uninit(&mut self.elements[self.filled..]), f) / Words::<T>::EACH;
+    }
+}
+
+impl<'a> Room<'a, i32> {
+    /// Room in place of numbers.
+    pub(crate) fn over(numbers: &'a mut [i32]) -> Self {
+        let numbers: *mut [i32] = numbers;
+        // SAFETY: the same memory, lent for as long. Nothing but numbers is written there.
+        let elements = unsafe { &mut *(numbers as *mut [MaybeUninit<i32>]) };
+        Self { elements, filled: 0, past_caches_below: 0 }
+    }
+
+    /// Writes the lanes of vectors after the elements that are there.
+    #[inline(always)]
+    pub(crate) fn append_vectors<S: Simd>(&mut self, s: S, vectors: impl Iterator<Item = S::U32>) {
+        let words = Words(PhantomData).of_uninit(&mut self.elements[self.filled..]);
+        for (to, v) in words.chunks_exact_mut(S::LANES).zip(vectors) {
+            s.store_uninit(s.of_bits(v), to);
+            self.filled += S::LANES;
+        }
     }
 }
 
@@ -259,14 +279,23 @@ pub(crate) fn collect_rows<T: Clone + Send>(
     splits: &[i32],
     fill: impl Fn(usize, &[i32], &mut Room<'_, T>) + Sync,
 ) -> Vec<T> {
+    collect_rows_by(divide::TASK, splits, fill)
+}
+
+/// [`collect_rows`] where `task` rows and values together are worth a task of their own.
+pub(crate) fn collect_rows_by<T: Clone + Send>(
+    task: usize,
+    splits: &[i32],
+    fill: impl Fn(usize, &[i32], &mut Room<'_, T>) + Sync,
+) -> Vec<T> {
     let len = (splits[splits.len() - 1] - splits[0]) as usize;
     let mut vec = memory::with_capacity(len);
     let room = Room { elements: &mut vec.spare_capacity_mut()[..len], filled: 0, past_caches_below: 0 };
-    over_values(splits, room, |first_row, splits, mut room| {
+    over_values_by(task, splits, room, |first_row, splits, mut room| {
         fill(first_row, splits, &mut room);
         assert_eq!(room.filled, room.elements.len(), "rows are as long as their splits say");
     });
-    // SAFETY: `over_values` hands out each part of the room, and each was filled when its call came back.
+    // SAFETY: `over_values_by` hands out each part of the room, and each was filled when its call came back.
     unsafe { vec.set_len(len) };
     vec
 }

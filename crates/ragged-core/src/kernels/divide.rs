@@ -5,8 +5,8 @@ use super::reduce::rows_of;
 #[cfg(feature = "rayon")]
 pub(crate) use rayon::{current_num_threads, join};
 
-/// Rows and values together that are worth a task of their own.
-const TASK: usize = 1 << 15;
+/// Rows and values together that are worth a task of their own, where nothing else is said.
+pub(super) const TASK: usize = 1 << 15;
 
 /// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
 pub(crate) trait Cut: Send + Sized {
@@ -29,13 +29,18 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
 
 /// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each row.
 pub(crate) fn over_rows<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
-    divide(0, splits, out, &|_, row| row, &|_, splits, out| f(splits, out));
+    divide(TASK, 0, splits, out, &|_, row| row, &|_, splits, out| f(splits, out));
 }
 
 /// Calls `f` with the number of the first row and the splits of parts of the rows, and the part of `out`, which has one entry for
 /// each value.
 pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(usize, &[i32], O) + Sync) {
-    divide(0, splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
+    over_values_by(TASK, splits, out, f);
+}
+
+/// [`over_values`] where `task` rows and values together are worth a task of their own.
+pub(crate) fn over_values_by<O: Cut>(task: usize, splits: &[i32], out: O, f: impl Fn(usize, &[i32], O) + Sync) {
+    divide(task, 0, splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
 }
 
 /// Calls `f` with the number of each row, its values and the part of `out` for these; rows on several threads.
@@ -55,6 +60,7 @@ pub(crate) fn over_each_row<T: Sync, U: Send>(
 }
 
 fn divide<O: Cut>(
+    task: usize,
     first_row: usize,
     splits: &[i32],
     out: O,
@@ -64,7 +70,7 @@ fn divide<O: Cut>(
     let rows = splits.len() - 1;
     let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
     let work = work_before(rows);
-    if work < 2 * TASK || rows < 2 || current_num_threads() == 1 {
+    if work < 2 * task || rows < 2 || current_num_threads() == 1 {
         return f(first_row, splits, out);
     }
     let (mut low, mut high) = (1, rows - 1);
@@ -74,8 +80,8 @@ fn divide<O: Cut>(
     }
     let (left, right) = out.cut(position(splits, low));
     join(
-        || divide(first_row, &splits[..=low], left, position, f),
-        || divide(first_row + low, &splits[low..], right, position, f),
+        || divide(task, first_row, &splits[..=low], left, position, f),
+        || divide(task, first_row + low, &splits[low..], right, position, f),
     );
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use kaldera_base::memory::prefetch;
 
-use super::{SIZE_OF_JOB, WeightPushing};
 use super::subsets::{NONE, State, Step, Subset, Subsets, at};
+use super::{SIZE_OF_JOB, WeightPushing};
 use crate::Arc;
 use crate::algorithms::epsilon_closure::log_add;
 use crate::arc::{id, narrow};
