@@ -510,6 +510,7 @@ mod tests {
     fn nothing_has_no_ids() {
         assert_eq!(from_splits(&[0]), [0; 0]);
         assert_eq!(from_splits(&[0, 0, 0]), [0; 0]);
+        fill_past_caches(&[0], 0, &mut []);
         assert_eq!(to_splits(&[], 0), Ok(vec![0]));
         assert_eq!(to_splits(&[], 2), Ok(vec![0, 0, 0]));
     }

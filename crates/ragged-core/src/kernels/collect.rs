@@ -137,9 +137,12 @@ impl<'a> Room<'a, i32> {
     }
 
     /// Writes the lanes of vectors after the elements that are there.
+    ///
+    /// # Panics
+    /// If there is no room for so many.
     #[inline(always)]
-    pub(crate) fn append_vectors<S: Simd>(&mut self, s: S, vectors: impl Iterator<Item = S::U32>) {
-        let words = Words(PhantomData).of_uninit(&mut self.elements[self.filled..]);
+    pub(crate) fn append_vectors<S: Simd>(&mut self, s: S, vectors: impl ExactSizeIterator<Item = S::U32>) {
+        let words = Words(PhantomData).of_uninit(&mut self.elements[self.filled..][..vectors.len() * S::LANES]);
         for (to, v) in words.chunks_exact_mut(S::LANES).zip(vectors) {
             s.store_uninit(s.of_bits(v), to);
             self.filled += S::LANES;

@@ -305,9 +305,9 @@ impl Leaving {
         begin(&mut self.ends, states);
         begin(&mut self.map, 2 * arcs);
         begin(&mut self.map_ends, arcs);
-        begin(&mut self.steps, steps);
+        self.steps.reserve(steps);
         // A subset has two steps at least.
-        begin(&mut self.open, steps / 2);
+        self.open.reserve(steps / 2);
     }
 
     /// An arc, whose path has this score from the root on; what it stands for is listed.
