@@ -118,28 +118,52 @@ impl Drop for OneLess<'_> {
     }
 }
 
-/// How many of so many jobs a thread takes when it comes for some.
+/// Jobs that threads come for.
 #[cfg(feature = "rayon")]
-fn jobs_at_once(num_jobs: usize) -> usize {
-    (num_jobs / (TURNS * num_threads())).max(1)
+struct Jobs<J> {
+    left: Mutex<std::vec::IntoIter<J>>,
+    /// How many a thread takes when it comes.
+    at_once: usize,
+}
+
+/// Where a thread takes jobs: the caller takes the first ones, who helps the last ones. So a processor has mostly the same part of the work, whose input
+/// and output the operation before has left in its caches.
+#[cfg(feature = "rayon")]
+#[derive(Debug, Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+
+#[cfg(feature = "rayon")]
+impl<J> Jobs<J> {
+    fn new(jobs: impl ExactSizeIterator<Item = J>) -> Self {
+        let at_once = (jobs.len() / (TURNS * num_threads())).max(1);
+        Self { left: Mutex::new(jobs.collect::<Vec<_>>().into_iter()), at_once }
+    }
+
+    /// The next jobs from this end, if there are any.
+    fn next(&self, end: End) -> Option<Vec<J>> {
+        let mut left = lock(&self.left);
+        let jobs: Vec<J> = match end {
+            End::First => left.by_ref().take(self.at_once).collect(),
+            End::Last => left.by_ref().rev().take(self.at_once).collect(),
+        };
+        (!jobs.is_empty()).then_some(jobs)
+    }
 }
 
 /// Does all jobs, on several threads if `parallel`.
 pub(crate) fn share<J: Send>(parallel: bool, jobs: impl ExactSizeIterator<Item = J> + Send, run: impl Fn(J) + Sync) {
     #[cfg(feature = "rayon")]
     if parallel && jobs.len() > 1 {
-        let at_once = jobs_at_once(jobs.len());
-        let jobs = Mutex::new(jobs);
-        let work = || {
-            loop {
-                let mine: Vec<J> = lock(&jobs).by_ref().take(at_once).collect();
-                if mine.is_empty() {
-                    return;
-                }
+        let jobs = Jobs::new(jobs);
+        let work = |end| {
+            while let Some(mine) = jobs.next(end) {
                 mine.into_iter().for_each(&run);
             }
         };
-        with_help(num_threads() - 1, work, work);
+        with_help(num_threads() - 1, || work(End::Last), || work(End::First));
         return;
     }
     let _ = parallel;
@@ -177,7 +201,7 @@ pub(crate) fn share_twice<J: Send, T: Send, P: Send>(
 ) -> Result<(), Error> {
     #[cfg(feature = "rayon")]
     if jobs.len() > 1 && num_threads() > 1 {
-        let (num_jobs, jobs) = (jobs.len(), Mutex::new(jobs.enumerate()));
+        let (num_jobs, jobs) = (jobs.len(), Jobs::new(jobs.enumerate()));
         return Twice { num_jobs, jobs, run, then, made: Mutex::default(), second: OnceLock::new() }.share(between);
     }
     let made = jobs.enumerate().map(|(i, job)| run(i, job)).collect();
@@ -187,9 +211,9 @@ pub(crate) fn share_twice<J: Send, T: Send, P: Send>(
 
 /// What threads that [`share_twice`] have in common.
 #[cfg(feature = "rayon")]
-struct Twice<I, T, P, R, S> {
+struct Twice<J, T, P, R, S> {
     num_jobs: usize,
-    jobs: Mutex<I>,
+    jobs: Jobs<(usize, J)>,
     run: R,
     then: S,
     /// What came of jobs, with their numbers, from threads that found no more to do.
@@ -199,15 +223,13 @@ struct Twice<I, T, P, R, S> {
 }
 
 #[cfg(feature = "rayon")]
-impl<J: Send, T: Send, P: Send, I: Iterator<Item = (usize, J)> + Send, R: Fn(usize, J) -> T + Sync, S: Fn(P) + Sync>
-    Twice<I, T, P, R, S>
-{
+impl<J: Send, T: Send, P: Send, R: Fn(usize, J) -> T + Sync, S: Fn(P) + Sync> Twice<J, T, P, R, S> {
     fn share(&self, between: impl FnOnce(Vec<T>) -> Result<Vec<P>, Error>) -> Result<(), Error> {
         let helping = AtomicUsize::new(0);
         let help = || {
             helping.fetch_add(1, Ordering::SeqCst);
             let _one_less = OneLess(&helping);
-            let mine = self.do_first();
+            let mine = self.do_first(End::Last);
             // To sleep until the second jobs are there would take longer than these.
             let mut looks = 0;
             while self.second.get().is_none() && looks < LOOKS {
@@ -217,7 +239,7 @@ impl<J: Send, T: Send, P: Send, I: Iterator<Item = (usize, J)> + Send, R: Fn(usi
             self.do_second(mine.into_iter());
         };
         with_help(num_threads() - 1, help, || {
-            let mine = self.do_first();
+            let mine = self.do_first(End::First);
             // What is missing when nobody helps any more never comes: a helper panicked, which the scope passes on.
             while lock(&self.made).len() < self.num_jobs && helping.load(Ordering::SeqCst) > 0 {
                 std::thread::yield_now();
@@ -241,14 +263,10 @@ impl<J: Send, T: Send, P: Send, I: Iterator<Item = (usize, J)> + Send, R: Fn(usi
         })
     }
 
-    /// Does jobs as long as there are, and says which.
-    fn do_first(&self) -> Vec<usize> {
+    /// Does jobs from this end as long as there are, and says which.
+    fn do_first(&self, end: End) -> Vec<usize> {
         let mut made = vec![];
-        loop {
-            let next: Vec<_> = lock(&self.jobs).by_ref().take(jobs_at_once(self.num_jobs)).collect();
-            if next.is_empty() {
-                break;
-            }
+        while let Some(next) = self.jobs.next(end) {
             made.extend(next.into_iter().map(|(i, job)| (i, (self.run)(i, job))));
         }
         let mine = made.iter().map(|&(i, _)| i).collect();

@@ -69,55 +69,65 @@ const SIZE_OF_JOB: usize = 1024;
 const JOBS_FOR_THREADS: usize = 8;
 
 /// The result in the making: all states that are known are left, which makes more of them known, and so on.
+#[derive(Clone, Copy)]
 struct Work<'a> {
+    fsa_index: usize,
     fsa: FsaView<'a>,
     weight_pushing: WeightPushing,
-    numbering: Numbering<'a>,
-    /// So many jobs are shared among threads.
+    max_states: usize,
+    /// So many steps are a job, and so many jobs are shared among threads.
+    steps_of_job: usize,
     jobs_for_threads: usize,
 }
 
 impl<'a> Work<'a> {
-    fn new(i: usize, fsa: FsaView<'a>, weight_pushing: WeightPushing, max_states: usize) -> Self {
+    fn new(fsa_index: usize, fsa: FsaView<'a>, weight_pushing: WeightPushing, max_states: usize) -> Self {
         let size_of_step = 1 + fsa.arcs().len() / fsa.num_states().max(1);
         let jobs_for_threads = if worth(fsa.arcs().len()) { JOBS_FOR_THREADS } else { usize::MAX };
-        Self {
-            fsa,
-            weight_pushing,
-            numbering: Numbering::new(i, fsa, max_states, SIZE_OF_JOB / size_of_step),
-            jobs_for_threads,
-        }
+        let steps_of_job = SIZE_OF_JOB / size_of_step;
+        Self { fsa_index, fsa, weight_pushing, max_states, steps_of_job, jobs_for_threads }
     }
 
     fn run(self) -> Result<(WholePart, Lists), Error> {
-        let Self { fsa, weight_pushing, mut numbering, jobs_for_threads } = self;
+        let Self { fsa, jobs_for_threads, .. } = self;
         if fsa.num_states() == 0 {
             return Ok(nothing());
         }
-        let mut known = Known { subsets: Subsets::with_capacity(fsa.num_states()), cuts: vec![] };
-        if let Err(limit) = numbering.single(&known.subsets, 0, 0) {
-            return if useful_states(fsa)[0] { Err(limit) } else { Ok(nothing()) };
-        }
-        numbering.begin(&mut known);
-        let leave = |known: &Known, useful: Option<&[bool]>, job, leaving: &mut Leaving| {
-            let search = Search { fsa, weight_pushing, useful, known: &known.subsets };
-            search.leave(known.cuts[job]..known.cuts[job + 1], leaving);
-        };
         // Mostly all states lead to the end. While that is looked at, the first state, which often has many arcs, is left as if it were so.
-        let mut first = Leaving::default();
-        let leave_first = || leave(&known, None, 0, &mut first);
-        let (forward, ()) = join(jobs_for_threads < usize::MAX, || goes_forward(fsa), leave_first);
+        let (forward, mut begun) =
+            join(jobs_for_threads < usize::MAX, || goes_forward(fsa), || self.leave_first(None));
         let useful = (!forward).then(|| useful_states(fsa));
         if let Some(useful) = &useful {
             if !useful[0] {
                 return Ok(nothing());
             }
-            leave(&known, Some(useful), 0, &mut first);
+            begun = self.leave_first(Some(useful));
         }
-        numbering.take(&known, &first)?;
-        let leave = |known: &Known, job, leaving: &mut Leaving| leave(known, useful.as_deref(), job, leaving);
-        in_rounds(jobs_for_threads, known, first, &mut numbering, leave)?;
+        let (known, mut numbering, memory) = begun?;
+        let leave = |known: &Known, job, leaving: &mut Leaving| self.leave(known, useful.as_deref(), job, leaving);
+        in_rounds(jobs_for_threads, known, memory, &mut numbering, leave)?;
         numbering.finish()
+    }
+
+    /// The first state, and the numbers of those that its arcs enter; and memory to leave more of them in. `useful` are the states of the FSA that lead
+    /// to the end, if not all do.
+    fn leave_first(self, useful: Option<&[bool]>) -> Result<(Known, Numbering<'a>, Leaving), Error> {
+        let Self { fsa_index, fsa, max_states, steps_of_job, .. } = self;
+        let mut known = Known { subsets: Subsets::with_capacity(fsa.num_states()), cuts: vec![] };
+        let mut numbering = Numbering::new(fsa_index, fsa, max_states, steps_of_job);
+        numbering.single(&known.subsets, 0, 0)?;
+        numbering.begin(&mut known);
+        let mut leaving = Leaving::default();
+        self.leave(&known, useful, 0, &mut leaving);
+        numbering.take(&known, &leaving)?;
+        Ok((known, numbering, leaving))
+    }
+
+    /// The arcs that leave the states of a job.
+    fn leave(self, known: &Known, useful: Option<&[bool]>, job: usize, leaving: &mut Leaving) {
+        let Self { fsa, weight_pushing, .. } = self;
+        let search = Search { fsa, weight_pushing, useful, known: &known.subsets };
+        search.leave(known.cuts[job]..known.cuts[job + 1], leaving);
     }
 }
 
@@ -198,10 +208,8 @@ mod tests {
             let fsa = random_fsa(seed, &options).unwrap();
             for pushing in [WeightPushing::No, WeightPushing::Tropical, WeightPushing::Log] {
                 for most in [2000, 50, 7, 1] {
-                    let made = |steps_of_job, jobs_for_threads| {
-                        let numbering = Numbering::new(0, fsa.view(), most, steps_of_job);
-                        Work { fsa: fsa.view(), weight_pushing: pushing, numbering, jobs_for_threads }.run()
-                    };
+                    let work = Work::new(0, fsa.view(), pushing, most);
+                    let made = |steps_of_job, jobs_for_threads| Work { steps_of_job, jobs_for_threads, ..work }.run();
                     let right = made(usize::MAX, usize::MAX);
                     for steps in [1, 3, 50] {
                         assert!(made(steps, usize::MAX) == right);
