@@ -113,7 +113,7 @@ impl<'a> Work<'a> {
     /// to the end, if not all do.
     fn leave_first(self, useful: Option<&[bool]>) -> Result<(Known, Numbering<'a>, Leaving), Error> {
         let Self { fsa_index, fsa, max_states, steps_of_job, .. } = self;
-        let mut known = Known { subsets: Subsets::with_capacity(fsa.num_states()), cuts: vec![] };
+        let mut known = Known::default();
         let mut numbering = Numbering::new(fsa_index, fsa, max_states, steps_of_job);
         numbering.single(&known.subsets, 0, 0)?;
         numbering.begin(&mut known);
@@ -137,6 +137,7 @@ fn nothing() -> (WholePart, Lists) {
 }
 
 /// What is known before a round, and where each of its jobs begins among the states, and the last one ends.
+#[derive(Default)]
 struct Known {
     subsets: Subsets,
     cuts: Vec<usize>,

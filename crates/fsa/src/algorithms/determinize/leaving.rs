@@ -91,7 +91,7 @@ struct From {
 }
 
 impl Search<'_> {
-    /// The arcs that leave the states with these numbers.
+    /// The arcs that leave the states in these places.
     pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
         made.begin();
         made.alone = self.leave_alone(states.clone(), made);
@@ -99,10 +99,11 @@ impl Search<'_> {
             return;
         }
         made.begin_lists(states.len(), self.known.steps.len().min(SIZE_OF_JOB));
-        for number in states {
-            self.look_ahead(number);
-            let single = From { number: id(number), single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
-            match self.known.states[number].state() {
+        for place in states {
+            self.look_ahead(place);
+            let number = self.known.first + id(place);
+            let single = From { number, single: NONE, base: NONE, base_score: 0.0, pushed: 0.0 };
+            match self.known.states[place].state() {
                 State::Single(state) => {
                     if let [arc] = self.fsa.arcs_of(at(state)) {
                         self.leave_by(arc, &From { single: state, ..single }, made);
@@ -128,30 +129,30 @@ impl Search<'_> {
     /// The arcs that leave these states, if each is a single one that is left by one arc.
     fn leave_alone(&self, states: Range<usize>, made: &mut Leaving) -> bool {
         made.arcs.resize(states.len(), Arc::default());
-        for (place, number) in made.arcs.iter_mut().zip(states) {
-            self.look_ahead(number);
-            let State::Single(state) = self.known.states[number].state() else { return false };
+        for (room, place) in made.arcs.iter_mut().zip(states) {
+            self.look_ahead(place);
+            let State::Single(state) = self.known.states[place].state() else { return false };
             let range = self.fsa.arc_range(at(state));
             let [arc] = &self.fsa.arcs()[range.clone()] else { return false };
             if !self.leads_to_end(arc) {
                 return false;
             }
             // A sum that begins with 0 is never -0.
-            *place = Arc { src_state: id(self.fsa.first_arc() + range.start), score: 0.0 + arc.score, ..*arc };
+            *room = Arc { src_state: id(self.fsa.first_arc() + range.start), score: 0.0 + arc.score, ..*arc };
         }
         true
     }
 
     /// States come in an order of their own, so that memory must be told what is needed soon.
     #[inline]
-    fn look_ahead(&self, number: usize) {
+    fn look_ahead(&self, place: usize) {
         const STATES: usize = 24;
         const ARCS: usize = 12;
 
-        if let Some(State::Single(state)) = self.known.states.get(number + STATES).map(|state| state.state()) {
+        if let Some(State::Single(state)) = self.known.states.get(place + STATES).map(|state| state.state()) {
             self.fsa.prefetch_state(at(state));
         }
-        if let Some(State::Single(state)) = self.known.states.get(number + ARCS).map(|state| state.state()) {
+        if let Some(State::Single(state)) = self.known.states.get(place + ARCS).map(|state| state.state()) {
             prefetch(self.fsa.arcs(), self.fsa.arc_range(at(state)).start);
         }
     }

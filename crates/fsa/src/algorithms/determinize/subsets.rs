@@ -43,8 +43,7 @@ pub(super) enum State {
     Open(u32),
 }
 
-/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the bits of a place turned round. There are as many as states
-/// of the result, and fresh memory takes longer to get than to fill.
+/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the bits of a place turned round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed(i32);
 
@@ -62,27 +61,26 @@ impl Packed {
     }
 }
 
-/// States of the result by their numbers, and what they are made of.
+/// States of the result that are not left yet, and what all states are made of.
 #[derive(Debug, Default)]
 pub(super) struct Subsets {
+    /// The number of the first one, the others follow.
+    pub(super) first: i32,
     pub(super) states: Vec<Packed>,
     pub(super) open: Vec<Subset>,
     pub(super) steps: Vec<Step>,
 }
 
 impl Subsets {
-    /// Nothing yet, with room for so many states.
-    pub(super) fn with_capacity(states: usize) -> Self {
-        Self { states: Vec::with_capacity(states), ..Self::default() }
-    }
-
     pub(super) fn step(&self, number: u32) -> Step {
         self.steps[at(number)]
     }
 
-    /// Takes over all that is new.
+    /// Takes over all that is new, when all states have been left.
     pub(super) fn append(&mut self, new: &mut Self) {
-        self.states.append(&mut new.states);
+        self.first += id(self.states.len());
+        self.states.clear();
+        std::mem::swap(&mut self.states, &mut new.states);
         append(&mut self.open, &mut new.open);
         append(&mut self.steps, &mut new.steps);
     }
@@ -260,7 +258,7 @@ impl<'a> Numbering<'a> {
         self.new.states.push(Packed::new(state));
         self.steps += steps;
         if self.steps >= self.steps_of_job {
-            self.cuts.push(index(self.next));
+            self.cuts.push(self.new.states.len());
             self.steps = 0;
         }
         Ok(number)
@@ -272,8 +270,8 @@ impl<'a> Numbering<'a> {
         if !self.new.states.is_empty() {
             // Most subsets that come of a subset are smaller, and many are single states.
             self.table.reserve(self.new.steps.len() / 4);
-            cuts.push(known.states.len());
             known.append(&mut self.new);
+            cuts.push(0);
             cuts.append(&mut self.cuts);
             cuts.push(known.states.len());
             cuts.dedup();
