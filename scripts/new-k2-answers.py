@@ -337,6 +337,69 @@ def intersect_answers(dice, answers):
     answers.add("intersect_device", "equivalent", args, expect)
 
 
+# Paths of lattices.
+
+
+def lattice_answers(dice, answers):
+    fsas = [random_fsa(dice, states=dice.randint(2, 9), dead_ends=0, aux_labels=True) for _ in range(dice.randint(1, 4))]
+    args, lattice = {"fsas": fsas, "is_vec": True}, vector(fsas)
+
+    most = dice.choice([1, 3, 10, 30])
+    best = []
+    for fsa in fsas:
+        paths = [([], 0)]
+        leaving = [[i for i, arc in enumerate(fsa["arcs"]) if arc[0] == state] for state in range(fsa["num_states"])]
+        whole = []
+        while paths:
+            arcs, state = paths.pop()
+            if state == fsa["num_states"] - 1:
+                whole.append({"score": sum(fsa["arcs"][i][3] for i in arcs), "arcs": arcs})
+            paths.extend(([*arcs, i], fsa["arcs"][i][1]) for i in leaving[state])
+        best.append(sorted(whole, key=lambda path: -path["score"]))
+    expect = {"paths": [paths[:most] for paths in best], "num_paths": [len(paths) for paths in best]}
+    answers.add("nbest_paths", "tolerance", {**args, "n": most}, expect)
+
+    num_paths = dice.choice([1, 2, 8, 50])
+    paths = k2.random_paths(k2.Fsa(lattice.arcs), use_double_scores=True, num_paths=num_paths)
+    expect = {"row_splits": of_ragged(paths)["row_splits"], "arcs": numbers(paths.values)}
+    answers.add("random_paths", "exact_k2_algorithm", {**args, "num_paths": num_paths}, expect)
+
+    args |= {"num_paths": num_paths, "nbest_scale": dice.choice([1.0, 0.5, 0.1])}
+    nbest = k2.Nbest.from_lattice(lattice, num_paths, use_double_scores=True, nbest_scale=args["nbest_scale"])
+
+    def of_nbest(nbest):
+        words = k2.RaggedTensor(nbest.fsa.arcs.shape().remove_axis(1), nbest.fsa.aux_labels).remove_values_leq(0).tolist()
+        totals = nbest.fsa.get_tot_scores(use_double_scores=True, log_semiring=False)
+        return {"row_splits": nbest.shape.row_splits(1).tolist(), "total_scores": numbers(totals), "words": words}
+
+    answers.add("nbest_from_lattice", "set_per_utterance", args, of_nbest(nbest))
+    # k2 has no more columns than the longest list.
+    k = dice.randint(1, max(1, int(nbest.shape.max_size(1))))
+    answers.add("nbest_top_k", "scores", {**args, "k": k}, of_nbest(nbest.top_k(k)))
+
+
+def alignment_answers(dice, answers):
+    sequence = lambda: [dice.randint(1, 4) for _ in range(dice.randint(1, 7))]
+    ref, hyps = sequence(), [sequence() for _ in range(dice.randint(1, 4))]
+    refs, of_hyps = k2.levenshtein_graph([ref]), k2.levenshtein_graph(hyps)
+    aligned = k2.levenshtein_alignment(refs, of_hyps, torch.zeros(len(hyps), dtype=torch.int32))
+    totals = aligned.get_tot_scores(use_double_scores=True, log_semiring=False)
+    answers.add("levenshtein_alignment", "distance", {"hyps": hyps, "ref": ref}, {"distance": numbers(-totals)})
+
+    eos, symbols = 9, dice.randint(2, 8)
+    tokens = [[*(dice.randint(1, symbols) for _ in range(dice.randint(0, 9))), eos] for _ in range(dice.randint(1, 7))]
+    sizes = [len(sentence) for sentence in tokens]
+    keys = dice.randint(0, len(tokens))
+    scores = torch.tensor([dice.gauss(0, 1) for _ in range(sum(sizes))], dtype=torch.float32)
+    counts = [1] * sum(sizes[:keys]) + [0] * sum(sizes[keys:])
+    options = {"eos": eos, "min_token": 1, "max_token": eos, "max_order": dice.randint(2, 6)}
+    of_counts = torch.tensor(counts, dtype=torch.int32)
+    mean, var, sums, orders = k2.get_best_matching_stats(k2.RaggedTensor(tokens), scores, of_counts, **options)
+    expect = {"mean": numbers(mean), "var": numbers(var), "counts_out": sums.tolist(), "ngram_order": orders.tolist()}
+    args = {"tokens": tokens, "scores": numbers(scores), "counts": counts, **options}
+    answers.add("get_best_matching_stats", "tolerance_on_queries", args, expect)
+
+
 # Ragged tensors.
 
 
@@ -435,6 +498,7 @@ def main():
     makers = {
         "fsa_basic": [basic_fsa_answers, score_answers, builder_answers],
         "intersect": [intersect_answers],
+        "nbest": [lattice_answers, alignment_answers],
         "ragged_ops": [lambda dice, answers, dtype=dtype: ragged_answers(dice, answers, dtype) for dtype in DTYPES],
     }
     for name, of_file in makers.items():

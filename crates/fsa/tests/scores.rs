@@ -360,7 +360,7 @@ proptest! {
             let all = || (0..counts.len()).filter(|&token| most.is_some_and(|most| shared[token] >= most));
             let count = all().filter(|&token| counts[token] > 0).count();
             let mean = if count == 0 { 0.0 } else { all().map(|token| f64::from(scores[token])).sum::<f64>() / count as f64 };
-            prop_assert_eq!(stats.counts[query], count as i64);
+            prop_assert_eq!(stats.counts[query], if most == Some(0) { 0 } else { count as i64 });
             prop_assert!((f64::from(stats.mean[query]) - mean).abs() < 1e-5);
             if let Some(most) = most {
                 let order = if most >= own[query] { 3 } else { most.min(3) };

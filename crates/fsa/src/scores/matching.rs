@@ -8,11 +8,11 @@ use crate::Error;
 /// What [`get_best_matching_stats`] finds out about each token.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatchingStats {
-    /// The sum of the scores of the tokens with the longest context in common, divided by `counts`; 0 where that is 0.
+    /// The sum of the scores of the tokens with the longest context in common, divided by the sum of their counts; 0 where that is 0.
     pub mean: Vec<f32>,
-    /// The mean of their squared scores less the square of the mean; 0 where `counts` is below 2.
+    /// The mean of their squared scores less the square of the mean; 0 where the sum of their counts is below 2.
     pub var: Vec<f32>,
-    /// The sum of their counts.
+    /// The sum of their counts; 0, as in k2, where no token with a count is the same: then the mean and the variance are those of all tokens.
     pub counts: Vec<i64>,
     /// How many tokens they have in common, up to and with this one, but not more than the highest order asked for; that is also
     /// what a match back to the beginning of the token's own sentence counts as.
@@ -105,7 +105,7 @@ pub fn get_best_matching_stats(
             let common = i32::try_from(set.common).unwrap_or(i32::MAX);
             stats.mean.push(single(mean));
             stats.var.push(single(var));
-            stats.counts.push(count);
+            stats.counts.push(if common == 0 { 0 } else { count });
             stats.ngram_order.push(if set.common >= length {
                 options.max_order
             } else {
