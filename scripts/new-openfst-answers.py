@@ -114,6 +114,24 @@ def random_text(dice, acyclic=True, acceptor=True, epsilons=0.0, labels=4):
     return "".join("\t".join(map(str, line)) + "\n" for line in lines)
 
 
+def lexicon_and_grammar(dice):
+    """Words of phones 1 to 5, each with 6 at its end, and which word may follow which."""
+    sounds = {tuple(dice.randint(1, 5) for _ in range(dice.randint(1, 4))) for _ in range(dice.randint(1, 9))}
+    weight = lambda: dice.choice(["0", f"{dice.randint(0, 10) / 2}", f"{dice.randint(0, 5000) / 1000}"])
+    lines, states = [], 1
+    for word, phones in enumerate(sorted(sounds), 1):
+        through = [0, *range(states, states + len(phones)), 0]
+        states += len(phones)
+        for i, phone in enumerate([*phones, 6]):
+            lines.append([through[i], through[i + 1], phone, word if i == 0 else 0, weight() if i == 0 else "0"])
+    lexicon = "".join("\t".join(map(str, line)) + "\n" for line in [*lines, [0]])
+    words = range(1, len(sounds) + 1)
+    lines = [[0, word, word, word, weight()] for word in words]
+    lines += [[a, b, b, b, weight()] for a in words for b in words if dice.random() < 0.4]
+    lines += [[word, weight()] for word in words if word == len(words) or dice.random() < 0.5]
+    return lexicon, "".join("\t".join(map(str, line)) + "\n" for line in lines)
+
+
 def answers_of_one_round(dice, cases):
     def add(op, inputs, **expect):
         cases.append({"id": f"{op}_{len(cases)}", "op": op, "inputs": inputs, **expect})
@@ -150,6 +168,23 @@ def answers_of_one_round(dice, cases):
         best = Machine(printed(run(f"fstdeterminize | fstshortestpath --nshortest={n}", compiled(text))))
         paths = [{"weight": weight, "labels": labels} for labels, _, weight in best.paths()]
         add("nbest", [text], n=n, unique=True, paths=sorted(paths, key=lambda path: path["weight"]))
+
+    text = random_text(dice, maybe(0.6), maybe(0.5), dice.choice([0, 0.2]))
+    for side in ["ilabel", "olabel"]:
+        add_machine(f"arcsort_{side}", [text], run(f"fstarcsort --sort_type={side}", compiled(text)))
+    before = compiled(text)
+    of_states = {f"distance_{name}": distances(before, name == "reverse", info(before)["states"]) for name in ("forward", "reverse")}
+    add("shortestpath", [text], shortest=shortest(before), **of_states, info_in=info(before))
+    text = random_text(dice, maybe(0.6), acceptor=False, epsilons=0.2)
+    add_machine("project_output", [text], run("fstproject --project_type=output", compiled(text)))
+
+    texts = lexicon_and_grammar(dice)
+    a, b = map(compiled, texts)
+    made = of_two("fstcompose", run("fstarcsort --sort_type=olabel", a), run("fstarcsort --sort_type=ilabel", b))
+    add_machine("lexicon_compose", texts, made, samples=[])
+    determinized = run("fstdeterminize", made)
+    of_minimal = info(run("fstminimize", determinized))
+    add("lexicon_determinize", texts, info=info(determinized), info_min=of_minimal, shortest=shortest(determinized))
 
     for op in ["compose", "intersect", "union", "concat"]:
         epsilons = 0 if op == "intersect" else 0.2
