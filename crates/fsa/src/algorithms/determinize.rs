@@ -94,8 +94,7 @@ impl<'a> Work<'a> {
             return Ok(nothing());
         }
         // Mostly all states lead to the end. While that is looked at, the first state, which often has many arcs, is left as if it were so.
-        let (forward, mut begun) =
-            join(jobs_for_threads < usize::MAX, || goes_forward(fsa), || self.leave_first(None));
+        let (forward, mut begun) = join(jobs_for_threads < usize::MAX, || goes_forward(fsa), || self.leave_first(None));
         let useful = (!forward).then(|| useful_states(fsa));
         if let Some(useful) = &useful {
             if !useful[0] {
