@@ -13,6 +13,7 @@ import math
 import random
 import sys
 from collections import defaultdict
+from functools import partial
 from pathlib import Path
 
 import k2
@@ -246,7 +247,6 @@ def basic_fsa_answers(dice, answers):
     expect |= {"arc_map_index": numbers(map_index), "arc_map_src": numbers(map_src), "language": language(expect)}
     args = {"src": {"fsas": src, "is_vec": True}, "index": {"fsas": [index], "is_vec": False}, "symbol_begin_range": first}
     answers.add("replace_fsa", "exact", args, expect)
-
 
     fsa = random_fsa(dice, dice.random() < 0.5, dead_ends=0)
     lists = [[-1] if arc[2] == -1 else [dice.randint(1, 9) for _ in range(dice.choice([0, 1, 1, 2, 3]))] for arc in fsa["arcs"]]
@@ -585,8 +585,7 @@ def main():
         "fsa_basic": [basic_fsa_answers, vector_answers, score_answers, builder_answers],
         "intersect": [intersect_answers],
         "nbest": [lattice_answers, alignment_answers],
-        "ragged_ops": [lambda dice, answers, dtype=dtype: ragged_answers(dice, answers, dtype) for dtype in DTYPES]
-        + [lambda dice, answers, dtype=dtype: more_ragged_answers(dice, answers, dtype) for dtype in DTYPES],
+        "ragged_ops": [partial(make, dtype=dtype) for make in (ragged_answers, more_ragged_answers) for dtype in DTYPES],
     }
     for name, of_file in makers.items():
         dice, answers = random.Random(f"{seed} {name}"), Answers()

@@ -93,6 +93,10 @@ def distances(fst, reverse, count):
     return [None if x is None or x == float("inf") else x for x in made]
 
 
+def as_text(lines):
+    return "".join("\t".join(map(str, line)) + "\n" for line in lines)
+
+
 def random_text(dice, acyclic=True, acceptor=True, epsilons=0.0, labels=4):
     """States have the numbers that fstcompile gives them: in the order in which they come up."""
     weight = lambda: dice.choice(["0", "0", f"{dice.randint(0, 10) / 2}", f"{dice.randint(0, 5000) / 1000}"])
@@ -111,7 +115,7 @@ def random_text(dice, acyclic=True, acceptor=True, epsilons=0.0, labels=4):
     names = {}
     for line in lines:
         line[: len(line) // 2] = [names.setdefault(state, len(names)) for state in line[: len(line) // 2]]
-    return "".join("\t".join(map(str, line)) + "\n" for line in lines)
+    return as_text(lines)
 
 
 def lexicon_and_grammar(dice):
@@ -124,12 +128,12 @@ def lexicon_and_grammar(dice):
         states += len(phones)
         for i, phone in enumerate([*phones, 6]):
             lines.append([through[i], through[i + 1], phone, word if i == 0 else 0, weight() if i == 0 else "0"])
-    lexicon = "".join("\t".join(map(str, line)) + "\n" for line in [*lines, [0]])
+    lexicon = as_text([*lines, [0]])
     words = range(1, len(sounds) + 1)
     lines = [[0, word, word, word, weight()] for word in words]
     lines += [[a, b, b, b, weight()] for a in words for b in words if dice.random() < 0.4]
     lines += [[word, weight()] for word in words if word == len(words) or dice.random() < 0.5]
-    return lexicon, "".join("\t".join(map(str, line)) + "\n" for line in lines)
+    return lexicon, as_text(lines)
 
 
 def answers_of_one_round(dice, cases):
@@ -173,8 +177,9 @@ def answers_of_one_round(dice, cases):
     for side in ["ilabel", "olabel"]:
         add_machine(f"arcsort_{side}", [text], run(f"fstarcsort --sort_type={side}", compiled(text)))
     before = compiled(text)
-    of_states = {f"distance_{name}": distances(before, name == "reverse", info(before)["states"]) for name in ("forward", "reverse")}
-    add("shortestpath", [text], shortest=shortest(before), **of_states, info_in=info(before))
+    info_in = info(before)
+    of_states = {f"distance_{name}": distances(before, name == "reverse", info_in["states"]) for name in ("forward", "reverse")}
+    add("shortestpath", [text], shortest=shortest(before), **of_states, info_in=info_in)
     text = random_text(dice, maybe(0.6), acceptor=False, epsilons=0.2)
     add_machine("project_output", [text], run("fstproject --project_type=output", compiled(text)))
 
