@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import machine
 from k2_venv import python_with_k2
 
 HERE = Path(__file__).resolve().parent
@@ -126,11 +127,12 @@ def main():
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "kaldera-benches", "--bin", "fsa_cases"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    subprocess.run([*build, "--no-default-features", "--features", "rayon"], cwd=ROOT, check=True)
     subprocess.run([OURS, WORK], check=True)
     python = python_with_k2(arguments.python)
     one, two = Program([OURS], 1), Program([OURS], 2)
     k2 = Program([python, __file__, "k2"], 1)
+    print(f"{machine.heading(arguments.rounds)}\n")
     print("| ms, cold | ours | k2 | k2 / ours | ours, two threads | one / two |\n|---|--:|--:|--:|--:|--:|")
     for name, (title, times) in CASES.items():
         if arguments.only not in name:

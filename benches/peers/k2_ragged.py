@@ -13,15 +13,13 @@ k2 is for Python 3.9 (k2_venv.py): --python names one, or --k2 the interpreter o
 """
 
 import argparse
-import datetime
-import os
-import re
 import statistics
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import machine
 from k2_venv import python_with_k2
 from tensor import HERE, ROOT, TARGET, Program
 
@@ -122,13 +120,12 @@ def main() -> None:
         subprocess.run([chosen.ours, "write", folder], check=True)
         ours = Peer("ours", [chosen.ours])
         k2 = Peer("k2", [interpreter, HERE / "peer_k2_ragged.py", folder])
-        load = os.getloadavg()[0]
+        heading = machine.heading(chosen.rounds, "one thread")
         runs = {case: measure(ours, k2, case, chosen.rounds) for case in CASES if chosen.only in case}
         for program in (ours, k2):
             program.end()
 
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    print(f"{datetime.date.today()}, {cpu.group(1) if cpu else '?'}, one thread, rounds: {chosen.rounds}, load before: {load:.1f}\n")
+    print(f"{heading}\n")
     print(table(runs))
 
 
