@@ -6,7 +6,7 @@
     python3 benches/peers/k2_fsa.py --only sort        # operations whose names contain this
 
 In each round, ours, ours with two threads, and k2 do the operation ten times (five times where k2 takes long) after as many runs that do not count, since a program that has waited
-finds its memory cold; each time on FSAs of which nothing is known yet. The table has the medians of the rounds' medians, in milliseconds: wall time of ours, processor time of k2, which has helpers of its own in `connect`.
+finds its memory cold; each time on FSAs of which nothing is known yet. The table has the medians of the rounds' medians, in milliseconds: wall time of ours, processor time of k2, which has threads of its own in `connect`.
 
 Needs Python 3.9, for which the last k2 in PyPI is made (k2_venv.py): --python names it.
 """

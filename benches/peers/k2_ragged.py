@@ -97,9 +97,9 @@ def table(runs: dict) -> str:
         k2 = row.get("k2") or runs.get(STAND_IN.get(case), {}).get("k2")
         if not k2:
             continue
-        figures = [min(ours) * 1e3, statistics.median(ours) * 1e3, min(k2) * 1e3, statistics.median(k2) * 1e3]
-        ratios = [figures[2] / figures[0], figures[3] / figures[1]]
-        cells = [f"{x:.3g}" for x in [*figures, *ratios, ASKED.get(case, REST)]]
+        times = [min(ours) * 1e3, statistics.median(ours) * 1e3, min(k2) * 1e3, statistics.median(k2) * 1e3]
+        ratios = [times[2] / times[0], times[3] / times[1]]
+        cells = [f"{x:.3g}" for x in [*times, *ratios, ASKED.get(case, REST)]]
         lines.append(f"| {case} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

@@ -6,7 +6,7 @@
     python3 benches/peers/tensor.py --only transpose  # cases whose names contain this
 
 Large cases copy from 256 MiB of float32, [512, 512, 256], into memory that was written to before. The share of memcpy is that of the
-program's own plain copy, measured in the same rounds. A round does a case with every program, one after the other; the figures are the best of
+program's own plain copy, measured in the same rounds. A round does a case with every program, one after the other; the table has the best of
 the rounds, since all that disturbs a copy makes it slower. What counts is the time on a processor, which Linux keeps for each thread:
 so a program that waits for its turn does not lose by it. Peers are installed from PyPI and crates.io into benches/peers/.work, which git
 ignores; TensorFlow takes 1.3 GB there.
