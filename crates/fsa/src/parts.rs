@@ -5,7 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
 use crate::rooms::{Room, Rooms};
-use crate::threads::{for_each, for_each_job, share_twice, worth};
+use crate::threads::{for_each, for_each_job};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -182,32 +182,16 @@ fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Plac
     }
 }
 
-/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it. Who has made a part
-/// copies it, too, as it lies in the caches of that processor.
+/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// That of the first job that has one; [`Error::TooLarge`].
 pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
     num_arcs: usize,
-    jobs: impl ExactSizeIterator<Item = J> + Send,
-    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
+    jobs: impl ExactSizeIterator<Item = J>,
+    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Send + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
-    if jobs.len() < 2 || !worth(num_arcs) {
-        return assemble(for_each_job(num_arcs, jobs, run)?);
-    }
-    let mut output = None;
-    let room = &mut output;
-    share_twice(
-        jobs,
-        run,
-        move |parts| {
-            let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            Ok(parts.into_iter().zip(room.insert(Output::new(sizes)?).places()).collect())
-        },
-        |(part, place)| copy(part, place),
-    )?;
-    output.expect("there were no errors").finish()
+    assemble(for_each_job(num_arcs, jobs, run)?)
 }
 
 /// Lists of arcs that the arcs of an FSA come from, one behind the other.
@@ -388,7 +372,7 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
     sizes: Vec<Size>,
     plans: Vec<P>,
-    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
+    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Send + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     let mut output = Output::new(sizes)?;
     let places = output.places();
@@ -469,7 +453,7 @@ fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Ar
 /// The FSAs that `run` makes of each, with whatever else it makes.
 pub(crate) fn map_fsas<M: Made, T: Send>(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Send + Sync,
 ) -> Result<(FsaVec, Vec<T>), Error> {
     let (parts, rest): (Vec<_>, _) = for_each(fsas, run)?.into_iter().map(|(part, rest)| ((part, []), rest)).unzip();
     Ok((assemble(parts)?.0, rest))
@@ -479,7 +463,7 @@ pub(crate) fn map_fsas<M: Made, T: Send>(
 /// of them come back as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Send + Sync,
 ) -> Result<(FsaVec, Vec<i32>), Error> {
     let parts = for_each(fsas, |i, fsa| run(i, fsa).map(|(part, map)| (part, [ArcMap::new(fsa, map)])))?;
     let (made, [map]) = assemble(parts)?;
@@ -491,8 +475,8 @@ pub(crate) fn map_arcs(
 /// back.
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
-    plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
-    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Sync,
+    plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Send + Sync,
+    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Send + Sync,
 ) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
     let plans = for_each(all, plan)?;
