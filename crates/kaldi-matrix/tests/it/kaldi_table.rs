@@ -111,7 +111,7 @@ struct Row {
 fn table() -> BTreeMap<String, Vec<Row>> {
     let mut sections: BTreeMap<String, Vec<Row>> = BTreeMap::new();
     let mut heading = String::new();
-    for (line, text) in (1..).zip(include_str!("../KALDI.md").lines()) {
+    for (line, text) in (1..).zip(include_str!("../../KALDI.md").lines()) {
         if let Some(name) = text.strip_prefix("## ") {
             heading = name.to_owned();
         }
