@@ -189,7 +189,7 @@ fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Plac
 pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
-    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Send + Sync,
+    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     assemble(for_each_job(num_arcs, jobs, run)?)
 }
@@ -372,7 +372,7 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
     sizes: Vec<Size>,
     plans: Vec<P>,
-    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Send + Sync,
+    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     let mut output = Output::new(sizes)?;
     let places = output.places();
@@ -453,7 +453,7 @@ fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Ar
 /// The FSAs that `run` makes of each, with whatever else it makes.
 pub(crate) fn map_fsas<M: Made, T: Send>(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Send + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Sync,
 ) -> Result<(FsaVec, Vec<T>), Error> {
     let (parts, rest): (Vec<_>, _) = for_each(fsas, run)?.into_iter().map(|(part, rest)| ((part, []), rest)).unzip();
     Ok((assemble(parts)?.0, rest))
@@ -463,7 +463,7 @@ pub(crate) fn map_fsas<M: Made, T: Send>(
 /// of them come back as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Send + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Sync,
 ) -> Result<(FsaVec, Vec<i32>), Error> {
     let parts = for_each(fsas, |i, fsa| run(i, fsa).map(|(part, map)| (part, [ArcMap::new(fsa, map)])))?;
     let (made, [map]) = assemble(parts)?;
@@ -475,8 +475,8 @@ pub(crate) fn map_arcs(
 /// back.
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
-    plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Send + Sync,
-    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Send + Sync,
+    plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
+    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Sync,
 ) -> Result<(F, Vec<i32>), Error> {
     let all = fsas.as_vec();
     let plans = for_each(all, plan)?;

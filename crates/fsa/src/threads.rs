@@ -1,9 +1,8 @@
 //! Work on several FSAs, or on parts of one, by several threads where it pays. What comes out does not depend on their number.
 
 use std::ops::Range;
-
-#[cfg(feature = "rayon")]
-use rayon::prelude::*;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::arc::index;
 use crate::view::FsaView;
@@ -41,14 +40,27 @@ pub(crate) fn join<A: Send, B: Send>(
     (a(), b())
 }
 
-/// Does all jobs, on several threads if `parallel`.
-pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run: impl Fn(J) + Send + Sync) {
+/// `run` on 0 .. `num`, on several threads if `parallel`. Not generic: so rayon's code is compiled once and not for each algorithm.
+fn for_each_index(parallel: bool, num: usize, run: &(dyn Fn(usize) + Sync)) {
     #[cfg(feature = "rayon")]
     if parallel {
-        return jobs.collect::<Vec<_>>().into_par_iter().for_each(run);
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        return (0..num).into_par_iter().for_each(run);
     }
     let _ = parallel;
-    jobs.for_each(run);
+    (0..num).for_each(run);
+}
+
+/// Does all jobs, on several threads if `parallel`.
+pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run: impl Fn(J) + Sync) {
+    if !parallel {
+        return jobs.for_each(run);
+    }
+    let jobs: Vec<_> = jobs.map(|job| Mutex::new(Some(job))).collect();
+    for_each_index(parallel, jobs.len(), &|i| {
+        let job = jobs[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        job.into_iter().for_each(&run);
+    });
 }
 
 /// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are worth it; the results are in the order of the jobs.
@@ -58,16 +70,14 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run:
 pub(crate) fn for_each_job<J: Send, T: Send>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
-    run: impl Fn(usize, J) -> Result<T, Error> + Send + Sync,
+    run: impl Fn(usize, J) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
-    #[cfg(feature = "rayon")]
-    if jobs.len() > 1 && worth(num_arcs) {
-        let jobs: Vec<_> = jobs.enumerate().collect();
-        let results: Vec<_> = jobs.into_par_iter().map(|(i, job)| run(i, job)).collect();
-        return results.into_iter().collect();
+    if jobs.len() < 2 || !worth(num_arcs) {
+        return jobs.enumerate().map(|(i, job)| run(i, job)).collect();
     }
-    let _ = num_arcs;
-    jobs.enumerate().map(|(i, job)| run(i, job)).collect()
+    let mut results: Vec<_> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
+    share(true, jobs.enumerate().zip(&mut results), |((i, job), result)| *result = Some(run(i, job)));
+    results.into_iter().flatten().collect()
 }
 
 /// `run` on each FSA, on several threads where it pays; the results are in the order of the FSAs.
@@ -76,7 +86,7 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
 /// That of the first FSA that has one.
 pub(crate) fn for_each<T: Send>(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Send + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     for_each_job(fsas.num_arcs(), fsas.iter(), run)
 }
@@ -88,7 +98,7 @@ pub(crate) fn for_each<T: Send>(
 pub(crate) fn for_each_with<P: Send, T: Send>(
     fsas: &FsaVec,
     own: Vec<P>,
-    run: impl Fn(usize, FsaView<'_>, P) -> Result<T, Error> + Send + Sync,
+    run: impl Fn(usize, FsaView<'_>, P) -> Result<T, Error> + Sync,
 ) -> Result<Vec<T>, Error> {
     debug_assert_eq!(own.len(), fsas.num_fsas());
     for_each_job(fsas.num_arcs(), fsas.iter().zip(own), |i, (fsa, own)| run(i, fsa, own))
@@ -129,14 +139,15 @@ pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
 }
 
 /// Whether `test` holds for all rows, asked of pieces of them, on several threads where it pays.
-pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Send + Sync) -> bool {
+pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Sync) -> bool {
     let parallel = worth(index(splits[splits.len() - 1] - splits[0]));
-    let pieces = pieces(parallel, splits);
-    #[cfg(feature = "rayon")]
-    if parallel {
-        return pieces.into_par_iter().all(test);
-    }
-    pieces.into_iter().all(test)
+    let all = AtomicBool::new(true);
+    share(parallel, pieces(parallel, splits).into_iter(), |rows| {
+        if all.load(Ordering::Relaxed) && !test(rows) {
+            all.store(false, Ordering::Relaxed);
+        }
+    });
+    all.into_inner()
 }
 
 #[cfg(test)]

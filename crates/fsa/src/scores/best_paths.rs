@@ -50,7 +50,7 @@ pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Rag
 /// The paths of each FSA as `run` finds them, with their arcs counted over all.
 fn collect<F: Fsas>(
     fsas: &F,
-    run: impl Fn(usize, FsaView<'_>) -> Result<Paths, Error> + Send + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<Paths, Error> + Sync,
 ) -> Result<Ragged<i32>, Error> {
     let mut found = for_each(fsas.as_vec(), run)?.into_iter();
     let (mut paths, mut splits, mut arcs) = (vec![0], vec![0], Vec::new());
