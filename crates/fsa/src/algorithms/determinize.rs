@@ -14,6 +14,7 @@ mod subsets;
 
 /// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole path is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WeightPushing {
     /// On the arc where they are decided: an arc's score is that of the arcs that it stands for.
     #[doc(alias = "kNoWeightPushing")]

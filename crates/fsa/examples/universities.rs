@@ -2,14 +2,14 @@
 //! arc. Builds it, prints it as k2 does, with its row splits and row ids, and draws it.
 //!
 //! ```sh
-//! cargo run -p kaldera-examples --example fsa_universities -- china_univ_fsav.svg
+//! cargo run -p fsa --example universities -- china_univ_fsav.svg
 //! ```
 
 use std::error::Error;
 use std::{env, fs};
 
-use kaldera::fsa::io::{Drawing, K2Text, SymbolTable};
-use kaldera::fsa::{Fsa, FsaVec, Graph};
+use fsa::io::{Drawing, K2Text, SymbolTable};
+use fsa::{Fsa, FsaVec, Graph};
 
 const UNIVERSITIES: &str = "\
 - 0

@@ -242,7 +242,7 @@ fn the_last_final_cost_of_a_state_counts() {
 #[test]
 fn all_types_of_files_hold_the_same() {
     let read = |name: &str| {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/__fuzz__/fst/corpus/");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/__fuzz__/fst/corpus/");
         OpenFstBinary::read(&std::fs::read(format!("{folder}{name}.fst")).unwrap()).unwrap()
     };
     let vector = read("vector");
