@@ -23,7 +23,7 @@
 //! options.frame.dither = 0.0;
 //! let mfcc = Mfcc::new(options)?;
 //! let second = vec![1000_i16; 16_000];
-//! let features = mfcc.compute(&Audio::new(&second[..], 16_000.0).with_key("utt1"), 1.0)?;
+//! let features = mfcc.compute(&Audio::new(&second, 16_000.0).with_key("utt1"))?;
 //! assert_eq!((features.num_rows(), features.num_cols()), (98, 13));
 //! # Ok::<(), kaldera::Error>(())
 //! ```
