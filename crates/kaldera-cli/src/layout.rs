@@ -3,16 +3,30 @@
 /// The most characters in a line of help.
 pub(crate) const WIDTH: usize = 100;
 
-/// Breaks each line that is too long between two words; what follows is indented as its beginning is.
+/// Breaks each line that is too long between two words; what follows is indented as its beginning is. The rest of such a line
+/// goes on with the next one, if that is of the same paragraph.
 pub(crate) fn wrap(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
-    for line in text.lines() {
-        let words = line.trim_start();
-        let indent = line.len() - words.len();
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let mut paragraph = line.to_owned();
+        while paragraph.chars().count() > WIDTH {
+            let Some(next) = lines.next_if(|next| goes_on(line, next)) else { break };
+            paragraph.push(' ');
+            paragraph.push_str(next);
+        }
+        let words = paragraph.trim_start();
+        let indent = paragraph.len() - words.len();
         wrapped.push_str(&" ".repeat(indent));
         fill(&mut wrapped, words, indent);
     }
     wrapped
+}
+
+/// Whether a line of prose has more of it in the next one.
+fn goes_on(line: &str, next: &str) -> bool {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.starts_with("Usage:");
+    is_prose(line) && is_prose(next) && !next.starts_with("For example") && !next.starts_with("Example")
 }
 
 /// Rows of two columns: names, and what they are.
@@ -68,6 +82,14 @@ mod tests {
         assert_eq!(lines[2..], ["short   as it is", "", "end"]);
         assert!(lines[..2].iter().all(|line| line.starts_with("  word") && line.len() <= WIDTH), "{wrapped}");
         assert_eq!(wrapped.matches("word").count(), 30);
+    }
+
+    #[test]
+    fn the_rest_of_a_long_line_goes_on_with_the_next_one() {
+        let long = "word ".repeat(30);
+        assert_eq!(wrap(&format!("{long}\nnext.\n  code\n")).lines().count(), 3);
+        assert_eq!(wrap(&format!("{long}\nUsage: tool\n")).lines().nth(2), Some("Usage: tool"));
+        assert_eq!(wrap("short\nnext\n"), "short\nnext\n");
     }
 
     #[test]

@@ -254,7 +254,7 @@ impl<'a> ParseOptions<'a> {
     /// An option as this face writes it.
     fn option(&self, text: &mut String, letter: Option<char>, name: &str, kind: &str, default: &str, doc: &str) {
         if self.syntax == Syntax::Kaldi {
-            return row(text, &format!("  --{name:<25} : "), 32, &format!("{doc} ({kind}, default = {default})"));
+            return row(text, &format!("  --{name:<25} :"), 32, &format!("{doc} ({kind}, default = {default})"));
         }
         let letter = letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
         let value = match kind {
@@ -265,7 +265,7 @@ impl<'a> ParseOptions<'a> {
         };
         let default = match (kind, default) {
             ("bool", "false") | (_, "\"\"") => String::new(),
-            ("bool", _) => format!(" [on; --no-{name} turns it off]"),
+            ("bool", _) => format!(" [on; or --no-{name}]"),
             (_, default) => format!(" [{}]", default.trim_matches('"')),
         };
         row(text, &format!("  {letter}--{name}{value}"), 36, &format!("{doc}{default}"));

@@ -122,8 +122,12 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
 fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
-    let presets = Preset::ALL.map(|preset| (preset.name(), format!("{}: {}", preset.kinds(), preset.differences())));
-    let usage = format!("{USAGE}\n\nKinds:\n{}\nPresets, and their kinds:\n{}\n{INPUTS}", list(&kinds), list(&presets));
+    let presets = Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.differences(), preset.kinds())));
+    let usage = format!(
+        "{USAGE}\n\nKinds:\n{}\nPresets, by what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
+        list(&kinds),
+        list(&presets)
+    );
     let (mut options, mut all) = (Options::default(), OptionsOfAll::default());
     let mut parser = parser(usage, &mut options);
     if with_options_of_all {
@@ -465,7 +469,7 @@ impl OfKind<'_> {
              'kaldera features --help' tells of kinds, presets, inputs and outputs; --with-pitch --help lists the options \
              of pitch, too. Options in brackets have these values unless others are given.\n\n\
              Examples:\n  kaldera features --kind {kind} -o {kind}.ark recordings/\n  \
-             kaldera features --kind {kind} --frame-shift 5 --config {kind}.conf -o {kind}.npz data/train\n",
+             kaldera features --kind {kind} --config {kind}.conf --cmvn=speaker -o {kind}.npz data/train\n",
         )
     }
 }

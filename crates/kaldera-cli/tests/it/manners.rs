@@ -169,3 +169,36 @@ fn names_of_unfinished_files_are_not_told() {
         assert!(told.contains("No such file or directory"), "{told}");
     }
 }
+
+#[test]
+fn the_readme_names_all_commands() {
+    let readme = include_str!("../../README.md");
+    for name in PEOPLE.iter().filter(|name| **name != "help") {
+        assert!(readme.contains(&format!("kaldera {name}")), "{name}");
+    }
+    for name in kaldera_cli::kaldi_tools().iter().chain(&KINDS).chain(&SHELLS) {
+        assert!(readme.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+/// Runs the README's examples in a folder of their own, and compares all they print but times.
+#[test]
+#[cfg(unix)]
+fn the_readme_shows_what_happens() {
+    let bench = Bench::new();
+    let link = |from: &str, to: &str| std::os::unix::fs::symlink(from, bench.path(to)).unwrap();
+    link(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples"), "examples");
+    link(KALDERA, "kaldera");
+    let examples = include_str!("../../README.md").split("```console\n").skip(1);
+    let lines: Vec<&str> = examples.flat_map(|rest| rest.split("```").next().unwrap_or_default().lines()).collect();
+    assert!(lines.len() > 20, "{lines:?}");
+    for shown in lines.chunk_by(|_, next| !next.starts_with("$ ")) {
+        let command = shown[0].trim_start_matches("$ ");
+        let ended = bench.shell(&format!("PATH=$PWD:$PATH; exec 2>&1; {command}"));
+        let printed: Vec<&str> = ended.stdout.lines().collect();
+        assert_eq!(printed.len(), shown.len() - 1, "{command}: {ended:?}");
+        for (shown, printed) in shown[1..].iter().zip(printed).filter(|(shown, _)| !shown.contains("x real time")) {
+            assert_eq!(*shown, printed, "{command}");
+        }
+    }
+}

@@ -210,8 +210,10 @@ fn help_lists_the_options_of_the_kind() {
         assert!(ended.stdout.contains(option) && ended.stdout.contains("--jobs"), "{ended:?}");
     }
     let general = bench.run(&["features", "--help"]).with(0).stdout;
-    assert!(general.contains("--kind KIND --help") && general.contains("Whisper") && general.contains("lhotse"));
-    assert!(general.contains("--jobs") && !general.contains("--num-mel-bins"), "{general}");
+    assert!(
+        general.contains("--kind KIND --help") && general.contains("whisper.log_mel") && general.contains("lhotse")
+    );
+    assert!(general.contains("--jobs") && !general.contains("\n      --num-mel-bins"), "{general}");
 }
 
 #[test]

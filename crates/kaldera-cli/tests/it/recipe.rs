@@ -77,7 +77,7 @@ fn the_recipe_normalises_mfcc_and_pitch_by_speaker() {
 /// A table whose index has names that count from `folder`.
 fn read<T: Holder>(folder: &Path, copy: &str, scp: &str) -> Vec<(String, T)> {
     let (from, to) = (format!("scp:{scp}"), format!("ark:{}", folder.join("copy.ark").display()));
-    let copied = Command::new(env!("CARGO_BIN_EXE_kaldera")).args([copy, &from, &to]).current_dir(folder).status();
-    assert!(copied.unwrap().success());
+    let copied = Command::new(env!("CARGO_BIN_EXE_kaldera")).args([copy, &from, &to]).current_dir(folder).output();
+    assert!(copied.unwrap().status.success());
     SequentialReader::open(&to).unwrap().map(Result::unwrap).collect()
 }

@@ -151,10 +151,10 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
 
 /// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only the final one.
 fn without_name(error: io::Error) -> io::Error {
-    let cause = error.get_ref().and_then(|error| error.source()).and_then(|cause| cause.downcast_ref::<io::Error>());
-    match cause.and_then(io::Error::raw_os_error) {
-        Some(code) => io::Error::from_raw_os_error(code),
-        None => error,
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((cause, _)) if error.raw_os_error().is_none() => io::Error::new(error.kind(), cause),
+        _ => error,
     }
 }
 
