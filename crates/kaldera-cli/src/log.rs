@@ -15,24 +15,24 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::parse_options::Syntax;
 
-/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's `--verbose` level, or less than
-/// any for errors only.
+/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's `--verbose` level, and without one
+/// there are errors only.
 ///
 /// A process is one tool, as in Kaldi: a second call keeps the first one's settings.
-pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: i32) {
+pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
     let level = match verbosity {
-        i32::MIN => LevelFilter::ERROR,
-        ..0 => LevelFilter::WARN,
-        0 => LevelFilter::INFO,
-        1 => LevelFilter::DEBUG,
-        2.. => LevelFilter::TRACE,
+        None => LevelFilter::ERROR,
+        Some(..0) => LevelFilter::WARN,
+        Some(0) => LevelFilter::INFO,
+        Some(1) => LevelFilter::DEBUG,
+        Some(2..) => LevelFilter::TRACE,
     };
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(io::stderr)
         // Its complaint about a closed stderr would be a panic.
         .log_internal_errors(false)
-        .event_format(Line { tool, face, each: verbosity > 0 })
+        .event_format(Line { tool, face, each: verbosity > Some(0) })
         .finish();
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

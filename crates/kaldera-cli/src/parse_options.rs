@@ -187,9 +187,9 @@ impl<'a> ParseOptions<'a> {
         self.print_args
     }
 
-    /// How much to log: the level that `--verbose` asked for, or less than any for `--quiet`.
-    pub(crate) fn verbosity(&self) -> i32 {
-        if self.quiet { i32::MIN } else { self.verbose }
+    /// The level that `--verbose` asked for; none with `--quiet`.
+    pub(crate) fn verbosity(&self) -> Option<i32> {
+        (!self.quiet).then_some(self.verbose)
     }
 
     /// Whether `--quiet` was given.
@@ -336,12 +336,10 @@ impl<'a> ParseOptions<'a> {
         }
         let name = name.trim_end().replace('_', "-").to_ascii_lowercase();
         let typed = typed.to_owned();
-        if value.is_none() && self.kind(&name).is_none() {
-            if let Some(positive) = self.negated(&name) {
-                return Ok(Given { typed, name: positive.to_owned(), value: Some("false".to_owned()) });
-            }
+        match self.negated(&name).filter(|_| value.is_none() && self.kind(&name).is_none()) {
+            Some(positive) => Ok(Given { typed, name: positive.to_owned(), value: Some("false".to_owned()) }),
+            None => Ok(Given { typed, name, value }),
         }
-        Ok(Given { typed, name, value })
     }
 
     /// The bool that `no-name` negates on the people's face.
