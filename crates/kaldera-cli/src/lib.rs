@@ -16,12 +16,16 @@
 
 #![forbid(unsafe_code)]
 
+mod completions;
 mod fst;
 mod interrupt;
 mod kaldi;
+mod layout;
 mod log;
 mod parse_options;
 mod people;
+mod similar;
+mod subjects;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -29,27 +33,46 @@ use std::process::ExitCode;
 
 use clap::Command;
 
-/// A subcommand: its name, one line for `kaldera --help`, and what runs it with the arguments after its name.
+use layout::{columns, wrap};
+use similar::did_you_mean;
+
+/// A subcommand: its name, one line for `kaldera --help`, and what answers a call.
+///
+/// The tables of these are all that help, completions, suggestions and dispatch know of subcommands.
 struct Tool {
     name: &'static str,
     about: &'static str,
-    run: fn(Vec<OsString>) -> ExitCode,
+    run: fn(Call<'_>) -> ExitCode,
+}
+
+/// What a tool is called for.
+enum Call<'c> {
+    /// A run with these arguments, which are those after its name.
+    Run(Vec<OsString>),
+    /// To add to this what its command line may hold.
+    Describe(&'c mut Command),
 }
 
 const PEOPLE: &[Tool] = &[
     Tool {
         name: "features",
-        about: "Turn recordings into features: ark,scp, npz or safetensors",
+        about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",
         run: people::features::run,
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
-    Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
+    Tool {
+        name: "plot",
+        about: "Show a feature matrix or a recording, in the terminal or as an image",
+        run: people::plot::run,
+    },
     Tool {
         name: "merge",
         about: "Make one file of the features that several jobs have written",
         run: people::merge::run,
     },
-    Tool { name: "plot", about: "Draw a feature matrix as an image", run: people::plot::run },
+    Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
+    Tool { name: "completions", about: "Print completions for a shell", run: completions::run },
+    Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
 ];
 
 /// The Kaldi programs that [`run`] stands in for, by the names that Kaldi gives them.
@@ -61,26 +84,47 @@ pub fn kaldi_tools() -> &'static [&'static str] {
 /// Runs the command with `args`, the first of which is the program's own name, and returns its exit status.
 ///
 /// An error of the command line gives 2 on the people's face and what Kaldi gives on Kaldi's.
+///
+/// ```
+/// use std::process::ExitCode;
+///
+/// let status = kaldera_cli::run(["kaldera", "info"].map(Into::into));
+/// assert_eq!(status, ExitCode::SUCCESS);
+/// ```
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     kaldera::matrix::stop_idle_blas_threads();
-    let mut args = args.into_iter().peekable();
-    if let Some(tool) = args.peek().and_then(|name| called_by(Path::new(name))) {
-        return (tool.run)(args.skip(1).collect());
+    let mut args = args.into_iter();
+    if let Some(tool) = args.next().and_then(|program| called_by(Path::new(&program))) {
+        return (tool.run)(Call::Run(args.collect()));
     }
-    // clap sees the name of the tool and nothing behind it: tools read their own arguments, to the letter.
-    let named = command().try_get_matches_from(args.by_ref().take(2));
-    let tool = match &named {
-        Ok(matches) => matches.subcommand_name().unwrap_or_default(),
-        Err(error) => {
-            // Nothing is left to tell a person whose terminal is gone.
-            let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE));
-        }
+    let Some(name) = args.next() else {
+        log::say(overview());
+        return ExitCode::from(USAGE);
     };
-    match tool {
-        HELP => help(&args.collect::<Vec<_>>()),
-        name => tool_named(OsStr::new(name)).map_or(ExitCode::from(USAGE), |tool| (tool.run)(args.collect())),
+    match name.to_str() {
+        Some("--help" | "-h") => people::tell(&overview()),
+        Some("--version" | "-V") => people::tell(VERSION),
+        _ => dispatch(&name, args.collect()),
     }
+}
+
+/// What `--version` tells.
+const VERSION: &str = concat!("kaldera ", env!("CARGO_PKG_VERSION"), "\n");
+
+/// Exit status for a command line that makes no sense.
+const USAGE: u8 = 2;
+
+const HELP: &str = "help";
+
+fn dispatch(name: &OsStr, args: Vec<OsString>) -> ExitCode {
+    if let Some(tool) = tool_named(name) {
+        return (tool.run)(Call::Run(args));
+    }
+    let name = name.to_string_lossy();
+    let what = if name.starts_with('-') { "option" } else { "command" };
+    let hint = did_you_mean(&name, tools().map(|tool| tool.name));
+    log::say(format_args!("kaldera: there is no {what} '{name}'{hint} ('kaldera help' lists the commands)"));
+    ExitCode::from(USAGE)
 }
 
 /// The tool whose name a link to the binary has.
@@ -97,49 +141,46 @@ fn tool_named(name: &OsStr) -> Option<&'static Tool> {
     tools().find(|tool| name == tool.name)
 }
 
-const HELP: &str = "help";
-
-/// `kaldera help` and `kaldera help TOOL`, which are `kaldera --help` and `kaldera TOOL --help`.
-fn help(about: &[OsString]) -> ExitCode {
-    match about {
-        [] => {
-            let _ = command().print_help();
-            ExitCode::SUCCESS
-        }
-        [name] => match tool_named(name) {
-            Some(tool) => (tool.run)(vec!["--help".into()]),
-            None => {
-                log::say(format_args!(
-                    "kaldera help: there is no '{}'; 'kaldera help' lists what there is",
-                    name.display()
-                ));
-                ExitCode::from(USAGE)
-            }
-        },
-        _ => {
-            log::say("usage: kaldera help [COMMAND]");
-            ExitCode::from(USAGE)
-        }
-    }
-}
-
-/// Exit status for a command line that makes no sense.
-const USAGE: u8 = 2;
-
 fn tools() -> impl Iterator<Item = &'static Tool> {
     PEOPLE.iter().chain(kaldi::TOOLS)
 }
 
-fn command() -> Command {
-    let kaldera = Command::new("kaldera")
-        .about("Kaldi's speech features, without Kaldi")
-        .after_help("'kaldera COMMAND --help' tells more of a command.")
-        .version(env!("CARGO_PKG_VERSION"))
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true);
-    let help = Command::new(HELP).about("Tell of this command, or of one of those above").disable_help_flag(true);
-    kaldera
-        .subcommands(tools().map(|tool| Command::new(tool.name).about(tool.about).disable_help_flag(true)))
-        .subcommand(help)
+/// `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and `kaldera TOOL ... --help`.
+fn help(call: Call<'_>) -> ExitCode {
+    match call {
+        Call::Describe(_) => ExitCode::SUCCESS,
+        Call::Run(mut about) => match about.first().map(|name| name.to_string_lossy().into_owned()).as_deref() {
+            None | Some(HELP | "--help" | "-h") => people::tell(&overview()),
+            Some("--version" | "-V") => people::tell(VERSION),
+            Some(_) => {
+                let tool = about.remove(0);
+                about.push("--help".into());
+                dispatch(&tool, about)
+            }
+        },
+    }
 }
+
+/// What `kaldera --help` shows.
+fn overview() -> String {
+    let list = |tools: &[Tool]| columns(tools.iter().map(|tool| (tool.name.to_owned(), tool.about.to_owned())));
+    wrap(&format!(
+        "Speech features, and graphs for decoding: Kaldi's and OpenFst's programs, without Kaldi and OpenFst.\n\n\
+         Usage: kaldera COMMAND [ARGUMENTS]\n       kaldera COMMAND --help\n\n\
+         Commands:\n{}\n\
+         Kaldi's programs, which take Kaldi's command lines and end as Kaldi's do:\n{}\n\
+         Options:\n  -h, --help     Show this text; after a command, that command's\n  -V, --version  Show the version\n\n\
+         Examples:\n  \
+         kaldera features --kind fbank -o fbank.ark recordings/\n  \
+         kaldera plot fbank.ark utt1\n  \
+         kaldera help fst compose\n  \
+         kaldera compute-mfcc-feats --config=mfcc.conf scp:wav.scp ark,scp:mfcc.ark,mfcc.scp\n",
+        list(PEOPLE),
+        list(kaldi::TOOLS),
+    ))
+}
+
+/// The code in the README, compiled and run as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,31 +1,38 @@
-//! Log lines on stderr, in the form that scripts around Kaldi look for.
+//! Log lines on stderr: on Kaldi's face in the form that scripts around Kaldi look for, on the people's face in plain words.
 
+use std::collections::HashMap;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write as _};
+use std::sync::{Mutex, PoisonError};
 
+use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, FormattedFields};
 use tracing_subscriber::registry::LookupSpan;
 
-/// From now on, events of every crate go to stderr as lines of `tool`; `verbose` is Kaldi's `--verbose` level.
+use crate::parse_options::Syntax;
+
+/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's `--verbose` level, and without one
+/// there are errors only.
 ///
 /// A process is one tool, as in Kaldi: a second call keeps the first one's settings.
-pub(crate) fn init(tool: &'static str, verbose: i32) {
-    let level = match verbose {
-        ..0 => LevelFilter::WARN,
-        0 => LevelFilter::INFO,
-        1 => LevelFilter::DEBUG,
-        2.. => LevelFilter::TRACE,
+pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
+    let level = match verbosity {
+        None => LevelFilter::ERROR,
+        Some(..0) => LevelFilter::WARN,
+        Some(0) => LevelFilter::INFO,
+        Some(1) => LevelFilter::DEBUG,
+        Some(2..) => LevelFilter::TRACE,
     };
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(io::stderr)
         // Its complaint about a closed stderr would be a panic.
         .log_internal_errors(false)
-        .event_format(KaldiLine { tool })
+        .event_format(Line { tool, face, each: verbosity > Some(0) })
         .finish();
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
@@ -33,6 +40,15 @@ pub(crate) fn init(tool: &'static str, verbose: i32) {
 /// Writes one line to stderr, which may be closed: then nobody is there to tell.
 pub(crate) fn say(text: impl fmt::Display) {
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Writes to stdout. A reader that stopped listening is no error.
+pub(crate) fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        ended => ended,
+    }
 }
 
 /// An error and what caused it, on one line, with options in place of fields.
@@ -60,31 +76,48 @@ fn printable(text: &str) -> String {
     line
 }
 
-/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`
-struct KaldiLine {
-    tool: &'static str,
+/// Warnings that were told, by the place in the code that they come from, and how often they came again.
+static TOLD: Mutex<Option<HashMap<Identifier, (String, u64)>>> = Mutex::new(None);
+
+/// Whether a warning is the first of its kind; others are counted.
+fn is_first(warning: Identifier, text: &str) -> bool {
+    let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut first = false;
+    let (_, again) = told.get_or_insert_default().entry(warning).or_insert_with(|| {
+        first = true;
+        (text.to_owned(), 0)
+    });
+    *again += u64::from(!first);
+    first
 }
 
-impl<S, N> FormatEvent<S, N> for KaldiLine
+/// Tells which warnings came more than once, of which only the first was told.
+pub(crate) fn end(tool: &str) {
+    let told = TOLD.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let mut again: Vec<_> = told.into_iter().flatten().map(|(_, told)| told).filter(|(_, again)| *again > 0).collect();
+    again.sort();
+    for (text, again) in again {
+        say(format_args!("kaldera {tool}: {again} more of these (--verbose=1 tells each): {text}"));
+    }
+}
+
+/// On Kaldi's face
+/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`;
+/// on the people's face `kaldera features: warning: the recording is truncated: ...`, and of each kind of warning only the first.
+struct Line {
+    tool: &'static str,
+    face: Syntax,
+    /// Whether all warnings of a kind are told.
+    each: bool,
+}
+
+impl<S, N> FormatEvent<S, N> for Line
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
     fn format_event(&self, ctx: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         let metadata = event.metadata();
-        let severity = match *metadata.level() {
-            Level::ERROR => "ERROR",
-            Level::WARN => "WARNING",
-            Level::INFO => "LOG",
-            Level::DEBUG => "VLOG[1]",
-            Level::TRACE => "VLOG[2]",
-        };
-        let (tool, version) = (self.tool, env!("CARGO_PKG_VERSION"));
-        write!(writer, "{severity} ({tool}[kaldera {version}]:{}", metadata.target())?;
-        if let Some(line) = metadata.line() {
-            write!(writer, ":{line}")?;
-        }
-        writer.write_str(") ")?;
         let mut text = String::new();
         ctx.field_format().format_fields(Writer::new(&mut text), event)?;
         for span in ctx.event_scope().into_iter().flat_map(|scope| scope.from_root()) {
@@ -92,7 +125,27 @@ where
                 fmt::Write::write_fmt(&mut text, format_args!(" ({} {fields})", span.name()))?;
             }
         }
-        writeln!(writer, "{}", printable(&text))
+        let (tool, text) = (self.tool, printable(&text));
+        if self.face == Syntax::People {
+            let warns = *metadata.level() == Level::WARN;
+            if warns && !self.each && !is_first(metadata.callsite(), &text) {
+                return Ok(());
+            }
+            return writeln!(writer, "kaldera {tool}: {}{text}", if warns { "warning: " } else { "" });
+        }
+        let severity = match *metadata.level() {
+            Level::ERROR => "ERROR",
+            Level::WARN => "WARNING",
+            Level::INFO => "LOG",
+            Level::DEBUG => "VLOG[1]",
+            Level::TRACE => "VLOG[2]",
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        write!(writer, "{severity} ({tool}[kaldera {version}]:{}", metadata.target())?;
+        if let Some(line) = metadata.line() {
+            write!(writer, ":{line}")?;
+        }
+        writeln!(writer, ") {text}")
     }
 }
 

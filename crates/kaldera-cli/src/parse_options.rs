@@ -8,14 +8,26 @@
 //! |---|---|---|
 //! | `--name value` | no | yes |
 //! | options after the first plain argument | no, they are plain arguments | yes |
-//! | one-letter options | no | yes, where a tool names them |
+//! | `-o FILE`, `-oFILE`, `-j2` | no | yes, where a tool names the letter |
+//! | `--no-name` for a bool | no | yes |
+//! | `-h`, `-V`, `--version` | as the only argument | anywhere |
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::{fs, io, mem};
 
+use clap::builder::{PossibleValuesParser, ValueHint};
+use clap::{Arg, ArgAction, Command};
 use kaldera::feat::options::{OptionError, OptionSet, OptionValue, Registry};
 use thiserror::Error;
+
+use crate::VERSION;
+use crate::layout::{row, wrap};
+use crate::similar::{did_you_mean, most_similar};
+use crate::subjects::SUBJECTS;
+
+/// Tools with more options than this show them by subject.
+const MOST_IN_ONE_LIST: usize = 10;
 
 /// How forgiving the command line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +42,10 @@ pub(crate) enum Syntax {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub(crate) enum OptionsError {
-    #[error("there is no option '{typed}': --help lists those there are")]
-    Unknown { typed: String },
+    #[error("unknown option '{typed}'{hint}")]
+    Unknown { typed: String, hint: String },
+    #[error("option --{name}: '{value}' is not one of {choices}{hint}")]
+    Choice { name: String, value: String, choices: String, hint: String },
     #[error("option --{name}: {source}")]
     Value { name: String, source: OptionError },
     #[error("option '{typed}' needs a value, as in --{name}=VALUE")]
@@ -51,8 +65,8 @@ pub(crate) enum OptionsError {
 /// What a command line that reads well asks for.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Request {
-    /// The usage; no option has been set.
-    Help,
+    /// To tell this, the help or the version; no option has been set.
+    Tell(String),
     /// A run with these plain arguments; the options have been set.
     Run(Vec<OsString>),
 }
@@ -60,18 +74,22 @@ pub(crate) enum Request {
 /// The options of one tool: where their values live and how they are told to people.
 pub(crate) struct ParseOptions<'a> {
     syntax: Syntax,
-    usage: &'static str,
+    usage: String,
     options: Vec<Entry<'a>>,
     config: String,
     print_args: bool,
     verbose: i32,
+    quiet: bool,
 }
 
 struct Entry<'a> {
     name: &'static str,
     letter: Option<char>,
     value: &'a mut dyn OptionValue,
-    help: String,
+    /// What its value may be, if it is one of some words.
+    choices: &'static [&'static str],
+    doc: &'static str,
+    default: String,
 }
 
 /// An option as it stands on the command line.
@@ -83,8 +101,8 @@ struct Given {
 
 impl<'a> Registry<'a> for ParseOptions<'a> {
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str) {
-        let help = format!("{doc} ({}, default = {})", value.type_name(), value.show());
-        self.options.push(Entry { name, letter: None, value, help });
+        let default = value.show();
+        self.options.push(Entry { name, letter: None, value, choices: &[], doc, default });
     }
 }
 
@@ -101,17 +119,23 @@ impl<'a> Registry<'a> for Untaken<'_, 'a> {
 
 impl<'a> ParseOptions<'a> {
     /// A parser that knows only the standard options; `usage` goes above the list of them.
-    pub(crate) fn new(syntax: Syntax, usage: &'static str) -> Self {
+    pub(crate) fn new(syntax: Syntax, usage: impl Into<String>) -> Self {
         let print_args = syntax == Syntax::Kaldi;
-        Self { syntax, usage, options: Vec::new(), config: String::new(), print_args, verbose: 0 }
+        let (options, config) = (Vec::new(), String::new());
+        Self { syntax, usage: usage.into(), options, config, print_args, verbose: 0, quiet: false }
     }
 
     /// Lets `-letter` stand for the option `name` that was added before, on the people's face.
     pub(crate) fn letter(&mut self, letter: char, name: &'static str) {
-        for entry in &mut self.options {
-            if entry.name == name {
-                entry.letter = Some(letter);
-            }
+        for entry in self.options.iter_mut().filter(|entry| entry.name == name) {
+            entry.letter = Some(letter);
+        }
+    }
+
+    /// Lets the option `name` that was added before be one of these words, or empty.
+    pub(crate) fn choices(&mut self, name: &'static str, choices: &'static [&'static str]) {
+        for entry in self.options.iter_mut().filter(|entry| entry.name == name) {
+            entry.choices = choices;
         }
     }
 
@@ -132,9 +156,8 @@ impl<'a> ParseOptions<'a> {
     /// # Errors
     /// At the first option that is unknown or that its value does not suit; earlier ones are set by then.
     pub(crate) fn read(&mut self, args: &[OsString]) -> Result<Request, OptionsError> {
-        let asks_help = |arg: &OsString| arg == "--help" || (self.syntax == Syntax::People && arg == "-h");
-        if args.iter().take_while(|&arg| arg != "--").any(asks_help) {
-            return Ok(Request::Help);
+        if let Some(text) = self.asked(args) {
+            return Ok(Request::Tell(text));
         }
         let (given, plain) = self.split(args)?;
         for option in given.iter().filter(|option| option.name == "config") {
@@ -148,43 +171,126 @@ impl<'a> ParseOptions<'a> {
         Ok(Request::Run(plain))
     }
 
+    /// The help or the version, if the command line asks for one.
+    fn asked(&self, args: &[OsString]) -> Option<String> {
+        let anywhere = self.syntax == Syntax::People || args.len() == 1;
+        args.iter().take_while(|&arg| arg != "--").find_map(|arg| match arg.to_str()? {
+            "--help" => Some(self.help()),
+            "-h" if anywhere => Some(self.help()),
+            "--version" | "-V" if anywhere => Some(VERSION.to_owned()),
+            _ => None,
+        })
+    }
+
     /// Whether the tool should echo its command line.
     pub(crate) fn print_args(&self) -> bool {
         self.print_args
     }
 
-    /// The level that `--verbose` asked for.
-    pub(crate) fn verbose(&self) -> i32 {
-        self.verbose
+    /// The level that `--verbose` asked for; none with `--quiet`.
+    pub(crate) fn verbosity(&self) -> Option<i32> {
+        (!self.quiet).then_some(self.verbose)
     }
 
-    /// The usage and every option with its type and default.
+    /// Whether `--quiet` was given.
+    pub(crate) fn quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// The usage and every option with its type and default, by subject if they are many.
     pub(crate) fn help(&self) -> String {
-        let mut lines: Vec<(String, &str)> = self.options.iter().map(|entry| (entry.shown(), &*entry.help)).collect();
-        lines.sort();
-        let mut text = format!("\n{}\n\n", self.usage);
-        if !lines.is_empty() {
-            text.push_str("Options:\n");
-            for (name, help) in lines {
-                let _ = writeln!(text, "  --{name:<25} : {help}");
+        let mut text = match self.syntax {
+            Syntax::Kaldi => format!("\n{}\n\n", wrap(&self.usage).trim_end()),
+            Syntax::People => format!("{}\n\n", wrap(&self.usage).trim_end()),
+        };
+        let mut left: Vec<&Entry<'_>> = self.options.iter().collect();
+        left.sort_by_key(|entry| entry.name);
+        if left.len() > MOST_IN_ONE_LIST {
+            for (subject, names) in SUBJECTS {
+                let of_subject: Vec<_> =
+                    names.iter().filter_map(|name| left.iter().find(|entry| entry.name == *name).copied()).collect();
+                left.retain(|entry| !names.contains(&entry.name));
+                self.list(&mut text, subject, &of_subject);
             }
-            text.push('\n');
         }
+        self.list(&mut text, "Options", &left);
         text.push_str("Standard options:\n");
-        for (name, help) in [
-            ("config", "File of further options, one to a line; may be given more than once (string, default = \"\")"),
-            ("help", "Show this text (bool, default = false)"),
-            ("print-args", "Echo the command line to stderr (bool, default = "),
-            ("verbose", "How much to log, from 0 (int, default = 0)"),
-        ] {
-            let _ = write!(text, "  --{name:<25} : {help}");
-            match (name, self.syntax) {
-                ("print-args", Syntax::Kaldi) => text.push_str("true)\n"),
-                ("print-args", Syntax::People) => text.push_str("false)\n"),
-                _ => text.push('\n'),
-            }
+        for (letter, name, kind, default, doc) in self.standard() {
+            self.option(&mut text, letter, name, kind, default, doc);
         }
         text
+    }
+
+    fn list(&self, text: &mut String, subject: &str, entries: &[&Entry<'_>]) {
+        if entries.is_empty() {
+            return;
+        }
+        let _ = writeln!(text, "{subject}:");
+        for Entry { name, letter, value, default, doc, .. } in entries {
+            self.option(text, *letter, name, value.type_name(), default, doc);
+        }
+        text.push('\n');
+    }
+
+    /// What all tools have: letter, name, type, default and meaning.
+    fn standard(&self) -> Vec<(Option<char>, &'static str, &'static str, &'static str, &'static str)> {
+        let people = self.syntax == Syntax::People;
+        let letter = |letter| Some(letter).filter(|_| people);
+        let config = "File of further options, one to a line; may be given more than once";
+        let mut standard = vec![(None, "config", "string", "\"\"", config)];
+        standard.push((letter('h'), "help", "bool", "false", "Show this text"));
+        if people {
+            standard.push((letter('q'), "quiet", "bool", "false", "Tell only what went wrong"));
+        } else {
+            standard.push((None, "print-args", "bool", "true", "Echo the command line to stderr"));
+        }
+        standard.push((None, "verbose", "int", "0", "How much to log, from 0"));
+        if people {
+            standard.push((letter('V'), "version", "bool", "false", "Show the version"));
+        }
+        standard
+    }
+
+    /// An option as this face writes it.
+    fn option(&self, text: &mut String, letter: Option<char>, name: &str, kind: &str, default: &str, doc: &str) {
+        if self.syntax == Syntax::Kaldi {
+            return row(text, &format!("  --{name:<25} :"), 32, &format!("{doc} ({kind}, default = {default})"));
+        }
+        let letter = letter.map_or_else(|| "    ".to_owned(), |letter| format!("-{letter}, "));
+        let value = match kind {
+            "bool" => "",
+            "int" => " N",
+            "float" | "double" => " X",
+            _ => " TEXT",
+        };
+        let default = match (kind, default) {
+            ("bool", "false") | (_, "\"\"") => String::new(),
+            ("bool", _) => format!(" [on; or --no-{name}]"),
+            (_, default) => format!(" [{}]", default.trim_matches('"')),
+        };
+        row(text, &format!("  {letter}--{name}{value}"), 36, &format!("{doc}{default}"));
+    }
+
+    /// Adds to `command` what the command line may hold.
+    pub(crate) fn describe(&self, command: &mut Command) {
+        let arg = |letter: Option<char>, name: &'static str, kind: &str, doc: &'static str| {
+            let arg = Arg::new(name).long(name).help(doc);
+            let arg = if let Some(letter) = letter { arg.short(letter) } else { arg };
+            match kind {
+                "bool" => arg.action(ArgAction::SetTrue),
+                "string" => arg.value_name("TEXT").value_hint(ValueHint::AnyPath),
+                _ => arg.value_name("N").value_hint(ValueHint::Other),
+            }
+        };
+        let own = self.options.iter().map(|entry| {
+            let arg = arg(entry.letter, entry.name, entry.value.type_name(), entry.doc);
+            if entry.choices.is_empty() { arg } else { arg.value_parser(PossibleValuesParser::new(entry.choices)) }
+        });
+        // clap has help and version of its own.
+        let standard = self.standard().into_iter().filter(|(_, name, ..)| !matches!(*name, "help" | "version"));
+        let standard = standard.map(|(letter, name, kind, _, doc)| arg(letter, name, kind, doc));
+        let files = Arg::new("files").num_args(0..).value_hint(ValueHint::AnyPath);
+        *command = mem::take(command).args(own).args(standard).arg(files);
     }
 
     /// Tells options from plain arguments.
@@ -218,26 +324,71 @@ impl<'a> ParseOptions<'a> {
         bytes.starts_with(b"--") || (self.syntax == Syntax::People && bytes.len() > 1 && bytes[0] == b'-')
     }
 
-    /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for.
+    /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for, `--no-name` the value of a bool.
     fn given(&self, typed: &str) -> Result<Given, OptionsError> {
         let (name, value) = match typed.split_once('=') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
             None => (typed, None),
         };
+        let Some(name) = name.strip_prefix("--") else { return self.of_letter(typed) };
+        if name.is_empty() {
+            return Err(OptionsError::NoName { typed: typed.to_owned() });
+        }
+        let name = name.trim_end().replace('_', "-").to_ascii_lowercase();
         let typed = typed.to_owned();
-        let name = match name.strip_prefix("--") {
-            Some("") => return Err(OptionsError::NoName { typed }),
-            Some(name) => name.trim_end().replace('_', "-").to_ascii_lowercase(),
-            None => {
-                let stands_for =
-                    |entry: &&Entry<'_>| entry.letter.is_some_and(|letter| name[1..] == *letter.to_string());
-                match self.options.iter().find(stands_for) {
-                    Some(entry) => entry.name.to_owned(),
-                    None => return Err(OptionsError::Unknown { typed }),
-                }
-            }
+        match self.negated(&name).filter(|_| value.is_none() && self.kind(&name).is_none()) {
+            Some(positive) => Ok(Given { typed, name: positive.to_owned(), value: Some("false".to_owned()) }),
+            None => Ok(Given { typed, name, value }),
+        }
+    }
+
+    /// The bool that `no-name` negates on the people's face.
+    fn negated<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::People)?;
+        (self.kind(positive) == Some("bool")).then_some(positive)
+    }
+
+    /// `-o`, `-oVALUE` and `-o=VALUE`.
+    fn of_letter(&self, typed: &str) -> Result<Given, OptionsError> {
+        let mut letters = typed.chars();
+        let letter = letters.nth(1);
+        let entry = self.options.iter().find(|entry| entry.letter.is_some() && entry.letter == letter);
+        let name = match entry {
+            Some(entry) => entry.name,
+            None if letter == Some('q') => "quiet",
+            None => return Err(self.unknown(typed, "")),
         };
-        Ok(Given { typed, name, value })
+        let rest = letters.as_str();
+        let value = rest.strip_prefix('=').unwrap_or(rest).trim();
+        let value = Some(value.to_owned()).filter(|_| !rest.is_empty());
+        Ok(Given { typed: typed.to_owned(), name: name.to_owned(), value })
+    }
+
+    /// The type of an option, if there is one of this name.
+    fn kind(&self, name: &str) -> Option<&'static str> {
+        match name {
+            "config" => Some(self.config.type_name()),
+            "print-args" => Some(self.print_args.type_name()),
+            "verbose" => Some(self.verbose.type_name()),
+            "quiet" if self.syntax == Syntax::People => Some(self.quiet.type_name()),
+            name => self.options.iter().find(|entry| entry.name == name).map(|entry| entry.value.type_name()),
+        }
+    }
+
+    fn unknown(&self, typed: &str, name: &str) -> OptionsError {
+        let standard = self.standard().into_iter().map(|(_, name, ..)| name);
+        let names: Vec<&str> = self.options.iter().map(|entry| entry.name).chain(standard).collect();
+        // What is negated is compared without its `no-`, so that it is not like every other negation.
+        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::People);
+        let meant = match positive.and_then(|name| most_similar(name, names.iter().copied())) {
+            Some(name) => Some(format!("no-{name}")),
+            None => most_similar(name, names).map(str::to_owned),
+        };
+        let hint = match meant {
+            Some(name) => format!("; did you mean '--{name}'?"),
+            None => ": --help lists those there are".to_owned(),
+        };
+        OptionsError::Unknown { typed: typed.to_owned(), hint }
     }
 
     /// Where the value of `option` lives.
@@ -246,14 +397,17 @@ impl<'a> ParseOptions<'a> {
             "config" => Ok(&mut self.config),
             "print-args" => Ok(&mut self.print_args),
             "verbose" => Ok(&mut self.verbose),
-            name => match self.options.iter_mut().find(|entry| entry.name == name) {
-                Some(entry) => Ok(&mut *entry.value),
-                None => Err(OptionsError::Unknown { typed: option.typed.clone() }),
+            "quiet" if self.syntax == Syntax::People => Ok(&mut self.quiet),
+            name => match self.options.iter().position(|entry| entry.name == name) {
+                Some(at) => Ok(&mut *self.options[at].value),
+                None => Err(self.unknown(&option.typed, name)),
             },
         }
     }
 
     fn set(&mut self, option: &Given) -> Result<(), OptionsError> {
+        let choices =
+            self.options.iter().find(|entry| entry.name == option.name).map_or(&[][..], |entry| entry.choices);
         let value = self.value(option)?;
         let text = match &option.value {
             Some(text) if text.is_empty() && value.is_bool() => None,
@@ -263,6 +417,11 @@ impl<'a> ParseOptions<'a> {
         let Some(text) = text else {
             return Err(OptionsError::NoValue { typed: option.typed.clone(), name: option.name.clone() });
         };
+        if !choices.is_empty() && !text.is_empty() && !choices.contains(&text) {
+            let (name, value) = (option.name.clone(), text.to_owned());
+            let hint = did_you_mean(text, choices.iter().copied());
+            return Err(OptionsError::Choice { name, value, choices: choices.join(", "), hint });
+        }
         value.set(text).map_err(|source| OptionsError::Value { name: option.name.clone(), source })
     }
 
@@ -281,16 +440,6 @@ impl<'a> ParseOptions<'a> {
             set.map_err(|source| OptionsError::InConfig { file: file(), line, source: Box::new(source) })?;
         }
         Ok(())
-    }
-}
-
-impl Entry<'_> {
-    /// The name as help shows it.
-    fn shown(&self) -> String {
-        match self.letter {
-            Some(letter) => format!("{}, -{letter}", self.name),
-            None => self.name.to_owned(),
-        }
     }
 }
 
@@ -362,7 +511,7 @@ mod tests {
     fn plain(request: &Request) -> Vec<&str> {
         match request {
             Request::Run(args) => args.iter().map(|arg| arg.to_str().unwrap()).collect(),
-            Request::Help => panic!("help"),
+            Request::Tell(text) => panic!("{text}"),
         }
     }
 
@@ -410,8 +559,8 @@ mod tests {
 
     #[test]
     fn errors_say_what_was_typed() {
-        let unknown = |typed: &str| format!("there is no option '{typed}': --help lists those there are");
-        assert_eq!(error(Syntax::Kaldi, &["--numceps=3"]), unknown("--numceps=3"));
+        let unknown = |typed: &str| format!("unknown option '{typed}': --help lists those there are");
+        assert_eq!(error(Syntax::Kaldi, &["--cqt=3"]), unknown("--cqt=3"));
         assert_eq!(error(Syntax::Kaldi, &["--num-ceps=many"]), "option --num-ceps: 'many' is not an integer");
         assert_eq!(error(Syntax::Kaldi, &["--=3"]), "'--=3' has no name before its '='");
         assert_eq!(error(Syntax::People, &["-x"]), unknown("-x"));
@@ -425,6 +574,33 @@ mod tests {
         let config = format!("--config={}", file.path().display());
         let (_, options) = parse(Syntax::Kaldi, &["--num-ceps=7", &config]).unwrap();
         assert_eq!((options.num_ceps, options.use_energy, options.dither), (7, false, 2.0));
+    }
+
+    #[test]
+    fn letters_have_their_values_behind_them_and_bools_are_negated() {
+        for args in [&["-w", "hamming"][..], &["-whamming"], &["-w=hamming"]] {
+            assert_eq!(parse(Syntax::People, args).unwrap().1.window_type, "hamming");
+        }
+        assert!(!parse(Syntax::People, &["--no-use-energy"]).unwrap().1.use_energy);
+        assert!(!parse(Syntax::People, &["-q", "--No_Use_Energy"]).unwrap().1.use_energy);
+        assert!(error(Syntax::People, &["--no-num-ceps"]).contains("'--no-num-ceps'"));
+        assert!(error(Syntax::Kaldi, &["--no-use-energy"]).contains("'--no-use-energy'"));
+        assert!(error(Syntax::People, &["-qx"]).contains("'x' is not true or false"));
+    }
+
+    #[test]
+    fn slips_are_told_with_what_was_meant() {
+        for (typed, meant) in
+            [("--numceps=3", "'--num-ceps'"), ("--no-use-enrgy", "'--no-use-energy'"), ("--qiet", "'--quiet'")]
+        {
+            assert!(error(Syntax::People, &[typed]).ends_with(&format!("; did you mean {meant}?")), "{typed}");
+        }
+        let mut window = String::new();
+        let mut parser = ParseOptions::new(Syntax::People, "");
+        parser.add("window", &mut window, "Window");
+        parser.choices("window", &["povey", "hanning"]);
+        let error = parser.read(&["--window=povy".into()]).unwrap_err().to_string();
+        assert_eq!(error, "option --window: 'povy' is not one of povey, hanning; did you mean 'povey'?");
     }
 
     #[test]
@@ -443,7 +619,16 @@ mod tests {
 
     #[test]
     fn help_is_asked_for_anywhere_and_shows_defaults() {
-        assert_eq!(parse(Syntax::Kaldi, &["a", "b", "--help"]).unwrap().0, Request::Help);
+        let tells = |syntax, args: &[&str], beginning: &str| {
+            let Request::Tell(text) = parse(syntax, args).unwrap().0 else { panic!("{args:?}") };
+            assert!(text.starts_with(beginning), "{text}");
+        };
+        tells(Syntax::Kaldi, &["a", "b", "--help"], "\nUsage: tool");
+        tells(Syntax::Kaldi, &["-h"], "\nUsage: tool");
+        tells(Syntax::Kaldi, &["-V"], "kaldera ");
+        tells(Syntax::People, &["a", "-h"], "Usage: tool");
+        tells(Syntax::People, &["--version", "a"], "kaldera ");
+        assert_eq!(plain(&parse(Syntax::Kaldi, &["-h", "-V"]).unwrap().0), ["-h", "-V"]);
         assert_eq!(plain(&parse(Syntax::Kaldi, &["--", "--help"]).unwrap().0), ["--help"]);
         let mut dither = 1.0_f32;
         let mut parser = ParseOptions::new(Syntax::Kaldi, "Usage: tool");

@@ -20,6 +20,7 @@ mod merge;
 mod ordered;
 mod pitch;
 mod post;
+mod read_features;
 mod recording;
 mod sink;
 
@@ -37,6 +38,7 @@ pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};
 pub use self::post::Cmvn;
 use self::post::{GroupStats, Post};
+pub use self::read_features::read_features;
 use self::recording::Reader;
 pub use self::recording::Recording;
 pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};

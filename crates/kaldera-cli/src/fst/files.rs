@@ -10,6 +10,7 @@ use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph};
 use kaldera::pipeline::PartialFile;
 
 use super::Trouble;
+use crate::similar::did_you_mean;
 
 /// How a file holds an FST.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +30,10 @@ impl Format {
             "k2" => Ok(Self::K2),
             "text" => Ok(Self::Text),
             "binary" => Ok(Self::Binary),
-            _ => Err(Trouble::Usage(format!("option --format: '{name}' is none of k2, text, binary"))),
+            _ => Err(Trouble::Usage(format!(
+                "option --format: '{name}' is not one of k2, text, binary{}",
+                did_you_mean(name, ["k2", "text", "binary"])
+            ))),
         }
     }
 

@@ -17,6 +17,7 @@ pub(super) const ARPA2FST: Operation = Operation {
     usage: "Make an FST of an n-gram model in the ARPA format\n\
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
         With --disambig-symbol=#0 arcs that back off take that symbol, as is needed to build decoding graphs.",
+    example: "--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst",
     inputs: Inputs::Other(1),
     options: &["format", "bos-symbol", "eos-symbol", "disambig-symbol", "read-symbol-table", "write-symbol-table"],
     run: arpa2fst,
@@ -54,6 +55,7 @@ pub(super) const MAKE_HLG: Operation = Operation {
         Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
         LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames\n\
         (0 is blank) and puts out words.",
+    example: "--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst",
     inputs: Inputs::Other(2),
     options: &[
         "format",

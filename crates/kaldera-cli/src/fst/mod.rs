@@ -7,18 +7,25 @@ mod operations;
 mod options;
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
+use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Command;
 use files::{Format, FstFile, is_standard, write_bytes};
 use kaldera::fsa::{Fsa, Graph};
 use operations::OPERATIONS;
 use options::Options;
 
-use crate::log;
-use crate::parse_options::{ParseOptions, Request, Syntax};
-use crate::people::{Trouble, end, print};
+use crate::layout::{columns, wrap};
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::people::{Trouble, arguments, end, print};
+use crate::similar::did_you_mean;
+use crate::{Call, HELP, USAGE, VERSION, log};
 
 const TOOL: &str = "fst";
+/// The operation whose output is a drawing.
+const DRAW: &str = "draw";
 
 /// What an operation makes.
 enum Made {
@@ -36,6 +43,8 @@ enum Made {
 struct Operation {
     name: &'static str,
     usage: &'static str,
+    /// The arguments of a call that somebody might make.
+    example: &'static str,
     inputs: Inputs,
     options: &'static [&'static str],
     run: fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>,
@@ -52,29 +61,66 @@ enum Inputs {
     Other(usize),
 }
 
-/// Runs `kaldera fst` with the arguments after its name.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    end(TOOL, operate(&args))
+/// Answers a call of `kaldera fst`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    match call {
+        Call::Describe(command) => {
+            *command = std::mem::take(command).subcommands(OPERATIONS.iter().map(described));
+            ExitCode::SUCCESS
+        }
+        Call::Run(args) => end(TOOL, operate(args)),
+    }
 }
 
-fn operate(args: &[OsString]) -> Result<ExitCode, Trouble> {
-    let Some(name) = args.first().map(|name| name.to_string_lossy()).filter(|name| !asks_help(name)) else {
-        print(&overview())?;
-        return Ok(ExitCode::from(if args.is_empty() { 2 } else { 0 }));
-    };
+/// An operation for completions.
+fn described(operation: &Operation) -> Command {
+    let mut options = Options::default();
+    let mut command = Command::new(operation.name).about(operation.about());
+    operation.parser(&mut options).describe(&mut command);
+    command
+}
+
+impl Operation {
+    fn about(&self) -> &'static str {
+        self.usage.lines().next().unwrap_or_default()
+    }
+
+    fn parser<'a>(&self, options: &'a mut Options) -> ParseOptions<'a> {
+        let Self { name, usage, example, .. } = self;
+        let usage = usage.replacen("\nUsage:", "\n\nUsage:", 1);
+        let usage = format!("{usage}\n\nExample:\n  kaldera fst {name} {example}");
+        let mut parser = ParseOptions::new(Syntax::People, usage);
+        options.register(self.options, &mut parser);
+        parser
+    }
+}
+
+fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
+    let name = if args.is_empty() { None } else { Some(args.remove(0).to_string_lossy().into_owned()) };
+    match name.as_deref() {
+        None => {
+            log::say(overview());
+            return Ok(ExitCode::from(USAGE));
+        }
+        Some("--help" | "-h") => return print(&overview()).map(|()| ExitCode::SUCCESS),
+        Some("--version" | "-V") => return print(VERSION).map(|()| ExitCode::SUCCESS),
+        Some(HELP) => {
+            args.push("--help".into());
+            return operate(args);
+        }
+        _ => {}
+    }
+    let name = name.unwrap_or_default();
     // OpenFst's programs have their names with and without what all have in common.
-    let name = name.strip_prefix("fst").unwrap_or(&name).to_owned();
+    let name = name.strip_prefix("fst").unwrap_or(&name);
     let Some(operation) = OPERATIONS.iter().find(|operation| operation.name == name) else {
-        return Err(Trouble::Usage(format!("there is no operation '{name}'")));
+        let hint = did_you_mean(name, OPERATIONS.iter().map(|operation| operation.name));
+        return Err(Trouble::Usage(format!("there is no operation '{name}'{hint}")));
     };
     let mut options = Options::default();
-    let mut parser = ParseOptions::new(Syntax::People, operation.usage);
-    options.register(operation.options, &mut parser);
-    let arguments = match parser.read(&args[1..])? {
-        Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
-        Request::Run(arguments) => arguments,
-    };
-    log::init(TOOL, parser.verbose());
+    let mut parser = operation.parser(&mut options);
+    let Some(arguments) = arguments(TOOL, &mut parser, Call::Run(args))? else { return Ok(ExitCode::SUCCESS) };
+    drop(parser);
     let arguments: Option<Vec<String>> = arguments.into_iter().map(|argument| argument.into_string().ok()).collect();
     let mut arguments = arguments.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
     let output = take_output(operation.inputs, &mut arguments)?;
@@ -91,15 +137,19 @@ fn operate(args: &[OsString]) -> Result<ExitCode, Trouble> {
         file.input_symbols.clone_from(&first.input_symbols);
         file.output_symbols = inputs.last().and_then(|last| last.output_symbols.clone());
     }
+    // What is wrong with the output is told before the work.
+    if operation.name == DRAW {
+        options.format = drawing_format(&output, &options.format)?.to_owned();
+    } else if operation.options.contains(&"format") {
+        file.format = output_format(&output, &options.format, file.format)?;
+        file.set_fst_type(&options.fst_type)?;
+        if file.format == Format::Binary {
+            refuse_terminal(&output)?;
+        }
+    }
     match (operation.run)(&options, inputs)? {
         Made::Fst(graph) => {
             file.graph = graph;
-            file.set_fst_type(&options.fst_type)?;
-            if !options.format.is_empty() {
-                file.format = Format::named(&options.format)?;
-            } else if output.ends_with(".fst") {
-                file.format = Format::Binary;
-            }
             file.write(&output)?;
         }
         Made::Text(text) => write_bytes(&output, text.as_bytes())?,
@@ -132,20 +182,66 @@ fn take_output(inputs: Inputs, arguments: &mut Vec<String>) -> Result<String, Tr
     Ok(output.unwrap_or_default())
 }
 
-fn asks_help(name: &str) -> bool {
-    matches!(name, "--help" | "-h" | "help")
+/// How an FST is written: as `--format` says, as the ending says, or as the first input was.
+fn output_format(output: &str, format: &str, input: Format) -> Result<Format, Trouble> {
+    if !format.is_empty() {
+        return Format::named(format);
+    }
+    match ending(output) {
+        None => Ok(input),
+        Some("fst") => Ok(Format::Binary),
+        Some("txt") if input != Format::Binary => Ok(input),
+        Some("txt") => Err(Trouble::Usage(format!(
+            "'{output}': .txt may be k2's text or OpenFst's: add --format=k2 or --format=text"
+        ))),
+        Some(_) => Err(Trouble::Usage(format!(
+            "'{output}': the ending must tell the format: .fst (OpenFst's binary files) or .txt (text, as the input is); \
+             or add --format=k2, --format=text or --format=binary"
+        ))),
+    }
+}
+
+/// How a drawing is written: as `--format` says, or as the ending says.
+fn drawing_format(output: &str, format: &str) -> Result<&'static str, Trouble> {
+    match (format, ending(output)) {
+        ("dot", _) | ("", Some("dot")) => Ok("dot"),
+        ("svg", _) | ("", Some("svg") | None) => Ok("svg"),
+        ("", Some(_)) => Err(Trouble::Usage(format!(
+            "'{output}': the ending must tell the format: .svg, or .dot (text for Graphviz); or add --format=svg or \
+             --format=dot"
+        ))),
+        (other, _) => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
+    }
+}
+
+fn ending(output: &str) -> Option<&str> {
+    Path::new(output).extension().and_then(|ending| ending.to_str())
+}
+
+/// Binary files are not for eyes, and may change the state of a terminal.
+fn refuse_terminal(output: &str) -> Result<(), Trouble> {
+    if is_standard(output) && io::stdout().is_terminal() {
+        return Err(Trouble::Usage(
+            "the result is binary, and standard output is a terminal: name a file, or add --format=text".to_owned(),
+        ));
+    }
+    Ok(())
 }
 
 /// What `kaldera fst --help` shows.
 fn overview() -> String {
-    let mut text = "\nFinite-state transducers in files.\nUsage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n\n\
-        Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard\n\
-        input or output. The result is written as the first input was, unless it ends in .fst or --format tells another.\n\
-        'kaldera fst OPERATION --help' tells more of an operation.\n\nOperations:\n"
-        .to_owned();
-    for operation in OPERATIONS {
-        let about = operation.usage.lines().next().unwrap_or_default();
-        text += &format!("  {:<14} {about}\n", operation.name);
-    }
-    text + "\nExit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n"
+    let operations = OPERATIONS.iter().map(|operation| (operation.name.to_owned(), operation.about().to_owned()));
+    wrap(&format!(
+        "Finite-state transducers in files: OpenFst's programs, in one.\n\n\
+         Usage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera fst OPERATION --help\n\n\
+         Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard \
+         input or output. The result is written as the first input was, unless it ends in .fst or --format tells \
+         another.\n\nOperations:\n{}\n\
+         Examples:\n  \
+         kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \
+         kaldera fst compose L.fst G.fst LG.fst\n  \
+         kaldera fst draw LG.fst LG.svg\n\n\
+         Exit status: 0 done, or equivalent; 1 not done; 2 wrong usage, or not equivalent.\n",
+        columns(operations)
+    ))
 }

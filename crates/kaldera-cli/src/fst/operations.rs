@@ -12,7 +12,7 @@ use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble, graphs, graphviz};
+use super::{DRAW, Inputs, Made, Operation, Trouble, graphs, graphviz, output_format};
 
 macro_rules! usage {
     ($about:literal, $arguments:literal $(, $more:literal)?) => {
@@ -25,6 +25,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compile",
         usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
+        example: "--isymbols=tokens --osymbols=words lexicon.txt L.fst",
         inputs: Inputs::Other(1),
         options: &[
             "acceptor",
@@ -46,6 +47,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "print [OPTIONS] [IN [OUT]]",
             "Symbols in the file are used, unless others are named."
         ),
+        example: "L.fst L.txt",
         inputs: Inputs::Fsts(1),
         options: &["acceptor", "isymbols", "osymbols", "ssymbols"],
         run: print,
@@ -56,6 +58,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Write an FST in another format",
             "convert [--format=k2|text|binary] [--fst-type=const] [IN [OUT]]"
         ),
+        example: "--format=k2 L.fst L.txt",
         inputs: Inputs::Fsts(1),
         options: &["format", "fst-type"],
         run: |_, mut files| Ok(Made::Fst(take(&mut files))),
@@ -63,17 +66,19 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "info",
         usage: usage!("Show sizes and properties of FSTs", "info IN..."),
+        example: "L.fst G.fst",
         inputs: Inputs::Any,
         options: &[],
         run: info,
     },
     Operation {
-        name: "draw",
+        name: DRAW,
         usage: usage!(
             "Draw an FST: SVG, or text for Graphviz",
             "draw [OPTIONS] [IN [OUT]]",
             "OUT that ends in .dot, or --format=dot, is for Graphviz."
         ),
+        example: "--title=lexicon L.fst L.svg",
         inputs: Inputs::Fsts(1),
         options: &["format", "isymbols", "layout", "osymbols", "title"],
         run: draw,
@@ -81,6 +86,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "arcsort",
         usage: usage!("Sort the arcs of each state", "arcsort [--sort-type=ilabel|olabel] [IN [OUT]]"),
+        example: "--sort-type=olabel L.fst sorted.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "sort-type"],
         run: arcsort,
@@ -88,6 +94,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "connect",
         usage: usage!("Leave out states that lie on no path", "connect [IN [OUT]]"),
+        example: "L.fst connected.fst",
         inputs: Inputs::Fsts(1),
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).connect()),
@@ -99,6 +106,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "topsort [IN [OUT]]",
             "States that lie on no path are left out. An FST with a cycle is refused."
         ),
+        example: "G.fst sorted.fst",
         inputs: Inputs::Fsts(1),
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).connect().and_then(|graph| graph.top_sort())),
@@ -106,6 +114,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "compose",
         usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
+        example: "L.fst G.fst LG.fst",
         inputs: Inputs::Fsts(2),
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
         run: compose,
@@ -113,6 +122,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "intersect",
         usage: usage!("Accept what both acceptors accept", "intersect [OPTIONS] A B [OUT]"),
+        example: "G.fst G.fst both.fst",
         inputs: Inputs::Fsts(2),
         options: &["format", "connect"],
         run: intersect,
@@ -124,6 +134,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "difference [OPTIONS] A B [OUT]",
             "B must be deterministic and without epsilons."
         ),
+        example: "G.fst G.fst rest.fst",
         inputs: Inputs::Fsts(2),
         options: &["format"],
         run: difference,
@@ -135,6 +146,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "determinize [OPTIONS] [IN [OUT]]",
             "Epsilons are symbols like others, unless --remove-epsilons."
         ),
+        example: "G.fst det.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate"],
         run: determinize,
@@ -146,6 +158,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "epsnormalize [OPTIONS] [IN [OUT]]",
             "Those are meant that take nothing, or with --eps-norm-output those that put out nothing."
         ),
+        example: "det.fst normal.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "eps-norm-output"],
         run: epsnormalize,
@@ -153,6 +166,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "minimize",
         usage: usage!("Make the smallest equivalent deterministic FST", "minimize [OPTIONS] [IN [OUT]]"),
+        example: "det.fst min.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "delta", "allow-nondet"],
         run: minimize,
@@ -160,6 +174,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "push",
         usage: usage!("Push weights to the start or to the final states", "push [OPTIONS] [IN [OUT]]"),
+        example: "--to-final G.fst pushed.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "to-final"],
         run: push,
@@ -170,6 +185,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Make an equivalent FST without arcs that take and put out nothing",
             "rmepsilon [OPTIONS] [IN [OUT]]"
         ),
+        example: "L.fst free.fst",
         inputs: Inputs::Fsts(1),
         options: &["format"],
         run: rmepsilon,
@@ -177,6 +193,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "shortestpath",
         usage: usage!("Find the best paths", "shortestpath [OPTIONS] [IN [OUT]]"),
+        example: "--nshortest=2 G.fst best.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "nshortest", "unique"],
         run: shortestpath,
@@ -188,6 +205,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "randgen [OPTIONS] [IN [OUT]]",
             "A path is drawn as often as its weight says. An FST with a cycle is refused."
         ),
+        example: "--npath=5 --seed=1 G.fst paths.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "npath", "seed", "weighted"],
         run: randgen,
@@ -199,6 +217,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "equivalent [--delta=...] A B",
             "Exit status: 0 if they do, 2 if not. Epsilons must be removed before."
         ),
+        example: "G.fst G.fst",
         inputs: Inputs::Fsts(2),
         options: &["delta"],
         run: equivalent,
@@ -206,6 +225,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "reverse",
         usage: usage!("Accept strings backwards", "reverse [IN [OUT]]"),
+        example: "G.fst reversed.fst",
         inputs: Inputs::Fsts(1),
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).reverse()),
@@ -213,6 +233,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "invert",
         usage: usage!("Exchange labels taken and put out", "invert [IN [OUT]]"),
+        example: "L.fst inverted.fst",
         inputs: Inputs::Fsts(1),
         options: &["format"],
         run: |_, mut files| fst(as_transducer(take(&mut files))?.invert()),
@@ -223,6 +244,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             "Make an acceptor of the labels taken, or put out",
             "project [--project-type=input|output] [IN [OUT]]"
         ),
+        example: "--project-type=output L.fst words.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "project-output", "project-type"],
         run: project,
@@ -230,6 +252,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "closure",
         usage: usage!("Accept strings any number of times", "closure [--closure-plus] [IN [OUT]]"),
+        example: "G.fst any.fst",
         inputs: Inputs::Fsts(1),
         options: &["format", "closure-plus"],
         run: closure,
@@ -237,6 +260,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "union",
         usage: usage!("Accept what either accepts", "union A B [OUT]"),
+        example: "G.fst G.fst either.fst",
         inputs: Inputs::Fsts(2),
         options: &["format"],
         run: union,
@@ -244,6 +268,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "concat",
         usage: usage!("Accept what the first accepts and then what the second does", "concat A B [OUT]"),
+        example: "G.fst G.fst twice.fst",
         inputs: Inputs::Fsts(2),
         options: &["format"],
         run: |_, mut files| {
@@ -308,9 +333,7 @@ fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         other => return Err(Trouble::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
     };
     file.set_fst_type(&options.fst_type)?;
-    if !options.format.is_empty() {
-        file.format = Format::named(&options.format)?;
-    }
+    file.format = output_format(&options.output, &options.format, file.format)?;
     file.input_symbols = isymbols.filter(|_| options.keep_isymbols);
     file.output_symbols = osymbols.filter(|_| options.keep_osymbols);
     file.write(&options.output)?;
@@ -377,15 +400,11 @@ fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
         .title(&options.title)
         .input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
         .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()));
-    match &*options.format {
-        "" if options.output.ends_with(".dot") => Ok(Made::Text(drawing.dot(&file.graph))),
-        "dot" => Ok(Made::Text(drawing.dot(&file.graph))),
-        "" | "svg" => match &*options.layout {
-            "own" => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
-            "graphviz" => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
-            other => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
-        },
-        other => Err(Trouble::Usage(format!("option --format: '{other}' is neither svg nor dot"))),
+    match (&*options.format, &*options.layout) {
+        ("dot", _) => Ok(Made::Text(drawing.dot(&file.graph))),
+        (_, "own") => drawing.svg(&file.graph).map(Made::Text).map_err(failed),
+        (_, "graphviz") => graphviz::svg(drawing.dot(&file.graph)).map(Made::Text),
+        (_, other) => Err(Trouble::Usage(format!("option --layout: '{other}' is neither own nor graphviz"))),
     }
 }
 

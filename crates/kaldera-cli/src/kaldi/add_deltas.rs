@@ -1,6 +1,5 @@
 //! `add-deltas` and `add-deltas-sdc`: features beside their changes over time.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -11,7 +10,7 @@ use tracing::warn;
 
 use super::Failure;
 use super::driver::map_between;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const DELTAS: Tool =
     Tool { name: DeltaFeaturesOptions::NAME, about: "Add deltas to features", run: run::<DeltaFeaturesOptions> };
@@ -64,8 +63,8 @@ impl<D: OptionSet> OptionSet for Options<D> {
     }
 }
 
-fn run<D: Deltas>(args: Vec<OsString>) -> ExitCode {
-    super::run(D::NAME, D::USAGE, &args, Options::<D>::default(), |options, [input, output]| {
+fn run<D: Deltas>(call: Call<'_>) -> ExitCode {
+    super::run(D::NAME, D::USAGE, call, Options::<D>::default(), |options, [input, output]| {
         let columns = usize::try_from(options.truncate).map_err(|_| Failure::Option {
             name: "truncate",
             value: options.truncate.to_string(),

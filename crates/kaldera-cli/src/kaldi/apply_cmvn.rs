@@ -1,6 +1,5 @@
 //! `apply-cmvn`: features normalised by statistics of their utterance, their speaker, or all.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -13,7 +12,7 @@ use tracing::warn;
 
 use super::driver::{map_between, map_table};
 use super::{Failure, colon_list};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn", about: "Normalise means (and variances) of features by statistics", run };
@@ -48,7 +47,7 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options {
         utt2spk: String::new(),
         norm_vars: false,
@@ -56,7 +55,7 @@ fn run(args: Vec<OsString>) -> ExitCode {
         skip_dims: String::new(),
         reverse: false,
     };
-    super::run(TOOL.name, USAGE, &args, options, |options, [stats, input, output]| {
+    super::run(TOOL.name, USAGE, call, options, |options, [stats, input, output]| {
         if options.norm_vars && !options.norm_means {
             return Err(Failure::Alone { name: "norm-vars", needs: "norm-means" });
         }

@@ -1,6 +1,5 @@
 //! `apply-cmvn-sliding`: normalisation by what was heard last.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::{SlidingWindowCmnOptions, sliding_window_cmn};
@@ -8,7 +7,7 @@ use kaldera::matrix::Matrix;
 use tracing::warn;
 
 use super::driver::map_table;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "apply-cmvn-sliding", about: "Normalise means (and variances) over a sliding window", run };
@@ -18,8 +17,8 @@ const USAGE: &str =
 Usage: apply-cmvn-sliding [options] <feats-rspecifier> <feats-wspecifier>
 For example: apply-cmvn-sliding --center=true --cmn-window=300 scp:feats.scp ark:normalised.ark";
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, SlidingWindowCmnOptions::default(), |options, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, SlidingWindowCmnOptions::default(), |options, [input, output]| {
         let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
             if features.is_empty() {
                 warn!("leaving out {key}: it has no frames");

@@ -1,6 +1,5 @@
 //! `compute-cmvn-stats`: what `apply-cmvn` needs to know of an utterance, a speaker, or all.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::CmvnStats;
@@ -13,7 +12,7 @@ use tracing::{info, warn};
 
 use super::Failure;
 use super::driver::{Counts, map_between};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "compute-cmvn-stats", about: "Sums and squares of features, by utterance, by speaker or of all", run };
@@ -46,9 +45,9 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options { spk2utt: String::new(), weights: String::new(), binary: true };
-    super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
+    super::run(TOOL.name, USAGE, call, options, |options, [input, output]| {
         let mut weights = Weights::open(&options.weights)?;
         let counts = match (Wspecifier::parse(&output), options.spk2utt.as_str()) {
             (Ok(_), "") => by_utterance(&mut weights, &input, &output)?,

@@ -1,7 +1,6 @@
 //! `compute-fbank-feats`, `compute-mfcc-feats`, `compute-plp-feats` and `compute-spectrogram-feats`: one program around four
 //! kinds of features.
 
-use std::ffi::OsString;
 use std::mem;
 use std::process::ExitCode;
 
@@ -16,7 +15,7 @@ use kaldera::matrix::Matrix;
 use tracing::{info, trace, warn};
 
 use super::Failure;
-use crate::{Tool, log};
+use crate::{Call, Tool, log};
 
 pub(super) const FBANK: Tool =
     Tool { name: FbankKind::NAME, about: "Filterbank features of recordings", run: run::<FbankKind> };
@@ -50,7 +49,8 @@ const fn htk_qualifier(use_energy: bool) -> u16 {
 impl Program for FbankKind {
     const NAME: &'static str = "compute-fbank-feats";
     const USAGE: &'static str = "Computes filterbank (fbank) features of recordings.
-Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
+Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>
+For example: compute-fbank-feats --num-mel-bins=80 scp:wav.scp ark,scp:fbank.ark,fbank.scp";
     const UTT2SPK_NEEDS_MAP: bool = false;
 
     fn htk_kind(options: &Self::Options) -> u16 {
@@ -65,7 +65,8 @@ Usage: compute-fbank-feats [options] <wav-rspecifier> <feats-wspecifier>";
 impl Program for MfccKind {
     const NAME: &'static str = "compute-mfcc-feats";
     const USAGE: &'static str = "Computes MFCC features of recordings.
-Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>";
+Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>
+For example: compute-mfcc-feats --config=mfcc.conf scp:wav.scp ark,scp:mfcc.ark,mfcc.scp";
 
     fn htk_kind(options: &Self::Options) -> u16 {
         0o6 | htk_qualifier(options.use_energy)
@@ -79,7 +80,8 @@ Usage: compute-mfcc-feats [options] <wav-rspecifier> <feats-wspecifier>";
 impl Program for PlpKind {
     const NAME: &'static str = "compute-plp-feats";
     const USAGE: &'static str = "Computes PLP features of recordings.
-Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>";
+Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>
+For example: compute-plp-feats --num-ceps=13 scp:wav.scp ark,scp:plp.ark,plp.scp";
 
     /// Kaldi says C0 here even where the energy is in its place.
     fn htk_kind(_options: &Self::Options) -> u16 {
@@ -94,7 +96,8 @@ Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>";
 impl Program for SpectrogramKind {
     const NAME: &'static str = "compute-spectrogram-feats";
     const USAGE: &'static str = "Computes spectrograms of recordings.
-Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>";
+Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>
+For example: compute-spectrogram-feats --window-type=hanning scp:wav.scp ark,scp:spectrogram.ark,spectrogram.scp";
     const HAS_VTLN: bool = false;
 
     fn htk_kind(_options: &Self::Options) -> u16 {
@@ -110,8 +113,8 @@ Usage: compute-spectrogram-feats [options] <wav-rspecifier> <feats-wspecifier>";
     }
 }
 
-fn run<P: Program>(args: Vec<OsString>) -> ExitCode {
-    super::run(P::NAME, P::USAGE, &args, Options::<P::Options>::new(P::HAS_VTLN), compute::<P>)
+fn run<P: Program>(call: Call<'_>) -> ExitCode {
+    super::run(P::NAME, P::USAGE, call, Options::<P::Options>::new(P::HAS_VTLN), compute::<P>)
 }
 
 /// The options of the program around those of the features.

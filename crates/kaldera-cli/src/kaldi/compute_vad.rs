@@ -1,6 +1,5 @@
 //! `compute-vad`: in which frames somebody speaks.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -10,7 +9,7 @@ use kaldera::matrix::{Matrix, Vector};
 use tracing::{info, warn};
 
 use super::Failure;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "compute-vad", about: "Tell voiced frames from others by their energy", run };
@@ -33,10 +32,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| {
-        decide(&options, &input, &output)
-    })
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [input, output]| decide(&options, &input, &output))
 }
 
 fn decide(options: &Options, rspecifier: &str, wspecifier: &str) -> Result<bool, Failure> {

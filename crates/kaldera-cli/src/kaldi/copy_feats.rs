@@ -1,6 +1,5 @@
 //! `copy-feats`: feature matrices between tables, or from one file to another.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -11,7 +10,7 @@ use kaldera::matrix::{CompressedMatrix, CompressionMethod, Matrix};
 use tracing::info;
 
 use super::Failure;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "copy-feats", about: "Copy feature matrices between tables or files, binary or text", run };
@@ -66,8 +65,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [input, output]| {
         if Rspecifier::parse(&input).is_err() {
             return copy_file(&options, &input, &output);
         }

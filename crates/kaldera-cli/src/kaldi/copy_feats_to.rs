@@ -1,6 +1,5 @@
 //! `copy-feats-to-htk` and `copy-feats-to-sphinx`: each feature matrix into a file of its own, for other toolkits.
 
-use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,7 +13,7 @@ use kaldera::matrix::codec::{HtkHeader, write_htk, write_sphinx};
 use tracing::info;
 
 use super::Failure;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const HTK: Tool =
     Tool { name: "copy-feats-to-htk", about: "Write each feature matrix into an HTK file", run: htk };
@@ -66,12 +65,12 @@ impl OptionSet for HtkOptions {
     }
 }
 
-fn htk(args: Vec<OsString>) -> ExitCode {
+fn htk(call: Call<'_>) -> ExitCode {
     /// Features that HTK knows nothing of.
     const USER: i32 = 9;
 
     let options = HtkOptions { files: Files::with_extension("fea"), sample_period: 100_000, sample_kind: USER };
-    super::run(HTK.name, HTK_USAGE, &args, options, |options, [features]| {
+    super::run(HTK.name, HTK_USAGE, call, options, |options, [features]| {
         let sample_kind = u16::try_from(options.sample_kind).map_err(|_| Failure::Option {
             name: "sample-kind",
             value: options.sample_kind.to_string(),
@@ -82,8 +81,8 @@ fn htk(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-fn sphinx(args: Vec<OsString>) -> ExitCode {
-    super::run(SPHINX.name, SPHINX_USAGE, &args, Files::with_extension("mfc"), |files, [features]| {
+fn sphinx(call: Call<'_>) -> ExitCode {
+    super::run(SPHINX.name, SPHINX_USAGE, call, Files::with_extension("mfc"), |files, [features]| {
         write_files(&features, &files, |file, matrix| write_sphinx(file, matrix))
     })
 }

@@ -1,6 +1,5 @@
 //! `copy-matrix`, `copy-vector` and `copy-int-vector`: objects between tables, or from one file to another.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -12,7 +11,7 @@ use tracing::info;
 
 use super::Failure;
 use super::driver::map_between;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const MATRIX: Tool = Tool {
     name: "copy-matrix",
@@ -124,8 +123,8 @@ fn soft_max(row: &mut [f32]) {
     row.iter_mut().for_each(|x| *x *= 1.0 / sum);
 }
 
-fn matrix(args: Vec<OsString>) -> ExitCode {
-    super::run(MATRIX.name, MATRIX_USAGE, &args, MatrixOptions::default(), |options, [input, output]| {
+fn matrix(call: Call<'_>) -> ExitCode {
+    super::run(MATRIX.name, MATRIX_USAGE, call, MatrixOptions::default(), |options, [input, output]| {
         options.check()?;
         let change = |mut matrix| options.change(&mut matrix).map(|()| matrix);
         match is_table(&input, &output)? {
@@ -155,8 +154,8 @@ impl OptionSet for VectorOptions {
     }
 }
 
-fn vector(args: Vec<OsString>) -> ExitCode {
-    super::run(VECTOR.name, VECTOR_USAGE, &args, VectorOptions::default(), |options, [input, output]| {
+fn vector(call: Call<'_>) -> ExitCode {
+    super::run(VECTOR.name, VECTOR_USAGE, call, VectorOptions::default(), |options, [input, output]| {
         let change = |mut vector: Vector<f32>| {
             if let Ok(dim) = usize::try_from(options.change_dim) {
                 vector.resize(dim, ResizeType::CopyData);
@@ -183,9 +182,9 @@ impl OptionSet for IntVectorOptions {
     }
 }
 
-fn int_vector(args: Vec<OsString>) -> ExitCode {
+fn int_vector(call: Call<'_>) -> ExitCode {
     let options = IntVectorOptions { binary: true };
-    super::run(INT_VECTOR.name, INT_VECTOR_USAGE, &args, options, |options, [input, output]| {
+    super::run(INT_VECTOR.name, INT_VECTOR_USAGE, call, options, |options, [input, output]| {
         match is_table(&input, &output)? {
             true => copy_table::<Vec<i32>>(&input, &output, "lists of integers", Ok),
             false => copy_file::<IntegerVector>(&input, &output, options.binary, Ok),

@@ -1,6 +1,5 @@
 //! `extract-segments` and `extract-feature-segments`: parts of recordings, or of feature matrices, as utterances.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -13,7 +12,7 @@ use tracing::{info, warn};
 
 use super::Failure;
 use super::driver::Counts;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "extract-segments", about: "Cut recordings into utterances", run };
 pub(super) const FEATURES: Tool =
@@ -46,9 +45,9 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options { min_segment_length: 0.1, max_overshoot: 0.5 };
-    super::run(TOOL.name, USAGE, &args, options, |options, [recordings, segments, output]| {
+    super::run(TOOL.name, USAGE, call, options, |options, [recordings, segments, output]| {
         let reader = RandomAccessReader::open(&recordings)?;
         let writer = TableWriter::open(&output)?;
         extract(reader, &segments, writer, |segment, wave: &WaveData| options.cut(segment, wave))?;
@@ -125,14 +124,14 @@ impl OptionSet for FeatureOptions {
     }
 }
 
-fn run_features(args: Vec<OsString>) -> ExitCode {
+fn run_features(call: Call<'_>) -> ExitCode {
     let options = FeatureOptions {
         common: Options { min_segment_length: 0.1, max_overshoot: 0.0 },
         frame_length: 25,
         frame_shift: 10,
         snip_edges: true,
     };
-    super::run(FEATURES.name, FEATURES_USAGE, &args, options, |options, [features, segments, output]| {
+    super::run(FEATURES.name, FEATURES_USAGE, call, options, |options, [features, segments, output]| {
         if options.frame_shift < 1 {
             let value = options.frame_shift.to_string();
             return Err(Failure::Option { name: "frame-shift", value, expected: "at least 1 millisecond" });

@@ -1,6 +1,5 @@
 //! `interpolate-pitch`: pitch without gaps and jumps.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -9,7 +8,7 @@ use kaldera::matrix::Matrix;
 use tracing::warn;
 
 use super::driver::map_table;
-use crate::{Tool, log};
+use crate::{Call, Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "interpolate-pitch", about: "Smooth pitch and fill its gaps", run };
 
@@ -35,8 +34,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [input, output]| {
         let mut interpolator = PitchInterpolator::new(options.model)?;
         let counts = map_table(&input, &output, |key, mut pitch: Matrix<f32>| {
             if pitch.is_empty() {

@@ -1,6 +1,5 @@
 //! `matrix-sum-rows`: matrices in, the sums of their rows out.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -8,7 +7,7 @@ use kaldera::matrix::{Matrix, Vector};
 use tracing::info;
 
 use super::driver::map_table;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "matrix-sum-rows", about: "Add the rows of each matrix: a vector of sums, or of means", run };
@@ -28,8 +27,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [matrices, vectors]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [matrices, vectors]| {
         let mut rows = 0_u64;
         let counts = map_table(&matrices, &vectors, |_key, matrix: Matrix<f64>| {
             rows += matrix.num_rows() as u64;

@@ -41,7 +41,7 @@ use kaldera::io::table::TableWriter;
 
 use self::failure::Failure;
 use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax, shell_line};
-use crate::{Tool, log};
+use crate::{Call, Tool, log};
 
 /// The programs, in the order of `kaldera --help`.
 pub(crate) const TOOLS: &[Tool] = &[
@@ -97,16 +97,19 @@ pub(crate) const NAMES: [&str; TOOLS.len()] = {
 /// As much as shells tell of a process that the signal of a broken pipe has killed.
 const KILLED_BY_SIGPIPE: u8 = 141;
 
+/// What Kaldi's programs end with after an exception.
+const THROWN: u8 = 255;
+
 /// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain arguments, and ends as
 /// Kaldi would; `body` says whether anything was done.
 fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
-    args: &[OsString],
+    call: Call<'_>,
     options: O,
     body: impl FnOnce(O, [String; N]) -> Result<bool, Failure>,
 ) -> ExitCode {
-    run_any(tool, usage, args, options, N..=N, |options, plain| {
+    run_any(tool, usage, call, options, N..=N, |options, plain| {
         // Their number is right: `run_any` has counted them.
         plain.try_into().map_or(Ok(false), |plain| body(options, plain))
     })
@@ -116,19 +119,31 @@ fn run<O: OptionSet, const N: usize>(
 fn run_any<O: OptionSet>(
     tool: &'static str,
     usage: &'static str,
-    args: &[OsString],
+    call: Call<'_>,
     mut options: O,
     accepted: RangeInclusive<usize>,
     body: impl FnOnce(O, Vec<String>) -> Result<bool, Failure>,
 ) -> ExitCode {
     let mut parser = ParseOptions::new(Syntax::Kaldi, usage);
     options.register(&mut parser);
-    let request = parser.read(args);
-    log::init(tool, parser.verbose());
-    let plain = match request {
-        Ok(Request::Help) => {
-            log::say(parser.help());
+    let args = match call {
+        Call::Run(args) => args,
+        Call::Describe(command) => {
+            parser.describe(command);
             return ExitCode::SUCCESS;
+        }
+    };
+    let request = parser.read(&args);
+    log::init(tool, Syntax::Kaldi, parser.verbosity());
+    let plain = match request {
+        Ok(Request::Tell(text)) => {
+            return match log::print(&text) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    tracing::error!("cannot write to standard output: {error}");
+                    ExitCode::from(THROWN)
+                }
+            };
         }
         Ok(Request::Run(plain)) => plain,
         Err(error) => {
@@ -179,7 +194,7 @@ fn colon_list(text: &str) -> Option<Vec<i32>> {
 /// What Kaldi's programs do with an exception.
 fn throw(failure: &Failure) -> ExitCode {
     tracing::error!("{}", log::one_line(failure));
-    ExitCode::from(255)
+    ExitCode::from(THROWN)
 }
 
 /// Specifiers are text.

@@ -1,6 +1,5 @@
 //! `modify-cmvn-stats`: statistics that leave some dimensions alone, or as mean and variance.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -10,7 +9,7 @@ use tracing::warn;
 
 use super::driver::map_table;
 use super::{Failure, colon_list};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {
     name: "modify-cmvn-stats",
@@ -38,8 +37,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run_any(TOOL.name, USAGE, &args, Options::default(), 2..=3, |options, plain| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run_any(TOOL.name, USAGE, call, Options::default(), 2..=3, |options, plain| {
         let (dims, input, output) = match plain.as_slice() {
             [dims, input, output] => (colon_list(dims), input, output),
             [input, output] => (Some(Vec::new()), input, output),

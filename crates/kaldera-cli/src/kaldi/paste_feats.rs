@@ -1,6 +1,5 @@
 //! `paste-feats`: features side by side.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -13,7 +12,7 @@ use tracing::{info, warn};
 
 use super::Failure;
 use super::driver::map_between;
-use crate::{Tool, log};
+use crate::{Call, Tool, log};
 
 pub(super) const TOOL: Tool = Tool { name: "paste-feats", about: "Put features of several tables side by side", run };
 
@@ -42,9 +41,9 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options { length_tolerance: 0, binary: true };
-    super::run_any(TOOL.name, USAGE, &args, options, 3..=usize::MAX, |options, plain| {
+    super::run_any(TOOL.name, USAGE, call, options, 3..=usize::MAX, |options, plain| {
         // Below 0 nothing is equal enough, not even the same length.
         let tolerance = usize::try_from(options.length_tolerance).map_err(|_| Failure::Option {
             name: "length-tolerance",

@@ -1,6 +1,5 @@
 //! `compute-kaldi-pitch-feats`, `compute-and-process-kaldi-pitch-feats` and `process-kaldi-pitch-feats`.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -13,7 +12,7 @@ use tracing::warn;
 
 use super::Failure;
 use super::driver::{Counts, map_table};
-use crate::{Tool, log};
+use crate::{Call, Tool, log};
 
 pub(super) const COMPUTE: Tool =
     Tool { name: "compute-kaldi-pitch-feats", about: "Pitch and correlation of recordings", run: run_compute };
@@ -28,11 +27,11 @@ pub(super) const PROCESS: Tool = Tool {
     run: run_process,
 };
 
-fn run_compute(args: Vec<OsString>) -> ExitCode {
+fn run_compute(call: Call<'_>) -> ExitCode {
     let usage = "Finds the pitch of recordings: for each frame its NCCF, from -1 to 1 and higher where voiced, and its pitch in Hz.
 Usage: compute-kaldi-pitch-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-kaldi-pitch-feats --sample-frequency=8000 scp:wav.scp ark:pitch.ark";
-    super::run(COMPUTE.name, usage, &args, PitchExtractionOptions::default(), |options, [recordings, output]| {
+    super::run(COMPUTE.name, usage, call, PitchExtractionOptions::default(), |options, [recordings, output]| {
         let extractor = PitchExtractor::new(options)?;
         let mut workspace = PitchWorkspace::default();
         let counts = map_recordings(&recordings, &output, |audio| extractor.compute_with(&mut workspace, audio))?;
@@ -53,12 +52,12 @@ impl OptionSet for Both {
     }
 }
 
-fn run_compute_and_process(args: Vec<OsString>) -> ExitCode {
+fn run_compute_and_process(call: Call<'_>) -> ExitCode {
     let usage = "Finds the pitch of recordings and makes features for a recogniser of it, as compute-kaldi-pitch-feats and
 process-kaldi-pitch-feats do one after the other; with --frames-per-chunk and --simulate-first-pass-online as if the audio came live.
 Usage: compute-and-process-kaldi-pitch-feats [options] <wav-rspecifier> <feats-wspecifier>
-For example: compute-and-process-kaldi-pitch-feats --frames-per-chunk=10 --simulate-first-pass-online=true scp:wav.scp ark:feats.ark";
-    super::run(COMPUTE_AND_PROCESS.name, usage, &args, Both::default(), |options, [recordings, output]| {
+For example: compute-and-process-kaldi-pitch-feats --srand=1 scp:wav.scp ark:feats.ark";
+    super::run(COMPUTE_AND_PROCESS.name, usage, call, Both::default(), |options, [recordings, output]| {
         let extractor = PitchExtractor::new(options.pitch)?;
         let processor = PitchProcessor::new(options.process)?;
         let mut workspace = PitchWorkspace::default();
@@ -97,12 +96,12 @@ fn map_recordings(
     Ok(counts)
 }
 
-fn run_process(args: Vec<OsString>) -> ExitCode {
+fn run_process(call: Call<'_>) -> ExitCode {
     let usage =
         "Makes features for a recogniser of NCCF and pitch: by default voicing, normalised log pitch and its change.
 Usage: process-kaldi-pitch-feats [options] <feats-rspecifier> <feats-wspecifier>
 For example: compute-kaldi-pitch-feats scp:wav.scp ark:- | process-kaldi-pitch-feats ark:- ark:feats.ark";
-    super::run(PROCESS.name, usage, &args, ProcessPitchOptions::default(), |options, [input, output]| {
+    super::run(PROCESS.name, usage, call, ProcessPitchOptions::default(), |options, [input, output]| {
         let processor = PitchProcessor::new(options)?;
         let counts = map_table(&input, &output, |key, pitch: Matrix<f32>| Ok(Some(processor.process(&pitch, key)?)))?;
         counts.log("pitch of", "utterances processed");

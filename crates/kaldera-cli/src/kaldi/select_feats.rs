@@ -1,6 +1,5 @@
 //! `select-feats`: some of the columns, in any order.
 
-use std::ffi::OsString;
 use std::iter;
 use std::process::ExitCode;
 
@@ -10,7 +9,7 @@ use kaldera::matrix::Matrix;
 use tracing::{info, warn};
 
 use super::{Failure, NoOptions};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "select-feats", about: "Select columns of features", run };
 
@@ -19,8 +18,8 @@ const USAGE: &str =
 Usage: select-feats [options] <selection> <feats-rspecifier> <feats-wspecifier>
 For example: select-feats 0,24-22,3-12 scp:feats.scp ark:selected.ark";
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, NoOptions, |NoOptions, [selection, input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, NoOptions, |NoOptions, [selection, input, output]| {
         let columns = columns(&selection).ok_or(Failure::Argument {
             value: selection,
             expected: "columns from 0 and ranges of them with commas between, as 0,3-5",

@@ -1,6 +1,5 @@
 //! `select-voiced-frames`: the frames in which somebody speaks.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::select_voiced;
@@ -10,7 +9,7 @@ use tracing::warn;
 
 use super::NoOptions;
 use super::driver::map_table;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "select-voiced-frames", about: "Keep the frames that compute-vad found voiced", run };
@@ -20,8 +19,8 @@ const USAGE: &str =
 Usage: select-voiced-frames [options] <feats-rspecifier> <vad-rspecifier> <feats-wspecifier>
 For example: select-voiced-frames scp:feats.scp scp:vad.scp ark:voiced.ark";
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, NoOptions, |NoOptions, [feats, vad, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, NoOptions, |NoOptions, [feats, vad, output]| {
         let mut decisions = RandomAccessReader::<Vector<f32>>::open(&vad)?;
         let counts = map_table(&feats, &output, |key, features: Matrix<f32>| {
             if features.is_empty() {

@@ -1,6 +1,5 @@
 //! `shift-feats`: features earlier or later, as many frames as before.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -12,7 +11,7 @@ use tracing::warn;
 
 use super::Failure;
 use super::driver::map_table;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "shift-feats", about: "Move features in time", run };
 
@@ -37,8 +36,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options { shift: 0, binary: true }, |options, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options { shift: 0, binary: true }, |options, [input, output]| {
         if Rspecifier::parse(&input).is_err() {
             let features: Matrix<f32> = read_object(&input)?;
             if features.is_empty() {

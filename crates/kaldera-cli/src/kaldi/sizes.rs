@@ -1,7 +1,6 @@
 //! `feat-to-dim`, `feat-to-len` and `matrix-dim`: the sizes of matrices. Their elements are not read where a file lets them be
 //! skipped.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::io::read_object;
@@ -13,7 +12,7 @@ use tracing::warn;
 
 use super::driver::{map_between, map_table};
 use super::{Failure, NoOptions};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const FEAT_TO_DIM: Tool = Tool { name: "feat-to-dim", about: "The dimension of features", run: feat_to_dim };
 pub(super) const FEAT_TO_LEN: Tool =
@@ -36,8 +35,8 @@ Usage: matrix-dim [options] <matrix-rspecifier>
    or: matrix-dim [options] <matrix-rxfilename>
 For example: matrix-dim final.mat";
 
-fn feat_to_dim(args: Vec<OsString>) -> ExitCode {
-    super::run(FEAT_TO_DIM.name, FEAT_TO_DIM_USAGE, &args, NoOptions, |NoOptions, [features, dims]| {
+fn feat_to_dim(call: Call<'_>) -> ExitCode {
+    super::run(FEAT_TO_DIM.name, FEAT_TO_DIM_USAGE, call, NoOptions, |NoOptions, [features, dims]| {
         if Wspecifier::parse(&dims).is_ok() {
             map_table(&features, &dims, |_key, header: MatrixHeader| Ok(Some(i32::try_from(header.cols)?)))?;
             return Ok(true);
@@ -51,8 +50,8 @@ fn feat_to_dim(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-fn feat_to_len(args: Vec<OsString>) -> ExitCode {
-    super::run_any(FEAT_TO_LEN.name, FEAT_TO_LEN_USAGE, &args, NoOptions, 1..=2, |NoOptions, plain| {
+fn feat_to_len(call: Call<'_>) -> ExitCode {
+    super::run_any(FEAT_TO_LEN.name, FEAT_TO_LEN_USAGE, call, NoOptions, 1..=2, |NoOptions, plain| {
         if let [features, lengths] = &plain[..] {
             let writer = TableWriter::open(lengths)?;
             let reader = SequentialReader::open(features)?;
@@ -66,8 +65,8 @@ fn feat_to_len(args: Vec<OsString>) -> ExitCode {
     })
 }
 
-fn matrix_dim(args: Vec<OsString>) -> ExitCode {
-    super::run(MATRIX_DIM.name, MATRIX_DIM_USAGE, &args, NoOptions, |NoOptions, [input]| {
+fn matrix_dim(call: Call<'_>) -> ExitCode {
+    super::run(MATRIX_DIM.name, MATRIX_DIM_USAGE, call, NoOptions, |NoOptions, [input]| {
         if Rspecifier::parse(&input).is_err() {
             let header: MatrixHeader = read_object(&input)?;
             write_text("-", &format!("{}\t{}\n", header.rows, header.cols))?;

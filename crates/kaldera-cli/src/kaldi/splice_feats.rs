@@ -1,6 +1,5 @@
 //! `splice-feats`: each frame beside its neighbours.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -10,7 +9,7 @@ use kaldera::matrix::Matrix;
 use tracing::warn;
 
 use super::driver::map_between;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool =
     Tool { name: "splice-feats", about: "Put frames beside their neighbours, into longer rows", run };
@@ -31,9 +30,9 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options { left_context: 4, right_context: 4 };
-    super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
+    super::run(TOOL.name, USAGE, call, options, |options, [input, output]| {
         let writer = TableWriter::open(&output)?;
         let counts = map_between(SequentialReader::open(&input)?, writer, |key, features: Matrix<f32>| {
             if features.is_empty() {

@@ -1,6 +1,5 @@
 //! `subsample-feats`: every n'th frame, or every frame n times.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -10,7 +9,7 @@ use tracing::warn;
 
 use super::Failure;
 use super::driver::map_table;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "subsample-feats", about: "Take every n'th frame", run };
 
@@ -45,8 +44,8 @@ impl Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options { n: 1, offset: 0 }, |options, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options { n: 1, offset: 0 }, |options, [input, output]| {
         options.check()?;
         let counts = map_table(&input, &output, |key, features: Matrix<f32>| {
             let subsampled = subsample_frames(&features, options.n, options.offset)?;

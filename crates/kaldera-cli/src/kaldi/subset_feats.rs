@@ -1,7 +1,6 @@
 //! `subset-feats`: the first few of a table's matrices, or those whose keys a list has or has not.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::io::BufRead;
 use std::process::ExitCode;
 
@@ -14,7 +13,7 @@ use kaldera::matrix::Matrix;
 use tracing::info;
 
 use super::Failure;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool {
     name: "subset-feats",
@@ -45,9 +44,9 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
+fn run(call: Call<'_>) -> ExitCode {
     let options = Options { n: FIRST, include: String::new(), exclude: String::new() };
-    super::run(TOOL.name, USAGE, &args, options, |options, [input, output]| {
+    super::run(TOOL.name, USAGE, call, options, |options, [input, output]| {
         let wrong_number = |expected| Failure::Option { name: "n", value: options.n.to_string(), expected };
         let n = usize::try_from(options.n).map_err(|_| wrong_number("a number of matrices"))?;
         let mut writer = TableWriter::<Matrix<f32>>::open(&output)?;

@@ -1,6 +1,5 @@
 //! `wav-copy`: recordings between tables, or from one file to another.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::io::specifier::{Rspecifier, Wspecifier};
@@ -9,7 +8,7 @@ use kaldera::io::wave::WaveData;
 use kaldera::io::{read_object, write_object};
 
 use super::{Failure, NoOptions};
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "wav-copy", about: "Copy recordings between tables or files", run };
 
@@ -18,8 +17,8 @@ Usage: wav-copy [options] <wav-rspecifier> <wav-wspecifier>
    or: wav-copy [options] <wav-rxfilename> <wav-wxfilename>
 For example: wav-copy scp:wav.scp ark:wav.ark";
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, NoOptions, |NoOptions, [input, output]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, NoOptions, |NoOptions, [input, output]| {
         match (Rspecifier::parse(&input), Wspecifier::parse(&output)) {
             (Ok(_), Ok(_)) => copy_table(&input, &output),
             (Err(_), Err(_)) => copy_file(&input, &output),

@@ -1,6 +1,5 @@
 //! `wav-to-duration`: the durations of recordings in seconds.
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
@@ -8,7 +7,7 @@ use kaldera::io::table::{SequentialReader, TableWriter};
 use kaldera::io::wave::{WaveData, WaveInfo};
 
 use super::Failure;
-use crate::Tool;
+use crate::{Call, Tool};
 
 pub(super) const TOOL: Tool = Tool { name: "wav-to-duration", about: "Durations of recordings, in seconds", run };
 
@@ -31,8 +30,8 @@ impl OptionSet for Options {
     }
 }
 
-fn run(args: Vec<OsString>) -> ExitCode {
-    super::run(TOOL.name, USAGE, &args, Options::default(), |options, [recordings, durations]| {
+fn run(call: Call<'_>) -> ExitCode {
+    super::run(TOOL.name, USAGE, call, Options::default(), |options, [recordings, durations]| {
         let writer = TableWriter::open(&durations)?;
         if options.read_entire_file {
             let reader = SequentialReader::<WaveData>::open(&recordings)?;

@@ -9,69 +9,198 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use kaldera::Error;
-use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::feat::options::{OptionSet, OptionValue as _, Registry};
 use kaldera::feat::{
     DeltaFeaturesOptions, Fbank, FbankOptions, LogMel, LogMelOptions, Mfcc, MfccOptions, PitchExtractionOptions, Plp,
-    PlpOptions, ProcessPitchOptions, SlidingWindowCmnOptions, Spectrogram, SpectrogramOptions, VadEnergyOptions,
+    PlpOptions, Preset, ProcessPitchOptions, SlidingWindowCmnOptions, Spectrogram, SpectrogramOptions,
+    VadEnergyOptions,
 };
 use kaldera::pipeline::{
     Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Inputs, Pipeline, PitchFeatures, Shard, Summary,
 };
 
-use super::{Trouble, print};
-use crate::interrupt;
+use super::{Trouble, arguments, print};
+use crate::layout::columns;
 use crate::log::{self, say};
-use crate::parse_options::{ParseOptions, Request, Syntax};
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::similar::did_you_mean;
+use crate::{Call, interrupt};
 
 const TOOL: &str = "features";
 const USAGE: &str = "\
 Turn recordings into features.
-Usage: kaldera features --kind KIND [options] -o OUT INPUTS...
 
-KIND is fbank, mfcc, plp, spectrogram, pitch, whisper or librosa (log-mel spectrograms as these compute them).
-INPUTS: audio files (key: the name without its ending), folders (every audio file below, sorted; key: the path below the
-folder, with - for /), Kaldi's data folders (wav.scp, segments, utt2spk), a wav.scp with lines 'KEY FILE' or
-'KEY COMMAND |', lhotse's recordings or cuts (.jsonl, .jsonl.gz).
-OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It appears
-complete or not at all; its order is that of the inputs and does not depend on --jobs.
+Usage: kaldera features --kind KIND [OPTIONS] -o OUT INPUTS...
+       kaldera features --kind KIND --help   shows the options of a kind";
+const INPUTS: &str = "\
+Inputs:
+  FILE            Audio; its key is its name without the ending
+  FOLDER          Every audio file below, sorted; the key is the path below the folder, with - for /
+  DATA            A data folder of Kaldi, with wav.scp, and perhaps segments and utt2spk
+  FILE.scp        Lines 'KEY FILE' or 'KEY COMMAND |'
+  FILE.jsonl[.gz] Recordings or cuts of lhotse
+
+OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
+appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
 Recordings that cannot be used are left out and listed at the end. All must have the sample rate of
 --sample-frequency (default 16000) unless --allow-downsample or --allow-upsample is given.
-The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch; only dither, and the noise
-in the change of pitch, differ: they are 0 unless asked for.
+The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
+dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
 
-Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced frames stay).
-For a job array: --shard 2/8 does the second eighth of the inputs and writes OUT.2-of-8.ark; 'kaldera merge -o OUT.ark'
-makes one file of all. With --resume a run goes on where one of the same options was cut off, and does nothing if OUT exists.
+Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
+frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
+OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
+of the same options was cut off, and does nothing if OUT exists.
 
-Example: kaldera features --kind mfcc --with-pitch --cmvn=speaker -o mfcc.ark data/train
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage, 130 stopped.";
+Examples:
+  kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
+  kaldera features --kind mfcc --with-pitch --cmvn=speaker -o mfcc.ark data/train
+  kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
+
+Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage,
+130 stopped.";
+
+/// The kinds of features.
+const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
+/// What they are.
+const ABOUT: [&str; KINDS.len()] = [
+    "Log energies in mel filters, as of compute-fbank-feats",
+    "Mel frequency cepstra, as of compute-mfcc-feats",
+    "Cepstra of perceptual linear prediction, as of compute-plp-feats",
+    "Log power spectra, as of compute-spectrogram-feats",
+    "Voicing, log pitch and its change, as of compute-and-process-kaldi-pitch-feats",
+    "Log mel spectrograms, as of whisper.log_mel_spectrogram",
+    "Log mel spectrograms, as of librosa.feature.melspectrogram",
+];
+/// Names of [`Preset::ALL`].
+const PRESETS: [&str; 5] = ["kaldi", "torchaudio", "lhotse", "whisper", "librosa"];
 
 /// How often a run that has no terminal tells how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(5);
 
-/// Runs `kaldera features` with the arguments after its name.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    super::end(TOOL, features(&args))
+/// Answers a call of `kaldera features`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    super::end(TOOL, features(call))
 }
 
-fn features(args: &[OsString]) -> Result<ExitCode, Trouble> {
-    let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
-    match last_value(args, "kind").as_deref() {
-        Some("fbank") => with_options(args, FbankOptions::default(), Fbank::new),
-        Some("mfcc") => with_options(args, MfccOptions::default(), Mfcc::new),
-        Some("plp") => with_options(args, PlpOptions::default(), Plp::new),
-        Some("spectrogram") => with_options(args, SpectrogramOptions::default(), Spectrogram::new),
-        Some("whisper") => with_options(args, LogMelOptions::whisper(80), LogMel::new),
-        Some("librosa") => with_options(args, LogMelOptions::librosa(16_000.0), LogMel::new),
-        Some("pitch") => with_options(args, Pitch::default(), Pitch::plan),
-        // The options of all kinds are much the same; help shows those of the usual one.
-        None if asks_help => with_options(args, FbankOptions::default(), Fbank::new),
-        Some(other) => Err(Trouble::Usage(format!("option --kind: '{other}' is not one of {KINDS}"))),
-        None => Err(Trouble::Usage(format!("--kind is missing: one of {KINDS}"))),
+fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
+    let args = match call {
+        Call::Run(args) => args,
+        describe @ Call::Describe(_) => return of_no_kind(describe, true),
+    };
+    let preset = last_value(&args, "preset").map(|name| preset_named(&name)).transpose()?;
+    let Some(kind) = last_value(&args, "kind").or_else(|| Some(preset?.only_kind()?.to_owned())) else {
+        let asks_help = args.iter().any(|arg| arg == "--help" || arg == "-h");
+        return of_no_kind(Call::Run(args), !asks_help);
+    };
+    let none = || {
+        let preset = preset.map_or("", Preset::name);
+        Trouble::Usage(format!(
+            "option --preset: there is no {kind} of {preset}; 'kaldera features --help' lists presets with their kinds"
+        ))
+    };
+    let of_kaldi = || if matches!(preset, None | Some(Preset::Kaldi)) { Ok(()) } else { Err(none()) };
+    let log_mel = |own: Preset| LogMelOptions::preset(own).filter(|_| preset.is_none_or(|preset| preset == own));
+    let given = preset.unwrap_or_default();
+    let of = OfKind { kind: &kind, args: &args, preset };
+    match kind.as_str() {
+        "fbank" => of.run(FbankOptions::preset(given).ok_or_else(none)?, Fbank::new),
+        "mfcc" => of.run(MfccOptions::preset(given).ok_or_else(none)?, Mfcc::new),
+        "plp" => of_kaldi().and_then(|()| of.run(PlpOptions::default(), Plp::new)),
+        "spectrogram" => of_kaldi().and_then(|()| of.run(SpectrogramOptions::default(), Spectrogram::new)),
+        "pitch" => of_kaldi().and_then(|()| of.run(Pitch::default(), Pitch::plan)),
+        "whisper" => of.run(log_mel(Preset::Whisper).ok_or_else(none)?, LogMel::new),
+        "librosa" => of.run(log_mel(Preset::Librosa).ok_or_else(none)?, LogMel::new),
+        other => {
+            let hint = did_you_mean(other, KINDS);
+            Err(Trouble::Usage(format!("option --kind: '{other}' is not one of {}{hint}", KINDS.join(", "))))
+        }
     }
 }
 
-const KINDS: &str = "fbank, mfcc, plp, spectrogram, pitch, whisper, librosa";
+/// What there is without a kind: the help of all, completions, and slips in other options than `--kind`.
+fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
+    let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
+    let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();
+    let presets = Preset::ALL.map(|preset| (preset.name(), format!("{} ({})", preset.differences(), preset.kinds())));
+    let usage = format!(
+        "{USAGE}\n\nKinds:\n{}\nPresets, by what differs from Kaldi's defaults (and their kinds):\n{}\n{INPUTS}",
+        list(&kinds),
+        list(&presets)
+    );
+    let (mut options, mut all) = (Options::default(), OptionsOfAll::default());
+    let mut parser = parser(usage, &mut options);
+    if with_options_of_all {
+        parser.add_others(&mut all);
+    }
+    match arguments(TOOL, &mut parser, call)? {
+        None => Ok(ExitCode::SUCCESS),
+        Some(_) => Err(Trouble::Usage(format!("--kind is missing: one of {}", KINDS.join(", ")))),
+    }
+}
+
+/// A parser of the options that all kinds have.
+fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
+    let mut parser = ParseOptions::new(Syntax::People, usage);
+    options.register(&mut parser);
+    parser.letter('o', "output");
+    parser.letter('j', "jobs");
+    parser.choices("kind", &KINDS);
+    parser.choices("preset", &PRESETS);
+    parser.choices("cmvn", &["utterance", "speaker", "all", "sliding"]);
+    parser
+}
+
+/// The options of all kinds.
+#[derive(Default)]
+struct OptionsOfAll {
+    fbank: FbankOptions,
+    mfcc: MfccOptions,
+    plp: PlpOptions,
+    spectrogram: SpectrogramOptions,
+    log_mel: LogMelOptions,
+    pitch: Pitch,
+}
+
+impl OptionSet for OptionsOfAll {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.fbank.register(registry);
+        self.mfcc.register(registry);
+        self.plp.register(registry);
+        self.spectrogram.register(registry);
+        self.log_mel.register(registry);
+        self.pitch.register(registry);
+    }
+}
+
+fn preset_named(name: &str) -> Result<Preset, Trouble> {
+    let mut preset = Preset::default();
+    let wrong = |error| Trouble::Usage(format!("option --preset: {error}{}", did_you_mean(name, PRESETS)));
+    preset.set(name).map(|()| preset).map_err(wrong)
+}
+
+/// What presets are for.
+trait PresetKinds {
+    /// The kinds of features that it has.
+    fn kinds(self) -> String;
+
+    /// Its kind, if there is but one.
+    fn only_kind(self) -> Option<&'static str>;
+}
+
+impl PresetKinds for Preset {
+    fn kinds(self) -> String {
+        match (self, self.only_kind()) {
+            (_, Some(kind)) => kind.to_owned(),
+            (Self::Kaldi, None) => "fbank, mfcc, plp, spectrogram, pitch".to_owned(),
+            _ => "fbank, mfcc".to_owned(),
+        }
+    }
+
+    fn only_kind(self) -> Option<&'static str> {
+        FbankOptions::preset(self).is_none().then(|| self.name())
+    }
+}
 
 /// The value of the last option `name`, for those that decide what other options there are.
 fn last_value(args: &[OsString], name: &str) -> Option<String> {
@@ -178,6 +307,7 @@ impl KindOptions for Pitch {
 /// The options that are not the extractor's.
 struct Options {
     kind: String,
+    preset: String,
     output: String,
     jobs: u64,
     quiet: bool,
@@ -197,12 +327,13 @@ struct Options {
 }
 
 /// Options that do not decide what the features are.
-const NOT_OF_FEATURES: [&str; 5] = ["output", "jobs", "quiet", "shard", "resume"];
+const NOT_OF_FEATURES: [&str; 4] = ["output", "jobs", "shard", "resume"];
 
 impl Default for Options {
     fn default() -> Self {
         Self {
             kind: String::new(),
+            preset: String::new(),
             output: String::new(),
             jobs: 0,
             quiet: false,
@@ -226,9 +357,13 @@ impl Default for Options {
 impl OptionSet for Options {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
         registry.add("kind", &mut self.kind, "fbank, mfcc, plp, spectrogram, pitch, whisper or librosa");
+        registry.add(
+            "preset",
+            &mut self.preset,
+            "Defaults of a toolkit: kaldi, torchaudio, lhotse, whisper or librosa; options that are given come on top",
+        );
         registry.add("output", &mut self.output, "File to write, ending in .ark, .npz or .safetensors");
         registry.add("jobs", &mut self.jobs, "Number of threads; 0 is one per processor");
-        registry.add("quiet", &mut self.quiet, "Tell only what went wrong");
         registry.add("shard", &mut self.shard, "Which part of the inputs to do, as 2/8 for the second of eight");
         registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off");
         registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
@@ -282,40 +417,61 @@ impl Options {
     }
 }
 
-fn with_options<O: KindOptions, E: FeatureExtractor>(
-    args: &[OsString],
-    mut of_kind: O,
-    plan: impl Fn(O) -> Result<E, kaldera::feat::Error>,
-) -> Result<ExitCode, Trouble> {
-    let (mut options, mut pitch) = (Options::default(), Pitch::default());
-    of_kind.for_people();
-    pitch.for_people();
-    let mut parser = ParseOptions::new(Syntax::People, USAGE);
-    options.register(&mut parser);
-    parser.add_others(&mut of_kind);
-    if is_given(args, "with-pitch") {
-        parser.add_others(&mut pitch);
+/// A call for features of a kind.
+#[derive(Clone, Copy)]
+struct OfKind<'a> {
+    kind: &'a str,
+    args: &'a [OsString],
+    preset: Option<Preset>,
+}
+
+impl OfKind<'_> {
+    fn run<O: KindOptions, E: FeatureExtractor>(
+        self,
+        mut of_kind: O,
+        plan: impl Fn(O) -> Result<E, kaldera::feat::Error>,
+    ) -> Result<ExitCode, Trouble> {
+        let (mut options, mut pitch) = (Options::default(), Pitch::default());
+        // A preset is what it says, dither too.
+        if self.preset.is_none() {
+            of_kind.for_people();
+        }
+        pitch.for_people();
+        let mut parser = parser(self.usage(), &mut options);
+        parser.add_others(&mut of_kind);
+        if is_given(self.args, "with-pitch") {
+            parser.add_others(&mut pitch);
+        }
+        let Some(paths) = arguments(TOOL, &mut parser, Call::Run(self.args.to_vec()))? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        let settings = parser.settings(&NOT_OF_FEATURES);
+        let quiet = parser.quiet();
+        options.quiet = quiet;
+        if options.select_voiced && !of_kind.begins_with_energy() {
+            return Err(Trouble::Usage(
+                "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
+            ));
+        }
+        of_kind.align(&mut pitch.extraction);
+        let wrong = |error| Trouble::Usage(log::one_line(&error));
+        let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
+        let extractor = plan(of_kind).map_err(wrong)?;
+        let pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
+        extract(&pipeline, &options, &settings, &paths)
     }
-    parser.letter('o', "output");
-    parser.letter('j', "jobs");
-    parser.letter('q', "quiet");
-    let paths = match parser.read(args)? {
-        Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
-        Request::Run(paths) => paths,
-    };
-    log::init(TOOL, parser.verbose());
-    let settings = parser.settings(&NOT_OF_FEATURES);
-    if options.select_voiced && !of_kind.begins_with_energy() {
-        return Err(Trouble::Usage(
-            "--vad needs a log energy in column 0: --kind mfcc has one, and others with --use-energy".to_owned(),
-        ));
+
+    fn usage(self) -> String {
+        let about = KINDS.iter().zip(ABOUT).find(|(kind, _)| **kind == self.kind).map_or("", |(_, about)| about);
+        let kind = self.kind;
+        format!(
+            "{about}.\n\nUsage: kaldera features --kind {kind} [OPTIONS] -o OUT INPUTS...\n\n\
+             'kaldera features --help' tells of kinds, presets, inputs and outputs; --with-pitch --help lists the options \
+             of pitch, too. Options in brackets have these values unless others are given.\n\n\
+             Examples:\n  kaldera features --kind {kind} -o {kind}.ark recordings/\n  \
+             kaldera features --kind {kind} --config {kind}.conf --cmvn=speaker -o {kind}.npz data/train\n",
+        )
     }
-    of_kind.align(&mut pitch.extraction);
-    let wrong = |error| Trouble::Usage(log::one_line(&error));
-    let pitch = if options.with_pitch { Some(pitch.plan().map_err(wrong)?) } else { None };
-    let extractor = plan(of_kind).map_err(wrong)?;
-    let pipeline = pipeline(&extractor, pitch.as_ref(), &options)?;
-    extract(&pipeline, &options, &settings, &paths)
 }
 
 fn pipeline<'a, E: FeatureExtractor>(
@@ -325,6 +481,13 @@ fn pipeline<'a, E: FeatureExtractor>(
 ) -> Result<Pipeline<'a, &'a E>, Trouble> {
     if options.output.is_empty() {
         return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
+    }
+    if options.output == "-" || is_wspecifier(&options.output) {
+        return Err(Trouble::Usage(format!(
+            "-o {}: features go into a file, whose ending tells the format: {ENDINGS}; for standard output and Kaldi's \
+             wspecifiers there are Kaldi's programs, such as kaldera compute-fbank-feats",
+            options.output
+        )));
     }
     check("min-duration", options.min_duration, options.min_duration >= 0.0, "0 or more")?;
     check("vtln-warp", options.vtln_warp, options.vtln_warp > 0.0, "more than 0")?;
@@ -410,6 +573,11 @@ fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trou
         return Ok(());
     }
     Err(Trouble::Usage(format!("option --{name}: {value} is not {expected}")))
+}
+
+/// Whether this is how Kaldi names an output, as in `ark,scp:x.ark,x.scp`.
+fn is_wspecifier(output: &str) -> bool {
+    output.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
 }
 
 /// Errors of what was typed are wrong usage.

@@ -155,7 +155,7 @@ impl PitchTrack<'_> {
 
 /// How likely a frame of that NCCF is voiced: the fit of Ghahremani et al., "A pitch extraction algorithm tuned for automatic
 /// speech recognition" (ICASSP 2014), section 3.
-fn probability_of_voicing(nccf: f32) -> f64 {
+pub(super) fn probability_of_voicing(nccf: f32) -> f64 {
     let n = f64::from(nccf).abs().min(1.0);
     let odds =
         -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
@@ -219,13 +219,13 @@ fn draw_bar<B: DrawingBackend>(
 }
 
 /// `0..count` in at most `max` ranges of about the same length.
-fn groups(count: usize, max: usize) -> Vec<Range<usize>> {
+pub(super) fn groups(count: usize, max: usize) -> Vec<Range<usize>> {
     let parts = count.min(max);
     (0..parts).map(|part| part * count / parts..(part + 1) * count / parts).collect()
 }
 
 /// A number for an axis: as many digits as it takes, and no more than four after the point.
-fn short(value: f64) -> String {
+pub(super) fn short(value: f64) -> String {
     if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
         return format!("{value:.2e}");
     }

@@ -1,47 +1,68 @@
 //! `kaldera info`: what this build and machine compute with.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use kaldera::base::simd::{self, Level};
-use kaldera::matrix::{OpenBlasInfo, backend_info};
+use kaldera::feat::options::Registry as _;
+use kaldera::matrix::{BackendInfo, OpenBlasInfo, backend_info};
+use serde_json::{Value, json};
 
-use super::{Trouble, print};
-use crate::parse_options::{ParseOptions, Request, Syntax};
+use super::{Trouble, arguments, print};
+use crate::Call;
+use crate::parse_options::{ParseOptions, Syntax};
 
+const TOOL: &str = "info";
 const USAGE: &str = "\
 Show what this build and machine compute with.
-Usage: kaldera info";
+
+Usage: kaldera info [--json]
+
+Examples:
+  kaldera info
+  kaldera info --json | jq -r .simd";
 
 /// Names of the OpenBLAS kernels for AVX-512.
 const AVX512_KERNELS: [&str; 4] = ["SkylakeX", "Cooperlake", "SapphireRapids", "Zen5"];
 
-/// Runs `kaldera info` with the arguments after its name.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    super::end("info", info(&args))
+/// The features that the command can be built with, and whether it was.
+const FEATURES: [(&str, bool); 4] = [
+    ("openblas", cfg!(feature = "openblas")),
+    ("pure", cfg!(feature = "pure")),
+    ("rayon", cfg!(feature = "rayon")),
+    ("symphonia", cfg!(feature = "symphonia")),
+];
+
+/// Answers a call of `kaldera info`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    super::end(TOOL, info(call))
 }
 
-fn info(args: &[OsString]) -> Result<ExitCode, Trouble> {
+fn info(call: Call<'_>) -> Result<ExitCode, Trouble> {
+    let mut as_json = false;
     let mut parser = ParseOptions::new(Syntax::People, USAGE);
-    match parser.read(args)? {
-        Request::Help => print(&parser.help())?,
-        Request::Run(arguments) if arguments.is_empty() => print(&report())?,
-        Request::Run(arguments) => {
-            return Err(Trouble::Usage(format!("expected no arguments, found {}", arguments.len())));
-        }
+    parser.add("json", &mut as_json, "Show it as JSON");
+    let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
+    if !arguments.is_empty() {
+        return Err(Trouble::Usage(format!("expected no arguments, found {}", arguments.len())));
     }
+    let backend = backend_info();
+    print(&if as_json { format!("{:#}\n", json_of(&backend)) } else { text_of(&backend) })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn report() -> String {
-    let backend = backend_info();
+fn text_of(backend: &BackendInfo) -> String {
     let mut text = String::new();
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "{name:<12} {value}");
     };
     line("version", concat!("kaldera ", env!("CARGO_PKG_VERSION")));
-    line("features", &features());
+    let of = |wanted: bool| {
+        let names: Vec<_> = FEATURES.iter().filter(|(_, on)| *on == wanted).map(|(name, _)| *name).collect();
+        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+    };
+    line("features", &format!("{} (not built in: {})", of(true), of(false)));
+    line("machine", &format!("{}, {}", std::env::consts::ARCH, std::env::consts::OS));
     line("SIMD", &simd::level().to_string());
     line("threads", &threads());
     line("backend", &backend.choice.to_string());
@@ -61,15 +82,21 @@ fn report() -> String {
     text
 }
 
-/// The features that this program was compiled with.
-fn features() -> String {
-    let all = [
-        ("openblas", cfg!(feature = "openblas")),
-        ("pure", cfg!(feature = "pure")),
-        ("rayon", cfg!(feature = "rayon")),
-    ];
-    let compiled: Vec<_> = all.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
-    if compiled.is_empty() { "none".to_owned() } else { compiled.join(", ") }
+fn json_of(backend: &BackendInfo) -> Value {
+    let features: serde_json::Map<_, _> = FEATURES.iter().map(|(name, on)| ((*name).to_owned(), json!(on))).collect();
+    let openblas = backend.openblas.as_ref().map(|OpenBlasInfo { config, corename, threads, .. }| {
+        json!({ "config": config.trim(), "kernels": corename, "threads": threads })
+    });
+    let processors = std::thread::available_parallelism().ok().map(usize::from);
+    json!({
+        "version": env!("CARGO_PKG_VERSION"),
+        "features": features,
+        "machine": { "architecture": std::env::consts::ARCH, "system": std::env::consts::OS, "processors": processors },
+        "simd": simd::level().to_string(),
+        "threads": if cfg!(feature = "rayon") { processors.unwrap_or(1) } else { 1 },
+        "backend": backend.choice.to_string(),
+        "backends": { "pure": backend.pure, "openblas": openblas },
+    })
 }
 
 fn threads() -> String {

@@ -1,6 +1,5 @@
 //! `kaldera merge`: the features of several jobs, in one file.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,37 +10,39 @@ use kaldera::matrix::SubMatrix;
 use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
 use super::features::trouble;
-use super::{Trouble, print};
-use crate::interrupt;
-use crate::log::{self, say};
-use crate::parse_options::{ParseOptions, Request, Syntax};
+use super::{Trouble, arguments, print};
+use crate::log::say;
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::{Call, interrupt};
 
 const TOOL: &str = "merge";
 const USAGE: &str = "\
 Make one file of the features that several jobs have written.
-Usage: kaldera merge -o OUT [PARTS...]
 
-Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8-of-8.ark, and all must be there.
-OUT and PARTS end in .ark, .npz or .safetensors; a file that appears complete or not at all is made of all their features,
-in their order. No key may occur twice.
-Example: kaldera merge -o fbank.ark
+Usage: kaldera merge [OPTIONS] -o OUT [PARTS...]
+
+Without PARTS they are the shards of OUT: of x.ark these are x.1-of-8.ark to x.8-of-8.ark, and all
+must be there. OUT and PARTS end in .ark, .npz or .safetensors, not necessarily all in the same. OUT has all their
+features in their order, and appears complete or not at all. No key may occur twice.
+
+Examples:
+  kaldera merge -o fbank.ark
+  kaldera merge -o all.npz dev.ark test.npz
+
 Exit status: 0 merged, 1 not merged, 2 wrong usage, 130 stopped.";
 
-/// Runs `kaldera merge` with the arguments after its name.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    super::end(TOOL, merge_files(&args))
+/// Answers a call of `kaldera merge`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    super::end(TOOL, merge_files(call))
 }
 
-fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
+fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut output = String::new();
     let mut parser = ParseOptions::new(Syntax::People, USAGE);
     parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
     parser.letter('o', "output");
-    let parts = match parser.read(args)? {
-        Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
-        Request::Run(parts) => parts,
-    };
-    log::init(TOOL, parser.verbose());
+    let Some(parts) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
+    let quiet = parser.quiet();
     if output.is_empty() {
         return Err(Trouble::Usage("-o OUT is missing".to_owned()));
     }
@@ -59,13 +60,15 @@ fn merge_files(args: &[OsString]) -> Result<ExitCode, Trouble> {
         summary => summary.map_err(trouble)?,
     };
     let written: Vec<_> = sink.file.finish().map_err(trouble)?.iter().map(|path| path.display().to_string()).collect();
-    print(&format!(
-        "{} files, {} matrices, {} frames\nwritten to {}\n",
-        parts.len(),
-        summary.utterances,
-        summary.frames,
-        written.join(" and ")
-    ))?;
+    if !quiet {
+        print(&format!(
+            "{} files, {} matrices, {} frames\nwritten to {}\n",
+            parts.len(),
+            summary.utterances,
+            summary.frames,
+            written.join(" and ")
+        ))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -6,13 +6,15 @@ pub(crate) mod info;
 mod lettering;
 pub(crate) mod merge;
 pub(crate) mod plot;
+mod text_picture;
 
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use crate::log::{one_line, say};
-use crate::parse_options::OptionsError;
+use crate::log::{self, one_line, say};
+use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax};
+use crate::{Call, USAGE};
 
 /// What keeps a tool from its work, told on one line.
 #[derive(Debug)]
@@ -37,11 +39,12 @@ impl From<OptionsError> for Trouble {
 
 /// Tells the trouble, if there is any, and gives the exit status.
 pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
+    log::end(tool);
     match outcome {
         Ok(code) => code,
         Err(Trouble::Usage(text)) => {
             say(format_args!("kaldera {tool}: {text} (kaldera {tool} --help tells more)"));
-            ExitCode::from(2)
+            ExitCode::from(USAGE)
         }
         Err(Trouble::Failed(text)) => {
             say(format_args!("kaldera {tool}: {text}"));
@@ -50,13 +53,40 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     }
 }
 
+/// Reads the options of a call, and gives the plain arguments. Without those, all has been done that was asked for.
+pub(crate) fn arguments(
+    tool: &'static str,
+    parser: &mut ParseOptions<'_>,
+    call: Call<'_>,
+) -> Result<Option<Vec<OsString>>, Trouble> {
+    let args = match call {
+        Call::Run(args) => args,
+        Call::Describe(command) => {
+            parser.describe(command);
+            return Ok(None);
+        }
+    };
+    match parser.read(&args)? {
+        Request::Tell(text) => print(&text).map(|()| None),
+        Request::Run(plain) => {
+            log::init(tool, Syntax::People, parser.verbosity());
+            Ok(Some(plain))
+        }
+    }
+}
+
 /// Writes to stdout. A reader that stopped listening is no trouble.
 pub(crate) fn print(text: &str) -> Result<(), Trouble> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Trouble::Failed(format!("cannot write to standard output: {error}")))
+    log::print(text).map_err(|error| Trouble::Failed(format!("cannot write to standard output: {error}")))
+}
+
+/// Writes a text that was asked for to stdout, and ends.
+pub(crate) fn tell(text: &str) -> ExitCode {
+    match log::print(text) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(format_args!("kaldera: cannot write to standard output: {error}"));
+            ExitCode::FAILURE
         }
-        _ => Ok(()),
     }
 }

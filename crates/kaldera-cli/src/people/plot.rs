@@ -1,6 +1,8 @@
 //! `kaldera plot`: one feature matrix as a picture, or all there is to see of a recording.
 
 use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::Ordering;
@@ -13,7 +15,7 @@ use kaldera::feat::{
 };
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
-use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures};
+use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, read_features};
 use plotters::coord::Shift;
 use plotters::prelude::{
     BitMapBackend, DrawingArea, DrawingAreaErrorKind, DrawingBackend, IntoDrawingArea as _, SVGBackend,
@@ -21,79 +23,93 @@ use plotters::prelude::{
 
 use super::heat_map::{DIMENSIONS, HeatMap, PitchTrack, SIZE};
 use super::lettering::Lettered;
-use super::{Trouble, print};
-use crate::parse_options::{ParseOptions, Request, Syntax};
-use crate::{interrupt, log};
+use super::{Trouble, arguments, print, text_picture};
+use crate::parse_options::{ParseOptions, Syntax};
+use crate::{Call, interrupt, log};
 
 const TOOL: &str = "plot";
 const USAGE: &str = "\
-Draw features: time to the right, dimension upwards, value as colour.
-Usage: kaldera plot [options] FEATS KEY -o IMAGE
-   or: kaldera plot [options] RECORDING -o IMAGE
-FEATS is an .ark or .scp file, or any Kaldi rspecifier; with --pitch its matrices are NCCF and pitch, as
-compute-kaldi-pitch-feats writes them. Of a RECORDING its spectrogram, its fbank features and its pitch are drawn; the
-darker a dot of pitch, the more likely there is a voice. IMAGE ends in .png or .svg.
-Example: kaldera plot fbank.scp utt1 -o utt1.png
-Exit status: 0 drawn, 1 not drawn, 2 wrong usage, 130 stopped.";
+Show features: time to the right, dimension upwards, value as shade or colour.
+
+Usage: kaldera plot [OPTIONS] FEATS [KEY] [-o IMAGE]
+       kaldera plot [OPTIONS] RECORDING [-o IMAGE]
+
+Without -o it is a picture of text in the terminal. IMAGE ends in .png or .svg.
+FEATS is an .ark, .scp, .npz or .safetensors file, or any Kaldi rspecifier; KEY may be left out if it
+has one matrix. With --pitch the matrix is NCCF and pitch, as compute-kaldi-pitch-feats writes them.
+Of a RECORDING the spectrogram, the fbank features and the pitch are shown; the darker a dot of pitch,
+the more likely there is a voice.
+
+Examples:
+  kaldera plot fbank.ark utt1
+  kaldera plot fbank.npz utt1 -o utt1.png
+  kaldera plot recording.wav -o recording.svg
+
+Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped.";
 
 /// Keys that an error shows when the one asked for is not there.
 const KEYS_SHOWN: usize = 5;
 
-/// Runs `kaldera plot` with the arguments after its name.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
-    super::end(TOOL, plot(&args))
+/// Answers a call of `kaldera plot`.
+pub(crate) fn run(call: Call<'_>) -> ExitCode {
+    super::end(TOOL, plot(call))
 }
 
-fn plot(args: &[OsString]) -> Result<ExitCode, Trouble> {
+fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut frame_shift, mut is_pitch) = (String::new(), 10.0_f64, false);
     let mut parser = ParseOptions::new(Syntax::People, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
     parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");
     parser.letter('o', "output");
-    let arguments = match parser.read(args)? {
-        Request::Help => return print(&parser.help()).map(|()| ExitCode::SUCCESS),
-        Request::Run(arguments) => arguments,
-    };
-    log::init(TOOL, parser.verbose());
+    let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
+    let quiet = parser.quiet();
     if !(0.0..f64::INFINITY).contains(&frame_shift) {
         return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
-    let format = Format::of(&output)?;
+    let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
     let stop = interrupt::watch();
     let picture = match arguments.as_slice() {
         [recording] if is_recording(recording) => Picture::of_recording(Path::new(recording), frame_shift / 1000.0)?,
-        [feats, key] => {
-            let (Some(feats), Some(key)) = (feats.to_str(), key.to_str()) else {
-                return Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned()));
+        [feats, key @ ..] if key.len() <= 1 => {
+            let text = |argument: &OsString| match argument.to_str() {
+                Some(text) => Ok(text.to_owned()),
+                None => Err(Trouble::Usage("FEATS and KEY must be UTF-8".to_owned())),
             };
-            Picture::of_features(feats, key, frame_shift / 1000.0, is_pitch)?
+            let key = key.first().map(text).transpose()?;
+            Picture::of_features(&text(feats)?, key.as_deref(), frame_shift / 1000.0, is_pitch)?
         }
         _ => {
             let found = arguments.len();
             return Err(Trouble::Usage(format!("expected FEATS and KEY, or a RECORDING, found {found} arguments")));
         }
     };
+    let Some(format) = format else { return print(&picture.text()).map(|()| ExitCode::SUCCESS) };
     let (file, partial) = PartialFile::create(&output).map_err(|error| Trouble::failed(&error))?;
     drop(file);
-    let in_vain = |reason: String| {
+    let unwritten = |reason: String| {
+        // What it is called until it is complete is nobody's business.
+        let reason = reason.replace(&*partial.path().to_string_lossy(), &output);
         Trouble::Failed(format!(
             "cannot write '{output}': {reason}; it needs a folder that exists, may be written to and has space"
         ))
     };
-    format.draw(&picture, partial.path()).map_err(in_vain)?;
+    format.draw(&picture, partial.path()).map_err(unwritten)?;
     if stop.load(Ordering::Relaxed) {
         return Ok(interrupt::stopped());
     }
     partial.finish().map_err(|error| Trouble::failed(&error))?;
-    print(&format!("{output}: {}\n", picture.summary()))?;
+    if !quiet {
+        print(&format!("{output}: {}\n", picture.summary()))?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Tables have two arguments; a single one with their endings lacks its KEY.
+/// Files of features are told by their endings, and rspecifiers by their beginnings.
 fn is_recording(argument: &OsString) -> bool {
-    let argument = Path::new(argument);
-    !argument.extension().is_some_and(|ending| ending == "ark" || ending == "scp")
+    let ending = Path::new(argument).extension().and_then(|ending| ending.to_str());
+    let is_table = argument.to_str().is_some_and(is_rspecifier);
+    !is_table && !matches!(ending, Some("ark" | "scp" | "npz" | "safetensors"))
 }
 
 /// What there is to draw, one below the other.
@@ -112,12 +128,12 @@ struct Map {
 }
 
 impl Picture {
-    fn of_features(feats: &str, key: &str, frame_shift: f64, is_pitch: bool) -> Result<Self, Trouble> {
-        let features = find(&rspecifier(feats), key)?;
+    fn of_features(feats: &str, key: Option<&str>, frame_shift: f64, is_pitch: bool) -> Result<Self, Trouble> {
+        let (key, features) = find(feats, key)?;
         if features.is_empty() {
             return Err(Trouble::Failed(format!("'{key}' in {feats} is empty: there is nothing to draw")));
         }
-        let mut picture = Self { key: key.to_owned(), frame_shift, maps: Vec::new(), pitch: None };
+        let mut picture = Self { key: key.clone(), frame_shift, maps: Vec::new(), pitch: None };
         match (is_pitch, features.num_cols()) {
             (true, 2) => picture.pitch = Some(features),
             (true, dims) => {
@@ -125,7 +141,7 @@ impl Picture {
                     "'{key}' in {feats} has {dims} columns, and NCCF and pitch are 2"
                 )));
             }
-            (false, _) => picture.maps.push(Map { title: key.to_owned(), features, upwards: DIMENSIONS }),
+            (false, _) => picture.maps.push(Map { title: key, features, upwards: DIMENSIONS }),
         }
         Ok(picture)
     }
@@ -190,6 +206,29 @@ impl Picture {
         area.present()
     }
 
+    /// All of it as text for a terminal.
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", self.summary());
+        if let [Map { features, .. }] = &self.maps[..] {
+            text += &text_picture::numbers(features);
+        }
+        for Map { title, features, upwards } in &self.maps {
+            if self.maps.len() > 1 {
+                let _ = writeln!(text, "\n{title}");
+            }
+            text += &text_picture::heat_map(features, self.frame_shift, *upwards);
+        }
+        if let Some(pitch) = &self.pitch {
+            let _ = writeln!(
+                text,
+                "\n{}: pitch; @ where there is a voice, o where there may be, . where there is none",
+                self.key
+            );
+            text += &text_picture::pitch_track(pitch, self.frame_shift);
+        }
+        text
+    }
+
     fn summary(&self) -> String {
         let Self { key, maps, pitch, .. } = self;
         let first = maps.first().map(|map| &map.features).or(pitch.as_ref());
@@ -223,7 +262,6 @@ impl Format {
         match Path::new(output).extension().and_then(|ending| ending.to_str()) {
             Some("png") => Ok(Self::Png),
             Some("svg") => Ok(Self::Svg),
-            _ if output.is_empty() => Err(Trouble::Usage("-o IMAGE is missing".to_owned())),
             _ => Err(Trouble::Usage(format!("'{output}' must end in .png or .svg"))),
         }
     }
@@ -253,33 +291,62 @@ fn is_rspecifier(text: &str) -> bool {
     text.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
 }
 
-/// The matrix of `key`: by a look into a script file, or by going through an archive.
-fn find(rspecifier: &str, key: &str) -> Result<Matrix<f32>, Trouble> {
+/// The matrix of `key`, or without one the only matrix, with its key: by a look into a script file, or by going through the file.
+fn find(feats: &str, key: Option<&str>) -> Result<(String, Matrix<f32>), Trouble> {
     let failed = |error: kaldera::io::Error| Trouble::failed(&error);
-    let is_script =
-        rspecifier.split(':').next().is_some_and(|options| options.split(',').any(|option| option == "scp"));
-    if is_script {
-        let mut reader = RandomAccessReader::<Matrix<f32>>::open(rspecifier).map_err(failed)?;
+    let rspecifier = rspecifier(feats);
+    let is_script = is_rspecifier(&rspecifier)
+        && rspecifier.split(':').next().is_some_and(|options| options.split(',').any(|option| option == "scp"));
+    if let Some(key) = key.filter(|_| is_script) {
+        let mut reader = RandomAccessReader::<Matrix<f32>>::open(&rspecifier).map_err(failed)?;
         if reader.has_key(key).map_err(failed)? {
-            return Ok(reader.value(key).map_err(failed)?.to_owned());
+            return Ok((key.to_owned(), reader.value(key).map_err(failed)?.to_owned()));
         }
     }
-    let mut others = Vec::new();
-    for entry in SequentialReader::<Matrix<f32>>::open(rspecifier).map_err(failed)? {
-        let (found, features) = entry.map_err(failed)?;
-        if found == key {
-            return Ok(features);
+    let (mut found, mut keys) = (None, Vec::new());
+    each(feats, &rspecifier, |this, features| {
+        let wanted = key.map_or(keys.is_empty(), |key| key == this);
+        if wanted {
+            found = Some((this.clone(), features));
         }
-        if others.len() < KEYS_SHOWN {
-            others.push(found);
-        } else if is_script {
-            break;
+        keys.push(this);
+        // In a script it is known already that the key is not there.
+        let enough = keys.len() > KEYS_SHOWN && (is_script || key.is_none());
+        if enough || (wanted && key.is_some()) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })?;
+    match (key, found, keys.len()) {
+        (None, Some(found), 1) | (Some(_), Some(found), _) => Ok(found),
+        (_, _, 0) => Err(Trouble::Failed(format!("{feats} is empty: there is nothing to show"))),
+        (None, ..) => {
+            Err(Trouble::Usage(format!("{feats} has several matrices: give the KEY of one, {}", listed(&keys))))
         }
+        (Some(key), ..) => Err(Trouble::Failed(format!("{feats} has no '{key}'; it has {}", listed(&keys)))),
     }
-    Err(Trouble::Failed(match others.as_slice() {
-        [] => format!("{rspecifier} has no '{key}'; it is empty"),
-        some => format!("{rspecifier} has no '{key}'; it has '{}', for example", some.join("', '")),
-    }))
+}
+
+/// The first keys.
+fn listed(keys: &[String]) -> String {
+    let shown = keys[..keys.len().min(KEYS_SHOWN)].join("', '");
+    if keys.len() > KEYS_SHOWN { format!("'{shown}', ...") } else { format!("'{shown}'") }
+}
+
+/// Calls `take` with the keys and matrices of a file or table until it has seen enough.
+fn each(
+    feats: &str,
+    rspecifier: &str,
+    mut take: impl FnMut(String, Matrix<f32>) -> ControlFlow<()>,
+) -> Result<(), Trouble> {
+    if is_rspecifier(rspecifier) {
+        let failed = |error: kaldera::io::Error| Trouble::failed(&error);
+        for entry in SequentialReader::<Matrix<f32>>::open(rspecifier).map_err(failed)? {
+            let (key, features) = entry.map_err(failed)?;
+            if take(key, features).is_break() {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    read_features(feats, |key, features| Ok(take(key.to_owned(), features))).map_err(super::features::trouble)
 }
 
 #[cfg(test)]

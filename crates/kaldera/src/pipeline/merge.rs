@@ -2,19 +2,12 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use kaldi_io::table::SequentialReader;
-use kaldi_matrix::{Matrix, SubMatrix};
-use ndarray::Array2;
-use ndarray_npy::NpzReader;
-use safetensors::SafeTensors;
-use safetensors::tensor::Dtype;
-
 use super::sink::folder_of;
-use super::{FeatureSink, Shard, Summary};
+use super::{FeatureSink, Shard, Summary, read_features};
 use crate::Error;
 
 /// Writes all matrices of `parts`, files of the formats of [`FeatureFile`](super::FeatureFile), to `sink` in their order.
@@ -40,7 +33,7 @@ pub fn merge<P: AsRef<Path>>(
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for part in parts {
         let part = part.as_ref();
-        read(part, |key, features| {
+        read_features(part, |key, features| {
             match seen.entry(key.to_owned()) {
                 Entry::Vacant(entry) => entry.insert(part.to_owned()),
                 Entry::Occupied(first) => {
@@ -51,7 +44,8 @@ pub fn merge<P: AsRef<Path>>(
             summary.utterances += 1;
             summary.frames += features.num_rows() as u64;
             summary.dim = features.num_cols();
-            sink.write(key, features)
+            sink.write(key, features.view())?;
+            Ok(ControlFlow::Continue(()))
         })?;
     }
     Ok(summary)
@@ -89,46 +83,10 @@ fn shard_of(whole: &Path, part: &Path) -> Option<(usize, usize)> {
     Some((count.parse().ok()?, index.parse().ok()?))
 }
 
-/// Calls `take` with each matrix of a file.
-fn read(path: &Path, mut take: impl FnMut(&str, SubMatrix<'_, f32>) -> Result<(), Error>) -> Result<(), Error> {
-    let unreadable = |source| Error::Read { path: path.to_owned(), source };
-    match path.extension().and_then(|ending| ending.to_str()) {
-        Some("ark") => {
-            for entry in SequentialReader::<Matrix<f32>>::open(&format!("ark:{}", path.display()))? {
-                let (key, features) = entry?;
-                take(&key, features.view())?;
-            }
-        }
-        Some("npz") => {
-            let file = BufReader::new(File::open(path).map_err(unreadable)?);
-            let damaged = |error| unreadable(io::Error::other(error));
-            let mut npz = NpzReader::new(file).map_err(damaged)?;
-            for key in npz.names().map_err(damaged)? {
-                let array: Array2<f32> = npz.by_name(&key).map_err(damaged)?;
-                take(&key, Matrix::from(array).view())?;
-            }
-        }
-        Some("safetensors") => {
-            let bytes = fs::read(path).map_err(unreadable)?;
-            let file = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(io::Error::other(error)))?;
-            let mut tensors = file.tensors();
-            // In the order in which they were written.
-            tensors.sort_by_key(|(_, tensor)| tensor.data().as_ptr().addr());
-            for (key, tensor) in tensors {
-                let (Dtype::F32, &[rows, cols]) = (tensor.dtype(), tensor.shape()) else {
-                    return Err(unreadable(io::Error::other(format!("'{key}' is not a matrix of F32"))));
-                };
-                let values = tensor.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-                take(&key, Matrix::from_vec(rows, cols, values)?.view())?;
-            }
-        }
-        _ => return Err(Error::UnknownFormat { path: path.to_owned() }),
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use kaldi_matrix::Matrix;
+
     use super::*;
     use crate::pipeline::FeatureFile;
 

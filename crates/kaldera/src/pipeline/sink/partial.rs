@@ -75,7 +75,7 @@ impl Partial {
             let file = OpenOptions::new().read(true).append(true).create(true).open(&part)?;
             match file.try_lock() {
                 Err(TryLockError::WouldBlock) => {
-                    return Err(io::Error::other(format!("another run is writing {}", part.display())));
+                    return Err(io::Error::other("another run is writing it"));
                 }
                 // Some network file systems have no locks.
                 Err(TryLockError::Error(error)) if error.kind() != io::ErrorKind::Unsupported => return Err(error),
@@ -146,7 +146,16 @@ impl Seek for Partial {
 }
 
 pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
-    Error::Write { path: path.to_owned(), source }
+    Error::Write { path: path.to_owned(), source: without_name(source) }
+}
+
+/// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only the final one.
+fn without_name(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.split_once(" at path ") {
+        Some((cause, _)) if error.raw_os_error().is_none() => io::Error::new(error.kind(), cause),
+        _ => error,
+    }
 }
 
 /// An empty file in the folder of `path`, with the permissions of any new file.

@@ -155,12 +155,16 @@ fn mistakes_are_told() {
     assert!(wrong.stderr.contains("bad.txt: line 2, column 5: a symbol that is not in the table"), "{}", wrong.stderr);
     assert!(!bench.path("out.fst").exists());
     for (line, code, words) in [
-        ("determine L.fst", 2, "no operation 'determine'"),
+        ("determine L.fst", 2, "no operation 'determine'; did you mean 'determinize'?"),
         ("compose L.fst", 2, "expected 2 inputs"),
         ("compose --compose_filter=none L.fst G.fst", 2, "'none' is no filter"),
         ("compose --max-mem=10 L.fst G.fst", 1, "but its limit is 10; raise the limit"),
         ("arcsort --sort_type=up L.fst", 2, "'up'"),
-        ("arcsort --sortt=up L.fst", 2, "no option"),
+        ("arcsort --sortt=up L.fst", 2, "unknown option '--sortt=up'; did you mean '--sort-type'?"),
+        ("draw L.fst x.gif", 2, "'x.gif': the ending must tell the format: .svg, or .dot"),
+        ("convert L.fst x.txt", 2, "add --format=k2 or --format=text"),
+        ("convert L.fst x.gif", 2, ".fst (OpenFst's binary files) or .txt"),
+        ("convert --format=binry L.fst x.fst", 2, "did you mean 'binary'?"),
         ("connect nowhere.fst", 1, "nowhere.fst"),
         ("topsort L.fst", 1, "cycl"),
         ("intersect L.fst G.fst", 1, "acceptors"),

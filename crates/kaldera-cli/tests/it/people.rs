@@ -1,7 +1,5 @@
 //! The people's face as people meet it: the real command, its files, its words and its exit status.
 
-mod pipelines;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,21 +9,21 @@ use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
 use tempfile::TempDir;
 
-const KALDERA: &str = env!("CARGO_BIN_EXE_kaldera");
+pub(crate) const KALDERA: &str = env!("CARGO_BIN_EXE_kaldera");
 
 /// A folder to run the command in.
-struct Bench(TempDir);
+pub(crate) struct Bench(TempDir);
 
 impl Bench {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }
 
-    fn wav(&self, name: &str, num_samples: usize, samp_freq: f32) -> Vec<u8> {
+    pub(crate) fn wav(&self, name: &str, num_samples: usize, samp_freq: f32) -> Vec<u8> {
         let sample = |i: usize| i16::try_from(i * i * 13 % 16_001).unwrap() - 8000;
         let wave = WaveData { samp_freq, num_channels: 1, samples: (0..num_samples).map(sample).collect() };
         let mut bytes = Vec::new();
@@ -35,45 +33,51 @@ impl Bench {
         bytes
     }
 
-    fn command(&self, args: &[&str]) -> Command {
+    /// A second with two channels.
+    pub(crate) fn stereo(&self, name: &str) {
+        let wave = WaveData { samp_freq: 16_000.0, num_channels: 2, samples: vec![100; 32_000] };
+        wave.write(&mut fs::File::create(self.path(name)).unwrap()).unwrap();
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(KALDERA);
         command.current_dir(self.0.path()).args(args).stdin(Stdio::null());
         command
     }
 
-    fn run(&self, args: &[&str]) -> Ended {
+    pub(crate) fn run(&self, args: &[&str]) -> Ended {
         Ended::from(self.command(args).output().unwrap())
     }
 
     /// Runs a line of shell in which `$K` is the command.
-    fn shell(&self, line: &str) -> Ended {
+    pub(crate) fn shell(&self, line: &str) -> Ended {
         let mut command = Command::new("sh");
         command.current_dir(self.0.path()).env("K", KALDERA).args(["-c", line]).stdin(Stdio::null());
         Ended::from(command.output().unwrap())
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
 
-    fn keys(&self, ark: &str) -> Vec<String> {
+    pub(crate) fn keys(&self, ark: &str) -> Vec<String> {
         features(&self.path(ark)).into_iter().map(|(key, _)| key).collect()
     }
 }
 
-fn features(ark: &Path) -> Vec<(String, Matrix<f32>)> {
+pub(crate) fn features(ark: &Path) -> Vec<(String, Matrix<f32>)> {
     let rspecifier = format!("ark:{}", ark.display());
     SequentialReader::open(&rspecifier).unwrap().map(Result::unwrap).collect()
 }
 
 #[derive(Debug)]
-struct Ended {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Ended {
@@ -85,14 +89,14 @@ impl From<Output> for Ended {
 
 impl Ended {
     #[track_caller]
-    fn with(self, code: i32) -> Self {
+    pub(crate) fn with(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{self:?}");
         assert!(!self.stderr.contains("panicked"), "{self:?}");
         self
     }
 
     #[track_caller]
-    fn tells(self, words: &[&str]) -> Self {
+    pub(crate) fn tells(self, words: &[&str]) -> Self {
         for word in words {
             assert!(self.stderr.contains(word), "no '{word}' in {self:?}");
         }
@@ -205,7 +209,11 @@ fn help_lists_the_options_of_the_kind() {
         let ended = bench.run(&["features", "--kind", kind, "--help"]).with(0);
         assert!(ended.stdout.contains(option) && ended.stdout.contains("--jobs"), "{ended:?}");
     }
-    assert!(bench.run(&["features", "--help"]).with(0).stdout.contains("--num-mel-bins"));
+    let general = bench.run(&["features", "--help"]).with(0).stdout;
+    assert!(
+        general.contains("--kind KIND --help") && general.contains("whisper.log_mel") && general.contains("lhotse")
+    );
+    assert!(general.contains("--jobs") && !general.contains("\n      --num-mel-bins"), "{general}");
 }
 
 #[test]
@@ -263,9 +271,14 @@ fn standard_streams_may_be_closed_or_full() {
 #[test]
 fn info_tells_what_computes() {
     let ended = Bench::new().run(&["info"]).with(0);
-    for word in [env!("CARGO_PKG_VERSION"), "features", "backend", "SIMD", "threads"] {
+    for word in [env!("CARGO_PKG_VERSION"), "features", "symphonia", "backend", "SIMD", "threads"] {
         assert!(ended.stdout.contains(word), "no '{word}' in {ended:?}");
     }
+    let json = Bench::new().run(&["info", "--json"]).with(0).stdout;
+    let info: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(info["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(info["features"]["symphonia"], cfg!(feature = "symphonia"));
+    assert!(info["threads"].is_u64() && info["simd"].is_string() && info["backends"]["pure"].is_boolean(), "{json}");
 }
 
 #[test]
@@ -285,8 +298,71 @@ fn a_plot_is_drawn_from_an_archive_or_its_index() {
     assert!(!bench.path("y.png").exists());
 
     bench.run(&["plot", "x.ark", "utt1", "-o", "x.jpg"]).with(2).tells(&[".png", ".svg"]);
-    bench.run(&["plot", "x.ark", "-o", "x.png"]).with(2).tells(&["KEY"]);
+    bench.run(&["plot", "x.ark", "-o", "x.png"]).with(2).tells(&["KEY", "'utt1'", "'utt2'"]);
+    bench.run(&["plot", "x.ark", "utt1", "-o", "-"]).with(2).tells(&[".png", ".svg"]);
     bench.run(&["plot", "x.ark", "utt1", "-o", "none/x.png"]).with(1).tells(&["none/x.png"]);
     bench.run(&["plot", "x.ark", "utt1", "-o", "none/x.svg"]).with(1).tells(&["none/x.svg"]);
     bench.run(&["plot", "none.ark", "utt1", "-o", "z.png"]).with(1).tells(&["none.ark"]);
+}
+
+/// What a file of each format gives, with a key, and without where there is but one.
+#[test]
+fn plot_reads_what_features_writes() {
+    let bench = Bench::new();
+    bench.wav("one.wav", 16_000, 16_000.0);
+    bench.wav("two.wav", 20_000, 16_000.0);
+    let mut pictures = Vec::new();
+    for ending in ["ark", "npz", "safetensors"] {
+        let (one, both) = (format!("one.{ending}"), format!("both.{ending}"));
+        bench.run(&["features", "-q", "--kind", "fbank", "-o", &one, "one.wav"]).with(0);
+        bench.run(&["features", "-q", "--kind", "fbank", "-o", &both, "one.wav", "two.wav"]).with(0);
+        let picture = bench.run(&["plot", &one]).with(0);
+        assert_eq!(picture.stderr, "");
+        assert_eq!(bench.run(&["plot", &both, "one"]).with(0).stdout, picture.stdout, "{ending}");
+        bench.run(&["plot", &both]).with(2).tells(&["'one'", "'two'", "KEY"]);
+        bench.run(&["plot", &both, "three"]).with(1).tells(&["'one'", "'two'", "three"]);
+        bench.run(&["plot", &both, "two", "-o", "x.svg"]).with(0);
+        pictures.push(picture.stdout);
+    }
+    pictures.push(bench.run(&["plot", "one.scp"]).with(0).stdout);
+    pictures.dedup();
+    let [picture] = &pictures[..] else { panic!("{pictures:?}") };
+    assert!(picture.starts_with("one, 98 frames of 23 dimensions\n  frame 0:"), "{picture}");
+    assert!(picture.ends_with("0.98 s\n"), "{picture}");
+}
+
+#[test]
+fn a_recording_is_shown_in_the_terminal() {
+    let bench = Bench::new();
+    bench.wav("one.wav", 16_000, 16_000.0);
+    let picture = bench.run(&["plot", "one.wav"]).with(0).stdout;
+    for word in ["one: spectrogram", "one: fbank", "one: pitch", "Hz", "0.98 s"] {
+        assert!(picture.contains(word), "no '{word}' in {picture}");
+    }
+    assert!(picture.lines().all(|line| line.chars().count() <= 100), "{picture}");
+}
+
+#[test]
+fn presets_are_defaults_that_options_override() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 16_000, 16_000.0);
+    let dims = |args: &[&str]| {
+        bench.run(&[&["features", "-q", "-o", "x.ark", "a.wav"], args].concat()).with(0);
+        let features = features(&bench.path("x.ark")).remove(0).1;
+        (features.num_rows(), features.num_cols())
+    };
+    assert_eq!(dims(&["--kind=fbank", "--preset=lhotse"]), (100, 80));
+    assert_eq!(dims(&["--kind=fbank", "--preset=lhotse", "--num-mel-bins=40", "--snip-edges"]), (98, 40));
+    assert_eq!(dims(&["--kind=mfcc", "--preset", "torchaudio"]), (98, 13));
+    assert_eq!(dims(&["--preset=whisper"]), (100, 80));
+    assert_eq!(dims(&["--kind=plp", "--preset=kaldi"]), (98, 13));
+    for (args, words) in [
+        (&["--kind=fbank", "--preset=lhotze"][..], &["'lhotze'", "did you mean 'lhotse'?"][..]),
+        (&["--kind=fbank", "--preset=whisper"], &["no fbank of whisper"]),
+        (&["--kind=whisper", "--preset=librosa"], &["no whisper of librosa"]),
+        (&["--kind=plp", "--preset=lhotse"], &["no plp of lhotse"]),
+        (&["--preset=lhotse"], &["--kind is missing"]),
+    ] {
+        bench.run(&[&["features", "-o", "x.ark", "a.wav"], args].concat()).with(2).tells(words);
+    }
 }

@@ -1,0 +1,142 @@
+//! Pictures of text, for a terminal: time to the right, dimension or pitch upwards.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use kaldera::matrix::Matrix;
+
+use super::heat_map::{groups, probability_of_voicing, short};
+
+/// From little to much.
+const SHADES: &[u8] = b" .:-=+*#%@";
+/// The most characters to the right and lines upwards.
+const WIDTH: usize = 88;
+const HEIGHT: usize = 24;
+/// Frames and dimensions whose numbers are shown.
+const NUMBERS: (usize, usize) = (4, 8);
+
+/// The first numbers of a matrix.
+pub(super) fn numbers(features: &Matrix<f32>) -> String {
+    let mut text = String::new();
+    let (frames, dims) = (features.num_rows().min(NUMBERS.0), features.num_cols().min(NUMBERS.1));
+    for (frame, row) in features.rows().take(frames).enumerate() {
+        let _ = write!(text, "  frame {frame}:");
+        for value in &row[..dims] {
+            let _ = write!(text, " {value:8.3}");
+        }
+        text.push_str(if dims < features.num_cols() { " ...\n" } else { "\n" });
+    }
+    text
+}
+
+/// A matrix; each character is the mean over some frames and dimensions, which are `upwards.1` of `upwards.0`.
+pub(super) fn heat_map(features: &Matrix<f32>, frame_shift: f64, upwards: (&str, f64)) -> String {
+    let columns = groups(features.num_rows(), WIDTH);
+    let rows = groups(features.num_cols(), HEIGHT);
+    let mean = |frames: &Range<usize>, dims: &Range<usize>| {
+        let values = frames.clone().flat_map(|frame| &features.row_data(frame)[dims.clone()]);
+        values.map(|&value| f64::from(value)).sum::<f64>() / (frames.len() * dims.len()) as f64
+    };
+    let means: Vec<Vec<f64>> =
+        rows.iter().map(|dims| columns.iter().map(|frames| mean(frames, dims)).collect()).collect();
+    let finite = || means.iter().flatten().copied().filter(|mean| mean.is_finite());
+    let (least, most) = (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
+    let lines = means.iter().map(|line| line.iter().map(|&mean| shade(mean, least, most)).collect::<String>());
+    let labels = rows.iter().map(|dims| short((dims.start as f64 * upwards.1).round()));
+    let picture = frame_of(labels.zip(lines).rev(), columns.len(), features.num_rows(), frame_shift);
+    let unit = upwards.0;
+    format!("{:>LABEL$}\n{picture}", unit)
+}
+
+/// Pitch: `.` where there is hardly a voice, `o` where there may be one, `@` where there is one.
+pub(super) fn pitch_track(pitch: &Matrix<f32>, frame_shift: f64) -> String {
+    let columns = groups(pitch.num_rows(), WIDTH);
+    let highest = pitch.rows().map(|row| f64::from(row[1])).filter(|pitch| pitch.is_finite()).fold(1.0, f64::max);
+    let step = highest / (HEIGHT - 1) as f64;
+    let line = |level: usize| -> String {
+        let middle = level as f64 * step;
+        let mark = |frames: &Range<usize>| {
+            let rows = frames.clone().map(|frame| pitch.row_data(frame));
+            let here = rows.filter(|row| (f64::from(row[1]) - middle).abs() <= step / 2.0);
+            match here.map(|row| probability_of_voicing(row[0])).reduce(f64::max) {
+                None => ' ',
+                Some(voiced) if voiced < 0.3 => '.',
+                Some(voiced) if voiced < 0.7 => 'o',
+                Some(_) => '@',
+            }
+        };
+        columns.iter().map(mark).collect()
+    };
+    let lines = (0..HEIGHT).map(|level| (short((level as f64 * step).round()), line(level)));
+    let picture = frame_of(lines.rev(), columns.len(), pitch.num_rows(), frame_shift);
+    format!("{:>LABEL$}\n{picture}", "Hz")
+}
+
+/// Characters of a label at the left.
+const LABEL: usize = 9;
+
+/// Lines from the top, each with its label, over an axis of time.
+fn frame_of(lines: impl Iterator<Item = (String, String)>, width: usize, frames: usize, frame_shift: f64) -> String {
+    let mut picture = String::new();
+    for (label, line) in lines {
+        let _ = writeln!(picture, "{label:>LABEL$} |{}", line.trim_end());
+    }
+    let _ = writeln!(picture, "{:LABEL$} +{}", "", "-".repeat(width));
+    let end = if frame_shift > 0.0 {
+        format!("{} s", short(frames as f64 * frame_shift))
+    } else {
+        format!("{frames} frames")
+    };
+    let gap = width.saturating_sub(1);
+    let _ = writeln!(picture, "{:LABEL$}  0{end:>gap$}", "");
+    picture
+}
+
+fn shade(value: f64, least: f64, most: f64) -> char {
+    if !value.is_finite() {
+        return '?';
+    }
+    let part = if least < most { (value - least) / (most - least) } else { 0.5 };
+    let shades = SHADES.len();
+    let at = (1..shades).take_while(|&at| part * shades as f64 >= at as f64).count();
+    char::from(SHADES[at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_is_blank_and_the_most_is_full() {
+        let features = Matrix::from_fn(200, 30, |frame, dim| (frame + dim) as f32);
+        let picture = heat_map(&features, 0.01, ("dimension", 1.0));
+        let lines: Vec<_> = picture.lines().collect();
+        assert_eq!(lines.len(), 1 + HEIGHT + 2);
+        assert!(lines[1].ends_with('@') && lines[HEIGHT].starts_with("        0 | "), "{picture}");
+        assert!(lines[HEIGHT + 2].ends_with(" 2 s"), "{picture}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 100), "{picture}");
+    }
+
+    #[test]
+    fn values_that_are_all_the_same_or_not_finite_can_be_shown() {
+        for value in [0.0, 7.0, f32::NAN, f32::INFINITY] {
+            let picture = heat_map(&Matrix::from_fn(3, 2, |_, _| value), 0.0, ("dimension", 1.0));
+            assert_eq!(picture.contains('?'), !value.is_finite(), "{picture}");
+            assert!(picture.contains("3 frames"));
+        }
+        assert_eq!([0.0, 0.95, 1.0].map(|value| shade(value, 0.0, 1.0)), [' ', '@', '@']);
+    }
+
+    #[test]
+    fn pitch_is_at_its_height() {
+        let pitch = Matrix::from_fn(50, 2, |frame, col| if col == 0 { 0.99 } else { 100.0 + 2.0 * frame as f32 });
+        let picture = pitch_track(&pitch, 0.01);
+        let top = picture.lines().nth(1).unwrap_or_default();
+        assert!(top.contains("198 |") && top.ends_with('@'), "{picture}");
+    }
+
+    #[test]
+    fn a_short_row_is_shown_whole() {
+        assert_eq!(numbers(&Matrix::from_fn(1, 2, |_, col| col as f32)), "  frame 0:    0.000    1.000\n");
+    }
+}
