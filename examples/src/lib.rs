@@ -4,3 +4,8 @@
 //! the README's first line compiles them once.
 
 #![forbid(unsafe_code)]
+
+/// The code of the workspace's README.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

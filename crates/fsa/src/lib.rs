@@ -92,7 +92,6 @@ mod parts;
 mod properties;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod rooms;
-mod rounds;
 pub mod scores;
 mod sweep;
 mod threads;

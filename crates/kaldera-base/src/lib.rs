@@ -9,6 +9,7 @@
 //!   buffer   shared memory, cut without copying, copied on writing
 //!   memory   fresh memory for large results, in huge pages, and a way to write them past the caches
 //!   text     an error that shows its place in a text
+//!   abridged `Debug` of long slices
 //! ```
 //!
 //! ```
@@ -30,6 +31,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod abridged;
 pub mod buffer;
 pub mod gemm;
 pub mod math;

@@ -331,39 +331,22 @@ impl Columns {
     /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
     #[inline(always)]
     pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
-        for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
-            s.store_partial(self.lanes_of_one(s, x, at), y);
+        let (columns, stride) = (self.columns.as_vectors(s), self.stride / S::LANES);
+        let (x, last) = x[..self.num_columns].as_chunks::<ROW_SUMS>();
+        let (columns, last_columns) = columns.split_at(x.len() * ROW_SUMS * stride);
+        for (at, y) in y.chunks_mut(S::LANES).enumerate() {
+            let mut sums = [s.splat(0.0); ROW_SUMS];
+            for (x, columns) in x.iter().zip(columns.chunks_exact(ROW_SUMS * stride)) {
+                for i in 0..ROW_SUMS {
+                    sums[i] = s.mul_add(columns[i * stride + at], s.splat(x[i]), sums[i]);
+                }
+            }
+            for ((&x, column), sum) in last.iter().zip(last_columns.chunks_exact(stride)).zip(&mut sums) {
+                *sum = s.mul_add(column[at], s.splat(x), *sum);
+            }
+            s.store_partial(sum_of_row_sums(s, sums), y);
         }
     }
-
-    /// Numbers `at` and on of the product, zeros behind the last one.
-    #[inline(always)]
-    pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
-        let (columns, x, at) = (self.columns.as_vectors(s), &x[..self.num_columns], at / S::LANES);
-        // The compiler makes one of the two for a stride that it knows.
-        if self.stride == MAX_LANES {
-            lanes_of_columns(s, columns, MAX_LANES / S::LANES, x, at)
-        } else {
-            lanes_of_columns(s, columns, self.stride / S::LANES, x, at)
-        }
-    }
-}
-
-/// See [`Columns::lanes_of_one`]. Stride and place are counted in vectors.
-#[inline(always)]
-fn lanes_of_columns<S: Simd>(s: S, columns: &[S::F32], stride: usize, x: &[f32], at: usize) -> S::F32 {
-    let mut sums = [s.splat(0.0); ROW_SUMS];
-    let (x, last) = x.as_chunks::<ROW_SUMS>();
-    let (columns, last_columns) = columns.split_at(x.len() * ROW_SUMS * stride);
-    for (x, columns) in x.iter().zip(columns.chunks_exact(ROW_SUMS * stride)) {
-        for i in 0..ROW_SUMS {
-            sums[i] = s.mul_add(columns[i * stride + at], s.splat(x[i]), sums[i]);
-        }
-    }
-    for ((&x, column), sum) in last.iter().zip(last_columns.chunks_exact(stride)).zip(&mut sums) {
-        *sum = s.mul_add(column[at], s.splat(x), *sum);
-    }
-    sum_of_row_sums(s, sums)
 }
 
 /// Frequencies in Hz, all counted from zero.

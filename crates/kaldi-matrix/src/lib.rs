@@ -160,7 +160,7 @@ pub use decompositions::{
 pub use error::{Error, Shape};
 pub use fft::{
     FftScratch, SplitRadixComplexFft, SplitRadixRealFft, complex_add_product, complex_fft, complex_ft, complex_im_exp,
-    complex_mul, real_fft, real_fft_inefficient,
+    complex_mul, real_fft, real_fft_inefficient, real_fft_with,
 };
 pub use general::{
     GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,

@@ -177,7 +177,7 @@ impl<T: Element> LodTensor<T> {
     ///
     /// let x = LodTensor::from_sequences(&[vec![3, 1], vec![], vec![2]])?;
     /// let lists: Ragged<i32> = x.to_ragged()?;
-    /// assert_eq!(lists.sum(0), [4, 0, 2]);
+    /// assert_eq!(lists.sum(), [4, 0, 2]);
     /// assert_eq!(LodTensor::from(lists), x);
     /// # Ok::<(), lod::Error>(())
     /// ```

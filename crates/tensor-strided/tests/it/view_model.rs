@@ -330,23 +330,23 @@ proptest! {
             let last = to.pop().unwrap();
             to[0] *= last;
         }
-        let reshaped = view.reshape(&to, order).unwrap();
+        let reshaped = view.reshape_order(&to, order).unwrap();
         prop_assert_eq!(reshaped.shape(), &to);
         let in_order = |view: &TensorView<'_, i32>| match order {
             Order::C => view.to_vec(),
             Order::F => view.transpose().to_vec(),
         };
         prop_assert_eq!(in_order(&reshaped.view()), in_order(&view));
-        prop_assert_eq!(in_order(&view), view.ravel(order).unwrap().view().to_vec());
+        prop_assert_eq!(in_order(&view), view.ravel_order(order).unwrap().view().to_vec());
         let open: Vec<i64> = std::iter::once(-1).chain(to.iter().skip(1).map(|&n| i64::try_from(n).unwrap())).collect();
         match to.is_empty() || to[1..].contains(&0) {
-            true => prop_assert!(to.is_empty() || view.reshape(&open, order).is_err()),
+            true => prop_assert!(to.is_empty() || view.reshape_order(&open, order).is_err()),
             false => {
-                let same = view.reshape(&open, order).unwrap();
+                let same = view.reshape_order(&open, order).unwrap();
                 prop_assert_eq!(same.view(), reshaped.view());
             }
         }
-        let owned = view.to_contiguous().into_shape(&to, order).unwrap();
+        let owned = view.to_contiguous().into_shape_order(&to, order).unwrap();
         prop_assert_eq!(owned.view(), reshaped.view());
     }
 

@@ -104,12 +104,12 @@ proptest! {
     #[test]
     fn reductions_of_floats(x in ragged(number()), initial in prop_oneof![Just(0.0_f32), -60.0..60.0_f32]) {
         let initial = initial.round();
-        prop_assert_eq!(x.sum(initial), per_row(&x, |row| row.iter().fold(initial, |a, b| a + b)));
-        prop_assert_eq!(x.max(initial), per_row(&x, |row| row.iter().copied().fold(initial, f32::max)));
-        prop_assert_eq!(x.min(initial), per_row(&x, |row| row.iter().copied().fold(initial, f32::min)));
+        prop_assert_eq!(x.sum_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, b| a + b)));
+        prop_assert_eq!(x.max_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, f32::max)));
+        prop_assert_eq!(x.min_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, f32::min)));
         let wider = x.to_dtype::<f64>();
-        prop_assert_eq!(wider.sum(initial.into()), wide(&x.sum(initial)).collect::<Vec<_>>());
-        prop_assert_eq!(wider.max(initial.into()), wide(&x.max(initial)).collect::<Vec<_>>());
+        prop_assert_eq!(wider.sum_from(initial.into()), wide(&x.sum_from(initial)).collect::<Vec<_>>());
+        prop_assert_eq!(wider.max_from(initial.into()), wide(&x.max_from(initial)).collect::<Vec<_>>());
         for initial in [initial, f32::MIN, f32::NEG_INFINITY] {
             let mut start = 0;
             let expected = per_row(&x, |row| {
@@ -118,30 +118,30 @@ proptest! {
                 start += row.len();
                 at
             });
-            prop_assert_eq!(x.argmax(initial), &expected[..]);
-            prop_assert_eq!(wider.argmax(initial.into()), &expected[..]);
-            prop_assert_eq!(x.map(|v| -v).argmin(-initial), expected);
+            prop_assert_eq!(x.argmax_from(initial), &expected[..]);
+            prop_assert_eq!(wider.argmax_from(initial.into()), &expected[..]);
+            prop_assert_eq!(x.map(|v| -v).argmin_from(-initial), expected);
         }
     }
 
     #[test]
     fn reductions_of_integers(x in ragged(int()), initial in int()) {
-        prop_assert_eq!(x.sum(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a.wrapping_add(b))));
-        prop_assert_eq!(x.max(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::max)));
-        prop_assert_eq!(x.min(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::min)));
-        let lowest = x.argmin(initial);
-        for ((&at, row), least) in lowest.iter().zip(x.shape().last_splits().rows()).zip(x.min(initial)) {
+        prop_assert_eq!(x.sum_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a.wrapping_add(b))));
+        prop_assert_eq!(x.max_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::max)));
+        prop_assert_eq!(x.min_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::min)));
+        let lowest = x.argmin_from(initial);
+        for ((&at, row), least) in lowest.iter().zip(x.shape().last_splits().rows()).zip(x.min_from(initial)) {
             let expected = row.rev().find(|&i| x.values()[i] == least).map_or(-1, |i| i as i32);
             prop_assert_eq!(at, expected);
         }
-        prop_assert_eq!(x.and(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a & b)));
-        prop_assert_eq!(x.or(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a | b)));
+        prop_assert_eq!(x.and_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a & b)));
+        prop_assert_eq!(x.or_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a | b)));
         let long = x.to_dtype::<i64>();
-        prop_assert_eq!(long.sum(0), per_row(&x, |row| row.iter().map(|&v| i64::from(v)).sum::<i64>()));
-        prop_assert_eq!(long.max(i64::MIN), per_row(&long, |row| row.iter().copied().fold(i64::MIN, i64::max)));
+        prop_assert_eq!(long.sum_from(0), per_row(&x, |row| row.iter().map(|&v| i64::from(v)).sum::<i64>()));
+        prop_assert_eq!(long.max_from(i64::MIN), per_row(&long, |row| row.iter().copied().fold(i64::MIN, i64::max)));
         let bytes = x.map(|v| v.to_le_bytes()[0]);
-        prop_assert_eq!(bytes.sum(3), per_row(&bytes, |row| row.iter().fold(3_u8, |a, &b| a.wrapping_add(b))));
-        prop_assert_eq!(bytes.min(200), per_row(&bytes, |row| row.iter().copied().fold(200, u8::min)));
+        prop_assert_eq!(bytes.sum_from(3), per_row(&bytes, |row| row.iter().fold(3_u8, |a, &b| a.wrapping_add(b))));
+        prop_assert_eq!(bytes.min_from(200), per_row(&bytes, |row| row.iter().copied().fold(200, u8::min)));
         let before = |row: &[i32]| row.iter().scan(0, |sum: &mut i32, &v| Some(std::mem::replace(sum, sum.wrapping_add(v)))).collect();
         prop_assert_eq!(rows(&x.exclusive_sum()), per_row::<_, Vec<i32>>(&x, before));
     }
@@ -150,8 +150,8 @@ proptest! {
     fn sums_of_exponentials(x in ragged(number()), initial in prop_oneof![Just(f32::NEG_INFINITY), -60.0..60.0_f32]) {
         let wider = x.to_dtype::<f64>();
         let expected = per_row(&wider, |row| logsumexp(row, initial.into()));
-        prop_assert!(all_close(wide(&x.logsumexp(initial)), expected.iter().copied(), 1e-6));
-        prop_assert!(all_close(wider.logsumexp(initial.into()), expected, 1e-14));
+        prop_assert!(all_close(wide(&x.logsumexp_from(initial)), expected.iter().copied(), 1e-6));
+        prop_assert!(all_close(wider.logsumexp_from(initial.into()), expected, 1e-14));
         let logs = per_row(&wider, |row| {
             let sum = logsumexp(row, f64::NEG_INFINITY);
             row.iter().map(|v| if sum == f64::NEG_INFINITY { *v } else { v - sum }).collect::<Vec<_>>()
@@ -171,7 +171,7 @@ proptest! {
         }).concat();
         prop_assert!(all_close(wide(positive.normalize_linear().values()), expected, 1e-6));
         let means = per_row(&x, |row| if row.is_empty() { 7.0 } else { wide(row).sum::<f64>() / row.len() as f64 });
-        prop_assert!(all_close(wide(&x.mean(7.0)), means, 1e-6));
+        prop_assert!(all_close(wide(&x.mean_or(7.0)), means, 1e-6));
     }
 
     #[test]
@@ -251,7 +251,7 @@ proptest! {
                     let gap = vec![fill; cols - row.len()];
                     if side == PadSide::Left { [gap, row.clone()].concat() } else { [row.clone(), gap].concat() }
                 }).collect();
-                prop_assert_eq!((padded.values, padded.rows, padded.cols), (expected, x.len(), cols));
+                prop_assert_eq!((padded.num_rows(), padded.num_cols(), padded.into_values()), (x.len(), cols, expected));
             }
         }
     }
@@ -302,7 +302,7 @@ proptest! {
         prop_assert_eq!(index_select(&src, indexes.values(), 77).unwrap(), expected(77));
         let gathered = index_tensor_ragged(&src, &indexes, 0).unwrap();
         prop_assert_eq!(gathered.values(), expected(0));
-        prop_assert_eq!(index_and_sum(&src, &indexes).unwrap(), gathered.sum(0));
+        prop_assert_eq!(index_and_sum(&src, &indexes).unwrap(), gathered.sum());
         let mut added = vec![0; src.len()];
         index_add(indexes.values(), gathered.values(), &mut added).unwrap();
         for (i, &sum) in added.iter().enumerate() {
@@ -360,13 +360,13 @@ proptest! {
         let check = |name: &str, grad: Ragged<f64>, expected: Vec<f64>| {
             assert!(all_close(grad.values().iter().copied(), expected, DIFFERENCE), "{name}");
         };
-        check("sum", x.sum_grad(&per_list).unwrap(), differences(&x, |x| x.sum(1.0), &per_list));
-        check("mean", x.mean_grad(&per_list).unwrap(), differences(&x, |x| x.mean(0.0), &per_list));
+        check("sum", x.sum_grad(&per_list).unwrap(), differences(&x, |x| x.sum_from(1.0), &per_list));
+        check("mean", x.mean_grad(&per_list).unwrap(), differences(&x, |x| x.mean_or(0.0), &per_list));
         for initial in [f64::NEG_INFINITY, 3.0] {
-            let result = x.logsumexp(initial);
+            let result = x.logsumexp_from(initial);
             // Infinity, of an empty list, has no differences.
             let finite_logsumexp = |x: &Ragged<f64>| {
-                x.logsumexp(initial).iter().map(|&y| if y.is_finite() { y } else { 0.0 }).collect()
+                x.logsumexp_from(initial).iter().map(|&y| if y.is_finite() { y } else { 0.0 }).collect()
             };
             let grad = x.logsumexp_grad(&result, &per_list).unwrap();
             check("logsumexp", grad, differences(&x, finite_logsumexp, &per_list));
@@ -384,10 +384,10 @@ proptest! {
         check("exclusive_sum", out_grad.exclusive_sum_grad(), expected);
         // Of all distinct values one is the highest by more than a step.
         let distinct = x.with_values((0..x.num_elements()).map(|i| (i * 7919 % 10_007) as f64).collect::<Vec<_>>()).unwrap();
-        let grad = distinct.max_grad(&distinct.argmax(-1.0), &per_list).unwrap();
-        check("max", grad, differences(&distinct, |x| x.max(-1.0), &per_list));
-        let grad = distinct.max_grad(&distinct.argmin(10_007.0), &per_list).unwrap();
-        check("min", grad, differences(&distinct, |x| x.min(10_007.0), &per_list));
+        let grad = distinct.max_grad(&distinct.argmax_from(-1.0), &per_list).unwrap();
+        check("max", grad, differences(&distinct, |x| x.max_from(-1.0), &per_list));
+        let grad = distinct.max_grad(&distinct.argmin_from(10_007.0), &per_list).unwrap();
+        check("min", grad, differences(&distinct, |x| x.min_from(10_007.0), &per_list));
         let add_grad = out_grad.add_grad(2.5);
         let sums = per_row(&out_grad, |row| row.iter().sum::<f64>() * 2.5);
         prop_assert!(all_close(add_grad, sums, 1e-12));
@@ -398,7 +398,7 @@ proptest! {
         let x = Ragged::from_lists(&x).unwrap().to_dtype::<f64>();
         for mode in [PadMode::Constant, PadMode::Replicate] {
             for side in [PadSide::Left, PadSide::Right] {
-                let pad = |x: &Ragged<f64>| x.pad(mode, side, 1.0).unwrap().values;
+                let pad = |x: &Ragged<f64>| x.pad(mode, side, 1.0).unwrap().into_values();
                 let out_grad = weights(pad(&x).len());
                 let grad = x.pad_grad(mode, side, &out_grad).unwrap();
                 let expected = differences(&x, pad, &out_grad);
@@ -537,10 +537,10 @@ fn threads_change_nothing() {
         let mut plain = x.clone();
         plain.sort(Order::Ascending);
         let bits = |x: &[f32]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
-        let floats = [x.sum(0.0), x.max(0.0), x.logsumexp(f32::NEG_INFINITY), x.logsumexp(1.0)];
+        let floats = [x.sum(), x.max_from(0.0), x.logsumexp(), x.logsumexp_from(1.0)];
         let more = [x.normalize_log(), x.softmax(), sorted, plain, x.exclusive_sum()];
         let floats: Vec<Vec<u32>> = floats.iter().map(|x| bits(x)).collect();
-        (floats, more.iter().map(|x| bits(x.values())).collect::<Vec<_>>(), map, x.argmax(f32::MIN))
+        (floats, more.iter().map(|x| bits(x.values())).collect::<Vec<_>>(), map, x.argmax())
     };
     // One row at a time has no second thread to share with.
     let whole = all(&x);
