@@ -287,7 +287,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
         let channel = self.choose_channel(utterance, recording.num_channels())?;
         let channel = recording.cut(channel, range);
-        let audio = Audio { samples: channel.samples(), samp_freq, key: &utterance.key };
+        let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key);
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });

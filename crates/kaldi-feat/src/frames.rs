@@ -1,5 +1,7 @@
 //! From samples to windowed frames in lanes.
 
+use std::borrow::Cow;
+
 use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
 
@@ -7,6 +9,9 @@ use crate::error::Error;
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
+///
+/// Slices, vectors and arrays of `i16` and `f32` become it by reference. Channels that lie interleaved are taken apart by
+/// [`Interleaved`](crate::Interleaved).
 #[derive(Debug, Clone, Copy)]
 pub enum Samples<'a> {
     /// As they stand in a WAV file.
@@ -100,6 +105,32 @@ impl<'a> From<&'a [f32]> for Samples<'a> {
         Self::F32(samples)
     }
 }
+
+/// Of a vector and of an array, which `&samples` of these is.
+macro_rules! from_owned {
+    ($t:ty, $variant:ident) => {
+        impl<'a> From<&'a Vec<$t>> for Samples<'a> {
+            fn from(samples: &'a Vec<$t>) -> Self {
+                Self::$variant(samples)
+            }
+        }
+
+        impl<'a, const N: usize> From<&'a [$t; N]> for Samples<'a> {
+            fn from(samples: &'a [$t; N]) -> Self {
+                Self::$variant(samples)
+            }
+        }
+
+        impl<'a> From<&'a Cow<'_, [$t]>> for Samples<'a> {
+            fn from(samples: &'a Cow<'_, [$t]>) -> Self {
+                Self::$variant(samples)
+            }
+        }
+    };
+}
+
+from_owned!(i16, I16);
+from_owned!(f32, F32);
 
 /// The logarithm of a frame's energy, when a feature wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,6 +18,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of PLP features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PlpOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,
@@ -230,14 +231,14 @@ impl Kind for PlpKind {
     fn new(options: &PlpOptions, unwarped: &PlpFilters) -> Result<Self, Error> {
         let num_bins = unwarped.banks.bins().len();
         if !(1..=MAX_ORDER).contains(&options.lpc_order) {
-            return Err(Error::bad_option("lpc-order", options.lpc_order, format!("from 1 to {MAX_ORDER}")));
+            return Err(Error::bad_option("lpc_order", options.lpc_order, format!("from 1 to {MAX_ORDER}")));
         }
         if !(1..=options.lpc_order + 1).contains(&options.num_ceps) {
-            let expected = format!("from 1 to {}, one more than --lpc-order", options.lpc_order + 1);
-            return Err(Error::bad_option("num-ceps", options.num_ceps, expected));
+            let expected = format!("from 1 to {}, one more than `lpc_order`", options.lpc_order + 1);
+            return Err(Error::bad_option("num_ceps", options.num_ceps, expected));
         }
         for (option, value) in
-            [("compress-factor", options.compress_factor), ("cepstral-scale", options.cepstral_scale)]
+            [("compress_factor", options.compress_factor), ("cepstral_scale", options.cepstral_scale)]
         {
             if !value.is_finite() {
                 return Err(Error::bad_option(option, value, "a finite number"));

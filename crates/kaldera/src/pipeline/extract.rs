@@ -45,7 +45,7 @@ impl<K: Kind> FeatureExtractor for Extractor<K> {
         vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        self.compute_into(workspace, audio, vtln_warp, out)
+        self.compute_into(workspace, &audio.with_vtln_warp(vtln_warp), out)
     }
 }
 

@@ -141,7 +141,7 @@ proptest! {
         options.mel.high_freq = high;
         let Ok(fbank) = Fbank::new(options.clone()) else { return Err(TestCaseError::reject("no such filters")) };
         let samples = samples(len, seed);
-        let features = fbank.compute(&Audio::new(&samples[..], options.frame.samp_freq), 1.0).unwrap();
+        let features = fbank.compute(&Audio::new(&samples, options.frame.samp_freq)).unwrap();
         prop_assert_eq!(features.num_rows(), num_frames(&options.frame, len));
         let size = options.frame.padded_window_size();
         let triangles = triangles(&options, size);
@@ -181,8 +181,8 @@ proptest! {
         fbank_options.htk_compat = false;
         let (Ok(mfcc), Ok(fbank)) = (Mfcc::new(options.clone()), Fbank::new(fbank_options)) else { return Err(TestCaseError::reject("no such filters")) };
         let samples = samples(len, seed);
-        let audio = Audio::new(&samples[..], options.frame.samp_freq);
-        let (cepstra, logs) = (mfcc.compute(&audio, 1.0).unwrap(), fbank.compute(&audio, 1.0).unwrap());
+        let audio = Audio::new(&samples, options.frame.samp_freq);
+        let (cepstra, logs) = (mfcc.compute(&audio).unwrap(), fbank.compute(&audio).unwrap());
         prop_assert_eq!(cepstra.num_rows(), logs.num_rows());
         for f in 0..cepstra.num_rows() {
             let logs = logs.row(f);
@@ -217,8 +217,8 @@ proptest! {
     ) {
         let options = SpectrogramOptions { frame: frame_options, raw_energy, return_raw_fft, ..Default::default() };
         let samples = samples(len, seed);
-        let audio = Audio::new(&samples[..], options.frame.samp_freq);
-        let rows = Spectrogram::new(options.clone()).unwrap().compute(&audio, 1.0).unwrap();
+        let audio = Audio::new(&samples, options.frame.samp_freq);
+        let rows = Spectrogram::new(options.clone()).unwrap().compute(&audio).unwrap();
         prop_assert_eq!(rows.num_rows(), num_frames(&options.frame, len));
         let size = options.frame.padded_window_size();
         for f in 0..rows.num_rows() {
@@ -274,9 +274,9 @@ proptest! {
         fbank_options.use_log_fbank = false;
         let banks = kaldi_feat::MelBanks::new(&options.mel, &options.frame, 1.0).unwrap();
         let samples = samples(len, seed);
-        let audio = Audio::new(&samples[..], 16000.0);
-        let energies = Fbank::new(fbank_options).unwrap().compute(&audio, 1.0).unwrap();
-        let rows = Plp::new(options).unwrap().compute(&audio, 1.0).unwrap();
+        let audio = Audio::new(&samples, 16000.0);
+        let energies = Fbank::new(fbank_options).unwrap().compute(&audio).unwrap();
+        let rows = Plp::new(options).unwrap().compute(&audio).unwrap();
         prop_assert_eq!(rows.num_rows(), energies.num_rows());
         let order = lpc_order as usize;
         for (found, energies) in rows.rows().zip(energies.rows()) {
@@ -341,18 +341,18 @@ proptest! {
         };
         let fbank = Fbank::new(options(seed)).unwrap();
         let samples = samples(len, 1);
-        let audio = |key| Audio::new(&samples[..], 16000.0).with_key(key);
-        let one = fbank.compute(&audio("a"), 1.0).unwrap();
+        let audio = |key| Audio::new(&samples, 16000.0).with_key(key);
+        let one = fbank.compute(&audio("a")).unwrap();
         let (mut workspace, mut rows) = (Workspace::default(), Vec::new());
-        fbank.compute_into(&mut workspace, &audio("b"), 1.0, &mut rows).unwrap();
+        fbank.compute_into(&mut workspace, &audio("b"), &mut rows).unwrap();
         prop_assert_ne!(&rows[..], one.data());
-        fbank.compute_into(&mut workspace, &audio("a"), 1.0, &mut rows).unwrap();
+        fbank.compute_into(&mut workspace, &audio("a"), &mut rows).unwrap();
         prop_assert_eq!(&rows[..], one.data());
         let batch = fbank.compute_batch(&[audio("b"), audio("a")]).unwrap();
         let second = batch.utterance(1);
         prop_assert_eq!(second.data(), one.data());
         let other = Fbank::new(options(seed ^ 1)).unwrap();
-        let other = other.compute(&audio("a"), 1.0).unwrap();
+        let other = other.compute(&audio("a")).unwrap();
         prop_assert_ne!(other.data(), one.data());
     }
 }
@@ -362,8 +362,8 @@ fn floats_and_integers_give_the_same_bits() {
     let samples = samples(5000, 4);
     let floats: Vec<f32> = samples.iter().map(|&x| f32::from(x)).collect();
     let fbank = Fbank::new(FbankOptions::default()).unwrap();
-    let of_integers = fbank.compute(&Audio::new(&samples[..], 16000.0), 1.0).unwrap();
-    let of_floats = fbank.compute(&Audio::new(&floats[..], 16000.0), 1.0).unwrap();
+    let of_integers = fbank.compute(&Audio::new(&samples, 16000.0)).unwrap();
+    let of_floats = fbank.compute(&Audio::new(&floats, 16000.0)).unwrap();
     assert_eq!(of_integers.data(), of_floats.data());
 }
 
@@ -374,7 +374,7 @@ fn empty_and_tiny_audio_give_few_or_no_rows() {
         options.frame.snip_edges = snip_edges;
         let fbank = Fbank::new(options).unwrap();
         for n in [0_usize, 1, 79, 80, 399, 400] {
-            let features = fbank.compute(&Audio::new(&vec![7_i16; n][..], 16000.0), 1.0).unwrap();
+            let features = fbank.compute(&Audio::new(&vec![7_i16; n], 16000.0)).unwrap();
             let rows = if snip_edges { usize::from(n == 400) } else { (n + 80) / 160 };
             assert_eq!((features.num_rows(), features.num_cols()), (rows, if rows == 0 { 0 } else { 23 }));
             assert!(features.data().iter().all(|x| x.is_finite()));

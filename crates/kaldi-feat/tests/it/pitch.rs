@@ -500,7 +500,7 @@ fn a_hum_has_its_pitch() {
     for hz in [60.0, 101.3, 155.0, 240.0, 390.0] {
         let steady: Vec<f32> =
             (0..24000).map(|i| 4000.0 * (i as f32 / 16000.0 * hz * std::f32::consts::TAU).sin()).collect();
-        let frames = compute_kaldi_pitch(&options, &Audio::new(&steady[..], 16000.0)).unwrap();
+        let frames = compute_kaldi_pitch(&options, &Audio::new(&steady, 16000.0)).unwrap();
         assert_eq!(frames.num_rows(), 148);
         for row in frames.rows().skip(2).take(140) {
             // The cost draws a broad peak towards shorter lags.
@@ -517,7 +517,7 @@ fn signals_without_pitch_have_frames_and_numbers() {
     for snip_edges in [true, false] {
         let extractor = extractor(PitchExtractionOptions { snip_edges, ..Default::default() });
         for signal in &signals {
-            let frames = extractor.compute(&Audio::new(&signal[..], 16000.0)).unwrap();
+            let frames = extractor.compute(&Audio::new(signal, 16000.0)).unwrap();
             assert!(frames.data().iter().all(|x| x.is_finite()));
             // In the smallest of chunks.
             let mut stream = extractor.stream();
@@ -559,25 +559,25 @@ fn memory_is_bounded_when_frames_are_discarded() {
 fn options_that_cannot_be_are_named() {
     let base = PitchExtractionOptions::default;
     let bad = [
-        ("min-f0", PitchExtractionOptions { min_f0: 0.0, ..base() }),
-        ("min-f0", PitchExtractionOptions { min_f0: 500.0, ..base() }),
-        ("max-f0", PitchExtractionOptions { max_f0: 5000.0, ..base() }),
-        ("max-f0", PitchExtractionOptions { max_f0: f32::NAN, ..base() }),
-        ("delta-pitch", PitchExtractionOptions { delta_pitch: 1e-9, ..base() }),
-        ("delta-pitch", PitchExtractionOptions { delta_pitch: -0.1, ..base() }),
-        ("lowpass-cutoff", PitchExtractionOptions { lowpass_cutoff: 2001.0, ..base() }),
-        ("resample-frequency", PitchExtractionOptions { resample_freq: f32::INFINITY, ..base() }),
-        ("frame-length", PitchExtractionOptions { frame_length_ms: 1e9, ..base() }),
-        ("frame-length", PitchExtractionOptions { frame_length_ms: 0.1, ..base() }),
-        ("frame-shift", PitchExtractionOptions { frame_shift_ms: 0.1, ..base() }),
-        ("penalty-factor", PitchExtractionOptions { penalty_factor: -0.1, ..base() }),
-        ("upsample-filter-width", PitchExtractionOptions { upsample_filter_width: 0, ..base() }),
-        ("simulate-first-pass-online", PitchExtractionOptions { simulate_first_pass_online: true, ..base() }),
-        ("frames-per-chunk", PitchExtractionOptions { frames_per_chunk: -1, ..base() }),
+        ("min_f0", PitchExtractionOptions { min_f0: 0.0, ..base() }),
+        ("min_f0", PitchExtractionOptions { min_f0: 500.0, ..base() }),
+        ("max_f0", PitchExtractionOptions { max_f0: 5000.0, ..base() }),
+        ("max_f0", PitchExtractionOptions { max_f0: f32::NAN, ..base() }),
+        ("delta_pitch", PitchExtractionOptions { delta_pitch: 1e-9, ..base() }),
+        ("delta_pitch", PitchExtractionOptions { delta_pitch: -0.1, ..base() }),
+        ("lowpass_cutoff", PitchExtractionOptions { lowpass_cutoff: 2001.0, ..base() }),
+        ("resample_freq", PitchExtractionOptions { resample_freq: f32::INFINITY, ..base() }),
+        ("frame_length_ms", PitchExtractionOptions { frame_length_ms: 1e9, ..base() }),
+        ("frame_length_ms", PitchExtractionOptions { frame_length_ms: 0.1, ..base() }),
+        ("frame_shift_ms", PitchExtractionOptions { frame_shift_ms: 0.1, ..base() }),
+        ("penalty_factor", PitchExtractionOptions { penalty_factor: -0.1, ..base() }),
+        ("upsample_filter_width", PitchExtractionOptions { upsample_filter_width: 0, ..base() }),
+        ("simulate_first_pass_online", PitchExtractionOptions { simulate_first_pass_online: true, ..base() }),
+        ("frames_per_chunk", PitchExtractionOptions { frames_per_chunk: -1, ..base() }),
     ];
     for (name, options) in bad {
         match PitchExtractor::new(options) {
-            Err(Error::BadOption { option, .. }) => assert_eq!(option, name),
+            Err(Error::BadOption { field, .. }) => assert_eq!(field, name),
             Err(other) => panic!("{name}: {other}"),
             Ok(_) => panic!("{name} was taken"),
         }
@@ -603,11 +603,11 @@ fn a_workspace_of_other_signals_changes_nothing() {
     let mut workspace = PitchWorkspace::default();
     for (i, len) in [30_000, 0, 8000, 100, 20_000, 16_000].into_iter().enumerate() {
         let samples = audio(i as u64, len, 150.0, 16000.0, 5.0);
-        let audio = Audio::new(&samples[..], 16000.0);
+        let audio = Audio::new(&samples, 16000.0);
         let extractor = &extractors[i / 4];
         assert_eq!(extractor.compute_with(&mut workspace, &audio), extractor.compute(&audio));
         let processed = processor.compute_with(&mut workspace, extractor, &audio).unwrap();
         assert_eq!(processed, processor.compute(extractor, &audio).unwrap());
-        assert!(extractor.compute_with(&mut workspace, &Audio::new(&samples[..], 11025.0)).is_err());
+        assert!(extractor.compute_with(&mut workspace, &Audio::new(&samples, 11025.0)).is_err());
     }
 }

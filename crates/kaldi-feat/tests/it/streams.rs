@@ -51,8 +51,8 @@ fn check_audio<K: Kind>(
     finish: impl Fn(&Extractor<K>, &mut Vec<f32>),
 ) -> TestCaseResult {
     let extractor = Arc::new(extractor);
-    let whole = extractor.compute(&Audio::new(samples, samp_freq).with_key("key"), 1.0).unwrap();
-    let new = || FeatureStream::new(Arc::clone(&extractor), samp_freq, "key", 1.0).unwrap();
+    let whole = extractor.compute(&Audio::new(samples, samp_freq).with_key("key")).unwrap();
+    let new = || FeatureStream::new(Arc::clone(&extractor)).with_key("key").with_sample_rate(samp_freq).unwrap();
     let (mut stream, mut rows, mut rest) = (new(), Vec::new(), samples);
     for (size, between) in cuts.iter().cycle() {
         let (chunk, behind) = rest.split_at(rest.len().min(*size));
@@ -376,8 +376,8 @@ proptest! {
 /// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN the other is, whatever its bits.
 fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &str) {
     let extractor = Arc::new(extractor);
-    let whole = extractor.compute(&Audio::new(samples, 16000.0), 1.0).unwrap();
-    let mut stream = FeatureStream::new(Arc::clone(&extractor), 16000.0, "", 1.0).unwrap();
+    let whole = extractor.compute(&Audio::new(samples, 16000.0)).unwrap();
+    let mut stream = FeatureStream::new(Arc::clone(&extractor));
     let mut rows = Vec::new();
     for chunk in samples.chunks(160) {
         stream.accept_waveform(chunk).unwrap();
@@ -421,8 +421,7 @@ fn memory_does_not_grow_with_the_stream() {
     let mut options = FbankOptions::default();
     options.frame.max_feature_vectors = 100;
     options.frame.snip_edges = false;
-    let fbank = Arc::new(Fbank::new(options).unwrap());
-    let mut stream = FeatureStream::new(fbank, 16000.0, "long", 1.0).unwrap();
+    let mut stream = FeatureStream::new(Fbank::new(options).unwrap()).with_key("long");
     let chunk = noise(160, 1);
     let mut largest = 0;
     for i in 0..20_000 {
@@ -461,7 +460,7 @@ fn streams_that_are_computed_together_do_not_see_each_other() {
         })
         .collect();
     let new = |(of, key, warp, _): &(Arc<Fbank>, String, f32, Vec<i16>)| {
-        FeatureStream::new(Arc::clone(of), 16000.0, key, *warp).unwrap()
+        FeatureStream::new(Arc::clone(of)).with_key(key).with_vtln_warp(*warp).unwrap()
     };
     let mut streams: Vec<_> = cases.iter().map(new).collect();
     for chunk in 0..12 {
@@ -475,7 +474,7 @@ fn streams_that_are_computed_together_do_not_see_each_other() {
     }
     FeatureStream::compute_together(std::iter::empty::<&mut FeatureStream<kaldi_feat::FbankKind>>());
     for (mut stream, (of, key, warp, samples)) in streams.into_iter().zip(&cases) {
-        let whole = of.compute(&Audio::new(&samples[..], 16000.0).with_key(key), *warp).unwrap();
+        let whole = of.compute(&Audio::new(samples, 16000.0).with_key(key).with_vtln_warp(*warp)).unwrap();
         let mut rows = Vec::new();
         stream.take_computed_rows(&mut rows);
         assert_eq!(rows, whole.data(), "{key}");
@@ -487,7 +486,7 @@ fn states_of_other_streams_are_refused() {
     let stream = |num_bins, key, warp| {
         let mut options = FbankOptions::default();
         options.mel.num_bins = num_bins;
-        FeatureStream::new(Arc::new(Fbank::new(options).unwrap()), 16000.0, key, warp).unwrap()
+        FeatureStream::new(Fbank::new(options).unwrap()).with_key(key).with_vtln_warp(warp).unwrap()
     };
     let mut one = stream(23, "a", 1.0);
     one.accept_waveform(&noise(1000, 1)[..]).unwrap();

@@ -157,7 +157,7 @@ fn texts() {
 #[test]
 #[ignore = "writes into the source"]
 fn write_corpora() {
-    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/__fuzz__");
+    let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/__fuzz__");
     let folder = |name: &str| {
         let folder = corpora.join(name).join("corpus");
         fs::create_dir_all(&folder).expect("a folder");
