@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes the known answers of crates/kaldi-feat/tests/log_mel.rs: what librosa gives for a signal that the test makes again.
+"""Writes the known answers of crates/kaldi-feat/tests/it/log_mel.rs: what librosa gives for a signal that the test makes again.
 
-    pip install librosa==0.11.0 && python3 scripts/make-log-mel-answers.py > crates/kaldi-feat/tests/log_mel/answers.txt
+    pip install librosa==0.11.0 && python3 scripts/make-log-mel-answers.py > crates/kaldi-feat/tests/it/log_mel/answers.txt
 
 Whisper's features are librosa's transform and filters, put together as `whisper.log_mel_spectrogram` puts torch's together. The
 transform is in double precision, so that the answers have no rounding of their own; `librosa` lines are librosa's own function.

@@ -1,22 +1,29 @@
 #!/bin/sh
-# Prepares a Debian or Ubuntu machine for building Kaldera: a linker, the C library's files and OpenBLAS.
-# Where all is there it says nothing and ends at once, so a command can always start with it:
+# Prepares a Debian or Ubuntu machine for building Kaldera. Where all is there it says nothing and ends at once, so a command
+# can always start with it:
 #
-#     sh scripts/setup.sh && cargo test --workspace
+#     sh scripts/setup.sh && cargo run ...                          a linker, all that the command needs
+#     sh scripts/setup.sh openblas && cargo test --workspace        OpenBLAS too, for kaldi-matrix with its default features
 #
-# Exit status: 0 ready, 1 something is missing that it could not install (it says what, and what to do).
+# Exit status: 0 ready, 1 something is missing that it could not install (it says what, and what to do), 2 wrong usage.
 set -u
 
-rust_wanted=89 # the minor version of `rust-version` in Cargo.toml
+rust_wanted=95 # the minor version of `rust-version` in Cargo.toml
 
 say() { echo "setup: $*" >&2; }
 
+case "$*" in
+"") library= ;;
+openblas) library=-lopenblas ;;
+*)
+    say "usage: sh scripts/setup.sh [openblas]"
+    exit 2
+    ;;
+esac
+
 explain_pure() {
-    cat >&2 <<'END'
-setup: OpenBLAS is optional. Everything also builds from Rust alone, with a linker as the only need:
-setup:     cargo test --workspace --no-default-features --features pure
-setup: Add `rayon` to the features to use several threads: --features pure,rayon
-END
+    [ -n "$library" ] || return 0
+    say "only kaldi-matrix uses OpenBLAS. Without it: cargo test -p kaldi-matrix --no-default-features --features pure,rayon"
 }
 
 # --- Rust -------------------------------------------------------------------------------------------------------------
@@ -50,14 +57,12 @@ links() {
     echo 'int main(void) { return 0; }' | cc -x c - -o "$scratch/a.out" "$@" >/dev/null 2>&1
 }
 
-if links -lopenblas; then
+# shellcheck disable=SC2086 # no word or one
+if links $library; then
     exit 0
 fi
-if links; then
-    missing="libopenblas-dev"
-else
-    missing="gcc libc6-dev libopenblas-dev"
-fi
+missing="${library:+libopenblas-dev}"
+links || missing="gcc libc6-dev $missing"
 
 if ! command -v apt-get >/dev/null 2>&1; then
     say "missing here: what Debian calls $missing. There is no apt-get: install them with your system's own tool."
@@ -76,11 +81,11 @@ if [ "$(id -u)" -ne 0 ]; then
     as_root=sudo
 fi
 
-say "installing $missing with ${as_root:+$as_root }apt-get (needed to link programs and for matrix algebra)"
-# shellcheck disable=SC2086 # both variables are lists of words
+say "installing $missing with ${as_root:+$as_root }apt-get"
+# shellcheck disable=SC2086 # all three variables are lists of words
 if $as_root apt-get update -qq >&2 &&
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 &&
-    links -lopenblas; then
+    links $library; then
     say "done"
 else
     say "could not install $missing; apt-get's own words are above."

@@ -28,7 +28,7 @@ fn extract<K: Kind>(c: &mut Criterion, name: &str, extractor: &Extractor<K>) {
     // One element is one sample: divided by the sample rate, the rate is how many times faster than real time.
     group.throughput(Throughput::Elements(samples.len() as u64));
     group.bench_function(name, |b| {
-        b.iter(|| extractor.compute_into(&mut workspace, black_box(&audio), 1.0, &mut rows).expect("good options"));
+        b.iter(|| extractor.compute_into(&mut workspace, black_box(&audio), &mut rows).expect("good options"));
     });
     group.finish();
 }
@@ -51,7 +51,10 @@ fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_on
     group.bench_function(name, |b| {
         b.iter(|| {
             rows.clear();
-            let mut stream = FeatureStream::new(Arc::clone(&extractor), SAMP_FREQ, "bench", 1.0).expect("good options");
+            let mut stream = FeatureStream::new(Arc::clone(&extractor))
+                .with_key("bench")
+                .with_sample_rate(SAMP_FREQ)
+                .expect("good options");
             for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
                 stream.accept_waveform(chunk).expect("not at its end");
                 if at_once {
@@ -77,7 +80,12 @@ fn streams_together<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor
     group.bench_function(name, |b| {
         b.iter(|| {
             rows.clear();
-            let stream = |_| FeatureStream::new(Arc::clone(&extractor), SAMP_FREQ, "bench", 1.0).expect("good options");
+            let stream = |_| {
+                FeatureStream::new(Arc::clone(&extractor))
+                    .with_key("bench")
+                    .with_sample_rate(SAMP_FREQ)
+                    .expect("good options")
+            };
             let mut streams: Vec<_> = (0..STREAMS).map(stream).collect();
             for chunk in black_box(&samples).chunks(SAMP_FREQ as usize / 100) {
                 for stream in &mut streams {

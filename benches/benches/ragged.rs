@@ -62,21 +62,21 @@ fn reduce(criterion: &mut Criterion) {
     let mut group = group(criterion, "reduce");
     for (name, ragged) in cases() {
         group.throughput(words(ragged.num_elements() + 2 * ragged.num_rows()));
-        group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum()));
         // What k2 runs on a CPU: it tells how this machine, at this moment, compares with the one of k2's figures.
         let splits = ragged.shape().row_splits(1);
         let plain = |row: std::ops::Range<usize>| ragged.values()[row].iter().sum();
         group.bench_function(format!("sum, plain loop, {name}"), |bencher| {
             bencher.iter(|| black_box(splits).rows().map(plain).collect::<Vec<f32>>());
         });
-        group.bench_function(format!("max, {name}"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
-        group.bench_function(format!("argmax, {name}"), |bencher| bencher.iter(|| black_box(&ragged).argmax(f32::MIN)));
+        group.bench_function(format!("max, {name}"), |bencher| bencher.iter(|| black_box(&ragged).max()));
+        group.bench_function(format!("argmax, {name}"), |bencher| bencher.iter(|| black_box(&ragged).argmax()));
         group.bench_function(format!("logsumexp, {name}"), |bencher| {
-            bencher.iter(|| black_box(&ragged).logsumexp(f32::NEG_INFINITY));
+            bencher.iter(|| black_box(&ragged).logsumexp());
         });
         let bytes = ragged.map(|x| (12.0 * (x + 10.0)) as u8);
         group.throughput(Throughput::Bytes((bytes.num_elements() + 8 * bytes.num_rows()) as u64));
-        group.bench_function(format!("argmax of u8, {name}"), |bencher| bencher.iter(|| black_box(&bytes).argmax(0)));
+        group.bench_function(format!("argmax of u8, {name}"), |bencher| bencher.iter(|| black_box(&bytes).argmax()));
         group.throughput(words(2 * ragged.num_elements() + ragged.num_rows()));
         group.bench_function(format!("normalize, {name}"), |bencher| {
             bencher.iter(|| black_box(&ragged).normalize_log())
@@ -160,11 +160,11 @@ fn small(criterion: &mut Criterion) {
         let ragged = floats(short_rows(rows));
         let (splits, values) = (ragged.shape().row_splits(1).as_ref().to_vec(), ragged.values().to_vec());
         let lists = || splits.windows(2).map(|ends| &values[ends[0] as usize..ends[1] as usize]);
-        group.bench_function(format!("sum, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).sum(0.0)));
+        group.bench_function(format!("sum, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).sum()));
         group.bench_function(format!("sum, {rows} rows, plain loop"), |bencher| {
             bencher.iter(|| black_box(lists()).map(|row| row.iter().sum()).collect::<Vec<f32>>());
         });
-        group.bench_function(format!("max, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).max(f32::MIN)));
+        group.bench_function(format!("max, {rows} rows"), |bencher| bencher.iter(|| black_box(&ragged).max()));
         group.bench_function(format!("max, {rows} rows, plain loop"), |bencher| {
             let max = |row: &[f32]| row.iter().fold(f32::MIN, |a, &x| a.max(x));
             bencher.iter(|| black_box(lists()).map(max).collect::<Vec<f32>>());

@@ -24,6 +24,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import machine
+
 HERE = Path(__file__).resolve().parent
 WORK = HERE / ".work/fst"
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", WORK / "target"))
@@ -112,6 +114,7 @@ def main():
     arguments = parser.parse_args()
     prepare()
     names = ["ours", "OpenFst", "rustfst", "sicada"]
+    print(f"{machine.heading(arguments.rounds, 'one thread')}\n")
     print("| ms (MB) | " + " | ".join(names) + " | best peer / ours | states / arcs |")
     print("|---|" + "--:|" * (len(names) + 1) + "---|")
     for title, (operation, inputs, command) in OPERATIONS.items():

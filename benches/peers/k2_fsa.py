@@ -6,7 +6,7 @@
     python3 benches/peers/k2_fsa.py --only sort        # operations whose names contain this
 
 In each round, ours, ours with two threads, and k2 do the operation ten times (five times where k2 takes long) after as many runs that do not count, since a program that has waited
-finds its memory cold; each time on FSAs of which nothing is known yet. The table has the medians of the rounds' medians, in milliseconds: wall time of ours, processor time of k2, which has helpers of its own in `connect`.
+finds its memory cold; each time on FSAs of which nothing is known yet. The table has the medians of the rounds' medians, in milliseconds: wall time of ours, processor time of k2, which has threads of its own in `connect`.
 
 Needs Python 3.9, for which the last k2 in PyPI is made (k2_venv.py): --python names it.
 """
@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 from statistics import median
 
+import machine
 from k2_venv import python_with_k2
 
 HERE = Path(__file__).resolve().parent
@@ -126,11 +127,12 @@ def main():
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     build = ["cargo", "build", "--release", "--quiet", "--locked", "-p", "kaldera-benches", "--bin", "fsa_cases"]
-    subprocess.run(build, cwd=ROOT, check=True)
+    subprocess.run([*build, "--no-default-features", "--features", "rayon"], cwd=ROOT, check=True)
     subprocess.run([OURS, WORK], check=True)
     python = python_with_k2(arguments.python)
     one, two = Program([OURS], 1), Program([OURS], 2)
     k2 = Program([python, __file__, "k2"], 1)
+    print(f"{machine.heading(arguments.rounds)}\n")
     print("| ms, cold | ours | k2 | k2 / ours | ours, two threads | one / two |\n|---|--:|--:|--:|--:|--:|")
     for name, (title, times) in CASES.items():
         if arguments.only not in name:

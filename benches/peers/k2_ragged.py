@@ -13,15 +13,13 @@ k2 is for Python 3.9 (k2_venv.py): --python names one, or --k2 the interpreter o
 """
 
 import argparse
-import datetime
-import os
-import re
 import statistics
 import subprocess
 import tempfile
 import time
 from pathlib import Path
 
+import machine
 from k2_venv import python_with_k2
 from tensor import HERE, ROOT, TARGET, Program
 
@@ -99,9 +97,9 @@ def table(runs: dict) -> str:
         k2 = row.get("k2") or runs.get(STAND_IN.get(case), {}).get("k2")
         if not k2:
             continue
-        figures = [min(ours) * 1e3, statistics.median(ours) * 1e3, min(k2) * 1e3, statistics.median(k2) * 1e3]
-        ratios = [figures[2] / figures[0], figures[3] / figures[1]]
-        cells = [f"{x:.3g}" for x in [*figures, *ratios, ASKED.get(case, REST)]]
+        times = [min(ours) * 1e3, statistics.median(ours) * 1e3, min(k2) * 1e3, statistics.median(k2) * 1e3]
+        ratios = [times[2] / times[0], times[3] / times[1]]
+        cells = [f"{x:.3g}" for x in [*times, *ratios, ASKED.get(case, REST)]]
         lines.append(f"| {case} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -122,13 +120,12 @@ def main() -> None:
         subprocess.run([chosen.ours, "write", folder], check=True)
         ours = Peer("ours", [chosen.ours])
         k2 = Peer("k2", [interpreter, HERE / "peer_k2_ragged.py", folder])
-        load = os.getloadavg()[0]
+        heading = machine.heading(chosen.rounds, "one thread")
         runs = {case: measure(ours, k2, case, chosen.rounds) for case in CASES if chosen.only in case}
         for program in (ours, k2):
             program.end()
 
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    print(f"{datetime.date.today()}, {cpu.group(1) if cpu else '?'}, one thread, rounds: {chosen.rounds}, load before: {load:.1f}\n")
+    print(f"{heading}\n")
     print(table(runs))
 
 

@@ -1,8 +1,7 @@
-"""What the Python peers have in common: the job, and its timing.
+"""What the Python peers share: the job, and its timing.
 
-A peer's program is called as `PROGRAM KIND WAV_SCP OUTPUT`, where KIND is fbank or mfcc. It reads every recording, writes
-the features as plain float32, and prints the CPU seconds (user + system) that this took. The time for starting Python
-and importing libraries is not counted: on an hour of audio it would be noise, and it is not what we compare.
+A peer's program is called as `PROGRAM KIND WAV_SCP OUTPUT`. It reads every recording, writes the features as plain float32, and
+prints the CPU seconds (user + system) that this took. Starting Python and importing libraries are not counted.
 """
 
 import resource
@@ -23,13 +22,13 @@ def cpu_seconds():
     return usage.ru_utime + usage.ru_stime
 
 
-def main(extractors):
-    """Does the job with `extractors[KIND]`, a function from samples to an array [frames, dim]."""
+def main(extractors, load=samples_of):
+    """Does the job with `extractors[KIND]`, a function from what `load` makes of a path to an array."""
     kind, scp, output = sys.argv[1:]
     extract = extractors[kind]
     start = cpu_seconds()
     with open(scp) as table, open(output, "wb") as out:
         for line in table:
             path = line.split(maxsplit=1)[1].strip()
-            out.write(np.ascontiguousarray(extract(samples_of(path)), dtype=np.float32).data)
+            out.write(np.ascontiguousarray(extract(load(path)), dtype=np.float32).data)
     print(cpu_seconds() - start)

@@ -17,15 +17,13 @@ GB).
 """
 
 import argparse
-import datetime
-import json
 import os
-import platform
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -75,7 +73,8 @@ class Program:
 
 def install():
     cargo = ["cargo", "build", "--release", "--locked", "--quiet", "-p", "kaldera-benches", "--bin", "recurrent_cases"]
-    subprocess.run(cargo, cwd=ROOT, check=True)
+    features = ["--no-default-features", "--features", "openblas,pure,rayon"]
+    subprocess.run([*cargo, *features], cwd=ROOT, check=True)
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", VENV], check=True)
     if subprocess.run([PYTHON, "-c", "import torch, numpy"], capture_output=True).returncode:
@@ -165,7 +164,7 @@ def main():
 
     if not chosen.installed:
         install()
-    load = os.getloadavg()[0]
+    heading = machine.heading(rounds)
     programs = [program for program in field() if program.threads == 1 or not chosen.one_thread]
     lengths = [int(length) for length in programs[0].ask("lengths", 0).split()]
     limit = chosen.limit or 10 * 2 * 512**3 / min(programs[1].seconds("gemm") for _ in range(10)) / 1e9
@@ -173,21 +172,14 @@ def main():
     for program in programs:
         program.end()
 
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    cpu = cpu.group(1).strip() if cpu else platform.machine()
-    date = datetime.date.today().isoformat()
-    command = " ".join(["python3 benches/peers/recurrent.py", *sys.argv[1:]])
     version = subprocess.run([PYTHON, "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
-    print(f"{date}, {cpu}, torch {version}, `{command}`, rounds: {rounds}, load before: {load:.1f}, limit: {limit:.0f} GFLOP/s\n")
-    print(table(runs, lengths, limit))
+    heading += f", torch {version}, limit: {limit:.0f} GFLOP/s"
+    printed = f"{heading}\n\n{table(runs, lengths, limit)}"
+    print(printed)
     if keep:
-        slug = re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-")
-        kept = HERE / "results" / f"{date}-recurrent-{slug}.json"
-        result = {"date": date, "command": command, "cpu": cpu, "load": load, "torch": version, "limit": limit, "seconds": runs}
-        result["kaldera"] = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps(result, indent=1) + "\n")
-        print(f"\nall runs: {kept.relative_to(ROOT)}")
+        state = subprocess.run(["git", "-C", ROOT, "describe", "--always", "--dirty"], capture_output=True, text=True).stdout.strip()
+        result = {"heading": heading, "torch": version, "limit": limit, "kaldera": state, "seconds": runs}
+        print(f"\nkept: {machine.keep('recurrent', printed, result).relative_to(ROOT)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

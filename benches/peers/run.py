@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Measures Kaldera beside its peers: the same hour of speech, read from and written to a RAM disk, run in turn.
+"""Measures Kaldera's features beside its peers: the same hour of speech, read from and written to a RAM disk, run in turn.
 
-    python3 benches/peers/run.py                 # 7 rounds over one hour of audio; five minutes when all is installed
-    python3 benches/peers/run.py --quick         # 1 round over six minutes of audio: does everything work?
+    python3 benches/peers/run.py                 # 7 rounds over one hour of audio; some eight minutes when all is installed
+    python3 benches/peers/run.py --quick         # 1 round over six minutes of audio: does everything work? Nothing is kept
     python3 benches/peers/run.py --torchaudio    # with torchaudio too (installs several GB from PyPI)
+    python3 benches/peers/run.py --kaldera PATH  # this binary of ours; nothing is built
 
-Every round runs every contestant once, so that a slow moment of the machine hits them all; the table has the medians. CPU time
-is user + system time. Peers are installed from PyPI and crates.io into benches/peers/.work, which git ignores. Real Kaldi is
-in no package registry: its row repeats figures that were recorded earlier on this kind of machine, and says so.
+Every round runs every contestant once, so that a slow moment of the machine affects them all; the table has the medians of CPU
+time, user + system. One thread each. A contestant that takes more than 20 s of CPU counts once, in the first round. The peers are
+installed from PyPI into benches/peers/.work, which git ignores. The printed table goes into benches/README.md as it is; it and
+the seconds of every run are kept in benches/runs/DATE-MACHINE/features.{txt,json}.
 
-Needs Python 3.9 or newer with venv, cargo, espeak-ng and sox; with GNU time (Debian: time) the table also has the memory.
+Needs Python 3.9 or newer with venv, espeak-ng and sox, and cargo unless --kaldera is given; with GNU time (Debian: time) the table
+also has the memory.
 """
 
 import argparse
@@ -17,7 +20,6 @@ import datetime
 import json
 import os
 import platform
-import re
 import resource
 import shutil
 import statistics
@@ -28,30 +30,57 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import audio
+import machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 WORK = HERE / ".work"
 RAM_DISK = Path("/dev/shm")
-KALDERA = ROOT / "target/release/kaldera"
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 PYTHON = WORK / "venv/bin/python"
-MEL_SPEC = WORK / "mel_spec/target/release/peer-mel-spec"
 
-DIM = {"fbank-80": 80, "MFCC-13": 13, "PLP-13": 13, "spectrogram": 257, "pitch": 2, "Whisper-80": 80}
-FRAMES_PER_FILE = {"Whisper-80": 1000}  # a frame for each 10 ms
+OURS = "ours"
+PEERS = {"asrfront": "peer_asrfront.py", "kaldi-native-fbank": "peer_knf.py", "torchaudio": "peer_torchaudio.py"}
+PACKAGES = ["asrfront==0.2.2", "kaldi-native-fbank==1.23.0", "numpy"]
+TORCHAUDIO = ["torch==2.5.1", "torchaudio==2.5.1"]
+
 WHOLE_FRAMES = 998  # of 25 ms every 10 ms in 10 s, whole frames only
+PADDED_FRAMES = 1000  # one for each 10 ms
+SLOW = 20.0  # CPU seconds
 
-# CPU seconds for an hour of audio: commit f40076610, g++ -O3, one thread, 2 cores of an AMD EPYC (Zen 5).
-KALDI_RECORDED = {
-    ("fbank-80", 0): 1.16,
-    ("MFCC-13", 0): 1.08,
-    ("MFCC-13", 1): 4.14,
-    ("PLP-13", 0): 1.31,
-    ("spectrogram", 0): 1.61,
-    ("pitch", 0): 6.4,
-}
 
-ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "RAYON")}
+@dataclass
+class Work:
+    """What a row of the table is about."""
+
+    title: str
+    dim: int
+    ours: list  # arguments of the command; {scp} and {out} are the files
+    peers: dict  # name: the KIND it is called with
+    frames: int = WHOLE_FRAMES
+
+
+def works() -> list:
+    tables = ["scp:{scp}", "ark:{out}"]
+    fbank = ["compute-fbank-feats", "--num-mel-bins=80"]
+    native = ["features", "--jobs", "1", "-o", "{out}", "{scp}"]
+    return [
+        Work("fbank-80", 80, [*fbank, "--dither=0", *tables], {name: "fbank" for name in PEERS}),
+        Work("fbank-80, dither 1", 80, [*fbank, "--dither=1", *tables], {}),
+        Work("MFCC-13", 13, ["compute-mfcc-feats", "--dither=0", *tables], {"kaldi-native-fbank": "mfcc", "torchaudio": "mfcc"}),
+        Work(
+            "MFCC-13, CMVN, deltas: 39", 39, [*native, "--kind", "mfcc", "--cmvn", "utterance", "--deltas"],
+            {"kaldi-native-fbank": "mfcc-cmvn-deltas"},
+        ),
+        Work("PLP-13", 13, ["compute-plp-feats", "--dither=0", *tables], {}),
+        Work("spectrogram-257", 257, ["compute-spectrogram-feats", "--dither=0", *tables], {}),
+        Work("pitch, raw: 2", 2, ["compute-kaldi-pitch-feats", *tables], {}),
+        Work("pitch, processed: 3", 3, ["compute-and-process-kaldi-pitch-feats", *tables], {"kaldi-native-fbank": "pitch"}),
+        Work(
+            "Whisper-80", 80, [*native, "--kind", "whisper"],
+            {"asrfront": "whisper", "kaldi-native-fbank": "whisper"}, PADDED_FRAMES,
+        ),
+    ]  # fmt: skip
 
 
 @dataclass
@@ -59,55 +88,46 @@ class Contestant:
     """A program that turns the recordings of a wav.scp into one file of features."""
 
     name: str
-    feature: str
-    command: list  # with {scp} and {out} in it
-    dither: int = 0
+    work: str
+    command: list
+    bytes_per_file: int
     threads: int = 1
     self_timed: bool = False  # prints its own CPU seconds, without its start-up
 
+    @property
+    def key(self):
+        return self.name, self.work, self.threads
 
-def contestants(torchaudio: bool) -> list:
+
+def contestants(kaldera: Path, torchaudio: bool) -> list:
     """Everything that is measured, ours first."""
     field = []
-    for feature, options in (("fbank-80", ["compute-fbank-feats", "--num-mel-bins=80"]), ("MFCC-13", ["compute-mfcc-feats"])):
-        for dither in (0, 1):
-            command = [KALDERA, *options, f"--dither={dither}", "scp:{scp}", "ark:{out}"]
-            field.append(Contestant(f"kaldera {options[0]}", feature, command, dither))
-    for feature, program in (("PLP-13", "compute-plp-feats"), ("spectrogram", "compute-spectrogram-feats")):
-        command = [KALDERA, program, "--dither=0", "scp:{scp}", "ark:{out}"]
-        field.append(Contestant(f"kaldera {program}", feature, command))
-    pitch = [KALDERA, "compute-kaldi-pitch-feats", "scp:{scp}", "ark:{out}"]
-    field.append(Contestant("kaldera compute-kaldi-pitch-feats", "pitch", pitch))
-    whisper = [KALDERA, "features", "--kind", "whisper", "--jobs", "1", "-o", "{out}", "{scp}"]
-    field.append(Contestant("kaldera features", "Whisper-80", whisper))
+    for work in works():
+        size = 4 * work.frames * work.dim
+        field.append(Contestant(OURS, work.title, [kaldera, *work.ours], size))
+        for name, kind in work.peers.items():
+            if name != "torchaudio" or torchaudio:
+                field.append(Contestant(name, work.title, [PYTHON, HERE / PEERS[name], kind, "{scp}", "{out}"], size, self_timed=True))
     for jobs in (1, 2):
-        command = [KALDERA, "features", "--kind", "fbank", "--num-mel-bins=80", "--jobs", str(jobs), "-o", "{out}", "{scp}"]
-        field.append(Contestant(f"kaldera features --jobs {jobs}", "fbank-80", command, threads=jobs))
-
-    field.append(Contestant("mel_spec (Rust)", "fbank-80", [MEL_SPEC, "fbank", "{scp}", "{out}"]))
-    python_peers = [("kaldi-native-fbank (C++, Python)", "peer_knf.py")]
-    if torchaudio:
-        python_peers.append(("torchaudio.compliance.kaldi", "peer_torchaudio.py"))
-    for name, program in python_peers:
-        for feature, kind in (("fbank-80", "fbank"), ("MFCC-13", "mfcc")):
-            field.append(Contestant(name, feature, [PYTHON, HERE / program, kind, "{scp}", "{out}"], self_timed=True))
+        command = [kaldera, "features", "--kind", "fbank", "--num-mel-bins=80", "--jobs", str(jobs), "-o", "{out}", "{scp}"]
+        field.append(Contestant(OURS, THREADS, command, 4 * WHOLE_FRAMES * 80, threads=jobs))
     return field
+
+
+THREADS = "fbank-80, features --jobs"
+"""Not a row of the table but the line about threads."""
 
 
 # --- Installing -------------------------------------------------------------------------------------------------------
 
 
-def install(torchaudio: bool) -> None:
-    """Builds ours and the Rust peer, and installs the Python peers, where that is not done yet."""
-    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "kaldera-cli"], cwd=ROOT, check=True)
-
-    shutil.copytree(HERE / "mel_spec", WORK / "mel_spec", dirs_exist_ok=True)
-    subprocess.run(["cargo", "build", "--release"], cwd=WORK / "mel_spec", check=True)
-
+def install(build: bool, torchaudio: bool) -> None:
+    """Builds ours where asked to, and installs the peers where that is not done yet."""
+    if build:
+        subprocess.run(["cargo", "build", "--release", "--locked", "-p", "kaldera-cli"], cwd=ROOT, check=True)
     if not PYTHON.exists():
         subprocess.run([sys.executable, "-m", "venv", WORK / "venv"], check=True)
-    packages = ["kaldi-native-fbank", "numpy"] + (["torch==2.5.1", "torchaudio==2.5.1"] if torchaudio else [])
-    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", *packages], check=True)
+    subprocess.run([PYTHON, "-m", "pip", "install", "--quiet", *PACKAGES, *(TORCHAUDIO if torchaudio else [])], check=True)
 
 
 # --- Measuring --------------------------------------------------------------------------------------------------------
@@ -121,22 +141,21 @@ def measure(contestant: Contestant, scp: Path, out: Path, files: int) -> dict:
     gnu_time = shutil.which("time")
     wrapped = [gnu_time, "-f", "%M", "-o", memory, *command] if gnu_time else command
 
-    environment = {**os.environ, **ONE_THREAD, "RAYON_NUM_THREADS": str(contestant.threads)}
+    threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")}
+    environment = {**os.environ, **threads, "RAYON_NUM_THREADS": str(contestant.threads)}
     cpu, wall = cpu_of_children(), time.perf_counter()
     child = subprocess.run(wrapped, check=False, env=environment, capture_output=True, text=True)
     cpu, wall = cpu_of_children() - cpu, time.perf_counter() - wall
     if child.returncode != 0:
         sys.exit(f"{' '.join(command)}\nfailed with status {child.returncode}:\n{child.stderr[-2000:]}")
 
-    frames = FRAMES_PER_FILE.get(contestant.feature, WHOLE_FRAMES)
-    expected = files * frames * DIM[contestant.feature] * 4
+    expected = files * contestant.bytes_per_file
     if not expected <= out.stat().st_size <= expected * 1.01:
-        sys.exit(f"{contestant.name} wrote {out.stat().st_size} bytes, where {expected} and some for the keys are due")
+        sys.exit(f"{contestant.name} wrote {out.stat().st_size} bytes; {expected} and some for the keys are expected")
     out.unlink()
     return {
         "name": contestant.name,
-        "feature": contestant.feature,
-        "dither": contestant.dither,
+        "work": contestant.work,
         "threads": contestant.threads,
         "cpu_s": float(child.stdout) if contestant.self_timed else cpu,
         "wall_s": wall,
@@ -149,70 +168,62 @@ def cpu_of_children() -> float:
     return usage.ru_utime + usage.ru_stime
 
 
+def measure_all(field: list, rounds: int, scp: Path, files: int) -> list:
+    """All runs that count. Round 0 fills caches and does not."""
+    runs, slow = [], set()
+    for number in range(rounds + 1):
+        for contestant in field:
+            if number > 1 and contestant.key in slow:
+                continue
+            run = measure(contestant, scp, scp.with_name("features.ark"), files)
+            if run["cpu_s"] > SLOW:
+                slow.add(contestant.key)
+            if number > 0:
+                runs.append({"round": number, **run})
+                print(f"round {number} of {rounds}: {run['name']}, {run['work']}: {run['cpu_s']:.3f} s CPU", file=sys.stderr)
+    return runs
+
+
 # --- Reporting --------------------------------------------------------------------------------------------------------
 
 
-def summarise(runs: list, seconds: float) -> list:
-    """One row per contestant: medians over the rounds, and Kaldi's recorded figures among them."""
+def medians(runs: list, quantity: str) -> dict:
+    """{(name, work, threads): median}"""
     groups = {}
     for run in runs:
-        groups.setdefault((run["name"], run["feature"], run["dither"], run["threads"]), []).append(run)
-    rows = []
-    for (name, feature, dither, threads), group in groups.items():
-        row = {"name": name, "feature": feature, "dither": dither, "threads": threads}
-        for figure in ("cpu_s", "wall_s", "peak_kib"):
-            values = [run[figure] for run in group]
-            row[figure] = statistics.median(values) if None not in values else None
-        rows.append(row)
-    for (feature, dither), cpu in KALDI_RECORDED.items():
-        cpu *= seconds / 3600
-        row = {"name": "Kaldi (recorded)", "feature": feature, "dither": dither, "threads": 1, "cpu_s": cpu}
-        rows.append({**row, "wall_s": None, "peak_kib": None})
-    return sorted(rows, key=lambda row: (list(DIM).index(row["feature"]), row["dither"], row["cpu_s"]))
+        groups.setdefault((run["name"], run["work"], run["threads"]), []).append(run[quantity])
+    return {key: statistics.median(values) for key, values in groups.items() if None not in values}
 
 
-def table(rows: list, seconds: float) -> str:
-    """The rows as a Markdown table. The ratio is to our Kaldi face, with the same feature and the same dither."""
-    ours = {(row["feature"], row["dither"]): row["cpu_s"] for row in rows if row["name"].startswith("kaldera compute-")}
-    ours.update({(row["feature"], row["dither"]): row["cpu_s"] for row in rows if row["feature"] == "Whisper-80"})
+def table(runs: list, seconds: float) -> str:
+    """The medians as the Markdown table of benches/README.md: CPU seconds for all of the audio."""
+    cpu, peak = medians(runs, "cpu_s"), medians(runs, "peak_kib")
+    names = [name for name in PEERS if any(run["name"] == name for run in runs)]
     lines = [
-        "| program | feature | dither | threads | CPU s | x real time | CPU, ours = 1 | wall s | peak MiB |",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|",
+        f"| {seconds / 3600:g} h of audio, CPU s | ours | x real time | {' | '.join(names)} | best peer / ours | ours, peak MiB |",
+        "|---|" + "--:|" * (len(names) + 4),
     ]
-    for row in rows:
-        wall = f"{row['wall_s']:.3f}" if row["wall_s"] else "-"
-        peak = f"{row['peak_kib'] / 1024:.0f}" if row["peak_kib"] else "-"
-        ratio = row["cpu_s"] / ours[row["feature"], row["dither"]]
-        lines.append(
-            f"| {row['name']} | {row['feature']} | {row['dither']} | {row['threads']} | {row['cpu_s']:.3f} "
-            f"| {seconds / row['cpu_s']:,.0f} | {ratio:.2f} | {wall} | {peak} |"
-        )
+    for work in dict.fromkeys(run["work"] for run in runs if run["work"] != THREADS):
+        ours = cpu[OURS, work, 1]
+        theirs = {name: cpu[name, work, 1] for name in names if (name, work, 1) in cpu}
+        ratio = f"{min(theirs.values()) / ours:.1f}" if theirs else "-"
+        memory = f"{peak[OURS, work, 1] / 1024:.0f}" if (OURS, work, 1) in peak else "-"
+        cells = [f"{ours:.3f}", f"{seconds / ours:,.0f}", *(f"{theirs[name]:.3f}" if name in theirs else "-" for name in names)]
+        lines.append(f"| {work} | {' | '.join(cells)} | {ratio} | {memory} |")
     return "\n".join(lines)
 
 
-def machine() -> dict:
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return {
-        "cpu": cpu.group(1).strip() if cpu else platform.machine(),
-        "cores": os.cpu_count(),
-        "kernel": platform.release(),
-        "load": os.getloadavg()[0],
-        "info": output_of(KALDERA, "info"),
-    }
+def thread_line(runs: list) -> str:
+    wall = medians(runs, "wall_s")
+    one, two = (wall[OURS, THREADS, jobs] for jobs in (1, 2))
+    return f"`kaldera features`, fbank-80, wall time: {one:.3f} s with one thread, {two:.3f} s with two ({one / two:.2f} times as fast)."
 
 
 def versions(torchaudio: bool) -> dict:
     listed = json.loads(output_of(PYTHON, "-m", "pip", "list", "--format=json"))
-    wanted = ["kaldi-native-fbank", "numpy"] + (["torch", "torchaudio"] if torchaudio else [])
     found = {package["name"].replace("_", "-"): package["version"] for package in listed}
-    lock = (WORK / "mel_spec/Cargo.lock").read_text()
-    return {
-        "kaldera": output_of("git", "-C", ROOT, "describe", "--always", "--dirty"),
-        "rustc": output_of("rustc", "--version"),
-        "python": platform.python_version(),
-        "mel_spec": re.search(r'name = "mel_spec"\nversion = "(.*)"', lock).group(1),
-        **{name: found[name] for name in wanted},
-    }
+    wanted = ["asrfront", "kaldi-native-fbank", "numpy", *(["torch", "torchaudio"] if torchaudio else [])]
+    return {name: found[name] for name in wanted}
 
 
 def output_of(*command) -> str:
@@ -220,45 +231,40 @@ def output_of(*command) -> str:
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description="Measures Kaldera beside its peers.")
+    arguments = argparse.ArgumentParser(description="Measures Kaldera's features beside its peers.")
     arguments.add_argument("--rounds", type=int, default=7, help="how often everything runs (default: 7)")
     arguments.add_argument("--quick", action="store_true", help="1 round over six minutes of audio; nothing is kept")
+    arguments.add_argument("--only", default="", help="only the rows whose names contain this; nothing is kept")
     arguments.add_argument("--torchaudio", action="store_true", help="torchaudio too: several GB from PyPI")
+    arguments.add_argument("--kaldera", type=Path, help="the binary of ours to measure; nothing is built then")
+    arguments.add_argument("--installed", action="store_true", help="take what was built and installed before")
     chosen = arguments.parse_args()
     rounds, files = (1, 36) if chosen.quick else (chosen.rounds, audio.FILES_PER_HOUR)
+    kaldera = (chosen.kaldera or TARGET / "release/kaldera").resolve()
 
-    install(chosen.torchaudio)
+    if not chosen.installed:
+        install(chosen.kaldera is None, chosen.torchaudio)
     folder = (RAM_DISK if RAM_DISK.is_dir() else WORK) / f"kaldera-peers-{files}"
     scp = audio.make(folder, files)
     seconds = files * audio.SECONDS_PER_FILE
 
-    runs, conditions = [], machine()
-    for number in range(rounds + 1):  # round 0 warms caches up and does not count
-        for contestant in contestants(chosen.torchaudio):
-            run = measure(contestant, scp, folder / "features.ark", files)
-            if number > 0:
-                runs.append({"round": number, **run})
-                name = f"{run['name']}, {run['feature']}, dither {run['dither']}"
-                print(f"round {number} of {rounds}: {name}: {run['cpu_s']:.3f} s CPU", file=sys.stderr)
+    used = versions(chosen.torchaudio)
+    heading = machine.heading(rounds, ", ".join(f"{name} {version}" for name, version in used.items() if name != "numpy"))
+    field = [one for one in contestants(kaldera, chosen.torchaudio) if chosen.only in one.work or one.work == THREADS]
+    runs = measure_all(field, rounds, scp, files)
 
-    rows = summarise(runs, seconds)
-    result = {
-        "date": datetime.date.today().isoformat(),
-        "command": " ".join(["python3 benches/peers/run.py", *sys.argv[1:]]),
-        "audio_seconds": seconds,
-        "machine": conditions,
-        "versions": versions(chosen.torchaudio),
-        "medians": rows,
-        "runs": runs,
-    }
-    print(f"{result['date']}, {conditions['cpu']}, {conditions['cores']} cores, `{result['command']}`, rounds: {rounds}\n")
-    print(table(rows, seconds))
-    if not chosen.quick:
-        slug = re.sub(r"[^a-z0-9]+", "-", conditions["cpu"].lower()).strip("-")
-        kept = HERE / "results" / f"{result['date']}-{slug}.json"
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps(result, indent=1) + "\n")
-        print(f"\nall runs: {kept.relative_to(ROOT)}")
+    printed = f"{table(runs, seconds)}\n\n{heading}\n\n{thread_line(runs)}"
+    print(printed)
+    if not (chosen.quick or chosen.only):
+        result = {
+            "date": datetime.date.today().isoformat(),
+            "heading": heading,
+            "audio_seconds": seconds,
+            "machine": {"cpu": machine.name(), "kernel": platform.release(), "info": output_of(kaldera, "info")},
+            "versions": {"kaldera": output_of("git", "-C", ROOT, "describe", "--always", "--dirty"), "python": platform.python_version(), **used},
+            "runs": runs,
+        }
+        print(f"\nkept: {machine.keep('features', printed, result).relative_to(ROOT)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -6,23 +6,23 @@
     python3 benches/peers/tensor.py --only transpose  # cases whose names contain this
 
 Large cases copy from 256 MiB of float32, [512, 512, 256], into memory that was written to before. The share of memcpy is that of the
-program's own plain copy, measured in the same rounds. A round does a case with every program, one after the other; the figures are the best of
+program's own plain copy, measured in the same rounds. A round does a case with every program, one after the other; the table has the best of
 the rounds, since all that disturbs a copy makes it slower. What counts is the time on a processor, which Linux keeps for each thread:
 so a program that waits for its turn does not lose by it. Peers are installed from PyPI and crates.io into benches/peers/.work, which git
 ignores; TensorFlow takes 1.3 GB there.
 """
 
 import argparse
-import datetime
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import machine
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -184,23 +184,17 @@ def main() -> None:
         install(not chosen.no_tensorflow)
     cases = [case for case in [*LARGE, *GRADIENTS, *SMALL, *COORDINATES] if chosen.only in case]
     field = programs(not chosen.no_tensorflow)
-    load = os.getloadavg()[0]
+    heading = machine.heading(rounds, "one thread")
     runs = measure(field, ["memcpy", *cases], rounds)
     for program in field:
         program.end()
 
-    cpu = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    cpu = cpu.group(1).strip() if cpu else platform.machine()
-    date = datetime.date.today().isoformat()
-    command = " ".join(["python3 benches/peers/tensor.py", *sys.argv[1:]])
-    print(f"{date}, {cpu}, one thread, `{command}`, rounds: {rounds}, load before: {load:.1f}\n")
-    print(table(runs, [program.name for program in field]))
+    printed = f"{heading}\n\n{table(runs, [program.name for program in field])}"
+    print(printed)
     if keep:
         versions = {package["name"]: package["version"] for package in json.loads(output_of(PYTHON, "-m", "pip", "list", "--format=json"))}
         result = {
-            "date": date,
-            "command": command,
-            "machine": {"cpu": cpu, "cores": os.cpu_count(), "kernel": platform.release(), "load": load},
+            "heading": heading,
             "versions": {
                 "kaldera": output_of("git", "-C", ROOT, "describe", "--always", "--dirty"),
                 "rustc": output_of("rustc", "--version"),
@@ -210,11 +204,7 @@ def main() -> None:
             },
             "seconds": runs,
         }
-        slug = re.sub(r"[^a-z0-9]+", "-", cpu.lower()).strip("-")
-        kept = HERE / "results" / f"{date}-tensor-{slug}.json"
-        kept.parent.mkdir(exist_ok=True)
-        kept.write_text(json.dumps(result, indent=1) + "\n")
-        print(f"\nall runs: {kept.relative_to(ROOT)}")
+        print(f"\nkept: {machine.keep('tensor', printed, result).relative_to(ROOT)}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let tones = [("low", 220.0, 8_000), ("middle", 440.0, 16_000), ("high", 880.0, 4_000)];
     let signals = tones.map(|(_, hertz, num_samples)| tone(hertz, num_samples));
-    let batch: Vec<Audio> = signals.iter().map(|signal| Audio::new(&signal[..], 16_000.0)).collect();
+    let batch: Vec<Audio> = signals.iter().map(|signal| Audio::new(signal, 16_000.0)).collect();
 
     let features = mfcc.compute_batch(&batch)?;
     println!("values: {} x {}", features.values.num_rows(), features.values.num_cols());

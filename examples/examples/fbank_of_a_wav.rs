@@ -5,7 +5,6 @@
 //! ```
 
 use std::error::Error;
-use std::fs::File;
 
 use kaldera::feat::{Audio, Fbank, FbankOptions};
 use kaldera::io::wave::WaveData;
@@ -13,7 +12,7 @@ use kaldera::io::wave::WaveData;
 fn main() -> Result<(), Box<dyn Error>> {
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/audio/hello.wav");
     let path = std::env::args().nth(1).unwrap_or_else(|| shipped.to_owned());
-    let wave = WaveData::read(&mut File::open(&path)?)?;
+    let wave = WaveData::open(&path)?;
 
     // Kaldi's defaults, but for these. An extractor is planned once and may be shared by any number of threads.
     let mut options = FbankOptions::default();
@@ -23,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let fbank = Fbank::new(options)?;
 
     let samples = wave.channel(0);
-    let features = fbank.compute(&Audio::new(&samples[..], wave.samp_freq), 1.0)?; // 1.0: no vocal tract length normalisation
+    let features = fbank.compute(&Audio::new(&samples, wave.samp_freq))?;
 
     let (frames, dim) = (features.num_rows(), features.num_cols());
     println!("{path}: {:.2} s, {frames} frames of {dim} log energies", wave.duration());

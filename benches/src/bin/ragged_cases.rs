@@ -106,14 +106,14 @@ fn case(name: &str) -> Option<Box<dyn Case>> {
         "ids -> splits" => {
             of(short_rows(ROWS_OF_IDS).to_row_ids(), |ids| RowSplits::from_row_ids(ids, ROWS_OF_IDS).unwrap())
         }
-        "sum" => of(short(), |x| x.sum(0.0)),
-        "max" => of(short(), |x| x.max(f32::MIN)),
-        "min" => of(short(), |x| x.min(f32::MAX)),
-        "argmax" => of(short(), |x| x.argmax(f32::MIN)),
-        "logsumexp" => of(short(), |x| x.logsumexp(f32::NEG_INFINITY)),
+        "sum" => of(short(), |x| x.sum()),
+        "max" => of(short(), |x| x.max()),
+        "min" => of(short(), |x| x.min()),
+        "argmax" => of(short(), |x| x.argmax()),
+        "logsumexp" => of(short(), |x| x.logsumexp()),
         "normalize (log)" => of(short(), |x| x.normalize_log()),
         "normalize (linear)" => of(short(), |x| x.normalize_linear()),
-        "sum, i32" => of(integers(&short()), |x| x.sum(0)),
+        "sum, i32" => of(integers(&short()), |x| x.sum()),
         "sort" => {
             let all = short();
             fresh(
@@ -142,7 +142,7 @@ fn case(name: &str) -> Option<Box<dyn Case>> {
         "remove_values_eq" => of(integers(&short()), |x| x.remove_values_eq(0)),
         "cat of four, axis 0" => of(quarters(&short()), |x| Ragged::cat(0, x).unwrap()),
         "cat of four, axis 1" => of(quarters(&short()), |x| Ragged::cat(1, x).unwrap()),
-        "pad" => of(short(), |x| x.pad(PadMode::Constant, PadSide::Right, 0.0).unwrap().values),
+        "pad" => of(short(), |x| x.pad(PadMode::Constant, PadSide::Right, 0.0).unwrap().into_values()),
         "pad, warm memory" => {
             let all = short();
             let (rows, columns) = all.padded_size().unwrap();

@@ -141,10 +141,10 @@ impl Table<'_> {
         let (values, rows) = (size_of::<T>() * ragged.num_elements(), ragged.num_rows());
         let touched = |result: usize| Bytes { once: values + (4 + result) * rows, in_lines: None };
         let own = size_of::<T>();
-        self.line(&format!("sum, {name}"), touched(own), || ragged.sum(T::ZERO));
-        self.line(&format!("max, {name}"), touched(own), || ragged.max(T::ZERO));
-        self.line(&format!("min, {name}"), touched(own), || ragged.min(255_u8.convert()));
-        self.line(&format!("argmax, {name}"), touched(4), || ragged.argmax(T::ZERO));
+        self.line(&format!("sum, {name}"), touched(own), || ragged.sum());
+        self.line(&format!("max, {name}"), touched(own), || ragged.max_from(T::ZERO));
+        self.line(&format!("min, {name}"), touched(own), || ragged.min_from(255_u8.convert()));
+        self.line(&format!("argmax, {name}"), touched(4), || ragged.argmax_from(T::ZERO));
     }
 
     fn gathers<T: Number>(&mut self, name: &str, bytes: usize) {

@@ -182,12 +182,12 @@ impl<K: Kind> Features<K> {
 
 impl<K: Kind> Passes for Features<K> {
     fn whole(&mut self, samples: &[i16], rows: &mut Vec<f32>) -> Fallible<usize> {
-        self.extractor.compute_into(&mut self.workspace, &Audio::new(samples, SAMP_FREQ), 1.0, rows)?;
+        self.extractor.compute_into(&mut self.workspace, &Audio::new(samples, SAMP_FREQ), rows)?;
         Ok(self.extractor.dim())
     }
 
     fn in_chunks(&mut self, samples: &[i16], rows: &mut Vec<f32>) -> Fallible<usize> {
-        let mut stream = FeatureStream::new(Arc::clone(&self.extractor), SAMP_FREQ, "", 1.0)?;
+        let mut stream = FeatureStream::new(Arc::clone(&self.extractor)).with_sample_rate(SAMP_FREQ)?;
         rows.clear();
         for chunk in samples.chunks(CHUNK) {
             stream.accept_waveform(chunk)?;

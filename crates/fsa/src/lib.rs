@@ -69,12 +69,17 @@
 //! - No input makes this crate panic, but for an FSA or a state that is out of range in the queries that say so.
 //!
 //! # Features
-//! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result. `npz`: NumPy's archives.
+//! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result. `npz`: NumPy's archives. `serde`: options,
+//! such as [`ComposeOptions`](algorithms::ComposeOptions) and [`HlgOptions`](graphs::HlgOptions).
 //!
 //! # When not to use it
 //! For other semirings than the tropical and the log one, take `rustfst`. Decoding against network output is not here yet.
 
 #![deny(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod algorithms;
 mod arc;
@@ -92,7 +97,6 @@ mod parts;
 mod properties;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod rooms;
-mod rounds;
 pub mod scores;
 mod sweep;
 mod threads;
@@ -105,4 +109,5 @@ pub use error::Error;
 pub use fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
 pub use graph::{AUX_LABELS, Graph};
 pub use properties::Properties;
+pub use ragged_core::{Buffer, Ragged, RaggedShape, Real, RowSplits, TextError};
 pub use view::FsaView;

@@ -5,7 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::arc::id;
 use crate::rooms::{Room, Rooms};
-use crate::threads::{for_each, for_each_job, share_twice, worth};
+use crate::threads::{for_each, for_each_job};
 use crate::view::FsaView;
 use crate::{Arc, Error, FsaVec, Fsas};
 
@@ -182,32 +182,16 @@ fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Plac
     }
 }
 
-/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it. Who has made a part
-/// copies it, too, as it lies in the caches of that processor.
+/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// That of the first job that has one; [`Error::TooLarge`].
 pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
     num_arcs: usize,
-    jobs: impl ExactSizeIterator<Item = J> + Send,
+    jobs: impl ExactSizeIterator<Item = J>,
     run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
-    if jobs.len() < 2 || !worth(num_arcs) {
-        return assemble(for_each_job(num_arcs, jobs, run)?);
-    }
-    let mut output = None;
-    let room = &mut output;
-    share_twice(
-        jobs,
-        run,
-        move |parts| {
-            let parts = parts.into_iter().collect::<Result<Vec<_>, _>>()?;
-            let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            Ok(parts.into_iter().zip(room.insert(Output::new(sizes)?).places()).collect())
-        },
-        |(part, place)| copy(part, place),
-    )?;
-    output.expect("there were no errors").finish()
+    assemble(for_each_job(num_arcs, jobs, run)?)
 }
 
 /// Lists of arcs that the arcs of an FSA come from, one behind the other.

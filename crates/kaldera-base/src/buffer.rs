@@ -4,6 +4,7 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+use crate::abridged::Abridged;
 use crate::memory;
 
 /// A part of a shared vector: reads as a slice, clones by counting, copies on writing.
@@ -132,9 +133,10 @@ impl<T: PartialEq> PartialEq for Buffer<T> {
 
 impl<T: Eq> Eq for Buffer<T> {}
 
+/// Abridged: the middle of more than 16 elements is left out.
 impl<T: fmt::Debug> fmt::Debug for Buffer<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+        Abridged(self).fmt(f)
     }
 }
 

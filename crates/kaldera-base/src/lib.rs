@@ -9,6 +9,7 @@
 //!   buffer   shared memory, cut without copying, copied on writing
 //!   memory   fresh memory for large results, in huge pages, and a way to write them past the caches
 //!   text     an error that shows its place in a text
+//!   abridged `Debug` of long slices
 //! ```
 //!
 //! ```
@@ -30,6 +31,7 @@
 
 #![deny(unsafe_code)]
 
+pub mod abridged;
 pub mod buffer;
 pub mod gemm;
 pub mod math;
@@ -41,4 +43,22 @@ pub mod real;
 pub mod simd;
 pub mod text;
 
+pub use buffer::Buffer;
 pub use real::Real;
+pub use text::TextError;
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// What threads may share.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Buffer<f32>>();
+    is_send_and_sync::<TextError<String>>();
+    is_send_and_sync::<random::Philox>();
+    is_send_and_sync::<gemm::Operand<'_, f32>>();
+    is_send_and_sync::<simd::Lines>();
+    is_send_and_sync::<simd::Level>();
+};

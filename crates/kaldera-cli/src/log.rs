@@ -51,7 +51,7 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     }
 }
 
-/// An error and what caused it, on one line.
+/// An error and what caused it, on one line, with options in place of fields.
 pub(crate) fn one_line(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();
@@ -64,7 +64,7 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    printable(&line)
+    printable(&kaldera::feat::options::fields_to_options(&line))
 }
 
 /// Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.

@@ -1,11 +1,12 @@
-//! What can go wrong between files and features.
+//! What can go wrong between files and features, and the errors of all crates in one.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::pipeline::Shard;
 
-/// An error of the pipeline: each says in one line which file is concerned and what helps.
+/// An error of the pipeline, or of any crate: `?` turns theirs into this one. Those of the pipeline say in one line which file is
+/// concerned and what helps.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -74,6 +75,14 @@ pub enum Error {
         /// The output.
         path: PathBuf,
     },
+    /// An audio file that [`Recording::open`](crate::Recording::open) cannot read.
+    #[error("{}: {source}", path.display())]
+    Recording {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<Error>,
+    },
     /// A recording that cannot be opened.
     #[error("cannot open it: {source}; check the name and that it may be read")]
     Open {
@@ -132,7 +141,7 @@ pub enum Error {
         instead: &'static str,
     },
     /// An utterance without a voiced frame.
-    #[error("none of its {frames} frames is voiced: see --vad-energy-threshold")]
+    #[error("none of its {frames} frames is voiced: lower `vad_energy_threshold` of the VAD's options")]
     NotVoiced {
         /// How many frames it has.
         frames: usize,
@@ -141,15 +150,21 @@ pub enum Error {
     #[error("stopped before the end, as asked")]
     Stopped,
     /// A channel that a recording does not have.
-    #[error("there is no channel {channel} among its {channels} (counted from 0): see --channel")]
+    #[error("there is no channel {channel} among its {channels} (counted from 0)")]
     NoSuchChannel {
         /// What was asked for.
         channel: usize,
         /// How many there are.
         channels: usize,
     },
+    /// A recording of several channels where one is needed.
+    #[error("a recording of {channels} channels, where one is needed: take one by `channel` or their `mean`")]
+    SeveralChannels {
+        /// How many there are.
+        channels: usize,
+    },
     /// A recording below the duration that was asked for.
-    #[error("{seconds} s long, which is below the {min_seconds} s of --min-duration")]
+    #[error("{seconds} s long, which is below `min_seconds`, {min_seconds}")]
     TooShort {
         /// Its duration.
         seconds: f32,
@@ -157,30 +172,76 @@ pub enum Error {
         min_seconds: f32,
     },
     /// A recording that is shorter than a frame.
-    #[error("{samples} samples at {samp_freq} Hz are too few for one frame: see --frame-length and --snip-edges")]
+    #[error("{samples} samples at {samp_freq} Hz are too few for one frame of `frame.frame_length_ms`")]
     NoFrames {
         /// Samples per channel.
         samples: usize,
         /// Samples per second.
         samp_freq: f32,
     },
-    /// A recording that cannot be read.
+    /// A WAV file that cannot be read or written.
     #[error(transparent)]
     Wave(#[from] kaldi_io::wave::WaveError),
-    /// A line of a script whose recording cannot be opened.
+    /// A table or another file of Kaldi's that cannot be opened, read or written.
     #[error(transparent)]
     Io(#[from] kaldi_io::Error),
     /// A file that is not WAV, and that symphonia cannot decode.
     #[cfg(feature = "symphonia")]
     #[error("cannot decode it: {0}")]
     Decode(#[from] symphonia::core::errors::Error),
-    /// A batch that a LoD tensor cannot hold.
-    #[error(transparent)]
-    Lod(#[from] lod::Error),
-    /// A recording that features cannot be computed from.
+    /// Options of features that cannot be, or audio that they cannot be computed from.
     #[error(transparent)]
     Feat(#[from] kaldi_feat::Error),
-    /// A matrix whose parts do not fit each other.
+    /// A text that an option of features cannot be set to.
+    #[error(transparent)]
+    Option(#[from] kaldi_feat::options::OptionError),
+    /// Vectors and matrices that do not fit each other.
     #[error(transparent)]
     Matrix(#[from] kaldi_matrix::Error),
+    /// Bytes that are no vector or matrix of Kaldi's.
+    #[error(transparent)]
+    Codec(#[from] kaldi_matrix::codec::CodecError),
+    /// What `recurrent` refuses.
+    #[error(transparent)]
+    Recurrent(#[from] recurrent::Error),
+    /// What `lod` refuses.
+    #[error(transparent)]
+    Lod(#[from] lod::Error),
+    /// What `ragged-core` refuses, such as a text that is no ragged tensor.
+    #[error(transparent)]
+    Ragged(#[from] ragged_core::Error),
+    /// What `tensor-strided` refuses, such as a text that is no index.
+    #[error(transparent)]
+    Tensor(#[from] tensor_strided::Error),
+    /// A `.npy` file that cannot be read or written.
+    #[error(transparent)]
+    Npy(#[from] tensor_strided::npy::NpyError),
+    /// An FSA that cannot be, or what cannot be asked of it.
+    #[error(transparent)]
+    Fsa(#[from] fsa::Error),
+    /// A text that is no FSA.
+    #[error(transparent)]
+    FsaText(#[from] fsa::io::ParseError),
+    /// FSAs in an `.npz` file that cannot be read or written.
+    #[error(transparent)]
+    FsaNpz(#[from] fsa::io::NpzError),
+}
+
+impl From<ragged_core::ParseError> for Error {
+    fn from(error: ragged_core::ParseError) -> Self {
+        Self::Ragged(error.into())
+    }
+}
+
+impl From<tensor_strided::ParseError> for Error {
+    fn from(error: tensor_strided::ParseError) -> Self {
+        Self::Tensor(error.into())
+    }
+}
+
+/// What the system refuses: a file that is not there, say.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error.into())
+    }
 }

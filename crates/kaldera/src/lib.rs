@@ -14,19 +14,29 @@
 //!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
-//! Each of them can be used alone: `kaldi-feat` without default features needs neither BLAS nor any system library.
+//! Each of them can be used alone, and none needs a system library unless the feature `openblas` is on.
+//!
+//! From the files of a folder to features, on all processors:
 //!
 //! ```
 //! use kaldera::prelude::*;
 //!
-//! let mut options = MfccOptions::default(); // Kaldi's defaults
-//! options.frame.dither = 0.0;
-//! let mfcc = Mfcc::new(options)?;
-//! let second = vec![1000_i16; 16_000];
-//! let features = mfcc.compute(&Audio::new(&second[..], 16_000.0).with_key("utt1"), 1.0)?;
-//! assert_eq!((features.num_rows(), features.num_cols()), (98, 13));
+//! # let folder = tempfile::tempdir()?;
+//! # let recordings = folder.path().join("recordings");
+//! # std::fs::create_dir(&recordings)?;
+//! # for name in ["a.wav", "b.wav"] {
+//! #     let wave = WaveData { samp_freq: 16_000.0, num_channels: 1, samples: vec![1000; 16_000] };
+//! #     wave.write(&mut std::fs::File::create(recordings.join(name))?)?;
+//! # }
+//! let pipeline = Pipeline::mfcc(MfccOptions::default())?; // Kaldi's defaults
+//! let mut features = Vec::new();
+//! let summary = pipeline.run(&Inputs::from_paths([&recordings])?, &mut features)?;
+//! assert_eq!((summary.frames, summary.dim), (2 * 98, 13));
+//! assert_eq!(features[0].0, "a"); // beside it its matrix
 //! # Ok::<(), kaldera::Error>(())
 //! ```
+//!
+//! A recording is read by [`Recording::open`]; features of samples in memory are [`feat`]'s.
 //!
 //! # Coming from Kaldi
 //! | there | here |
@@ -46,13 +56,13 @@
 //! # Features
 //! | feature | effect |
 //! |---|---|
-//! | `openblas` | OpenBLAS, the system library, under `matrix` |
-//! | `pure` | faer, only Rust, under `matrix` |
-//! | `rayon` | several threads; without it everything runs serially with the same results |
-//! | `serde` | serialisation of [`ragged`] |
-//! | `symphonia` | FLAC, MP3, Ogg Vorbis, and WAV of other widths than 16 bits, in [`pipeline`] (under the MPL-2.0) |
+//! | `rayon` (on) | several threads; without it everything runs serially with the same results |
+//! | `openblas` | OpenBLAS, the system library, under [`matrix`] |
+//! | `pure` | faer, only Rust, under [`matrix`] |
+//! | `serde` | serialisation of options, matrices and ragged tensors |
+//! | `symphonia` | FLAC, MP3, Ogg Vorbis, and WAV of other widths than 16 bits, in [`pipeline`] and [`Recording`] (under the MPL-2.0) |
 //!
-//! The first three are on by default.
+//! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent networks and FSAs need neither.
 
 #![forbid(unsafe_code)]
 
@@ -70,15 +80,42 @@ pub use recurrent;
 pub use tensor_strided as tensor;
 
 pub use error::Error;
+pub use pipeline::Recording;
 
-/// What most programs need: `use kaldera::prelude::*;`.
+/// What most programs need of every crate: `use kaldera::prelude::*;`.
+///
+/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are [`fsa::Arc`](crate::fsa::Arc).
 pub mod prelude {
-    pub use crate::feat::{Audio, Fbank, FbankOptions, Mfcc, MfccOptions, Samples};
+    pub use crate::base::Real;
+    pub use crate::feat::{
+        Audio, Fbank, FbankOptions, FeatureStream, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp, PlpOptions, Samples,
+        Spectrogram, SpectrogramOptions,
+    };
+    pub use crate::fsa::{Fsa, FsaVec};
+    pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};
+    pub use crate::io::wave::WaveData;
+    pub use crate::lod::{Lod, LodTensor};
     pub use crate::matrix::{Matrix, SubMatrix, SubMatrixMut, SubVector, SubVectorMut, Vector};
-    pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Summary};
+    pub use crate::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Recording, Summary, Utterance};
+    pub use crate::ragged::{Ragged, RaggedShape, RowSplits};
+    pub use crate::recurrent::{Gru, Lstm, Rnn, Stack};
+    pub use crate::tensor::{Tensor, TensorView, TensorViewMut};
 }
 
-/// The code in the README, compiled and run as a test.
+/// What threads may share.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Error>();
+    is_send_and_sync::<Recording>();
+    is_send_and_sync::<pipeline::Inputs>();
+    is_send_and_sync::<pipeline::Pipeline<'_, feat::Fbank>>();
+    is_send_and_sync::<pipeline::PitchFeatures>();
+    is_send_and_sync::<pipeline::Summary>();
+    is_send_and_sync::<pipeline::Batch>();
+    is_send_and_sync::<pipeline::FeatureFile>();
+};
+
+/// The example of the README.
 #[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-pub struct Readme;
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -47,12 +47,11 @@ use crate::Error;
 /// Extracts the features of many recordings.
 ///
 /// ```no_run
-/// use kaldera::feat::{DeltaFeaturesOptions, Fbank, FbankOptions};
+/// use kaldera::feat::{DeltaFeaturesOptions, FbankOptions};
 /// use kaldera::pipeline::{Cmvn, Inputs, Pipeline};
 ///
-/// let fbank = Fbank::new(FbankOptions::default())?;
 /// let inputs = Inputs::from_paths(["data/train"])?;
-/// let pipeline = Pipeline::new(&fbank)
+/// let pipeline = Pipeline::fbank(FbankOptions::default())?
 ///     .jobs(2)
 ///     .cmvn(Cmvn::Speaker { norm_vars: true })
 ///     .deltas(DeltaFeaturesOptions::default());
@@ -62,7 +61,7 @@ use crate::Error;
 /// ```
 #[derive(Debug)]
 pub struct Pipeline<'a, E> {
-    extractor: &'a E,
+    extractor: E,
     jobs: usize,
     channel: Option<usize>,
     min_seconds: f32,
@@ -74,8 +73,8 @@ pub struct Pipeline<'a, E> {
 }
 
 impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
-    /// A pipeline with a thread per processor.
-    pub fn new(extractor: &'a E) -> Self {
+    /// A pipeline with a thread per processor. The extractor may be owned, borrowed or shared in an [`Arc`](std::sync::Arc).
+    pub fn new(extractor: E) -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             extractor,
@@ -289,8 +288,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             return Err(Error::TooShort { seconds, min_seconds: self.min_seconds });
         }
         let channel = self.choose_channel(utterance, recording.num_channels())?;
-        let channel = recording.channel(channel, range);
-        let audio = Audio { samples: channel.samples(), samp_freq, key: &utterance.key };
+        let channel = recording.cut(channel, range);
+        let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key);
         let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
@@ -311,7 +310,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             Some(channel) => Ok(channel),
             None => {
                 if channels > 1 {
-                    tracing::warn!("{} has {channels} channels; taking the first (--channel=0)", utterance.key);
+                    tracing::warn!("{} has {channels} channels; taking the first", utterance.key);
                 }
                 Ok(0)
             }

@@ -98,33 +98,8 @@ impl Kernel for ComputeOneBands<'_> {
         let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
         let power = spectrum.floats(framing.padded / 2 + 1 + OneMel::PADDING);
         let frame = frames.floats(framing.padded + OneFft::PADDING);
-        let energy = match plan {
-            PowerSpectrum::Lanes(plan, one) if one.is_of_512(s, plan) => match samples.try_into() {
-                Ok(samples) if S::LANES == MAX_LANES => {
-                    one.power_of_400_in_512(s, plan, (framing, samples, energy_of), power, features)
-                }
-                _ => {
-                    let energy = framing.window_one(s, samples, energy_of, &mut frame[..framing.padded]);
-                    one.power_of_512(s, plan, frame, power, features);
-                    energy
-                }
-            },
-            _ => {
-                let done = match (plan, framing.pieces(samples, energy_of)) {
-                    (PowerSpectrum::Lanes(plan, one), Some(frame)) if one.is_of_400(s, plan) => {
-                        one.power_of_400_samples(s, plan, frame, power, features)
-                    }
-                    _ => false,
-                };
-                if done {
-                    0.0
-                } else {
-                    let energy = framing.window_one(s, samples, energy_of, frame);
-                    plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
-                    energy
-                }
-            }
-        };
+        let energy = framing.window_one(s, samples, energy_of, frame);
+        plan.power_of_one(s, frame, power, [features, scratch], frame_scratch);
         if let Some(Filters { banks, magnitudes }) = filters {
             if magnitudes {
                 map_one!(s, power, x => s.sqrt(x));

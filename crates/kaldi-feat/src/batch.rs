@@ -40,6 +40,11 @@ impl FeatureBatch {
         SubMatrix::new(&self.values.data()[begin * dim..end * dim], end - begin, dim, dim)
             .expect("row splits lie within the values")
     }
+
+    /// The features of each utterance, in their order.
+    pub fn utterances(&self) -> impl ExactSizeIterator<Item = SubMatrix<'_, f32>> {
+        (0..self.num_utterances()).map(|i| self.utterance(i))
+    }
 }
 
 impl<K: Kind> Extractor<K> {
@@ -51,43 +56,34 @@ impl<K: Kind> Extractor<K> {
     ///
     /// let mfcc = Mfcc::new(MfccOptions::default())?;
     /// let (long, short) = (vec![1.0_f32; 16000], vec![2.0_f32; 400]);
-    /// let audio = |key, samples: &'static [f32]| Audio::new(samples, 16000.0).with_key(key);
-    /// let batch = mfcc.compute_batch(&[audio("a", long.leak()), audio("b", short.leak())])?;
+    /// let batch = mfcc.compute_batch(&[
+    ///     Audio::new(&long, 16000.0).with_key("a"),
+    ///     Audio::new(&short, 16000.0).with_key("b").with_vtln_warp(0.9),
+    /// ])?;
     /// assert_eq!(batch.row_splits, [0, 98, 99]);
     /// assert_eq!(batch.utterance(1).num_rows(), 1);
+    /// assert_eq!(batch.utterances().map(|rows| rows.num_rows()).collect::<Vec<_>>(), [98, 1]);
     /// # Ok::<(), kaldi_feat::Error>(())
     /// ```
     ///
     /// # Errors
     /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the frames don't fit in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
-        self.compute_each(batch.iter().map(|&audio| (audio, 1.0)).collect())
-    }
-
-    /// As [`compute_batch`](Self::compute_batch), with a VTLN warp factor for each utterance.
-    ///
-    /// # Errors
-    /// As `compute_batch`, and for a factor that can't be.
-    pub fn compute_warped_batch(&self, batch: &[(Audio<'_>, f32)]) -> Result<FeatureBatch, Error> {
-        self.compute_each(batch.to_vec())
-    }
-
-    fn compute_each(&self, batch: Vec<(Audio<'_>, f32)>) -> Result<FeatureBatch, Error> {
         let dim = self.dim();
         let mut row_splits = Vec::with_capacity(batch.len() + 1);
         row_splits.push(0);
         let mut frames = 0;
-        for (audio, _) in &batch {
+        for audio in batch {
             frames += self.num_frames(audio)?;
             row_splits.push(i32::try_from(frames).map_err(|_| Error::BatchTooLarge { frames })?);
         }
         let mut values = vec![0.0; frames * dim];
         let mut rest = &mut values[..];
         let mut jobs = Vec::with_capacity(batch.len());
-        for (utterance, ends) in batch.into_iter().zip(row_splits.windows(2)) {
+        for (audio, ends) in batch.iter().zip(row_splits.windows(2)) {
             let rows;
             (rows, rest) = rest.split_at_mut((ends[1] - ends[0]) as usize * dim);
-            jobs.push((utterance, rows));
+            jobs.push((audio, rows));
         }
         self.run(jobs)?;
         let cols = if frames == 0 { 0 } else { dim };
@@ -96,18 +92,16 @@ impl<K: Kind> Extractor<K> {
     }
 
     #[cfg(feature = "rayon")]
-    fn run(&self, jobs: Vec<((Audio<'_>, f32), &mut [f32])>) -> Result<(), Error> {
+    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
         use rayon::prelude::*;
         jobs.into_par_iter()
-            .map_init(Workspace::default, |workspace, ((audio, warp), rows)| {
-                self.compute_rows(workspace, &audio, warp, rows)
-            })
+            .map_init(Workspace::default, |workspace, (audio, rows)| self.compute_rows(workspace, audio, rows))
             .collect()
     }
 
     #[cfg(not(feature = "rayon"))]
-    fn run(&self, jobs: Vec<((Audio<'_>, f32), &mut [f32])>) -> Result<(), Error> {
+    fn run(&self, jobs: Vec<(&Audio<'_>, &mut [f32])>) -> Result<(), Error> {
         let mut workspace = Workspace::default();
-        jobs.into_iter().try_for_each(|((audio, warp), rows)| self.compute_rows(&mut workspace, &audio, warp, rows))
+        jobs.into_iter().try_for_each(|(audio, rows)| self.compute_rows(&mut workspace, audio, rows))
     }
 }

@@ -10,6 +10,7 @@ use crate::row_window::RowWindow;
 
 /// Options of deltas. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct DeltaFeaturesOptions {
     /// How often to take the difference: 1 adds deltas, 2 deltas of deltas too.
     pub order: i32,
@@ -69,8 +70,8 @@ impl DeltaFeatures {
     /// # Errors
     /// For an order outside of 0 to 999, or a window outside of 1 to 999.
     pub fn new(options: DeltaFeaturesOptions) -> Result<Self, Error> {
-        let order = in_range("delta-order", options.order, 0, TOO_MANY - 1)?;
-        let window = in_range("delta-window", options.window, 1, TOO_MANY - 1)?;
+        let order = in_range("order", options.order, 0, TOO_MANY - 1)?;
+        let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
         let slope = slope(window);
         let mut exact = vec![1.0_f64];
         let mut weights = vec![vec![1.0]];
@@ -180,6 +181,7 @@ pub fn compute_deltas(
 
 /// Options of shifted deltas. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct ShiftedDeltaFeaturesOptions {
     /// Frames on each side that a difference is taken over.
     pub window: i32,
@@ -218,11 +220,11 @@ impl ShiftedDeltaFeatures {
     /// # Errors
     /// For a window outside of 1 to 999, or blocks or a shift outside of 1 to 999.
     pub fn new(options: ShiftedDeltaFeaturesOptions) -> Result<Self, Error> {
-        let window = in_range("delta-window", options.window, 1, TOO_MANY - 1)?;
+        let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
         Ok(Self {
             weights: slope(window).iter().map(|&w| w as f32).collect(),
-            num_blocks: in_range("num-blocks", options.num_blocks, 1, TOO_MANY - 1)?,
-            block_shift: in_range("block-shift", options.block_shift, 1, TOO_MANY - 1)?,
+            num_blocks: in_range("num_blocks", options.num_blocks, 1, TOO_MANY - 1)?,
+            block_shift: in_range("block_shift", options.block_shift, 1, TOO_MANY - 1)?,
         })
     }
 }

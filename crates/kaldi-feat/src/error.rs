@@ -3,14 +3,17 @@
 use thiserror::Error;
 
 /// Why features can't be computed.
+///
+/// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field `frame`. A program whose users type
+/// options hands its messages to [`options::fields_to_options`](crate::options::fields_to_options).
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option has a value that no features can be computed with.
-    #[error("--{option}={value} can't be: it must be {expected}")]
+    /// A field of the options, or an argument, has a value that no features can be computed with.
+    #[error("`{field}`={value} can't be: it must be {expected}")]
     BadOption {
-        /// Kaldi's name of the option.
-        option: &'static str,
+        /// The field, such as `frame.dither`.
+        field: &'static str,
         /// Its value.
         value: String,
         /// What it must be.
@@ -19,13 +22,13 @@ pub enum Error {
 
     /// The audio has another sample rate than the options, and they don't allow to resample it.
     #[error(
-        "waveform and config sample frequency mismatch: {found} .vs {expected} (use --sample-frequency={found}, or \
-         --allow-{direction}sample=true to resample the waveform)"
+        "waveform and config sample frequency mismatch: {found} .vs {expected} (use `samp_freq`={found}, or \
+         `allow_{direction}sample`=true to resample the waveform)"
     )]
     SampleRateMismatch {
         /// The sample rate of the audio in Hz.
         found: f32,
-        /// The option `sample-frequency` in Hz.
+        /// The options' `samp_freq` in Hz.
         expected: f32,
         /// `up` or `down`: how the audio would have to be resampled.
         direction: &'static str,
@@ -51,12 +54,12 @@ pub enum Error {
 
     /// The audio has another sample rate than the options, where nothing can be resampled.
     #[error(
-        "sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use --sample-frequency={found})"
+        "sample frequency mismatch: the options say {expected} Hz and the data {found} Hz (use `samp_freq`={found})"
     )]
     WrongSampleRate {
         /// The sample rate of the audio in Hz.
         found: f32,
-        /// The option `sample-frequency` in Hz.
+        /// The options' `samp_freq` in Hz.
         expected: f32,
     },
 
@@ -86,8 +89,8 @@ pub enum Error {
 
     /// A mel filter has no frequency of the spectrum in it.
     #[error(
-        "mel filter {bin} of {num_bins} has no frequency in it: --num-mel-bins is too large for a spectrum of \
-         {num_fft_bins} frequencies (use fewer bins, or a longer --frame-length)"
+        "mel filter {bin} of {num_bins} has no frequency in it: `mel.num_bins` is too large for a spectrum of \
+         {num_fft_bins} frequencies (use fewer bins, or a longer `frame.frame_length_ms`)"
     )]
     EmptyMelBin {
         /// The filter, from 0.
@@ -100,19 +103,19 @@ pub enum Error {
 
     /// The frequencies at which the VTLN warping bends don't lie within the mel filters' range.
     #[error(
-        "can't warp by {warp}: --vtln-low ({vtln_low} Hz) and --vtln-high ({vtln_high} Hz), times the warp factor where it \
-         moves them outwards, must lie in this order between --low-freq ({low_freq} Hz) and --high-freq ({high_freq} Hz)"
+        "can't warp by {warp}: `mel.vtln_low` ({vtln_low} Hz) and `mel.vtln_high` ({vtln_high} Hz), times the warp factor where it \
+         moves them outwards, must lie in this order between `mel.low_freq` ({low_freq} Hz) and `mel.high_freq` ({high_freq} Hz)"
     )]
     BadVtln {
         /// The warp factor.
         warp: f32,
-        /// `vtln-low`.
+        /// `vtln_low`.
         vtln_low: f32,
-        /// `vtln-high`, from zero up.
+        /// `vtln_high`, from zero up.
         vtln_high: f32,
-        /// `low-freq`.
+        /// `low_freq`.
         low_freq: f32,
-        /// `high-freq`, from zero up.
+        /// `high_freq`, from zero up.
         high_freq: f32,
     },
 
@@ -125,6 +128,24 @@ pub enum Error {
         expected: usize,
         /// The number there is.
         found: usize,
+    },
+
+    /// Interleaved samples are not a whole number of frames of the channels, or there are no channels.
+    #[error("{samples} samples are not frames of {num_channels} channels")]
+    NotInterleaved {
+        /// How many samples.
+        samples: usize,
+        /// How many channels they were said to be of.
+        num_channels: usize,
+    },
+
+    /// A channel is asked for that the audio does not have.
+    #[error("there is no channel {channel}: the audio has {num_channels}, counted from 0")]
+    NoSuchChannel {
+        /// The channel asked for.
+        channel: usize,
+        /// How many there are.
+        num_channels: usize,
     },
 
     /// A column is asked for that the features don't have.
@@ -203,7 +224,7 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn bad_option(option: &'static str, value: impl ToString, expected: impl Into<String>) -> Self {
-        Self::BadOption { option, value: value.to_string(), expected: expected.into() }
+    pub(crate) fn bad_option(field: &'static str, value: impl ToString, expected: impl Into<String>) -> Self {
+        Self::BadOption { field, value: value.to_string(), expected: expected.into() }
     }
 }

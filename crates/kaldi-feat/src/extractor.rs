@@ -15,8 +15,17 @@ use crate::frames::{EnergyOf, Framing, Samples, Signal};
 use crate::resample::LinearResample;
 use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
-/// One channel of audio to extract features from.
+/// One channel of audio to extract features from, and what is known of it.
+///
+/// ```
+/// use kaldi_feat::Audio;
+///
+/// let samples: Vec<i16> = vec![0; 16_000];
+/// let audio = Audio::new(&samples, 16_000.0).with_key("utterance-1").with_vtln_warp(0.95);
+/// assert_eq!((audio.samples.len(), audio.key), (16_000, "utterance-1"));
+/// ```
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Audio<'a> {
     /// The samples.
     pub samples: Samples<'a>,
@@ -24,17 +33,24 @@ pub struct Audio<'a> {
     pub samp_freq: f32,
     /// The utterance's key: with the seed, it decides the dither.
     pub key: &'a str,
+    /// The factor by which the mel filters are moved to normalise the length of the speaker's vocal tract; 1 = not.
+    pub vtln_warp: f32,
 }
 
 impl<'a> Audio<'a> {
-    /// Audio without a key.
+    /// Audio of `samp_freq` Hz, without a key and without warping. `samples` may be a slice, or a reference to a vector or an array.
     pub fn new(samples: impl Into<Samples<'a>>, samp_freq: f32) -> Self {
-        Self { samples: samples.into(), samp_freq, key: "" }
+        Self { samples: samples.into(), samp_freq, key: "", vtln_warp: 1.0 }
     }
 
     /// The same audio as the utterance `key`.
     pub fn with_key(self, key: &'a str) -> Self {
         Self { key, ..self }
+    }
+
+    /// The same audio with the warp factor of its speaker.
+    pub fn with_vtln_warp(self, vtln_warp: f32) -> Self {
+        Self { vtln_warp, ..self }
     }
 }
 
@@ -96,13 +112,10 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
 /// ```
 /// use kaldi_feat::{Audio, Fbank, FbankOptions};
 ///
-/// let mut options = FbankOptions::default();
-/// options.frame.dither = 0.0;
-/// options.mel.num_bins = 80;
-/// let fbank = Fbank::new(options)?;
+/// let fbank = Fbank::new(FbankOptions::default().with_num_mel_bins(80).with_dither(0.0))?;
 ///
 /// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
-/// let features = fbank.compute(&Audio::new(&second[..], 16000.0), 1.0)?;
+/// let features = fbank.compute(&Audio::new(&second, 16000.0))?;
 /// assert_eq!((features.num_rows(), features.num_cols()), (98, 80));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
@@ -144,7 +157,7 @@ impl<K: Kind> Extractor<K> {
     /// Plans an extraction.
     ///
     /// # Errors
-    /// Names the first option that can't be.
+    /// Names the first field of the options that can't be.
     pub fn new(options: K::Options) -> Result<Self, Error> {
         let framing = K::framing(&options)?;
         let unwarped = K::warped(&options, 1.0)?;
@@ -209,14 +222,14 @@ impl<K: Kind> Extractor<K> {
         Ok(self.framing.num_frames(num_samples as u64) as usize)
     }
 
-    /// Features of a whole waveform: a row for each frame. `vtln_warp` 1 is no warping.
+    /// Features of a whole waveform: a row for each frame.
     ///
     /// # Errors
-    /// When the sample rate is not the one of the options and resampling is not allowed, or the warp factor can't be.
+    /// When the sample rate is not the one of the options and resampling is not allowed, or the audio's warp factor can't be.
     #[doc(alias = "ComputeFeatures")]
-    pub fn compute(&self, audio: &Audio<'_>, vtln_warp: f32) -> Result<Matrix<f32>, Error> {
+    pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
-        let rows = self.compute_into(&mut Workspace::default(), audio, vtln_warp, &mut values)?;
+        let rows = self.compute_into(&mut Workspace::default(), audio, &mut values)?;
         let cols = if rows == 0 { 0 } else { self.dim() };
         Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
     }
@@ -230,12 +243,11 @@ impl<K: Kind> Extractor<K> {
         &self,
         workspace: &mut Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, Error> {
         let rows = self.num_frames(audio)?;
         out.resize(rows * self.dim(), 0.0);
-        self.compute_rows(workspace, audio, vtln_warp, out)?;
+        self.compute_rows(workspace, audio, out)?;
         Ok(rows)
     }
 
@@ -244,11 +256,10 @@ impl<K: Kind> Extractor<K> {
         &self,
         workspace: &mut Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut [f32],
     ) -> Result<(), Error> {
         let resampler = self.resampler(audio.samp_freq)?;
-        let warped = self.warped(vtln_warp)?;
+        let warped = self.warped(audio.vtln_warp)?;
         // The resampled waveform is a buffer of the workspace, and goes back to it.
         let mut resampled = std::mem::take(&mut workspace.resampled);
         let samples = match resampler {
@@ -287,6 +298,10 @@ impl<K: Kind> Extractor<K> {
     /// The frames of several signals.
     pub(crate) fn frames_of_signals(&self, workspace: &mut Workspace, warped: &K::Warped, jobs: &mut [Job<'_>]) {
         K::run(Compute { extractor: self, warped, work: Work::Signals(jobs), workspace });
+    }
+
+    pub(crate) fn unwarped(&self) -> Arc<K::Warped> {
+        Arc::clone(&self.unwarped)
     }
 
     pub(crate) fn warped(&self, factor: f32) -> Result<Arc<K::Warped>, Error> {

@@ -12,6 +12,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of filterbank features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct FbankOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,
@@ -80,14 +81,14 @@ pub struct FbankKind {
 pub(crate) struct EnergyColumn {
     pub(crate) of: EnergyOf,
     pub(crate) last: bool,
-    /// ln of the option `energy-floor`, or -∞ without it.
+    /// ln of the option `energy_floor`, or -∞ without it.
     log_floor: f32,
 }
 
 impl EnergyColumn {
     pub(crate) fn new(raw_energy: bool, energy_floor: f32, last: bool) -> Result<Self, Error> {
         if !energy_floor.is_finite() {
-            return Err(Error::bad_option("energy-floor", energy_floor, "a finite number"));
+            return Err(Error::bad_option("energy_floor", energy_floor, "a finite number"));
         }
         let of = if raw_energy { EnergyOf::RawFrame } else { EnergyOf::WindowedFrame };
         Ok(Self { of, last, log_floor: if energy_floor > 0.0 { energy_floor.ln() } else { f32::NEG_INFINITY } })

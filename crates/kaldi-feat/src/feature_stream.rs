@@ -31,9 +31,9 @@ use crate::state::{StateReader, StateWriter};
 /// use std::sync::Arc;
 /// use kaldi_feat::{Audio, FeatureStream, Mfcc, MfccOptions};
 ///
-/// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?);
+/// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?); // one plan for any number of streams
 /// let samples: Vec<i16> = (0..8000).map(|i| ((i * i) % 2000) as i16 - 1000).collect();
-/// let mut stream = FeatureStream::new(Arc::clone(&mfcc), 16000.0, "utterance", 1.0)?;
+/// let mut stream = FeatureStream::new(Arc::clone(&mfcc)).with_key("utterance");
 /// let mut rows = Vec::new();
 /// for chunk in samples.chunks(160) {
 ///     stream.accept_waveform(chunk)?;
@@ -41,16 +41,18 @@ use crate::state::{StateReader, StateWriter};
 /// }
 /// stream.input_finished();
 /// stream.take_rows(&mut rows);
-/// assert_eq!(rows, mfcc.compute(&Audio::new(&samples[..], 16000.0).with_key("utterance"), 1.0)?.data());
+/// assert_eq!(rows, mfcc.compute(&Audio::new(&samples, 16000.0).with_key("utterance"))?.data());
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
 #[doc(alias("OnlineGenericBaseFeature", "OnlineMfcc", "OnlineFbank", "OnlinePlp"))]
 pub struct FeatureStream<K: Kind> {
     extractor: Arc<Extractor<K>>,
     warped: Arc<K::Warped>,
+    /// As [`Audio`](crate::Audio) has them: these and the options are all that rows depend on but the samples.
+    samp_freq: f32,
+    key: String,
+    vtln_warp: f32,
     dither: Philox,
-    /// Names everything that the rows depend on but the samples.
-    identity: String,
     resampling: Option<(Arc<LinearResample>, ResampleStream)>,
     /// The samples that frames to come need, after resampling.
     samples: RowQueue,
@@ -69,6 +71,9 @@ impl<K: Kind> fmt::Debug for FeatureStream<K> {
         let Self { samples, rows, finished, .. } = self;
         f.debug_struct("FeatureStream")
             .field("extractor", &self.extractor)
+            .field("samp_freq", &self.samp_freq)
+            .field("key", &self.key)
+            .field("vtln_warp", &self.vtln_warp)
             .field("num_samples", &samples.end())
             .field("num_frames_computed", &rows.end())
             .field("finished", finished)
@@ -77,20 +82,17 @@ impl<K: Kind> fmt::Debug for FeatureStream<K> {
 }
 
 impl<K: Kind> FeatureStream<K> {
-    /// For the utterance `key`, in audio of `samp_freq` Hz. `vtln_warp` 1 is no warping.
-    ///
-    /// # Errors
-    /// As [`Extractor::compute`], for the sample rate and the warp factor.
-    pub fn new(extractor: Arc<Extractor<K>>, samp_freq: f32, key: &str, vtln_warp: f32) -> Result<Self, Error> {
-        let resampling = extractor.resampler(samp_freq)?.map(|resampler| {
-            let stream = ResampleStream::new(&resampler);
-            (resampler, stream)
-        });
-        Ok(Self {
-            warped: extractor.warped(vtln_warp)?,
-            dither: extractor.dither(key),
-            identity: format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options()),
-            resampling,
+    /// For audio that has the sample rate of the options, without a key and without warping. `extractor` is an [`Extractor`] or an
+    /// `Arc` of one, which any number of streams share.
+    pub fn new(extractor: impl Into<Arc<Extractor<K>>>) -> Self {
+        let extractor = extractor.into();
+        Self {
+            samp_freq: extractor.frame_options().samp_freq,
+            key: String::new(),
+            vtln_warp: 1.0,
+            warped: extractor.unwarped(),
+            dither: extractor.dither(""),
+            resampling: None,
             samples: RowQueue::new(1),
             rows: RowQueue::new(extractor.dim()),
             ready: 0,
@@ -98,7 +100,54 @@ impl<K: Kind> FeatureStream<K> {
             workspace: Workspace::default(),
             resampled: Vec::new(),
             extractor,
-        })
+        }
+    }
+
+    /// For audio of `samp_freq` Hz. The stream restarts.
+    ///
+    /// # Errors
+    /// As [`Extractor::compute`], when that is not the sample rate of the options and resampling is not allowed.
+    pub fn with_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
+        self.resampling = self.extractor.resampler(samp_freq)?.map(|resampler| {
+            let stream = ResampleStream::new(&resampler);
+            (resampler, stream)
+        });
+        self.samp_freq = samp_freq;
+        Ok(self.restarted())
+    }
+
+    /// For the utterance `key`, which decides the dither. The stream restarts.
+    #[must_use]
+    pub fn with_key(mut self, key: &str) -> Self {
+        self.dither = self.extractor.dither(key);
+        key.clone_into(&mut self.key);
+        self.restarted()
+    }
+
+    /// For a speaker of this VTLN warp factor; 1 = no warping. The stream restarts.
+    ///
+    /// # Errors
+    /// As [`Extractor::compute`], for a warp factor that can't be.
+    pub fn with_vtln_warp(mut self, vtln_warp: f32) -> Result<Self, Error> {
+        self.warped = self.extractor.warped(vtln_warp)?;
+        self.vtln_warp = vtln_warp;
+        Ok(self.restarted())
+    }
+
+    /// The same stream before its first sample.
+    fn restarted(mut self) -> Self {
+        if let Some((resampler, stream)) = &mut self.resampling {
+            *stream = ResampleStream::new(resampler);
+        }
+        (self.samples, self.rows) = (RowQueue::new(1), RowQueue::new(self.extractor.dim()));
+        (self.ready, self.finished) = (0, false);
+        self
+    }
+
+    /// Names everything that the rows depend on but the samples.
+    fn identity(&self) -> String {
+        let Self { extractor, samp_freq, key, vtln_warp, .. } = self;
+        format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options())
     }
 
     /// Numbers in a row.
@@ -188,10 +237,9 @@ impl<K: Kind> FeatureStream<K> {
     /// # use std::sync::Arc;
     /// # use kaldi_feat::{FeatureStream, Mfcc, MfccOptions};
     /// let mfcc = Arc::new(Mfcc::new(MfccOptions::default())?);
-    /// let stream = |key| FeatureStream::new(Arc::clone(&mfcc), 16000.0, key, 1.0);
-    /// let mut streams = [stream("a")?, stream("b")?];
+    /// let mut streams = ["a", "b"].map(|key| FeatureStream::new(Arc::clone(&mfcc)).with_key(key));
     /// for stream in &mut streams {
-    ///     stream.accept_waveform(&[0_i16; 400][..])?;
+    ///     stream.accept_waveform(&[0_i16; 400])?;
     /// }
     /// FeatureStream::compute_together(streams.iter_mut());
     /// assert_eq!(streams[0].take_computed_rows(&mut Vec::new()), 1);
@@ -285,7 +333,7 @@ impl<K: Kind> FeatureStream<K> {
 
     /// What it takes to go on from here, in this process or another.
     pub fn save_state(&self) -> Vec<u8> {
-        let mut state = StateWriter::new(*b"features", &self.identity);
+        let mut state = StateWriter::new(*b"features", &self.identity());
         state.u64(self.finished.into());
         if let Some((_, stream)) = &self.resampling {
             stream.save(&mut state);
@@ -300,7 +348,8 @@ impl<K: Kind> FeatureStream<K> {
     /// # Errors
     /// [`Error::BadState`] when it is not such a state; the stream is then as before.
     pub fn restore_state(&mut self, state: &[u8]) -> Result<(), Error> {
-        let mut state = StateReader::new(state, *b"features", &self.identity)?;
+        let identity = self.identity();
+        let mut state = StateReader::new(state, *b"features", &identity)?;
         let finished = state.bool()?;
         let resampling = match &self.resampling {
             None => None,

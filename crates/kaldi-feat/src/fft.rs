@@ -7,25 +7,25 @@
 
 use std::f64::consts::TAU;
 use std::fmt;
-use std::sync::Arc;
 
 use kaldera_base::simd::{Kernel, Lines, Simd};
-use realfft::{RealFftPlanner, RealToComplex};
-use rustfft::num_complex::Complex;
+use kaldi_matrix::{FftScratch, SubVectorMut, real_fft_with};
+use num_complex::Complex;
 
 use crate::one_fft::OneFft;
 
 /// A plan for frames of one size.
 pub(crate) enum PowerSpectrum {
     Lanes(Box<LaneFft>, Box<OneFft>),
-    FrameByFrame(Arc<dyn RealToComplex<f32>>),
+    /// Frames of as many samples.
+    FrameByFrame(usize),
 }
 
 impl fmt::Debug for PowerSpectrum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lanes(plan, _) => write!(f, "PowerSpectrum::Lanes({})", 2 * plan.half),
-            Self::FrameByFrame(plan) => write!(f, "PowerSpectrum::FrameByFrame({})", plan.len()),
+            Self::FrameByFrame(size) => write!(f, "PowerSpectrum::FrameByFrame({size})"),
         }
     }
 }
@@ -34,8 +34,21 @@ impl fmt::Debug for PowerSpectrum {
 #[derive(Debug, Default)]
 pub(crate) struct FrameScratch {
     frame: Vec<f32>,
-    spectrum: Vec<Complex<f32>>,
-    scratch: Vec<Complex<f32>>,
+    fft: FftScratch,
+}
+
+impl FrameScratch {
+    /// The transform of `frame`, as [`SpectrumOf::Packed`] says, in its place.
+    fn transform(&mut self, frame: &mut [f32]) {
+        real_fft_with(&mut SubVectorMut::from(frame), true, &mut self.fft).expect("an even number of samples");
+    }
+}
+
+/// |X\[k\]|² of a packed spectrum for k = 0 ..= N/2.
+fn power_of_packed(packed: &[f32]) -> impl Iterator<Item = f32> {
+    let square = |x: f32| x * x;
+    let inner = packed[2..].as_chunks().0.iter().map(|&[re, im]| re * re + im * im);
+    std::iter::once(square(packed[0])).chain(inner).chain(std::iter::once(square(packed[1])))
 }
 
 /// What to make of the transform of each frame of N numbers.
@@ -66,7 +79,7 @@ impl PowerSpectrum {
                 let one = OneFft::new(&plan);
                 Self::Lanes(Box::new(plan), Box::new(one))
             }
-            None => Self::FrameByFrame(RealFftPlanner::new().plan_fft_forward(size)),
+            None => Self::FrameByFrame(size),
         }
     }
 
@@ -127,15 +140,11 @@ impl Kernel for TransformOne<'_> {
             PowerSpectrum::Lanes(plan, one) => {
                 one.power(s, plan, frame, power, lines);
             }
-            PowerSpectrum::FrameByFrame(plan) => {
-                let size = plan.len();
-                power[size / 2 + 1..].fill(0.0);
-                let FrameScratch { spectrum, scratch, .. } = scratch;
-                spectrum.resize(size / 2 + 1, Complex::default());
-                scratch.resize(plan.get_scratch_len(), Complex::default());
-                let frame = &mut frame[..size];
-                plan.process_with_scratch(frame, spectrum, scratch).expect("buffers of the plan's sizes");
-                power.iter_mut().zip(spectrum).for_each(|(to, x)| *to = x.norm_sqr());
+            PowerSpectrum::FrameByFrame(size) => {
+                let frame = &mut frame[..*size];
+                scratch.transform(frame);
+                power.fill(0.0);
+                power.iter_mut().zip(power_of_packed(frame)).for_each(|(to, x)| *to = x);
             }
         }
     }
@@ -167,30 +176,21 @@ impl Kernel for Transform<'_> {
                     SpectrumOf::Packed => plan.packed(s, rows, spectrum),
                 }
             }
-            PowerSpectrum::FrameByFrame(plan) => {
-                let size = plan.len();
+            PowerSpectrum::FrameByFrame(size) => {
                 let frames = frames.floats(size * S::LANES);
-                let out = spectrum.floats(of.rows(size) * S::LANES);
-                let FrameScratch { frame, spectrum, scratch } = scratch;
-                frame.resize(size, 0.0);
-                spectrum.resize(size / 2 + 1, Complex::default());
-                scratch.resize(plan.get_scratch_len(), Complex::default());
+                let out = spectrum.floats(of.rows(*size) * S::LANES);
+                let mut frame = std::mem::take(&mut scratch.frame);
                 for lane in 0..S::LANES {
-                    for (x, row) in frame.iter_mut().zip(frames.chunks_exact(S::LANES)) {
-                        *x = row[lane];
-                    }
-                    plan.process_with_scratch(frame, spectrum, scratch).expect("buffers of the plan's sizes");
-                    let mut out = out.chunks_exact_mut(S::LANES).map(|row| &mut row[lane]);
-                    let mut put = |x| *out.next().expect("rows for the whole spectrum") = x;
+                    frame.clear();
+                    frame.extend(frames.chunks_exact(S::LANES).map(|row| row[lane]));
+                    scratch.transform(&mut frame);
+                    let out = out.chunks_exact_mut(S::LANES).map(|row| &mut row[lane]);
                     match of {
-                        SpectrumOf::Power => spectrum.iter().for_each(|x| put(x.norm_sqr())),
-                        SpectrumOf::Packed => {
-                            put(spectrum[0].re);
-                            put(spectrum[size / 2].re);
-                            spectrum[1..size / 2].iter().for_each(|x| [x.re, x.im].into_iter().for_each(&mut put));
-                        }
+                        SpectrumOf::Power => out.zip(power_of_packed(&frame)).for_each(|(to, x)| *to = x),
+                        SpectrumOf::Packed => out.zip(&frame).for_each(|(to, &x)| *to = x),
                     }
                 }
+                scratch.frame = frame;
             }
         }
     }
@@ -382,13 +382,13 @@ fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
 }
 
 #[inline(always)]
-pub(crate) fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
 /// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
 #[inline(always)]
-pub(crate) fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
+fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     s: S,
     roots: &[Complex<f32>],
     part: usize,
@@ -454,7 +454,7 @@ fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::
 }
 
 #[inline(always)]
-pub(crate) fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
+fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
     if twiddles.is_empty() {
         for block in rows.as_chunks_mut::<4>().0 {
             *block = transform_4(s, *block);
@@ -477,7 +477,7 @@ pub(crate) fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W
 }
 
 #[inline(always)]
-pub(crate) fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
+fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
     let (ac, ac_diff) = (add(s, a, c), sub(s, a, c));
     let (bd, bd_diff) = (add(s, b, d), sub(s, b, d));
     // ac_diff - i bd_diff and ac_diff + i bd_diff

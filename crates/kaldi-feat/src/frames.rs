@@ -1,6 +1,6 @@
 //! From samples to windowed frames in lanes.
 
-use std::marker::PhantomData;
+use std::borrow::Cow;
 
 use kaldera_base::random::Philox;
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd, dispatch};
@@ -9,6 +9,9 @@ use crate::error::Error;
 use crate::window::FrameExtractionOptions;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
+///
+/// Slices, vectors and arrays of `i16` and `f32` become it by reference. Channels that lie interleaved are taken apart by
+/// [`Interleaved`](crate::Interleaved).
 #[derive(Debug, Clone, Copy)]
 pub enum Samples<'a> {
     /// As they stand in a WAV file.
@@ -103,6 +106,32 @@ impl<'a> From<&'a [f32]> for Samples<'a> {
     }
 }
 
+/// Of a vector and of an array, which `&samples` of these is.
+macro_rules! from_owned {
+    ($t:ty, $variant:ident) => {
+        impl<'a> From<&'a Vec<$t>> for Samples<'a> {
+            fn from(samples: &'a Vec<$t>) -> Self {
+                Self::$variant(samples)
+            }
+        }
+
+        impl<'a, const N: usize> From<&'a [$t; N]> for Samples<'a> {
+            fn from(samples: &'a [$t; N]) -> Self {
+                Self::$variant(samples)
+            }
+        }
+
+        impl<'a> From<&'a Cow<'_, [$t]>> for Samples<'a> {
+            fn from(samples: &'a Cow<'_, [$t]>) -> Self {
+                Self::$variant(samples)
+            }
+        }
+    };
+}
+
+from_owned!(i16, I16);
+from_owned!(f32, F32);
+
 /// The logarithm of a frame's energy, when a feature wants it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EnergyOf {
@@ -152,9 +181,6 @@ pub struct Framing {
     window: Vec<f32>,
     /// The same, for whole vectors.
     window_lines: Lines,
-    /// The same in the pieces that [`OneFft::power_of_400_samples`](crate::one_fft::OneFft::power_of_400_samples) takes, if nothing else is
-    /// done to frames and they have as many samples.
-    window_pieces: Option<Lines>,
     pub(crate) shift: usize,
     pub(crate) padded: usize,
     edges: Edges,
@@ -188,9 +214,7 @@ impl Framing {
         window.iter_mut().for_each(|w| *w *= scale);
         let mut window_lines = Lines::new();
         window_lines.floats(window.len()).copy_from_slice(&window);
-        let plain = options.preemph_coeff == 0.0 && !options.remove_dc_offset;
-        let window_pieces = (plain && window.len() == USUAL_LEN).then(|| crate::one_fft::pieces_of_400(&window));
-        Self { options, window, window_lines, window_pieces, shift, padded, edges, length: None, scale }
+        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
     }
 
     /// Samples of a frame.
@@ -421,151 +445,35 @@ impl Framing {
         if energy == EnergyOf::WindowedFrame { sum_of_squares(s, frame, zero) } else { raw_energy }
     }
 
-    /// As [`window`](Self::window), one frame whose samples lie in the lanes, with the same bits: to `frame`, with zeros behind it.
-    /// It goes through memory, as the Σ x² is made on the way.
+    /// As [`window`](Self::window), of one frame whose samples lie in the lanes, with the same bits: to `frame`, zeros behind it.
     #[inline(always)]
     pub(crate) fn window_one<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
         let samples = &samples[..self.window.len()];
-        // The compiler makes one of each for lengths that it knows.
-        if let Ok(samples) = <&[f32; USUAL_LEN]>::try_from(samples) {
-            if let Ok(frame) = <&mut [f32; USUAL_PADDED]>::try_from(&mut *frame) {
-                return self.window_one_for(s, samples, energy, frame);
-            }
-            return self.window_one_for(s, samples, energy, frame);
-        }
-        self.window_one_for(s, samples, energy, frame)
-    }
-
-    #[inline(always)]
-    fn window_one_for<S: Simd>(&self, s: S, samples: &[f32], energy: EnergyOf, frame: &mut [f32]) -> f32 {
-        match energy {
-            EnergyOf::Nothing => self.window_one_with::<S, No>(s, samples, frame),
-            EnergyOf::RawFrame => self.window_one_with::<S, Raw>(s, samples, frame) * (self.scale * self.scale),
-            EnergyOf::WindowedFrame => self.window_one_with::<S, OfWindowed>(s, samples, frame),
-        }
-    }
-
-    /// What is taken from all samples of a frame.
-    #[inline(always)]
-    fn mean_of_one<S: Simd>(&self, s: S, samples: &[f32]) -> f32 {
-        if !self.options.remove_dc_offset {
-            return 0.0;
-        }
-        s.sum(sums_of_one(s, samples)) * (1.0 / samples.len() as f32)
-    }
-
-    #[inline(always)]
-    fn window_one_with<S: Simd, E: Energy>(&self, s: S, samples: &[f32], frame: &mut [f32]) -> f32 {
-        let mean = self.mean_of_one(s, samples);
         let (frame, padding) = frame.split_at_mut(samples.len());
         padding.fill(0.0);
+        let mean = if self.options.remove_dc_offset {
+            s.sum(sums_of_one(s, samples)) * (1.0 / samples.len() as f32)
+        } else {
+            0.0
+        };
         let mean_lanes = s.splat(mean);
         // The first sample has itself before it.
         let before = s.sub(s.splat(samples[0]), mean_lanes);
         let mut next = Windowed::<S> { preemphasis: s.splat(self.options.preemph_coeff), before };
-        let mut sums = [s.splat(0.0); SUMS / MIN_LANES];
-        let used = SUMS / S::LANES;
-        let windows = &self.window_lines.as_vectors(s)[..samples.len().div_ceil(S::LANES)];
-        let ((from, from_rest), (to, to_rest)) = (samples.as_chunks::<SUMS>(), frame.as_chunks_mut::<SUMS>());
-        let (windows, windows_rest) = windows.split_at(from.len() * used);
-        for ((from, to), windows) in from.iter().zip(to).zip(windows.chunks_exact(used)) {
-            for (i, sum) in sums[..used].iter_mut().enumerate() {
-                let centred = s.sub(s.load(&from[i * S::LANES..]), mean_lanes);
-                let x = next.windowed(s, centred, windows[i]);
-                s.store(x, &mut to[i * S::LANES..]);
-                *sum = E::add(s, *sum, centred, x);
-            }
+        let (whole, rest) = self.window_lines.as_vectors(s).split_at(samples.len() / S::LANES);
+        let (mut from, mut to) = (samples.chunks_exact(S::LANES), frame.chunks_exact_mut(S::LANES));
+        for ((from, to), &window) in (&mut from).zip(&mut to).zip(whole) {
+            s.store(next.windowed(s, s.sub(s.load(from), mean_lanes), window), to);
         }
-        let (mut from, mut to) = (from_rest.chunks_exact(S::LANES), to_rest.chunks_exact_mut(S::LANES));
-        let mut rest = windows_rest.iter().zip(&mut sums);
-        for ((from, to), (&window, sum)) in (&mut from).zip(&mut to).zip(&mut rest) {
-            let centred = s.sub(s.load(from), mean_lanes);
-            let x = next.windowed(s, centred, window);
-            s.store(x, to);
-            *sum = E::add(s, *sum, centred, x);
+        if let (from @ [_, ..], [window, ..]) = (from.remainder(), rest) {
+            let centred = s.sub(s.load_partial(from, mean_lanes), mean_lanes);
+            s.store_partial(next.windowed(s, centred, *window), to.into_remainder());
         }
-        let (from, to) = (from.remainder(), to.into_remainder());
-        if let (false, Some((&window, sum))) = (from.is_empty(), rest.next()) {
-            // Lanes that have no sample add a zero, which changes no sum: it began at zero, so it is none of negative sign.
-            let [mut centred, mut x] = [[0.0; MAX_LANES]; 2];
-            for (to, &x) in centred.iter_mut().zip(from) {
-                *to = x - mean;
-            }
-            s.store_partial(next.windowed(s, s.load(&centred), window), to);
-            x[..to.len()].copy_from_slice(to);
-            *sum = E::add(s, *sum, s.load(&centred), s.load(&x));
+        match energy {
+            EnergyOf::Nothing => 0.0,
+            EnergyOf::RawFrame => squares_of_one(s, samples, mean) * (self.scale * self.scale),
+            EnergyOf::WindowedFrame => squares_of_one(s, frame, 0.0),
         }
-        s.sum(halved(s, sums, used))
-    }
-}
-
-impl Framing {
-    /// A usual frame and the pieces of the window, if all that is done to it is to be windowed.
-    #[inline(always)]
-    pub(crate) fn pieces<'a>(
-        &'a self,
-        samples: &'a [f32],
-        energy: EnergyOf,
-    ) -> Option<(&'a [f32; USUAL_LEN], &'a Lines)> {
-        match (samples.try_into(), &self.window_pieces, energy) {
-            (Ok(samples), Some(pieces), EnergyOf::Nothing) => Some((samples, pieces)),
-            _ => None,
-        }
-    }
-
-    /// The vectors that [`window_one`](Self::window_one) writes of a usual frame, one after the other, for vectors of 16 lanes.
-    #[inline(always)]
-    pub(crate) fn windowing<'a, S: Simd, E: Energy>(
-        &'a self,
-        s: S,
-        samples: &'a [f32; USUAL_LEN],
-    ) -> Windowing<'a, S, E> {
-        let mean = self.mean_of_one(s, samples);
-        let mean_lanes = s.splat(mean);
-        let before = s.sub(s.splat(samples[0]), mean_lanes);
-        Windowing {
-            samples: samples.as_chunks().0.try_into().expect("whole vectors"),
-            windows: self.window_lines.as_vectors(s)[..USUAL_LEN / MAX_LANES].try_into().expect("as many"),
-            at: 0,
-            mean: mean_lanes,
-            next: Windowed { preemphasis: s.splat(self.options.preemph_coeff), before },
-            sums: [s.splat(0.0); SUMS / MAX_LANES],
-            scale: E::scale(self.scale),
-            energy: PhantomData,
-        }
-    }
-}
-
-/// A usual frame on its way through the window. See [`Framing::windowing`].
-pub(crate) struct Windowing<'a, S: Simd, E> {
-    samples: &'a [[f32; MAX_LANES]; USUAL_LEN / MAX_LANES],
-    windows: &'a [S::F32; USUAL_LEN / MAX_LANES],
-    /// Vectors so far.
-    at: usize,
-    mean: S::F32,
-    next: Windowed<S>,
-    sums: [S::F32; SUMS / MAX_LANES],
-    /// What the energy is multiplied with.
-    scale: f32,
-    energy: PhantomData<E>,
-}
-
-impl<S: Simd, E: Energy> Windowing<'_, S, E> {
-    /// The next vector.
-    #[inline(always)]
-    pub(crate) fn next(&mut self, s: S) -> S::F32 {
-        let centred = s.sub(s.load(&self.samples[self.at]), self.mean);
-        let x = self.next.windowed(s, centred, self.windows[self.at]);
-        let sum = &mut self.sums[self.at % (SUMS / MAX_LANES)];
-        *sum = E::add(s, *sum, centred, x);
-        self.at += 1;
-        x
-    }
-
-    /// The energy, behind the last vector.
-    #[inline(always)]
-    pub(crate) fn energy(self, s: S) -> f32 {
-        s.sum(halved(s, self.sums, SUMS / MAX_LANES)) * self.scale
     }
 }
 
@@ -586,63 +494,12 @@ impl<S: Simd> Windowed<S> {
     }
 }
 
-/// Samples of most frames, 25 ms at 16 kHz, as many as whole vectors have; and with what they are filled up to for the transform.
-pub(crate) const USUAL_LEN: usize = 400;
-const USUAL_PADDED: usize = 512;
-
-/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th sample from the i-th on, so that few additions of a lone
+/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th sample from the i-th on, so that few additions of a single
 /// frame wait for each other. Then they are added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
 const SUMS: usize = 64;
 
 /// The least lanes of a vector.
 const MIN_LANES: usize = 8;
-
-/// The energy of one frame.
-pub(crate) trait Energy {
-    /// `sum`, and what a vector of samples adds to it.
-    fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, windowed: S::F32) -> S::F32;
-
-    /// What the sum is multiplied with, of samples that are to be multiplied with `scale`.
-    #[inline(always)]
-    fn scale(_scale: f32) -> f32 {
-        1.0
-    }
-}
-
-/// See [`EnergyOf::Nothing`].
-pub(crate) struct No;
-
-impl Energy for No {
-    #[inline(always)]
-    fn add<S: Simd>(_: S, sum: S::F32, _: S::F32, _: S::F32) -> S::F32 {
-        sum
-    }
-}
-
-/// See [`EnergyOf::RawFrame`].
-pub(crate) struct Raw;
-
-impl Energy for Raw {
-    #[inline(always)]
-    fn scale(scale: f32) -> f32 {
-        scale * scale
-    }
-
-    #[inline(always)]
-    fn add<S: Simd>(s: S, sum: S::F32, centred: S::F32, _: S::F32) -> S::F32 {
-        s.mul_add(centred, centred, sum)
-    }
-}
-
-/// See [`EnergyOf::WindowedFrame`].
-pub(crate) struct OfWindowed;
-
-impl Energy for OfWindowed {
-    #[inline(always)]
-    fn add<S: Simd>(s: S, sum: S::F32, _: S::F32, windowed: S::F32) -> S::F32 {
-        s.mul_add(windowed, windowed, sum)
-    }
-}
 
 /// Σ (x - mean)² of the rows, a frame in each lane. Passes over some of the sums each, which fit into registers: with each the one that it is
 /// added to first.
@@ -707,6 +564,27 @@ fn sums_of_one<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
         *sum = s.add(*sum, s.load_partial(rest, zero));
     }
     halved(s, sums, used)
+}
+
+/// Σ (x - mean)² of one frame whose numbers lie in the lanes: the bits of [`sum_of_squares`].
+#[inline(always)]
+fn squares_of_one<S: Simd>(s: S, frame: &[f32], mean: f32) -> f32 {
+    let mut sums = [s.splat(0.0); SUMS / MIN_LANES];
+    let used = SUMS / S::LANES;
+    let vectors = frame.chunks_exact(S::LANES);
+    // Lanes without a number add a zero, which changes no sum.
+    let mut last = [0.0; MAX_LANES];
+    for (to, &x) in last.iter_mut().zip(vectors.remainder()) {
+        *to = x - mean;
+    }
+    let num_vectors = vectors.len();
+    for (i, x) in vectors.enumerate() {
+        let x = s.sub(s.load(x), s.splat(mean));
+        sums[i % used] = s.mul_add(x, x, sums[i % used]);
+    }
+    let x = s.load(&last);
+    sums[num_vectors % used] = s.mul_add(x, x, sums[num_vectors % used]);
+    s.sum(halved(s, sums, used))
 }
 
 #[cfg(test)]

@@ -13,18 +13,18 @@
 //! ```
 //! use kaldi_feat::{Audio, Mfcc, MfccOptions};
 //!
-//! let mut options = MfccOptions::default(); // Kaldi's defaults, and Kaldi's names
-//! options.frame.dither = 0.0;
-//! let mfcc = Mfcc::new(options)?;           // planned once, shared by any number of threads
+//! let options = MfccOptions::default().with_dither(0.0); // Kaldi's defaults, and Kaldi's names
+//! let mfcc = Mfcc::new(options)?; // planned once, shared by any number of threads
 //!
 //! let samples: Vec<i16> = (0..8000).map(|i| ((i * i) % 2000) as i16 - 1000).collect();
-//! let features = mfcc.compute(&Audio::new(&samples[..], 16000.0), 1.0)?;
+//! let features = mfcc.compute(&Audio::new(&samples, 16000.0))?;
 //! assert_eq!((features.num_rows(), features.num_cols()), (48, 13));
 //! # Ok::<(), kaldi_feat::Error>(())
 //! ```
 //!
 //! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type. Audio in [-1, 1] gives
 //! features that are off by a constant: multiply it by 32768 first. What other toolkits make of such audio is a [`Preset`].
+//! Several channels that lie interleaved are [`Interleaved`].
 //!
 //! | | whole | as it comes |
 //! |---|---|---|
@@ -45,9 +45,9 @@
 //! | Kaldi | here |
 //! |---|---|
 //! | `FrameExtractionOptions`, `MelBanksOptions`, `FbankOptions`, `MfccOptions` | the same names |
-//! | `--num-mel-bins=80` | `options.mel.num_bins = 80`; [`options`] connects a structure to the names |
+//! | `--num-mel-bins=80` | `options.with_num_mel_bins(80)`, or `options.mel.num_bins = 80`; [`options`] connects structures to the names of options |
 //! | `Fbank fbank(opts)` | [`Fbank::new(options)?`](Extractor::new) |
-//! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
+//! | `fbank.ComputeFeatures(wave, freq, warp, &out)` | `fbank.compute(&Audio::new(&wave, freq).with_vtln_warp(warp))?`: [`compute`](Extractor::compute), [`compute_into`](Extractor::compute_into) |
 //! | `ResampleWaveform` | done by `compute` when `allow_downsample` or `allow_upsample` is set; [`LinearResample::for_waveform`] |
 //! | `LinearResample`, `ArbitraryResample` | the same names; what `LinearResample` remembers between chunks is a [`ResampleStream`] |
 //! | `MelBanks` | [`MelBanks`] |
@@ -67,15 +67,14 @@
 //! ## Where it differs from Kaldi
 //! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
 //!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
-//! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the option.
+//! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the field.
 //! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi lets go of samples that it still needs.
 //! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in Kaldi.
 //! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
 //!
 //! # Features of the crate
-//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current pool. `openblas` and
-//! `pure` (default) are handed to `kaldi-matrix`; extraction needs neither, so that `default-features = false` builds with
-//! no system library.
+//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current pool. `serde`: options are read and
+//! written; what is left out has its default, and a name that is no option is an error. No BLAS is needed.
 //!
 //! # When not to use it
 //! On a GPU; for reading files, which is `kaldi-io`'s.
@@ -92,6 +91,7 @@ mod fbank;
 mod feature_stream;
 mod fft;
 mod frames;
+mod interleaved;
 mod log_mel;
 mod mel;
 mod mfcc;
@@ -108,6 +108,7 @@ mod row_ops;
 mod row_queue;
 mod row_stream;
 mod row_window;
+mod setters;
 mod slaney;
 mod sliding_cmvn;
 mod spectrogram;
@@ -127,6 +128,8 @@ pub use extractor::{Audio, Extractor, Kind, Workspace};
 pub use fbank::{Fbank, FbankKind, FbankOptions};
 pub use feature_stream::FeatureStream;
 pub use frames::Samples;
+pub use interleaved::Interleaved;
+pub use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut, SubMatrix};
 pub use log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
 pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
 pub use mfcc::{Mfcc, MfccKind, MfccOptions};
@@ -154,3 +157,29 @@ pub use window::{FrameExtractionOptions, WindowType};
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// What threads may share.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Audio<'_>>();
+    is_send_and_sync::<Interleaved<'_>>();
+    is_send_and_sync::<Workspace>();
+    is_send_and_sync::<Fbank>();
+    is_send_and_sync::<Mfcc>();
+    is_send_and_sync::<Plp>();
+    is_send_and_sync::<Spectrogram>();
+    is_send_and_sync::<LogMel>();
+    is_send_and_sync::<FeatureBatch>();
+    is_send_and_sync::<FeatureStream<FbankKind>>();
+    is_send_and_sync::<FeatureStream<LogMelKind>>();
+    is_send_and_sync::<PitchExtractor>();
+    is_send_and_sync::<PitchWorkspace>();
+    is_send_and_sync::<OnlinePitch>();
+    is_send_and_sync::<OnlineProcessPitch>();
+    is_send_and_sync::<PitchInterpolator>();
+    is_send_and_sync::<LinearResample>();
+    is_send_and_sync::<ResampleStream>();
+    is_send_and_sync::<OnlineCmvn>();
+    is_send_and_sync::<VadStream>();
+    is_send_and_sync::<Error>();
+};

@@ -17,6 +17,7 @@ use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
 
 /// What is written of the energy in a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum MelLog {
     /// The energy.
     None,
@@ -50,6 +51,7 @@ impl OptionValue for MelLog {
 
 /// Options of log-mel spectrograms. The defaults are [Whisper's](Self::whisper) with 80 filters.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LogMelOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,
@@ -153,11 +155,11 @@ impl LogMelOptions {
             Ok(size) if (least..=most).contains(&value) => Ok(size),
             _ => Err(Error::bad_option(option, value, format!("from {least} to {most}"))),
         };
-        let frame = size("fft-size", self.fft_size, 4, MAX)?;
+        let frame = size("fft_size", self.fft_size, 4, MAX)?;
         if !frame.is_multiple_of(2) {
-            return Err(Error::bad_option("fft-size", self.fft_size, "even"));
+            return Err(Error::bad_option("fft_size", self.fft_size, "even"));
         }
-        let window = size("window-size", self.window_size, 0, self.fft_size)?;
+        let window = size("window_size", self.window_size, 0, self.fft_size)?;
         Ok([frame, if window == 0 { frame } else { window }, size("hop", self.hop, 1, MAX)?])
     }
 
@@ -168,15 +170,15 @@ impl LogMelOptions {
         let num_bins = usize::try_from(self.num_bins).unwrap_or(0);
         if num_bins == 0 || num_bins > fft_size {
             let expected = format!("from 1 to {fft_size}, the size of the FFT");
-            return Err(Error::bad_option("num-mel-bins", self.num_bins, expected));
+            return Err(Error::bad_option("num_bins", self.num_bins, expected));
         }
         if !(0.0..nyquist).contains(&self.low_freq) {
             let expected = format!("at least 0 and below {nyquist}, half the sample rate");
-            return Err(Error::bad_option("low-freq", self.low_freq, expected));
+            return Err(Error::bad_option("low_freq", self.low_freq, expected));
         }
         if !(high_freq > self.low_freq && high_freq <= nyquist) {
-            let expected = format!("above --low-freq={} and at most {nyquist}, half the sample rate", self.low_freq);
-            return Err(Error::bad_option("high-freq", self.high_freq, expected));
+            let expected = format!("above `low_freq`={} and at most {nyquist}, half the sample rate", self.low_freq);
+            return Err(Error::bad_option("high_freq", self.high_freq, expected));
         }
         Ok(MelRange {
             samp_freq: f64::from(self.samp_freq),
@@ -223,7 +225,7 @@ impl OptionSet for LogMelOptions {
 ///
 /// let whisper = LogMel::new(LogMelOptions::whisper(80).of_30_seconds())?;
 /// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
-/// let features = whisper.compute(&Audio::new(&second[..], 16000.0), 1.0)?;
+/// let features = whisper.compute(&Audio::new(&second, 16000.0))?;
 /// assert_eq!((features.num_rows(), features.num_cols()), (3000, 80));
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
@@ -262,7 +264,7 @@ impl Kind for LogMelKind {
     fn framing(options: &LogMelOptions) -> Result<Framing, Error> {
         if !(1.0..=MAX_SAMPLE_RATE).contains(&options.samp_freq) {
             let expected = "a number of Hz from 1 to 10000000";
-            return Err(Error::bad_option("sample-frequency", options.samp_freq, expected));
+            return Err(Error::bad_option("samp_freq", options.samp_freq, expected));
         }
         let [size, window_size, hop] = options.sizes()?;
         // As for a Fourier transform: the value after the last would be the first.
@@ -284,7 +286,7 @@ impl Kind for LogMelKind {
         };
         let edges = Edges::Centered { reflect: options.reflect, last: options.last_frame };
         let pad_to = u64::try_from(options.pad_to)
-            .map_err(|_| Error::bad_option("pad-to", options.pad_to, "a number of samples, or 0"))?;
+            .map_err(|_| Error::bad_option("pad_to", options.pad_to, "a number of samples, or 0"))?;
         let framing = Framing::with_window(frame, window, hop, size, edges);
         Ok(if pad_to == 0 { framing } else { framing.with_length(pad_to) })
     }

@@ -9,6 +9,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of the mel filters. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct MelBanksOptions {
     /// How many filters, 3 or more.
     pub num_bins: i32,
@@ -107,7 +108,7 @@ impl MelBanks {
         let num_fft_bins = padded / 2;
         if num_bins < 3 || num_bins > num_fft_bins {
             let expected = format!("from 3 to {num_fft_bins}, half the size of the FFT");
-            return Err(Error::bad_option("num-mel-bins", options.num_bins, expected));
+            return Err(Error::bad_option("mel.num_bins", options.num_bins, expected));
         }
         let range = Range::new(options, frame.samp_freq)?;
         if vtln_warp != 1.0 {
@@ -330,39 +331,22 @@ impl Columns {
     /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
     #[inline(always)]
     pub(crate) fn times_one<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
-        for (at, y) in (0..).step_by(S::LANES).zip(y.chunks_mut(S::LANES)) {
-            s.store_partial(self.lanes_of_one(s, x, at), y);
+        let (columns, stride) = (self.columns.as_vectors(s), self.stride / S::LANES);
+        let (x, last) = x[..self.num_columns].as_chunks::<ROW_SUMS>();
+        let (columns, last_columns) = columns.split_at(x.len() * ROW_SUMS * stride);
+        for (at, y) in y.chunks_mut(S::LANES).enumerate() {
+            let mut sums = [s.splat(0.0); ROW_SUMS];
+            for (x, columns) in x.iter().zip(columns.chunks_exact(ROW_SUMS * stride)) {
+                for i in 0..ROW_SUMS {
+                    sums[i] = s.mul_add(columns[i * stride + at], s.splat(x[i]), sums[i]);
+                }
+            }
+            for ((&x, column), sum) in last.iter().zip(last_columns.chunks_exact(stride)).zip(&mut sums) {
+                *sum = s.mul_add(column[at], s.splat(x), *sum);
+            }
+            s.store_partial(sum_of_row_sums(s, sums), y);
         }
     }
-
-    /// Numbers `at` and on of the product, zeros behind the last one.
-    #[inline(always)]
-    pub(crate) fn lanes_of_one<S: Simd>(&self, s: S, x: &[f32], at: usize) -> S::F32 {
-        let (columns, x, at) = (self.columns.as_vectors(s), &x[..self.num_columns], at / S::LANES);
-        // The compiler makes one of the two for a stride that it knows.
-        if self.stride == MAX_LANES {
-            lanes_of_columns(s, columns, MAX_LANES / S::LANES, x, at)
-        } else {
-            lanes_of_columns(s, columns, self.stride / S::LANES, x, at)
-        }
-    }
-}
-
-/// See [`Columns::lanes_of_one`]. Stride and place are counted in vectors.
-#[inline(always)]
-fn lanes_of_columns<S: Simd>(s: S, columns: &[S::F32], stride: usize, x: &[f32], at: usize) -> S::F32 {
-    let mut sums = [s.splat(0.0); ROW_SUMS];
-    let (x, last) = x.as_chunks::<ROW_SUMS>();
-    let (columns, last_columns) = columns.split_at(x.len() * ROW_SUMS * stride);
-    for (x, columns) in x.iter().zip(columns.chunks_exact(ROW_SUMS * stride)) {
-        for i in 0..ROW_SUMS {
-            sums[i] = s.mul_add(columns[i * stride + at], s.splat(x[i]), sums[i]);
-        }
-    }
-    for ((&x, column), sum) in last.iter().zip(last_columns.chunks_exact(stride)).zip(&mut sums) {
-        *sum = s.mul_add(column[at], s.splat(x), *sum);
-    }
-    sum_of_row_sums(s, sums)
 }
 
 /// Frequencies in Hz, all counted from zero.
@@ -386,13 +370,13 @@ impl Range {
         };
         if !(0.0..nyquist).contains(&range.low) {
             let expected = format!("at least 0 and below {nyquist}, half the sample rate");
-            return Err(Error::bad_option("low-freq", range.low, expected));
+            return Err(Error::bad_option("mel.low_freq", range.low, expected));
         }
         if !(range.high > range.low && range.high <= nyquist) {
-            let expected = format!("above --low-freq={} and at most {nyquist}, half the sample rate", range.low);
-            return Err(Error::bad_option("high-freq", options.high_freq, expected));
+            let expected = format!("above `mel.low_freq`={} and at most {nyquist}, half the sample rate", range.low);
+            return Err(Error::bad_option("mel.high_freq", options.high_freq, expected));
         }
-        for (option, value) in [("vtln-low", options.vtln_low), ("vtln-high", options.vtln_high)] {
+        for (option, value) in [("mel.vtln_low", options.vtln_low), ("mel.vtln_high", options.vtln_high)] {
             if !value.is_finite() {
                 return Err(Error::bad_option(option, value, "a finite number"));
             }
@@ -484,15 +468,15 @@ mod tests {
             Err(Error::EmptyMelBin { num_bins: 200, num_fft_bins: 256, .. })
         ));
         for (name, options) in [
-            ("num-mel-bins", MelBanksOptions { num_bins: 2, ..base() }),
-            ("num-mel-bins", MelBanksOptions { num_bins: i32::MAX, ..base() }),
-            ("low-freq", MelBanksOptions { low_freq: 8000.0, ..base() }),
-            ("low-freq", MelBanksOptions { low_freq: f32::NAN, ..base() }),
-            ("high-freq", MelBanksOptions { high_freq: 8001.0, ..base() }),
-            ("high-freq", MelBanksOptions { high_freq: f32::NAN, ..base() }),
+            ("mel.num_bins", MelBanksOptions { num_bins: 2, ..base() }),
+            ("mel.num_bins", MelBanksOptions { num_bins: i32::MAX, ..base() }),
+            ("mel.low_freq", MelBanksOptions { low_freq: 8000.0, ..base() }),
+            ("mel.low_freq", MelBanksOptions { low_freq: f32::NAN, ..base() }),
+            ("mel.high_freq", MelBanksOptions { high_freq: 8001.0, ..base() }),
+            ("mel.high_freq", MelBanksOptions { high_freq: f32::NAN, ..base() }),
         ] {
-            let Err(Error::BadOption { option, .. }) = banks(options, 1.0) else { panic!("{name} was taken") };
-            assert_eq!(option, name);
+            let Err(Error::BadOption { field, .. }) = banks(options, 1.0) else { panic!("{name} was taken") };
+            assert_eq!(field, name);
         }
         for warp in [0.0, -1.0, f32::NAN, f32::INFINITY, 100.0, 0.001] {
             assert!(matches!(banks(base(), warp), Err(Error::BadVtln { .. })), "{warp}");

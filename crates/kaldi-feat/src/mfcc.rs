@@ -17,6 +17,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of MFCC features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct MfccOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,
@@ -97,10 +98,10 @@ impl Kind for MfccKind {
         let num_ceps = usize::try_from(options.num_ceps).unwrap_or(0);
         if num_ceps == 0 || num_ceps > num_bins {
             let expected = format!("from 1 to {num_bins}, the number of mel filters");
-            return Err(Error::bad_option("num-ceps", options.num_ceps, expected));
+            return Err(Error::bad_option("num_ceps", options.num_ceps, expected));
         }
         if !options.cepstral_lifter.is_finite() {
-            return Err(Error::bad_option("cepstral-lifter", options.cepstral_lifter, "a finite number"));
+            return Err(Error::bad_option("cepstral_lifter", options.cepstral_lifter, "a finite number"));
         }
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         let rows = liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter));

@@ -13,15 +13,10 @@
 //! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k has, and the row which quotient:
 //! with the blocks taken in the right order, a row has consecutive frequencies.
 
-mod eights;
-mod fours;
-
-pub(crate) use eights::pieces_of_400;
-
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
-use rustfft::num_complex::Complex;
+use num_complex::Complex;
 
-use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, small_step, step_of, step_of_4, turn};
+use crate::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step_of, turn};
 
 /// What the transform of one frame takes beside the plan of many.
 #[derive(Debug)]
@@ -137,31 +132,6 @@ impl OneFft {
         usize::from(S::LANES == MAX_LANES)
     }
 
-    /// Whether there is a [`power_of_512`](Self::power_of_512).
-    #[inline(always)]
-    pub(crate) fn is_of_512<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
-        plan.half == 256 && fours::takes(plan.half, &self.layouts[Self::lanes(s)])
-    }
-
-    /// Whether there is a [`power_of_400_samples`](Self::power_of_400_samples).
-    #[inline(always)]
-    pub(crate) fn is_of_400<S: Simd>(&self, s: S, plan: &LaneFft) -> bool {
-        eights::takes(s, plan.half, &self.layouts[Self::lanes(s)])
-    }
-
-    /// As [`power`](Self::power), of 512 numbers.
-    #[inline(always)]
-    pub(crate) fn power_of_512<S: Simd>(
-        &self,
-        s: S,
-        plan: &LaneFft,
-        frame: &[f32],
-        power: &mut [f32],
-        numbers: &mut Lines,
-    ) {
-        self.power_of_fours::<S, 256>(s, plan, frame, power, numbers);
-    }
-
     /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
     /// [`PADDING`](crate::one_mel::OneMel::PADDING) zeros behind them.
     #[inline(always)]
@@ -174,35 +144,7 @@ impl OneFft {
         [numbers, sorted]: [&mut Lines; 2],
     ) {
         let layout = &self.layouts[Self::lanes(s)];
-        if fours::takes(plan.half, layout) {
-            return match plan.half {
-                256 => self.power_of_fours::<S, 256>(s, plan, frame, power, numbers),
-                _ => self.power_of_fours::<S, 1024>(s, plan, frame, power, numbers),
-            };
-        }
-        if eights::takes(s, plan.half, layout) {
-            return self.power_of_400(s, plan, frame, power, numbers);
-        }
-        match (plan.half, layout.num_blocks) {
-            (200, 8) => self.power_of::<S, 200>(s, plan, frame, power, [numbers, sorted]),
-            _ => self.power_of::<S, 0>(s, plan, frame, power, [numbers, sorted]),
-        }
-    }
-
-    /// As [`power`](Self::power), of N/2 = `HALF`, or 0 for any. `HALF` is 0, or 200 in blocks of 25, which are Whisper's: the compiler then
-    /// knows all sizes, as in [`fours`].
-    #[inline(always)]
-    fn power_of<S: Simd, const HALF: usize>(
-        &self,
-        s: S,
-        plan: &LaneFft,
-        frame: &[f32],
-        power: &mut [f32],
-        [numbers, sorted]: [&mut Lines; 2],
-    ) {
-        let layout = &self.layouts[Self::lanes(s)];
-        let (half, block, num_blocks) =
-            if HALF == 200 { (200, 25, 8) } else { (plan.half, layout.block, layout.num_blocks) };
+        let (half, block, num_blocks) = (plan.half, layout.block, layout.num_blocks);
         power[half + 1..].fill(0.0);
         let vectors = block.div_ceil(S::LANES);
         let rows = numbers.vectors(s, 2 * (num_blocks + S::LANES) * vectors).as_chunks_mut::<2>().0;
@@ -214,19 +156,9 @@ impl OneFft {
                 unzip(s, &frame[first..], rows);
             }
         }
-        macro_rules! twiddles {
-            ($step:expr) => {
-                $step.twiddles.as_vectors(s).as_chunks::<2>().0
-            };
-        }
         let (before, behind) = plan.steps.split_at(layout.before.len());
-        if HALF == 200 {
-            step_of_4(s, 2 * vectors, &twiddles!(layout.before[0])[..6 * vectors], rows);
-            small_step::<S, _, 2>(s, &before[1].roots, vectors, &twiddles!(layout.before[1])[..vectors], rows);
-        } else {
-            for (step, before) in before.iter().zip(&layout.before) {
-                step_of(s, &step.roots, before.part, twiddles!(before), rows);
-            }
+        for (step, before) in before.iter().zip(&layout.before) {
+            step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
         }
         // Real and imaginary parts in their order, each with a vector behind them.
         let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
@@ -245,22 +177,8 @@ impl OneFft {
                 }
             }
             let transposed = &mut transposed[..block];
-            if HALF == 200 {
-                small_step::<S, _, 5>(s, &behind[0].roots, 5, &behind[0].twiddles[..20], transposed);
-                small_step::<S, Complex<f32>, 5>(s, &behind[1].roots, 1, &[], transposed);
-            } else {
-                for step in behind {
-                    step.apply(s, transposed);
-                }
-            }
-            if num_blocks == S::LANES {
-                let sorted = sorted_re.chunks_exact_mut(S::LANES).zip(sorted_im.chunks_exact_mut(S::LANES));
-                for (&row, (re, im)) in layout.rows.iter().zip(sorted) {
-                    let [x, y] = transposed[row];
-                    s.store(x, re);
-                    s.store(y, im);
-                }
-                continue;
+            for step in behind {
+                step.apply(s, transposed);
             }
             // What is too much of one vector of blocks is overwritten by the next row.
             let whole = first + S::LANES <= num_blocks || first == 0;

@@ -9,6 +9,7 @@ use crate::state::{StateReader, StateWriter};
 
 /// Options of the normalisation of streams. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct OnlineCmvnOptions {
     /// The frame and those before it that its statistics are of, at most.
     pub cmn_window: i32,
@@ -86,16 +87,16 @@ impl OnlineCmvn {
     /// statistics without variances; [`Error::TooFewFrames`] for those of no frames.
     pub fn new(options: OnlineCmvnOptions, global: CmvnStats) -> Result<Self, Error> {
         for (option, value, least) in [
-            ("cmn-window", options.cmn_window, 1),
-            ("speaker-frames", options.speaker_frames, 0),
-            ("global-frames", options.global_frames, 0),
+            ("cmn_window", options.cmn_window, 1),
+            ("speaker_frames", options.speaker_frames, 0),
+            ("global_frames", options.global_frames, 0),
         ] {
             if value < least {
                 return Err(Error::bad_option(option, value, format!("{least} or more")));
             }
         }
         if options.normalize_variance && !options.normalize_mean {
-            return Err(Error::bad_option("norm-vars", true, "false where --norm-means is"));
+            return Err(Error::bad_option("normalize_variance", true, "false where `normalize_mean` is"));
         }
         check_stats(&global, global.dim())?;
         let dim = global.dim();

@@ -1,10 +1,9 @@
 //! Perceptual linear prediction: cepstra of an all-pole model of what the ear makes of a spectrum.
 
 use std::f64::consts::PI;
-use std::hint::black_box;
 
 use kaldera_base::math::ln;
-use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
+use kaldera_base::simd::{Kernel, Simd, dispatch};
 use kaldi_matrix::Matrix;
 
 use crate::bands::{Bands, Filters, OneBands};
@@ -19,6 +18,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of PLP features. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PlpOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,
@@ -112,9 +112,6 @@ pub struct PlpFilters {
 
 /// What a reflection leaves of the error at least.
 const LEAST_ERROR: f32 = 1e-5;
-
-/// The least error before a fourth step, 2^-40: its square, 2^-80, is far enough from numbers that have fewer bits.
-const LEAST_IN_LANES: f32 = 1.0 / (1_u64 << 40) as f32;
 
 /// Far above any use.
 const MAX_ORDER: i32 = 1000;
@@ -234,14 +231,14 @@ impl Kind for PlpKind {
     fn new(options: &PlpOptions, unwarped: &PlpFilters) -> Result<Self, Error> {
         let num_bins = unwarped.banks.bins().len();
         if !(1..=MAX_ORDER).contains(&options.lpc_order) {
-            return Err(Error::bad_option("lpc-order", options.lpc_order, format!("from 1 to {MAX_ORDER}")));
+            return Err(Error::bad_option("lpc_order", options.lpc_order, format!("from 1 to {MAX_ORDER}")));
         }
         if !(1..=options.lpc_order + 1).contains(&options.num_ceps) {
-            let expected = format!("from 1 to {}, one more than --lpc-order", options.lpc_order + 1);
-            return Err(Error::bad_option("num-ceps", options.num_ceps, expected));
+            let expected = format!("from 1 to {}, one more than `lpc_order`", options.lpc_order + 1);
+            return Err(Error::bad_option("num_ceps", options.num_ceps, expected));
         }
         for (option, value) in
-            [("compress-factor", options.compress_factor), ("cepstral-scale", options.cepstral_scale)]
+            [("compress_factor", options.compress_factor), ("cepstral_scale", options.cepstral_scale)]
         {
             if !value.is_finite() {
                 return Err(Error::bad_option(option, value, "a finite number"));
@@ -322,25 +319,21 @@ impl Kind for PlpKind {
             let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
             s.store(self.compress.of(s, heard), x);
         }
-        let in_lanes =
-            self.order < S::LANES && self.cepstra_in_lanes(s, self.columns.lanes_of_one(s, loudness, 0), features);
-        if !in_lanes {
-            // Vectors with the frame in each lane, and behind them its lags.
-            let (lags, dim) = (self.order + 1, features.len());
-            let num_rows = lags + 2 * self.order + dim;
-            let (rows, autocorrelation) = scratch.floats(num_rows * S::LANES + lags).split_at_mut(num_rows * S::LANES);
-            self.columns.times_one(s, loudness, autocorrelation);
-            for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
-                row.fill(x);
-            }
-            let rows = scratch.vectors(s, num_rows);
-            let (autocorrelation, rest) = rows.split_at_mut(lags);
-            let (predictor, rest) = rest.split_at_mut(self.order);
-            let (cepstrum, row) = rest.split_at_mut(self.order);
-            self.cepstra(s, autocorrelation, predictor, cepstrum, row);
-            for (to, &x) in features.iter_mut().zip(&*row) {
-                *to = first_lane(s, x);
-            }
+        // Vectors with the frame in each lane, and behind them its lags.
+        let (lags, dim) = (self.order + 1, features.len());
+        let num_rows = lags + 2 * self.order + dim;
+        let (rows, autocorrelation) = scratch.floats(num_rows * S::LANES + lags).split_at_mut(num_rows * S::LANES);
+        self.columns.times_one(s, loudness, autocorrelation);
+        for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
+            row.fill(x);
+        }
+        let rows = scratch.vectors(s, num_rows);
+        let (autocorrelation, rest) = rows.split_at_mut(lags);
+        let (predictor, rest) = rest.split_at_mut(self.order);
+        let (cepstrum, row) = rest.split_at_mut(self.order);
+        self.cepstra(s, autocorrelation, predictor, cepstrum, row);
+        for (to, &x) in features.iter_mut().zip(&*row) {
+            *to = first_lane(s, x);
         }
         if let Some(energy) = energy {
             features[0] = energy;
@@ -374,108 +367,6 @@ impl PlpKind {
         for (x, &scale) in features.iter_mut().zip(&self.scales) {
             *x = s.mul(*x, s.splat(scale));
         }
-    }
-
-    /// As [`cepstra`](Self::cepstra), of one frame, with its lags and coefficients in the lanes: of an order below their number.
-    ///
-    /// Each number of Schur's recursion stays in its lane: what has to be moved to where it is added gets there while something else is multiplied. In
-    /// lanes that are done with, there is something that nothing reads. Each step would have to wait for the bound of the error: a frame that needs
-    /// it, as hardly any does, is refused. And only every fourth step brings the numbers back to where they were by a power of 2, which rounds
-    /// nothing: they are squared in the others, so that a frame where they become very small is refused, too.
-    #[inline(always)]
-    fn cepstra_in_lanes<S: Simd>(&self, s: S, autocorrelation: S::F32, features: &mut [f32]) -> bool {
-        let (zero, one) = (s.splat(0.0), s.splat(1.0));
-        let lanes = s.lane_indexes();
-        // Of a lane that it knows, the compiler would make two instructions, one waiting for the other.
-        let places: [u32; MAX_LANES] = black_box(std::array::from_fn(|i| i as u32));
-        // Not closures, which can't be told to become part of what is compiled for the instruction set.
-        macro_rules! all {
-            ($v:expr, 0) => {
-                s.splat(first_lane(s, $v))
-            };
-            ($v:expr, $lane:expr) => {
-                s.permute_one($v, s.splat_u32(places[$lane]))
-            };
-        }
-        macro_rules! down {
-            ($v:expr, $lanes:expr) => {
-                s.permute_one($v, s.add_u32(lanes, s.splat_u32($lanes)))
-            };
-        }
-
-        let first = all!(autocorrelation, 0);
-        let power = power_to_one(s, first);
-        let mut e = s.mul(first, power);
-        // In step i, lanes n + i + 1 of one and n of the other belong together.
-        let mut forward = s.mul(autocorrelation, power);
-        let mut backward = forward;
-        // 1, a[0], a[1] .. and zeros: 1 times the reflection is the next one. In reverse from the place of that one.
-        let mut predictor = s.select_lt(s.i32_to_f32(lanes), one, one, zero);
-        let (mut reflections, mut largest_square, mut least) = ([0.0; MAX_LANES], 0.0, one);
-        macro_rules! steps {
-            ($($i:literal)*) => { 'steps: { $(
-                if $i == self.order {
-                    break 'steps;
-                }
-                let f = all!(forward, $i + 1);
-                // One quotient costs a fourth of what sixteen do.
-                let reflection = first_lane(s, f) / first_lane(s, e);
-                let square = reflection * reflection;
-                largest_square = if square > largest_square { square } else { largest_square };
-                reflections[$i] = reflection;
-                let reverse = s.permute_one(predictor, s.sub_u32(s.splat_u32($i + 1), lanes));
-                predictor = s.neg_mul_add(s.splat(reflection), reverse, predictor);
-
-                // What it does, with all numbers e times as large.
-                let mut step = SchurStep { kept: e, taken: f };
-                if $i % 4 == 3 {
-                    least = s.min(e, least);
-                    let power = power_to_one(s, e);
-                    let power = s.mul(power, power);
-                    step = SchurStep { kept: s.mul(e, power), taken: s.mul(f, power) };
-                }
-                let (of_forward, of_backward) = (down!(forward, $i + 1), down!(backward, (MAX_LANES - 1 - $i) as u32));
-                (e, forward, backward) =
-                    (step.of(s, e, f), step.of(s, forward, of_backward), step.of(s, backward, of_forward));
-            )*
-            // Of the last step, nothing else is needed.
-            let _ = (e, forward, backward);
-            } };
-        }
-        steps!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
-
-        let least = first_lane(s, least);
-        if largest_square > 1.0 - 2.0 * LEAST_ERROR || (least > 0.0 && least < LEAST_IN_LANES) {
-            return false;
-        }
-
-        // n c[n]: each takes its part from all behind it, four of them at a time.
-        let a = down!(predictor, 1);
-        let (a_1, a_2, a_3) = (down!(a, 1), down!(a, 2), down!(a, 3));
-        let (all_0, all_1, all_2) = (all!(a, 0), all!(a, 1), all!(a, 2));
-        let mut c = s.mul(a, s.sub(zero, s.add(s.i32_to_f32(lanes), one)));
-        let (first_feature, rest) = features.split_at_mut(1);
-        first_feature[0] = 0.0;
-        if self.energy.is_none() {
-            let mut error = first;
-            for &reflection in &reflections[..self.order] {
-                error = s.mul(error, left_by(s, s.splat(reflection)));
-            }
-            first_feature[0] = first_lane(s, log_of_error(s, error)) * self.scales[0];
-        }
-        for (four, scales) in rest.chunks_mut(4).zip(self.scales[1..].chunks(4)) {
-            let c_0 = all!(c, 0);
-            let c_1 = s.neg_mul_add(all_0, c_0, all!(c, 1));
-            let c_2 = s.neg_mul_add(all_0, c_1, s.neg_mul_add(all_1, c_0, all!(c, 2)));
-            let c_3 = s.neg_mul_add(all_1, c_1, s.neg_mul_add(all_2, c_0, all!(c, 3)));
-            let c_3 = s.neg_mul_add(all_0, c_2, c_3);
-            for ((to, scale), x) in four.iter_mut().zip(scales).zip([c_0, c_1, c_2, c_3]) {
-                *to = first_lane(s, x) * scale;
-            }
-            c = s.neg_mul_add(a_2, c_1, s.neg_mul_add(a_3, c_0, down!(c, 4)));
-            c = s.neg_mul_add(a, c_3, s.neg_mul_add(a_1, c_2, c));
-        }
-        true
     }
 }
 
@@ -702,61 +593,6 @@ mod tests {
             let expected = [row[0] + row[1], row[2], row[3], row[4], row[5] + row[6]];
             for (x, y) in folded.iter().zip(expected) {
                 assert!((x - y).abs() < 1e-6, "{x} for {y}");
-            }
-        }
-    }
-
-    /// Cepstra of one frame by both ways.
-    struct OneAndMany<'a>(&'a PlpKind, &'a [f32]);
-
-    impl Kernel for OneAndMany<'_> {
-        type Output = [Vec<f32>; 2];
-
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) -> Self::Output {
-            let Self(kind, lags) = self;
-            let mut many = vec![s.splat(0.0); kind.dim()];
-            let mut rows: Vec<_> = lags.iter().map(|&x| s.splat(x)).collect();
-            let (mut a, mut c) = (vec![s.splat(0.0); kind.order], vec![s.splat(0.0); kind.order]);
-            kind.cepstra(s, &mut rows, &mut a, &mut c, &mut many);
-            let many = many.into_iter().map(|x| first_lane(s, x)).collect();
-            let mut one = vec![0.0; kind.dim()];
-            let in_lanes =
-                kind.order < S::LANES && kind.cepstra_in_lanes(s, s.load_partial(lags, s.splat(0.0)), &mut one);
-            if !in_lanes {
-                one.clone_from(&many);
-            }
-            [one, many]
-        }
-    }
-
-    #[test]
-    fn cepstra_in_lanes_are_those_of_many_frames_at_extremes() {
-        let options = PlpOptions::default();
-        let kind = PlpKind::new(&options, &PlpKind::warped(&options, 1.0).unwrap()).unwrap();
-        let huge = 2.0_f32.powi(126);
-        let lags =
-            [vec![0.0; 13], vec![1.0; 13], vec![huge; 13], scaled(&fading(12), huge), scaled(&fading(12), 1e-39)];
-        for lags in lags.into_iter().chain([vec![2.0 * huge; 13], vec![f32::INFINITY; 13], vec![f32::NAN; 13]]) {
-            for level in kaldera_base::simd::available() {
-                let [one, many] = kaldera_base::simd::dispatch_at(level, OneAndMany(&kind, &lags));
-                let bits = |x: Vec<f32>| x.into_iter().map(|x| if x.is_nan() { u32::MAX } else { x.to_bits() });
-                assert!(bits(one).eq(bits(many)), "{lags:?} at {level}");
-            }
-        }
-    }
-
-    #[test]
-    fn cepstra_in_lanes_are_those_of_many_frames() {
-        for order in 1..16 {
-            let mut options = PlpOptions { lpc_order: order, num_ceps: order + 1, ..PlpOptions::default() };
-            options.mel.num_bins = 23;
-            let kind = PlpKind::new(&options, &PlpKind::warped(&options, 1.0).unwrap()).unwrap();
-            let lags: Vec<f32> = (0..=order).map(|k| 0.9_f32.powi(k) * (0.3 * k as f32).cos() * 100.0).collect();
-            for level in kaldera_base::simd::available() {
-                let [one, many] = kaldera_base::simd::dispatch_at(level, OneAndMany(&kind, &lags));
-                assert!(one.iter().all(|x| x.is_finite()));
-                assert_eq!(one, many, "order {order} at {level}");
             }
         }
     }

@@ -30,6 +30,7 @@ use crate::window::FrameExtractionOptions;
 /// println!("{}", Preset::Lhotse.differences());
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 #[non_exhaustive]
 pub enum Preset {
     /// Kaldi's programs and classes. The default of all options.
@@ -181,7 +182,7 @@ mod tests {
             options.frame.dither = 0.0;
             options.frame.full_scale = full_scale;
             let samples: Vec<i16> = (0..2000).map(|i| ((i * i * 7) % 20011) as i16).collect();
-            Fbank::new(options).unwrap().compute(&Audio::new(&samples[..], 16000.0), 1.0).unwrap()
+            Fbank::new(options).unwrap().compute(&Audio::new(&samples, 16000.0)).unwrap()
         };
         for (large, small) in rows(32768.0).data().iter().zip(rows(1.0).data()) {
             assert!((large - small - 30.0 * std::f32::consts::LN_2).abs() < 1e-4, "{large} {small}");

@@ -25,7 +25,7 @@ pub fn subsample_frames(
         return pick(features, kept, |i| first + i * step);
     }
     if first != 0 {
-        return Err(Error::bad_option("offset", offset, "0 where --n is negative"));
+        return Err(Error::bad_option("offset", offset, "0 where `n` is negative"));
     }
     pick(features, rows.saturating_mul(step), |i| i / step)
 }

@@ -11,6 +11,7 @@ use crate::state::{StateReader, StateWriter};
 
 /// Options of the moving normalisation. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SlidingWindowCmnOptions {
     /// Frames of the window. Without `center` it has that many and the frame itself.
     pub cmn_window: i32,
@@ -68,11 +69,11 @@ impl SlidingWindowCmn {
     pub fn new(options: SlidingWindowCmnOptions) -> Result<Self, Error> {
         let window = u64::try_from(options.cmn_window).unwrap_or(0);
         if window == 0 {
-            return Err(Error::bad_option("cmn-window", options.cmn_window, "a number of frames, 1 or more"));
+            return Err(Error::bad_option("cmn_window", options.cmn_window, "a number of frames, 1 or more"));
         }
         let min_window = u64::try_from(options.min_window).unwrap_or(0);
         if min_window == 0 && !options.center {
-            return Err(Error::bad_option("min-cmn-window", options.min_window, "a number of frames, 1 or more"));
+            return Err(Error::bad_option("min_window", options.min_window, "a number of frames, 1 or more"));
         }
         Ok(Self { options, window, min_window })
     }

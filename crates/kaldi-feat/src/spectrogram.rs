@@ -14,6 +14,7 @@ use crate::window::FrameExtractionOptions;
 
 /// Options of spectrograms. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SpectrogramOptions {
     /// The frames.
     pub frame: FrameExtractionOptions,

@@ -22,7 +22,7 @@ impl Splice {
         let context = |option, value: i32| {
             usize::try_from(value).map_err(|_| Error::bad_option(option, value, "a number of frames, 0 or more"))
         };
-        Ok(Self { left: context("left-context", left_context)?, right: context("right-context", right_context)? })
+        Ok(Self { left: context("left_context", left_context)?, right: context("right_context", right_context)? })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::state::{StateReader, StateWriter};
 
 /// Options of the decision between voiced and unvoiced frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct VadEnergyOptions {
     /// The log energy above which a frame counts as loud, before what the next option adds.
     pub vad_energy_threshold: f32,
@@ -57,7 +58,7 @@ impl VadEnergyOptions {
     /// Checks the values, and gives the context.
     fn check(&self) -> Result<usize, Error> {
         for (option, value) in
-            [("vad-energy-threshold", self.vad_energy_threshold), ("vad-energy-mean-scale", self.vad_energy_mean_scale)]
+            [("vad_energy_threshold", self.vad_energy_threshold), ("vad_energy_mean_scale", self.vad_energy_mean_scale)]
         {
             if !value.is_finite() {
                 return Err(Error::bad_option(option, value, "a finite number"));
@@ -65,11 +66,11 @@ impl VadEnergyOptions {
         }
         let proportion = self.vad_proportion_threshold;
         if !(proportion > 0.0 && proportion < 1.0) {
-            return Err(Error::bad_option("vad-proportion-threshold", proportion, "between 0 and 1"));
+            return Err(Error::bad_option("vad_proportion_threshold", proportion, "between 0 and 1"));
         }
         let context = self.vad_frames_context;
         usize::try_from(context)
-            .map_err(|_| Error::bad_option("vad-frames-context", context, "a number of frames, 0 or more"))
+            .map_err(|_| Error::bad_option("vad_frames_context", context, "a number of frames, 0 or more"))
     }
 
     /// The threshold for an utterance of these log energies.
@@ -266,13 +267,13 @@ mod tests {
     fn values_that_decide_nothing_are_named() {
         let base = VadEnergyOptions::default;
         for (name, options) in [
-            ("vad-energy-threshold", VadEnergyOptions { vad_energy_threshold: f32::NAN, ..base() }),
-            ("vad-energy-mean-scale", VadEnergyOptions { vad_energy_mean_scale: f32::INFINITY, ..base() }),
-            ("vad-frames-context", VadEnergyOptions { vad_frames_context: -1, ..base() }),
-            ("vad-proportion-threshold", VadEnergyOptions { vad_proportion_threshold: 1.0, ..base() }),
+            ("vad_energy_threshold", VadEnergyOptions { vad_energy_threshold: f32::NAN, ..base() }),
+            ("vad_energy_mean_scale", VadEnergyOptions { vad_energy_mean_scale: f32::INFINITY, ..base() }),
+            ("vad_frames_context", VadEnergyOptions { vad_frames_context: -1, ..base() }),
+            ("vad_proportion_threshold", VadEnergyOptions { vad_proportion_threshold: 1.0, ..base() }),
         ] {
-            let Err(Error::BadOption { option, .. }) = vad(&options, &[1.0]) else { panic!("{name} was taken") };
-            assert_eq!(option, name);
+            let Err(Error::BadOption { field, .. }) = vad(&options, &[1.0]) else { panic!("{name} was taken") };
+            assert_eq!(field, name);
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::options::{OptionError, OptionSet, OptionValue, Registry};
 
 /// The shape of the window over a frame of N samples, with a = 2π / (N - 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
 pub enum WindowType {
     /// 0.54 - 0.46 cos(a i)
     Hamming,
@@ -19,7 +20,7 @@ pub enum WindowType {
     Rectangular,
     /// sin(a i / 2)
     Sine,
-    /// c - 0.5 cos(a i) + (0.5 - c) cos(2 a i), where c is `blackman-coeff`
+    /// c - 0.5 cos(a i) + (0.5 - c) cos(2 a i), where c is `blackman_coeff`
     Blackman,
 }
 
@@ -52,6 +53,7 @@ impl OptionValue for WindowType {
 
 /// Options of the step from waveform to frames. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct FrameExtractionOptions {
     /// Samples per second, Hz.
     pub samp_freq: f32,
@@ -221,44 +223,44 @@ impl FrameExtractionOptions {
     /// Checks the values.
     ///
     /// # Errors
-    /// Names the first option that frames can't be made with: numbers that are not finite, a frame of fewer than 2 samples
+    /// Names the first field that frames can't be made with: numbers that are not finite, a frame of fewer than 2 samples
     /// or more than 4 million, a shift below one sample, a preemphasis outside 0 to 1, an odd size of the FFT.
     pub fn check(&self) -> Result<(), Error> {
         let rate = self.samp_freq;
         if !(1.0..=MAX_SAMPLE_RATE).contains(&rate) {
-            return Err(Error::bad_option("sample-frequency", rate, "a number of Hz from 1 to 10000000"));
+            return Err(Error::bad_option("frame.samp_freq", rate, "a number of Hz from 1 to 10000000"));
         }
         let samples = |ms: f32| f64::from(rate) * 0.001 * f64::from(ms);
         if !(2.0..=MAX_WINDOW).contains(&samples(self.frame_length_ms)) {
             return Err(Error::bad_option(
-                "frame-length",
+                "frame.frame_length_ms",
                 self.frame_length_ms,
                 format!("a number of ms that makes 2 to {MAX_WINDOW} samples at {rate} Hz"),
             ));
         }
         if !(1.0..=MAX_WINDOW).contains(&samples(self.frame_shift_ms)) {
             return Err(Error::bad_option(
-                "frame-shift",
+                "frame.frame_shift_ms",
                 self.frame_shift_ms,
                 format!("a number of ms that makes 1 to {MAX_WINDOW} samples at {rate} Hz"),
             ));
         }
         if !self.dither.is_finite() {
-            return Err(Error::bad_option("dither", self.dither, "a finite number"));
+            return Err(Error::bad_option("frame.dither", self.dither, "a finite number"));
         }
         if !(0.0..=1.0).contains(&self.preemph_coeff) {
-            return Err(Error::bad_option("preemphasis-coefficient", self.preemph_coeff, "from 0 to 1"));
+            return Err(Error::bad_option("frame.preemph_coeff", self.preemph_coeff, "from 0 to 1"));
         }
         if !self.blackman_coeff.is_finite() {
-            return Err(Error::bad_option("blackman-coeff", self.blackman_coeff, "a finite number"));
+            return Err(Error::bad_option("frame.blackman_coeff", self.blackman_coeff, "a finite number"));
         }
         if !(self.full_scale.is_finite() && self.full_scale > 0.0) {
-            return Err(Error::bad_option("full-scale", self.full_scale, "a number above 0, such as 32768 or 1"));
+            return Err(Error::bad_option("frame.full_scale", self.full_scale, "a number above 0, such as 32768 or 1"));
         }
         let padded = self.padded_window_size();
         if !padded.is_multiple_of(2) || padded < 4 {
             return Err(Error::bad_option(
-                "round-to-power-of-two",
+                "frame.round_to_power_of_two",
                 self.round_to_power_of_two,
                 format!("true for a frame of {padded} samples: the size of the FFT must be even, and 4 or more"),
             ));
@@ -304,17 +306,17 @@ mod tests {
     fn values_that_make_no_frames_are_named() {
         let base = FrameExtractionOptions::default;
         let bad = [
-            ("sample-frequency", FrameExtractionOptions { samp_freq: f32::NAN, ..base() }),
-            ("frame-length", FrameExtractionOptions { frame_length_ms: 0.1, ..base() }),
-            ("frame-length", FrameExtractionOptions { frame_length_ms: f32::INFINITY, ..base() }),
-            ("frame-shift", FrameExtractionOptions { frame_shift_ms: 0.0, ..base() }),
-            ("dither", FrameExtractionOptions { dither: f32::NAN, ..base() }),
-            ("preemphasis-coefficient", FrameExtractionOptions { preemph_coeff: 1.5, ..base() }),
-            ("full-scale", FrameExtractionOptions { full_scale: 0.0, ..base() }),
+            ("frame.samp_freq", FrameExtractionOptions { samp_freq: f32::NAN, ..base() }),
+            ("frame.frame_length_ms", FrameExtractionOptions { frame_length_ms: 0.1, ..base() }),
+            ("frame.frame_length_ms", FrameExtractionOptions { frame_length_ms: f32::INFINITY, ..base() }),
+            ("frame.frame_shift_ms", FrameExtractionOptions { frame_shift_ms: 0.0, ..base() }),
+            ("frame.dither", FrameExtractionOptions { dither: f32::NAN, ..base() }),
+            ("frame.preemph_coeff", FrameExtractionOptions { preemph_coeff: 1.5, ..base() }),
+            ("frame.full_scale", FrameExtractionOptions { full_scale: 0.0, ..base() }),
         ];
         for (name, options) in bad {
-            let Err(Error::BadOption { option, .. }) = options.check() else { panic!("{name} was taken") };
-            assert_eq!(option, name);
+            let Err(Error::BadOption { field, .. }) = options.check() else { panic!("{name} was taken") };
+            assert_eq!(field, name);
         }
         let odd = FrameExtractionOptions { samp_freq: 22050.0, round_to_power_of_two: false, ..base() };
         assert!(odd.check().is_err());

@@ -15,8 +15,7 @@
 //! Text objects have no `\0B` and end with their line; both kinds may be mixed. Every kind of object is a [`Holder`].
 //!
 //! ```
-//! use kaldi_io::table::{RandomAccessReader, SequentialReader, TableWriter};
-//! use kaldi_matrix::Matrix;
+//! use kaldi_io::{Matrix, RandomAccessReader, SequentialReader, TableWriter};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # std::env::set_current_dir(&folder)?;
@@ -54,7 +53,7 @@
 //! | `Matrix<f32>`, `Vector<f32>`, and of `f64` | `Matrix`, `Vector`; either precision and compressed ones are read, and converted |
 //! | `CompressedMatrix`, `GeneralMatrix` | as they are, byte for byte; a general one is whichever the file has |
 //! | `SpMatrix`, `TpMatrix`, `SparseMatrix`, `SparseVector` | the same |
-//! | [`MatrixHeader`](kaldi_matrix::codec::MatrixHeader) | the shape of a matrix of any kind, without its elements |
+//! | [`MatrixHeader`] | the shape of a matrix of any kind, without its elements |
 //! | `i32` and the other integers, `f32`, `f64`, `bool` | `BasicHolder` |
 //! | `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others | `BasicVectorHolder`, `BasicVectorVectorHolder`, `BasicPairVectorHolder` |
 //! | `Vec<Vec<(i32, f32)>>` | `PosteriorHolder` |
@@ -110,7 +109,7 @@
 //! # Damaged input
 //!
 //! Whatever the bytes are, reading gives an error and nothing worse: no panic, and no memory that the file does not have the bytes for.
-//! Fuzz tests (`tests/fuzz.rs`) look after that. The only unsafe code is the call that maps a file into memory, whose danger is the
+//! Fuzz tests (`tests/it/fuzz.rs`) look after that. The only unsafe code is the call that maps a file into memory, whose danger is the
 //! caller's: see [`IndexedArchive::map`](table::IndexedArchive::map).
 #![deny(unsafe_code)]
 
@@ -127,4 +126,36 @@ pub mod wxfilename;
 
 pub use error::Error;
 pub use holders::{Basic, Holder, HtkMatrix, IntegerVector, SphinxMatrix, is_token};
+pub use kaldi_matrix::codec::{CodecError, MatrixHeader, MatrixStorage};
+pub use kaldi_matrix::{
+    CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, Real, SpMatrix, SparseMatrix, SparseVector, SubMatrix,
+    SubVector, TpMatrix, Vector,
+};
 pub use object::{read_object, write_object};
+pub use segments::{Segment, Segments};
+pub use table::{IndexedArchive, MappedReader, RandomAccessReader, SequentialReader, TableWriter};
+pub use wave::{WaveData, WaveError, WaveInfo};
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
+/// What threads may share, and what they may hand on.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    const fn is_send<T: Send>() {}
+    is_send_and_sync::<WaveData>();
+    is_send_and_sync::<WaveInfo>();
+    is_send_and_sync::<IndexedArchive<Matrix<f32>>>();
+    is_send_and_sync::<specifier::Rspecifier>();
+    is_send_and_sync::<specifier::Wspecifier>();
+    is_send_and_sync::<Error>();
+    is_send::<SequentialReader<Matrix<f32>>>();
+    is_send::<RandomAccessReader<Matrix<f32>>>();
+    is_send::<MappedReader<f32>>();
+    is_send::<TableWriter<Matrix<f32>>>();
+    is_send::<Segments>();
+    is_send::<rxfilename::Input>();
+    is_send::<wxfilename::Output>();
+};

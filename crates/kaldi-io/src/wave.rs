@@ -6,8 +6,13 @@
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use tracing::warn;
+
+use crate::error::Error;
+use crate::rxfilename::Input;
+use crate::wxfilename::Output;
 
 mod error;
 mod header;
@@ -25,12 +30,14 @@ pub use self::header::WaveInfo;
 /// let tone = WaveData { samp_freq: 8000.0, num_channels: 2, samples: vec![1, -1, 2, -2] };
 /// let mut file = Vec::new();
 /// tone.write(&mut file)?;
-/// let back = WaveData::read(&mut file.as_slice())?;
+/// let back = WaveData::read(&file[..])?;
 /// assert_eq!(back, tone);
 /// assert_eq!(back.num_samples(), 2);
 /// assert_eq!(*back.channel(1), [-1, -2]);
 /// # Ok::<(), kaldi_io::wave::WaveError>(())
 /// ```
+///
+/// [`open`](Self::open) and [`save`](Self::save) do the same with a path.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct WaveData {
     /// Samples per second.
@@ -42,15 +49,48 @@ pub struct WaveData {
 }
 
 impl WaveData {
-    /// Reads a whole WAV file; from an archive, up to the last byte that its header promises.
+    /// Reads the WAV file at a path, as [`read`](Self::read) does.
+    ///
+    /// ```
+    /// use kaldi_io::WaveData;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("tone.wav");
+    /// let tone = WaveData { samp_freq: 16000.0, num_channels: 1, samples: vec![5; 16000] };
+    /// tone.save(&path)?;
+    /// assert_eq!(WaveData::open(&path)?, tone);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Open`]; [`Error::File`] for what is wrong with the contents.
+    pub fn open(path: impl AsRef<Path>) -> Result<WaveData, Error> {
+        let mut input = Input::open_path(path)?;
+        Self::read(&mut input).map_err(|error| Error::from(error).in_file(input.name()))
+    }
+
+    /// Writes a WAV file to a path, as [`write`](Self::write) does.
+    ///
+    /// # Errors
+    /// [`Error::Create`], [`Error::Write`]; [`Error::Wave`] for a recording that has no such form.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let mut output = Output::create_path(path)?;
+        self.write(&mut output).map_err(|error| match error {
+            WaveError::Write(source) => output.write_error(source),
+            other => other.into(),
+        })?;
+        output.close()
+    }
+
+    /// Reads a whole WAV file from bytes or a file; from an archive, up to the last byte that its header promises.
     ///
     /// The header is read in small pieces and the samples in large ones: a small buffer in front is all that is needed.
     /// A file that ends early gives what is there and a warning, as in Kaldi.
     ///
     /// # Errors
     /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a single byte of samples.
-    pub fn read(reader: &mut dyn Read) -> Result<WaveData, WaveError> {
-        let (wave, truncated) = Self::read_available(reader)?;
+    pub fn read(mut reader: impl Read) -> Result<WaveData, WaveError> {
+        let (wave, truncated) = Self::read_available(&mut reader)?;
         if let Some(Truncated { expected, found }) = truncated {
             warn!(
                 "the recording is truncated: {found} bytes of samples where its header promises {expected}; going on with them"
@@ -63,15 +103,15 @@ impl WaveData {
     ///
     /// # Errors
     /// Also [`WaveError::Truncated`], for a file that ends early.
-    pub fn read_whole(reader: &mut dyn Read) -> Result<WaveData, WaveError> {
-        match Self::read_available(reader)? {
+    pub fn read_whole(mut reader: impl Read) -> Result<WaveData, WaveError> {
+        match Self::read_available(&mut reader)? {
             (wave, None) => Ok(wave),
             (_, Some(Truncated { expected, found })) => Err(WaveError::Truncated { expected, found }),
         }
     }
 
     fn read_available(reader: &mut dyn Read) -> Result<(WaveData, Option<Truncated>), WaveError> {
-        let info = WaveInfo::read(reader)?;
+        let info = WaveInfo::read(&mut *reader)?;
         let expected = info.data_bytes();
         let (mut samples, bytes) = read_samples(reader, expected)?;
         if bytes == 0 {
@@ -90,7 +130,7 @@ impl WaveData {
     ///
     /// # Errors
     /// [`WaveError::Unwritable`] without channels, at rates that are not positive or above 4 GiB; [`WaveError::Write`].
-    pub fn write(&self, writer: &mut dyn Write) -> Result<(), WaveError> {
+    pub fn write(&self, mut writer: impl Write) -> Result<(), WaveError> {
         writer.write_all(&self.header()?).map_err(WaveError::Write)?;
         if cfg!(target_endian = "big") {
             let swapped: Vec<i16> = self.samples.iter().map(|sample| sample.to_le()).collect();
@@ -153,7 +193,7 @@ impl WaveData {
         self.num_samples() as f32 / self.samp_freq
     }
 
-    /// One channel, counted from 0; borrowed if it is the only one.
+    /// The samples of one channel, counted from 0; borrowed if it is the only one.
     ///
     /// # Panics
     /// If there is no such channel.

@@ -25,6 +25,7 @@ pub(crate) use quantise::{Percentiles, Scale};
 
 /// How a matrix is compressed; Kaldi's `CompressionMethod`, with its numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(rename_all = "snake_case"))]
 #[doc(alias = "kAutomaticMethod")]
 pub enum CompressionMethod {
     /// [`SpeechFeature`](Self::SpeechFeature) for more than 8 rows, else [`TwoByteAuto`](Self::TwoByteAuto).
@@ -81,7 +82,7 @@ impl CompressionMethod {
 ///
 /// Compression does not keep numbers exactly, except whole ones under the two methods for whole numbers. What is read
 /// from a file and written again has the same bytes.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct CompressedMatrix {
     scale: Scale,
     rows: usize,
@@ -110,6 +111,15 @@ impl Default for Data {
 const FEW_ROWS: usize = 8;
 
 impl CompressedMatrix {
+    /// How the elements are stored, in words.
+    pub(crate) fn format_name(&self) -> &'static str {
+        match self.data {
+            Data::Columns { .. } => "one byte an element by column",
+            Data::TwoBytes(_) => "two bytes an element",
+            Data::OneByte(_) => "one byte an element",
+        }
+    }
+
     /// Compresses a matrix; elements of `f64` are rounded to `f32` first. A matrix without elements becomes 0 x 0.
     ///
     /// Numbers beyond the range of a method with a fixed one become its ends.

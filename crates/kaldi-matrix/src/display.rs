@@ -5,8 +5,11 @@ use std::fmt;
 use kaldera_base::Real;
 
 use crate::codec::push_number;
+use crate::compressed::CompressedMatrix;
 use crate::matrix::MatrixBase;
+use crate::numpy::NumpyArray;
 use crate::packed::PackedMatrix;
+use crate::sparse::{SparseMatrix, SparseVector};
 use crate::storage::Storage;
 use crate::vector::VectorBase;
 
@@ -46,28 +49,120 @@ impl<T: Real, K> fmt::Display for PackedMatrix<T, K> {
     }
 }
 
-/// The size, then as `Display`.
+/// The size and the elements, of more than 500 only those at the ends of rows and columns.
 impl<T: Real, K> fmt::Debug for PackedMatrix<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Packed({}) ", self.dim())?;
-        fmt::Display::fmt(self, f)
+        let dim = self.dim();
+        write!(f, "Packed({dim}) ")?;
+        f.write_str(if dim == 0 { "[ " } else { "[" })?;
+        let most = Most::of(dim * dim / 2);
+        for row in ends(dim, most.rows) {
+            f.write_str("\n")?;
+            match row {
+                Some(row) => write_ends(f, &self.data()[row * (row + 1) / 2..][..row + 1], most.cols)?,
+                None => f.write_str("...")?,
+            }
+        }
+        f.write_str("]")
     }
 }
 
-/// The length, then as `Display`.
+/// The length and the elements, of more than 500 only the first and the last.
 impl<S: Storage> fmt::Debug for VectorBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Vector({}) ", self.dim())?;
-        fmt::Display::fmt(self, f)
+        write!(f, "Vector({}) [ ", self.dim())?;
+        write_ends(f, self.data(), Most::of(self.dim()).cols)?;
+        f.write_str("]")
     }
 }
 
-/// The shape, then as `Display`.
+/// The shape and the elements, of more than 500 only those at the ends of rows and columns.
 impl<S: Storage> fmt::Debug for MatrixBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Matrix({}) ", self.shape())?;
-        fmt::Display::fmt(self, f)
+        if self.is_empty() {
+            return f.write_str("[ ]");
+        }
+        f.write_str("[")?;
+        let most = Most::of(self.num_rows().saturating_mul(self.num_cols()));
+        for row in ends(self.num_rows(), most.rows) {
+            f.write_str("\n  ")?;
+            match row {
+                Some(row) => write_ends(f, self.row_data(row), most.cols)?,
+                None => f.write_str("...")?,
+            }
+        }
+        f.write_str("]")
     }
+}
+
+/// The shape and how it is stored, without the elements.
+impl fmt::Debug for CompressedMatrix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (rows, cols, method) = (self.num_rows(), self.num_cols(), self.format_name());
+        write!(f, "CompressedMatrix({rows} x {cols}, {method})")
+    }
+}
+
+/// The length, how many elements are stored, and the first of these.
+impl<T: Real> fmt::Debug for SparseVector<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SparseVector({}, {} stored) ", self.dim(), self.num_elements())?;
+        let mut shown = f.debug_map();
+        shown.entries(self.iter().take(FEW));
+        if self.num_elements() > FEW { shown.finish_non_exhaustive() } else { shown.finish() }
+    }
+}
+
+/// The shape, how many elements are stored, and the first rows.
+impl<T: Real> fmt::Debug for SparseMatrix<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SparseMatrix({}, {} stored) ", self.shape(), self.num_elements())?;
+        let mut shown = f.debug_list();
+        shown.entries((0..self.num_rows().min(FEW)).map(|r| self.row(r)));
+        if self.num_rows() > FEW { shown.finish_non_exhaustive() } else { shown.finish() }
+    }
+}
+
+/// The shape and the elements, of more than 500 only the first and the last.
+impl<T: Real> fmt::Debug for NumpyArray<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NumpyArray({:?}) [ ", self.shape())?;
+        write_ends(f, self.data(), Most::of(self.data().len()).cols)?;
+        f.write_str("]")
+    }
+}
+
+/// Entries of a sparse vector and rows of a sparse matrix that `Debug` shows.
+const FEW: usize = 8;
+
+/// How many rows `Debug` shows, and how many elements of each.
+struct Most {
+    rows: usize,
+    cols: usize,
+}
+
+impl Most {
+    /// All if there are few elements, else enough for a glance.
+    fn of(elements: usize) -> Self {
+        if elements <= 500 { Self { rows: usize::MAX, cols: usize::MAX } } else { Self { rows: 6, cols: 10 } }
+    }
+}
+
+/// The indexes below `len`; if there are more than `most`, those at both ends with `None` between them.
+fn ends(len: usize, most: usize) -> impl Iterator<Item = Option<usize>> {
+    let (head, tail) = if len <= most { (len, len) } else { (most / 2, len - most / 2) };
+    (0..head).map(Some).chain((head < tail).then_some(None)).chain((tail..len).map(Some))
+}
+
+/// Numbers with a space behind each; if there are more than `most`, those at both ends with `...` between them.
+fn write_ends<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T], most: usize) -> fmt::Result {
+    if row.len() <= most {
+        return write_row(f, row);
+    }
+    write_row(f, &row[..most / 2])?;
+    f.write_str("... ")?;
+    write_row(f, &row[row.len() - most / 2..])
 }
 
 /// Numbers with a space behind each.
@@ -88,7 +183,9 @@ fn write_row<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T]) -> fmt::Result {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Matrix, SpMatrix, Vector};
+    use crate::{
+        CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, NumpyArray, SpMatrix, SparseMatrix, Vector,
+    };
 
     #[test]
     fn prints_as_kaldi_does() {
@@ -102,5 +199,37 @@ mod tests {
         let packed = SpMatrix::from_vec(2, vec![1.0_f32, 0.5, 2.0]).unwrap();
         assert_eq!(packed.to_string(), "[\n1 \n0.5 2 ]");
         assert_eq!(format!("{:?}", SpMatrix::<f32>::zeros(0)), "Packed(0) [ ]");
+    }
+
+    #[test]
+    fn debug_of_large_things_is_short_and_keeps_their_ends() {
+        let m = Matrix::from_fn(98, 23, |r, c| (100 * r + c) as f32);
+        let text = format!("{m:?}");
+        assert_eq!(
+            text,
+            "Matrix(98 x 23) [\n  0 1 2 3 4 ... 18 19 20 21 22 \n  100 101 102 103 104 ... 118 119 120 121 122 \n  \
+             200 201 202 203 204 ... 218 219 220 221 222 \n  ...\n  \
+             9500 9501 9502 9503 9504 ... 9518 9519 9520 9521 9522 \n  \
+             9600 9601 9602 9603 9604 ... 9618 9619 9620 9621 9622 \n  \
+             9700 9701 9702 9703 9704 ... 9718 9719 9720 9721 9722 ]"
+        );
+        assert_eq!(format!("{m:#?}"), text);
+        assert_eq!(m.to_string().lines().count(), 99, "Display has all rows");
+        let v: Vector<f64> = (0..501).map(f64::from).collect();
+        assert_eq!(format!("{v:?}"), "Vector(501) [ 0 1 2 3 4 ... 496 497 498 499 500 ]");
+        let array = NumpyArray::from(&v);
+        assert_eq!(format!("{array:?}"), "NumpyArray([501]) [ 0 1 2 3 4 ... 496 497 498 499 500 ]");
+        assert!(format!("{:?}", SpMatrix::<f32>::zeros(200)).len() < 200);
+
+        let small = CompressedMatrix::new(&m, CompressionMethod::Automatic).unwrap();
+        assert_eq!(format!("{small:?}"), "CompressedMatrix(98 x 23, one byte an element by column)");
+        assert!(format!("{:#?}", GeneralMatrix::from(m.clone())).len() < 600);
+        let sparse =
+            SparseMatrix::new(1000, (0..100).map(|r| (0..50).map(move |c| (20 * c + r % 20, 1.0_f32)))).unwrap();
+        let text = format!("{sparse:?}");
+        assert!(
+            text.starts_with("SparseMatrix(100 x 1000, 5000 stored) [SparseVector(1000, 50 stored) {0: 1.0, 20: 1.0")
+        );
+        assert!(text.ends_with("..}, ..]") && text.len() < 1500, "{text}");
     }
 }

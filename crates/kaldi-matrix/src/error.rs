@@ -81,6 +81,16 @@ pub enum Error {
         /// Elements of a row.
         cols: usize,
     },
+    /// Rows that shall become a matrix have different lengths.
+    #[error("row {row} has {found} elements, while row 0 has {expected}: all rows of a matrix are of one length")]
+    UnequalRows {
+        /// The first row whose length differs, counted from 0.
+        row: usize,
+        /// The length of row 0.
+        expected: usize,
+        /// The length of that row.
+        found: usize,
+    },
     /// A slice has not as many elements as the shape needs.
     #[error("a {shape} matrix with a row stride of {stride} takes {expected} elements, found {found}")]
     DataLength {

@@ -64,9 +64,21 @@ pub fn complex_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Resul
 /// [`Error::OutOfDomain`] for an odd number of elements.
 #[doc(alias = "RealFft")]
 pub fn real_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Result<(), Error> {
+    real_fft_with(v, forward, &mut FftScratch::default())
+}
+
+/// [`real_fft`] with the memory of the caller.
+///
+/// # Errors
+/// As [`real_fft`].
+pub fn real_fft_with<S: StorageMut>(
+    v: &mut VectorBase<S>,
+    forward: bool,
+    scratch: &mut FftScratch,
+) -> Result<(), Error> {
     check_even("real_fft", v.dim())?;
     if !v.is_empty() {
-        RealPlan::new::<S::Elem>(v.dim()).transform(v.data_mut(), forward, &mut FftScratch::default());
+        RealPlan::new::<S::Elem>(v.dim()).transform(v.data_mut(), forward, scratch);
     }
     Ok(())
 }
@@ -312,16 +324,30 @@ impl<F: FftNum> Planners<F> {
     }
 }
 
+// Not generic: so this crate compiles rustfft's planners, and no crate that makes a plan does it again.
+
+fn single_complex(size: usize) -> Complexes<f32> {
+    SINGLE.with_borrow_mut(|planners| planners.complex(size))
+}
+
+fn double_complex(size: usize) -> Complexes<f64> {
+    DOUBLE.with_borrow_mut(|planners| planners.complex(size))
+}
+
+fn single_real(size: usize) -> Reals<f32> {
+    SINGLE.with_borrow_mut(|planners| planners.real(size))
+}
+
+fn double_real(size: usize) -> Reals<f64> {
+    DOUBLE.with_borrow_mut(|planners| planners.real(size))
+}
+
 #[derive(Clone)]
 struct ComplexPlan(Of<Complexes<f32>, Complexes<f64>>);
 
 impl ComplexPlan {
     fn new<T: Real>(size: usize) -> Self {
-        Self(if is_single::<T>() {
-            Of::Single(SINGLE.with_borrow_mut(|planners| planners.complex(size)))
-        } else {
-            Of::Double(DOUBLE.with_borrow_mut(|planners| planners.complex(size)))
-        })
+        Self(if is_single::<T>() { Of::Single(single_complex(size)) } else { Of::Double(double_complex(size)) })
     }
 
     /// `x` has the precision and the size of the plan.
@@ -354,11 +380,7 @@ struct RealPlan(Of<Reals<f32>, Reals<f64>>);
 
 impl RealPlan {
     fn new<T: Real>(size: usize) -> Self {
-        Self(if is_single::<T>() {
-            Of::Single(SINGLE.with_borrow_mut(|planners| planners.real(size)))
-        } else {
-            Of::Double(DOUBLE.with_borrow_mut(|planners| planners.real(size)))
-        })
+        Self(if is_single::<T>() { Of::Single(single_real(size)) } else { Of::Double(double_real(size)) })
     }
 
     /// `x` has the precision and the size of the plan.

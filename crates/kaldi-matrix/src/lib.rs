@@ -69,7 +69,8 @@
 //!
 //! # ndarray, approx and serde
 //! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a view needs rows without
-//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the feature `serde`, vectors and matrices are written and read.
+//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the feature `serde`, vectors, matrices and options are written and
+//! read. `Debug` of more than 500 elements shows the shape and the ends of rows and columns; `Display` shows all.
 //!
 //! # Features
 //!
@@ -100,6 +101,11 @@ pub mod codec;
 
 #[doc = include_str!("../KALDI.md")]
 pub mod coming_from_kaldi {}
+
+/// The example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod backend;
 mod blas;
@@ -154,13 +160,14 @@ pub use decompositions::{
 pub use error::{Error, Shape};
 pub use fft::{
     FftScratch, SplitRadixComplexFft, SplitRadixRealFft, complex_add_product, complex_fft, complex_ft, complex_im_exp,
-    complex_mul, real_fft, real_fft_inefficient,
+    complex_mul, real_fft, real_fft_inefficient, real_fft_with,
 };
 pub use general::{
     GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,
     filter_compressed_matrix_rows, filter_general_matrix_rows, filter_matrix_rows, filter_sparse_matrix_rows,
 };
-pub use matrix::{Matrix, MatrixBase, SubMatrix, SubMatrixMut, Trans};
+pub use kaldera_base::Real;
+pub use matrix::{Matrix, MatrixBase, Rows, RowsMut, SubMatrix, SubMatrixMut, Trans};
 pub use matrix_reduce::{assert_same_dim, same_dim};
 pub use numpy::NumpyArray;
 pub use optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
@@ -181,3 +188,21 @@ pub use storage::{Storage, StorageMut};
 pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
 pub use vector_reduce::{vec_mat_vec, vec_vec};
+
+/// What threads may share.
+const _: () = {
+    const fn is_send_and_sync<T: Send + Sync>() {}
+    is_send_and_sync::<Vector<f32>>();
+    is_send_and_sync::<Matrix<f64>>();
+    is_send_and_sync::<SubMatrix<'_, f32>>();
+    is_send_and_sync::<SubMatrixMut<'_, f32>>();
+    is_send_and_sync::<SpMatrix<f32>>();
+    is_send_and_sync::<TpMatrix<f32>>();
+    is_send_and_sync::<GeneralMatrix>();
+    is_send_and_sync::<NumpyArray<f32>>();
+    is_send_and_sync::<OptimizeLbfgs<f64>>();
+    is_send_and_sync::<RandomState>();
+    is_send_and_sync::<SplitRadixRealFft<f32>>();
+    is_send_and_sync::<Error>();
+    is_send_and_sync::<codec::CodecError>();
+};

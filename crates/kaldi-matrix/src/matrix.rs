@@ -1,6 +1,8 @@
 //! Matrices: owned, borrowed, mutably borrowed.
 
+use std::iter::FusedIterator;
 use std::ops::{Index, IndexMut};
+use std::slice::{Chunks, ChunksMut};
 
 use kaldera_base::Real;
 
@@ -246,9 +248,8 @@ impl<S: Storage> MatrixBase<S> {
 
     /// The rows, top to bottom; none if there are no columns.
     #[inline]
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[S::Elem]> + Clone {
-        let cols = self.cols;
-        self.data().chunks(self.stride.max(1)).map(move |row| &row[..cols])
+    pub fn rows(&self) -> Rows<'_, S::Elem> {
+        Rows { chunks: self.data().chunks(self.stride.max(1)), cols: self.cols }
     }
 
     /// A view of everything.
@@ -356,9 +357,9 @@ impl<S: StorageMut> MatrixBase<S> {
 
     /// The rows, top to bottom, to be changed; none if there are no columns.
     #[inline]
-    pub fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [S::Elem]> {
+    pub fn rows_mut(&mut self) -> RowsMut<'_, S::Elem> {
         let (cols, stride) = (self.cols, self.stride);
-        self.data_mut().chunks_mut(stride.max(1)).map(move |row| &mut row[..cols])
+        RowsMut { chunks: self.data_mut().chunks_mut(stride.max(1)), cols }
     }
 
     /// A mutable view of everything.
@@ -398,6 +399,123 @@ impl<S: StorageMut> MatrixBase<S> {
     /// [`Error::OutOfRange`] if they are not all there.
     pub fn col_range_mut(&mut self, col: usize, num_cols: usize) -> Result<SubMatrixMut<'_, S::Elem>, Error> {
         self.range_mut(0, self.rows, col, num_cols)
+    }
+}
+
+/// The rows of a matrix, top to bottom, as slices; none if there are no columns. [`MatrixBase::rows`] makes it.
+#[derive(Clone, Debug)]
+pub struct Rows<'a, T> {
+    chunks: Chunks<'a, T>,
+    cols: usize,
+}
+
+/// The rows of a matrix, top to bottom, as slices to be changed. [`MatrixBase::rows_mut`] makes it.
+#[derive(Debug)]
+pub struct RowsMut<'a, T> {
+    chunks: ChunksMut<'a, T>,
+    cols: usize,
+}
+
+macro_rules! impl_rows {
+    ($rows:ident, $row:ty, $cols:ident, $chunk:ident => $cut:expr) => {
+        impl<'a, T> Iterator for $rows<'a, T> {
+            type Item = $row;
+
+            #[inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                let $cols = self.cols;
+                self.chunks.next().map(|$chunk| $cut)
+            }
+
+            #[inline]
+            fn nth(&mut self, n: usize) -> Option<Self::Item> {
+                let $cols = self.cols;
+                self.chunks.nth(n).map(|$chunk| $cut)
+            }
+
+            #[inline]
+            fn size_hint(&self) -> (usize, Option<usize>) {
+                self.chunks.size_hint()
+            }
+
+            #[inline]
+            fn fold<B, F: FnMut(B, Self::Item) -> B>(self, init: B, mut f: F) -> B {
+                let $cols = self.cols;
+                self.chunks.fold(init, |folded, $chunk| f(folded, $cut))
+            }
+        }
+
+        impl<T> DoubleEndedIterator for $rows<'_, T> {
+            #[inline]
+            fn next_back(&mut self) -> Option<Self::Item> {
+                let $cols = self.cols;
+                self.chunks.next_back().map(|$chunk| $cut)
+            }
+        }
+
+        impl<T> ExactSizeIterator for $rows<'_, T> {}
+        impl<T> FusedIterator for $rows<'_, T> {}
+    };
+}
+
+impl_rows!(Rows, &'a [T], cols, chunk => &chunk[..cols]);
+impl_rows!(RowsMut, &'a mut [T], cols, chunk => &mut chunk[..cols]);
+
+/// The rows, as slices.
+///
+/// ```
+/// # use kaldi_matrix::Matrix;
+/// let m = Matrix::from([[1.0_f32, 2.0], [3.0, 4.0]]);
+/// for row in &m {
+///     assert_eq!(row[1], row[0] + 1.0);
+/// }
+/// ```
+impl<'a, S: Storage> IntoIterator for &'a MatrixBase<S> {
+    type Item = &'a [S::Elem];
+    type IntoIter = Rows<'a, S::Elem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows()
+    }
+}
+
+/// The rows, as slices to be changed.
+impl<'a, S: StorageMut> IntoIterator for &'a mut MatrixBase<S> {
+    type Item = &'a mut [S::Elem];
+    type IntoIter = RowsMut<'a, S::Elem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.rows_mut()
+    }
+}
+
+/// An array of rows.
+impl<T: Real, const R: usize, const C: usize> From<[[T; C]; R]> for Matrix<T> {
+    fn from(rows: [[T; C]; R]) -> Self {
+        Self { data: rows.into_iter().flatten().collect(), rows: R, cols: C, stride: C }
+    }
+}
+
+/// A vector of rows: 0 x 0 if there is none.
+///
+/// ```
+/// # use kaldi_matrix::Matrix;
+/// let m = Matrix::try_from(vec![vec![1.0_f32, 2.0], vec![3.0, 4.0], vec![5.0, 6.0]])?;
+/// assert_eq!(m[(2, 0)], 5.0);
+/// assert!(Matrix::try_from(vec![vec![1.0_f32, 2.0], vec![3.0]]).is_err());
+/// # Ok::<(), kaldi_matrix::Error>(())
+/// ```
+///
+/// Fails with [`Error::UnequalRows`] unless all rows are of one length.
+impl<T: Real> TryFrom<Vec<Vec<T>>> for Matrix<T> {
+    type Error = Error;
+
+    fn try_from(rows: Vec<Vec<T>>) -> Result<Self, Error> {
+        let cols = rows.first().map_or(0, Vec::len);
+        if let Some((row, wrong)) = rows.iter().enumerate().find(|(_, row)| row.len() != cols) {
+            return Err(Error::UnequalRows { row, expected: cols, found: wrong.len() });
+        }
+        Ok(Self { rows: rows.len(), cols, stride: cols, data: rows.concat() })
     }
 }
 

@@ -22,7 +22,7 @@ use crate::vector::{SubVector, Vector, VectorBase};
 /// assert_eq!(array.as_matrix()?[(1, 0)], 4.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct NumpyArray<T> {
     shape: Vec<usize>,
     data: Vec<T>,

@@ -78,6 +78,35 @@ mod tests {
     }
 
     #[test]
+    fn options_come_back_and_unknown_ones_are_refused() {
+        use crate::{CompressionMethod, LbfgsOptions, LinearCgdOptions};
+
+        let options = LbfgsOptions { m: 7, ..Default::default() };
+        let text = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<LbfgsOptions>(&text).unwrap(), options);
+        assert_eq!(serde_json::from_str::<LbfgsOptions>(r#"{"m": 7}"#).unwrap(), options);
+        assert!(serde_json::from_str::<LbfgsOptions>(r#"{"n": 7}"#).is_err());
+        let options = LinearCgdOptions { max_iters: Some(3), ..Default::default() };
+        let text = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<LinearCgdOptions>(&text).unwrap(), options);
+        assert!(serde_json::from_str::<LinearCgdOptions>(r#"{"iterations": 7}"#).is_err());
+        let text = serde_json::to_string(&CompressionMethod::TwoByteAuto).unwrap();
+        assert_eq!(text, r#""two_byte_auto""#);
+        assert_eq!(serde_json::from_str::<CompressionMethod>(&text).unwrap(), CompressionMethod::TwoByteAuto);
+    }
+
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    #[test]
+    fn options_of_solvers_come_back_and_unknown_ones_are_refused() {
+        use crate::SolverOptions;
+
+        let options = SolverOptions { k: 100.0, ..Default::default() };
+        let text = serde_json::to_string(&options).unwrap();
+        assert_eq!(serde_json::from_str::<SolverOptions>(&text).unwrap(), options);
+        assert!(serde_json::from_str::<SolverOptions>(r#"{"kappa": 7}"#).is_err());
+    }
+
+    #[test]
     fn a_shape_that_the_elements_do_not_fill_is_refused() {
         for text in [
             r#"{"rows":2,"cols":2,"data":[1.0,2.0]}"#,

@@ -84,6 +84,24 @@ impl<T: Real> From<Vec<T>> for Vector<T> {
     }
 }
 
+impl<T: Real> From<&[T]> for Vector<T> {
+    fn from(data: &[T]) -> Self {
+        Self { data: data.to_vec() }
+    }
+}
+
+impl<T: Real, const N: usize> From<[T; N]> for Vector<T> {
+    fn from(data: [T; N]) -> Self {
+        Self { data: data.into() }
+    }
+}
+
+impl<T: Real> From<Vector<T>> for Vec<T> {
+    fn from(v: Vector<T>) -> Self {
+        v.data
+    }
+}
+
 /// A copy in the other precision: `Vector::<f64>::from(&v)`, as Kaldi's constructors do.
 impl<S: Storage<Elem = f32>> From<&VectorBase<S>> for Vector<f64> {
     fn from(v: &VectorBase<S>) -> Self {
@@ -101,6 +119,45 @@ impl<S: Storage<Elem = f64>> From<&VectorBase<S>> for Vector<f32> {
 impl<T: Real> FromIterator<T> for Vector<T> {
     fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
         Self { data: values.into_iter().collect() }
+    }
+}
+
+impl<T: Real> Extend<T> for Vector<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        self.data.extend(values);
+    }
+}
+
+impl<T: Real> IntoIterator for Vector<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.data.into_iter()
+    }
+}
+
+impl<'a, S: Storage> IntoIterator for &'a VectorBase<S> {
+    type Item = &'a S::Elem;
+    type IntoIter = std::slice::Iter<'a, S::Elem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, S: StorageMut> IntoIterator for &'a mut VectorBase<S> {
+    type Item = &'a mut S::Elem;
+    type IntoIter = std::slice::IterMut<'a, S::Elem>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+impl<S: Storage> AsRef<[S::Elem]> for VectorBase<S> {
+    fn as_ref(&self) -> &[S::Elem] {
+        self.data()
     }
 }
 

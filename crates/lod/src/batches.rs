@@ -16,11 +16,13 @@ use crate::{Error, Lod, LodTensor, rows};
 /// // Frames of six utterances; at most 100 frames to a batch.
 /// let lengths = [60, 30, 20, 90, 40, 10];
 /// assert_eq!(Batching::by_rows(100).batches(&lengths)?, [vec![0, 1], vec![2], vec![3], vec![4, 5]]);
-/// let similar = Batching { sort_window: 6, ..Batching::by_rows(100) };
+/// let similar = Batching::by_rows(100).with_sort_window(6);
 /// assert_eq!(similar.batches(&lengths)?, [vec![3], vec![0, 4], vec![1, 2, 5]]);
 /// # Ok::<(), lod::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[doc(alias = "bucket_by_sequence_length")]
 pub struct Batching {
     /// How many rows a batch may have. A longer sequence is a batch of its own.
@@ -33,10 +35,41 @@ pub struct Batching {
     pub shuffle: Option<u64>,
 }
 
+/// One batch of all sequences, in their order.
+impl Default for Batching {
+    fn default() -> Self {
+        Self { max_rows: usize::MAX, max_sequences: usize::MAX, sort_window: 0, shuffle: None }
+    }
+}
+
 impl Batching {
     /// In their order, as many sequences as have at most `max_rows` rows.
     pub fn by_rows(max_rows: usize) -> Self {
-        Self { max_rows, max_sequences: usize::MAX, sort_window: 0, shuffle: None }
+        Self { max_rows, ..Self::default() }
+    }
+
+    /// With at most this many rows to a batch.
+    #[must_use]
+    pub fn with_max_rows(self, max_rows: usize) -> Self {
+        Self { max_rows, ..self }
+    }
+
+    /// With at most this many sequences to a batch.
+    #[must_use]
+    pub fn with_max_sequences(self, max_sequences: usize) -> Self {
+        Self { max_sequences, ..self }
+    }
+
+    /// With sequences of similar length together, of this many consecutive ones.
+    #[must_use]
+    pub fn with_sort_window(self, sort_window: usize) -> Self {
+        Self { sort_window, ..self }
+    }
+
+    /// With sequences shuffled before, and batches after.
+    #[must_use]
+    pub fn with_shuffle(self, seed: u64) -> Self {
+        Self { shuffle: Some(seed), ..self }
     }
 
     /// The sequences of each batch, for sequences of these lengths. Each is in one batch, those without rows too. O(n log n).

@@ -102,6 +102,20 @@ pub enum Error {
         /// The shape found.
         found: Vec<usize>,
     },
+    /// Rows of different widths, which are no tensor.
+    #[error(
+        "all rows must have the same width: row {row} of sequence {sequence} has {found} values, the first row has {expected}"
+    )]
+    RowWidth {
+        /// The sequence of the row that differs.
+        sequence: usize,
+        /// The row, counted from the begin of its sequence.
+        row: usize,
+        /// The width of the first row.
+        expected: usize,
+        /// The width of this row.
+        found: usize,
+    },
     /// Numbers of things that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
@@ -170,7 +184,7 @@ pub enum Error {
         size: usize,
     },
     /// Another LoD than the one that is needed.
-    #[error("the levels must be {expected}, but they are {found}")]
+    #[error("the levels must be {expected:?}, but they are {found:?}")]
     OtherLod {
         /// The right levels.
         expected: crate::Lod,

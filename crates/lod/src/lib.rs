@@ -16,7 +16,7 @@
 //! ```
 //! use lod::{LodTensor, concat_outputs, segment_inputs, sequence, sort_by_seq_len};
 //!
-//! let x = LodTensor::from_sequences(&[vec![1.0, 2.0, 3.0, 4.0], vec![10.0, 20.0], vec![]])?;
+//! let x = LodTensor::from(vec![vec![1.0, 2.0, 3.0, 4.0], vec![10.0, 20.0], vec![]]);
 //!
 //! // Operators over sequences, of which some are empty.
 //! let (means, _) = sequence::pool(&x, sequence::Pool::Average, 0.0)?;
@@ -47,6 +47,8 @@
 //! |---|---|
 //! | `LoDTensor`, `LoD`, `lod()` | [`LodTensor`], [`Lod`], [`LodTensor::lod`] |
 //! | `set_lod`, `set_recursive_sequence_lengths` | [`Lod::from_offsets`], [`Lod::from_lengths`], [`LodTensor::with_lod`] |
+//! | `recursive_sequence_lengths()` | [`LodTensor::lengths`], [`Lod::lengths`] |
+//! | `create_lod_tensor(data, lengths, place)` | [`LodTensor::from_lengths`], [`LodTensor::from_sequences`] |
 //! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_elements`], [`Lod::element`], [`Lod::to_abs_offsets`] |
 //! | `SliceInLevel`, `GetSubLoDAndAbsoluteOffset`, `AppendLoD` | [`Lod::slice_in_level`], [`Lod::sub_lod`], [`Lod::append`] |
 //! | `SplitLoDTensor`, `MergeLoDTensor` | [`LodTensor::split`], [`LodTensor::merge`] |
@@ -118,12 +120,16 @@
 //! indexing a slice does.
 //!
 //! # Features
-//! `rayon` (on): large work is split over threads, with the same result.
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as [`Batching`] and [`Padding`].
 //!
 //! # When not to use it
 //! If all sequences have the same length, a plain tensor does. For lists of numbers without rows, take [`ragged_core`].
 
 #![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod algebra;
 mod batches;
@@ -149,13 +155,17 @@ pub use chain::{LodChain, MutatesLod, Operator, with_lod_of_inputs};
 pub use check::{check_abs_lod, check_lod};
 pub use elementwise::{LinearGradients, linear, linear_backward};
 pub use error::Error;
+pub use kaldera_base::Real;
+pub use kaldera_base::buffer::Buffer;
 pub use lod::Lod;
 pub use memory::{fill_memories, init_memories, init_memories_backward, shrink_memory, shrink_memory_backward};
 pub use packed::PackedSequence;
 pub use padding::{Padding, pad_sequence, unpad_sequence};
 pub use parts::LodSlice;
+pub use ragged_core::{Float, Integer, Number, Packed, Ragged, RaggedShape, RowSplits, Rows};
 pub use rank::{RankItem, RankTable, sort_by_seq_len};
 pub use segment::{Segments, concat_outputs, concat_outputs_into, segment_inputs, segment_inputs_into};
 pub use serialize::{AnyLodTensor, PaddleType};
 pub use share::LodMut;
-pub use tensor::LodTensor;
+pub use tensor::{LodTensor, Sequences};
+pub use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};

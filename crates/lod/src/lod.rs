@@ -141,6 +141,15 @@ impl Lod {
         self.level(level).as_ref()
     }
 
+    /// The length of each sequence of a level. O(sequences).
+    ///
+    /// # Panics
+    /// If there is no such level, as indexing a slice does.
+    #[doc(alias = "recursive_sequence_lengths")]
+    pub fn lengths(&self, level: usize) -> Vec<usize> {
+        self.level(level).lengths().collect()
+    }
+
     /// How many sequences a level has. (The source document counts offsets, one too many.)
     ///
     /// # Panics
@@ -194,16 +203,24 @@ impl From<RaggedShape> for Lod {
     }
 }
 
+/// The sequences of one level.
+impl From<RowSplits> for Lod {
+    fn from(level: RowSplits) -> Self {
+        RaggedShape::from(level).into()
+    }
+}
+
 impl fmt::Display for Lod {
-    /// As Python prints it: `[[0, 2, 3], [0, 3, 5, 9]]`.
+    /// All offsets, as Python prints them: `[[0, 2, 3], [0, 3, 5, 9]]`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(self, f)
+        f.debug_list().entries((0..self.num_levels()).map(|level| self.offsets(level))).finish()
     }
 }
 
 impl fmt::Debug for Lod {
+    /// As `Display`, but the middle of long levels is left out.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries((0..self.num_levels()).map(|level| self.offsets(level))).finish()
+        f.debug_list().entries((0..self.num_levels()).map(|level| self.level(level).buffer())).finish()
     }
 }
 

@@ -8,6 +8,11 @@ use crate::{Error, Lod, LodTensor};
 
 /// How a padded batch looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(default, deny_unknown_fields, bound(deserialize = "T: Default + serde::Deserialize<'de>"))
+)]
 pub struct Padding<T> {
     /// What stands where a sequence has no rows. PyTorch: `padding_value`.
     pub value: T,
@@ -26,6 +31,32 @@ impl<T: Default> Default for Padding<T> {
     }
 }
 
+impl<T> Padding<T> {
+    /// With this where a sequence has no rows.
+    #[must_use]
+    pub fn with_value(self, value: T) -> Self {
+        Self { value, ..self }
+    }
+
+    /// With axis 0 for the sequences and axis 1 for the steps.
+    #[must_use]
+    pub fn with_batch_first(self, batch_first: bool) -> Self {
+        Self { batch_first, ..self }
+    }
+
+    /// With sequences that end together.
+    #[must_use]
+    pub fn with_left(self, left: bool) -> Self {
+        Self { left, ..self }
+    }
+
+    /// With this many steps.
+    #[must_use]
+    pub fn with_total_length(self, total_length: usize) -> Self {
+        Self { total_length: Some(total_length), ..self }
+    }
+}
+
 /// The sequences of the last level side by side, padded to equal length: shape `[steps, sequences, ..]`, or
 /// `[sequences, steps, ..]`.
 ///
@@ -35,7 +66,7 @@ impl<T: Default> Default for Padding<T> {
 /// use lod::{LodTensor, Padding, pad_sequence, unpad_sequence};
 ///
 /// let x = LodTensor::from_sequences(&[vec![1, 2], vec![], vec![3]])?;
-/// let padding = Padding { value: -1, batch_first: true, ..Padding::default() };
+/// let padding = Padding::default().with_value(-1).with_batch_first(true);
 /// let padded = pad_sequence(&x, &padding)?;
 /// assert_eq!((padded.shape().to_vec(), padded.to_vec()), (vec![3, 2], vec![1, 2, -1, -1, 3, -1]));
 /// assert_eq!(unpad_sequence(&padded, &[2, 0, 1], &padding)?, x);

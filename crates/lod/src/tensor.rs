@@ -1,10 +1,11 @@
 //! A tensor whose rows a LoD divides.
 
 use std::fmt;
+use std::iter::FusedIterator;
 use std::ops::{Deref, Range};
 
 use kaldera_base::buffer::Buffer;
-use ragged_core::Ragged;
+use ragged_core::{Ragged, RowSplits, Rows};
 use tensor_strided::{Element, Tensor, TensorViewMut};
 
 use crate::{Error, Lod};
@@ -89,6 +90,26 @@ impl<T: Element> LodTensor<T> {
         Self::from_vec([values.len()], values, lod)
     }
 
+    /// One sequence after the other, from the number of rows of each and the values of all rows: shape `[rows, width]`, one
+    /// level.
+    ///
+    /// ```
+    /// use lod::LodTensor;
+    ///
+    /// // Two utterances, of 2 frames and of 1, with 3 features each.
+    /// let x = LodTensor::from_lengths(&[2, 1], 3, vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
+    /// assert_eq!((x.rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
+    /// # Ok::<(), lod::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Number`] if the lengths add up to more than fits in 32 bits; [`Error::Tensor`] if there are not `width` values for
+    /// each row.
+    pub fn from_lengths(lengths: &[usize], width: usize, values: impl Into<Buffer<T>>) -> Result<Self, Error> {
+        let lod = Lod::from_lengths(&[lengths])?;
+        Self::from_vec([lod.num_rows().unwrap_or(0), width], values, lod)
+    }
+
     /// How many rows there are: the length of axis 0.
     #[inline]
     pub fn rows(&self) -> usize {
@@ -169,6 +190,32 @@ impl<T: Element> LodTensor<T> {
         }
     }
 
+    /// The number of sequences of the last level; 0 without LoD.
+    #[inline]
+    pub fn num_sequences(&self) -> usize {
+        self.lod.last().map_or(0, RowSplits::num_rows)
+    }
+
+    /// The number of rows of each sequence of the last level; empty without LoD. O(sequences).
+    #[doc(alias = "recursive_sequence_lengths")]
+    pub fn lengths(&self) -> Vec<usize> {
+        self.lod.last().map_or_else(Vec::new, |last| last.lengths().collect())
+    }
+
+    /// The values of each sequence of the last level, in turn; none without LoD. Allocates nothing.
+    ///
+    /// ```
+    /// use lod::LodTensor;
+    ///
+    /// let x = LodTensor::from(vec![vec![1.0, 2.0], vec![], vec![5.0]]);
+    /// let sums: Vec<f64> = x.sequences().map(|sequence| sequence.iter().sum()).collect();
+    /// assert_eq!((x.lengths(), sums), (vec![2, 0, 1], vec![3.0, 0.0, 5.0]));
+    /// ```
+    pub fn sequences(&self) -> Sequences<'_, T> {
+        let rows = self.lod.last().map(RowSplits::rows);
+        Sequences { values: self.values(), width: self.width(), rows }
+    }
+
     /// The sequences as lists, of a tensor with one value to a row. Neither values nor offsets are copied.
     ///
     /// ```
@@ -177,7 +224,7 @@ impl<T: Element> LodTensor<T> {
     ///
     /// let x = LodTensor::from_sequences(&[vec![3, 1], vec![], vec![2]])?;
     /// let lists: Ragged<i32> = x.to_ragged()?;
-    /// assert_eq!(lists.sum(0), [4, 0, 2]);
+    /// assert_eq!(lists.sum(), [4, 0, 2]);
     /// assert_eq!(LodTensor::from(lists), x);
     /// # Ok::<(), lod::Error>(())
     /// ```
@@ -228,12 +275,125 @@ impl<T: Element> From<Ragged<T>> for LodTensor<T> {
     }
 }
 
+/// One sequence after the other, of single values: shape `[N]`, one level.
+///
+/// # Panics
+/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an error then.
+impl<T: Element> From<Vec<Vec<T>>> for LodTensor<T> {
+    fn from(sequences: Vec<Vec<T>>) -> Self {
+        Ragged::from(sequences).into()
+    }
+}
+
+/// Sequences of single values: shape `[N]`, one level.
+///
+/// # Panics
+/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an error then.
+impl<T: Element, S: IntoIterator<Item = T>> FromIterator<S> for LodTensor<T> {
+    fn from_iter<I: IntoIterator<Item = S>>(sequences: I) -> Self {
+        sequences.into_iter().collect::<Ragged<T>>().into()
+    }
+}
+
+/// Sequences of rows, `x[sequence][row][column]`: shape `[rows, width]`, one level. Without rows, the width is 0.
+///
+/// ```
+/// use lod::LodTensor;
+///
+/// let utterances = vec![vec![vec![1.0, 2.0], vec![3.0, 4.0]], vec![], vec![vec![5.0, 6.0]]];
+/// let x = LodTensor::try_from(utterances)?;
+/// assert_eq!((x.lengths(), x.width(), x.row(2)), (vec![2, 0, 1], 2, &[5.0, 6.0][..]));
+/// # Ok::<(), lod::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::RowWidth`] where a row has another width than the first one; [`Error::Number`] for more rows than fit in 32 bits.
+impl<T: Element> TryFrom<Vec<Vec<Vec<T>>>> for LodTensor<T> {
+    type Error = Error;
+
+    fn try_from(sequences: Vec<Vec<Vec<T>>>) -> Result<Self, Error> {
+        let expected = sequences.iter().flatten().next().map_or(0, Vec::len);
+        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
+        let mut values = Vec::new();
+        for (sequence, rows) in sequences.into_iter().enumerate() {
+            for (row, columns) in rows.into_iter().enumerate() {
+                if columns.len() != expected {
+                    return Err(Error::RowWidth { sequence, row, expected, found: columns.len() });
+                }
+                values.extend(columns);
+            }
+        }
+        Self::from_lengths(&lengths, expected, values)
+    }
+}
+
+/// No rows and no LoD.
+impl<T: Element> Default for LodTensor<T> {
+    fn default() -> Self {
+        Self { tensor: Tensor::default(), lod: Lod::none() }
+    }
+}
+
+/// The values of each sequence of the last level, as [`LodTensor::sequences`]; single elements are
+/// [`iter`](Tensor::iter)ated.
+impl<'a, T: Element> IntoIterator for &'a LodTensor<T> {
+    type Item = &'a [T];
+    type IntoIter = Sequences<'a, T>;
+
+    fn into_iter(self) -> Sequences<'a, T> {
+        self.sequences()
+    }
+}
+
+/// The sequences of a [`LodTensor`], each as the values of its rows.
+#[derive(Debug, Clone)]
+pub struct Sequences<'a, T> {
+    values: &'a [T],
+    width: usize,
+    /// The rows of the sequences that are left; `None` without LoD.
+    rows: Option<Rows<'a>>,
+}
+
+impl<'a, T> Sequences<'a, T> {
+    fn values_of(&self, rows: Range<usize>) -> &'a [T] {
+        &self.values[rows.start * self.width..rows.end * self.width]
+    }
+}
+
+impl<'a, T> Iterator for Sequences<'a, T> {
+    type Item = &'a [T];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [T]> {
+        let rows = self.rows.as_mut()?.next()?;
+        Some(self.values_of(rows))
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.rows.as_ref().map_or(0, ExactSizeIterator::len);
+        (left, Some(left))
+    }
+}
+
+impl<T> DoubleEndedIterator for Sequences<'_, T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let rows = self.rows.as_mut()?.next_back()?;
+        Some(self.values_of(rows))
+    }
+}
+
+impl<T> ExactSizeIterator for Sequences<'_, T> {}
+impl<T> FusedIterator for Sequences<'_, T> {}
+
 impl<T: Element + PartialEq> PartialEq for LodTensor<T> {
     fn eq(&self, other: &Self) -> bool {
         self.shape() == other.shape() && self.lod == other.lod && self.values() == other.values()
     }
 }
 
+/// Abridged: the middle of long levels and of many values is left out.
 impl<T: Element + fmt::Debug> fmt::Debug for LodTensor<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LodTensor").field("lod", &self.lod).field("tensor", &self.tensor).finish()

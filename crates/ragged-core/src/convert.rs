@@ -1,9 +1,11 @@
 //! From and to other lists of lists: nested `Vec`s, Arrow's list offsets, arrays of `ndarray`.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use kaldera_base::buffer::Buffer;
 
+use crate::shape::Layer;
 use crate::{Error, Ragged, RaggedShape, RowSplits};
 
 /// Two axes. O(lists + elements); elements are moved.
@@ -11,18 +13,89 @@ use crate::{Error, Ragged, RaggedShape, RowSplits};
 /// ```
 /// use ragged_core::Ragged;
 ///
-/// let words = Ragged::try_from(vec![vec!["a", "b"], vec![], vec!["c"]])?;
+/// let words = Ragged::from(vec![vec!["a", "b"], vec![], vec!["c"]]);
 /// assert_eq!(words.shape().row_splits(1).as_ref(), [0, 2, 2, 3]);
 /// assert_eq!(Vec::<Vec<&str>>::try_from(&words)?, [vec!["a", "b"], vec![], vec!["c"]]);
 /// # Ok::<(), ragged_core::Error>(())
 /// ```
-impl<T> TryFrom<Vec<Vec<T>>> for Ragged<T> {
-    type Error = Error;
-
-    fn try_from(lists: Vec<Vec<T>>) -> Result<Self, Error> {
-        let splits = RowSplits::from_lengths(lists.iter().map(Vec::len))?;
-        Self::new(RaggedShape::new([splits])?, lists.into_iter().flatten().collect::<Vec<_>>())
+///
+/// # Panics
+/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity. [`Ragged::from_lists`] returns an
+/// error then.
+impl<T> From<Vec<Vec<T>>> for Ragged<T> {
+    fn from(lists: Vec<Vec<T>>) -> Self {
+        let splits = splits_of(lists.iter().map(Vec::len));
+        Self::trusted(splits.into(), lists.into_iter().flatten().collect::<Vec<_>>())
     }
+}
+
+/// Two axes, copied.
+///
+/// # Panics
+/// If there are more than `i32::MAX` lists or values; [`Ragged::from_lists`] returns an error then.
+impl<T: Clone, R: AsRef<[T]>> From<&[R]> for Ragged<T> {
+    fn from(lists: &[R]) -> Self {
+        within_limit(Self::from_lists(lists))
+    }
+}
+
+/// Two axes, copied.
+///
+/// # Panics
+/// If there are more than `i32::MAX` lists or values; [`Ragged::from_lists`] returns an error then.
+impl<T: Clone, R: AsRef<[T]>> From<&Vec<R>> for Ragged<T> {
+    fn from(lists: &Vec<R>) -> Self {
+        Self::from(&lists[..])
+    }
+}
+
+/// Two axes, from an array of arrays or of vectors; elements are moved.
+///
+/// ```
+/// use ragged_core::Ragged;
+///
+/// assert_eq!(Ragged::from([[1, 2], [3, 4]]).to_string(), "[ [ 1 2 ] [ 3 4 ] ]");
+/// assert_eq!(Ragged::from([vec![1, 2], vec![]]).to_string(), "[ [ 1 2 ] [ ] ]");
+/// ```
+///
+/// # Panics
+/// If there are more than `i32::MAX` values.
+impl<T, R: IntoIterator<Item = T>, const N: usize> From<[R; N]> for Ragged<T> {
+    fn from(lists: [R; N]) -> Self {
+        lists.into_iter().collect()
+    }
+}
+
+/// Two axes, from an iterator of lists.
+///
+/// ```
+/// use ragged_core::Ragged;
+///
+/// let words: Ragged<char> = ["ab", "", "c"].iter().map(|word| word.chars()).collect();
+/// assert_eq!(words.lengths(), [2, 0, 1]);
+/// ```
+///
+/// # Panics
+/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity.
+impl<T, R: IntoIterator<Item = T>> FromIterator<R> for Ragged<T> {
+    fn from_iter<I: IntoIterator<Item = R>>(lists: I) -> Self {
+        let mut values = Vec::new();
+        let splits = splits_of(lists.into_iter().map(|list| {
+            let before = values.len();
+            values.extend(list);
+            values.len() - before
+        }));
+        Self::trusted(splits.into(), values)
+    }
+}
+
+fn splits_of(lengths: impl IntoIterator<Item = usize>) -> RowSplits {
+    within_limit(RowSplits::from_lengths(lengths))
+}
+
+/// For conversions whose traits cannot return an error; the only one possible is [`Error::TooLarge`].
+fn within_limit<T>(result: Result<T, Error>) -> T {
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A tensor of two axes as lists, copied.
@@ -38,15 +111,17 @@ impl<T: Clone> TryFrom<&Ragged<T>> for Vec<Vec<T>> {
 macro_rules! deeper_lists {
     ($($axes:literal: $Inner:ty;)*) => {$(
         #[doc = concat!(stringify!($axes), " axes. O(lists + elements); elements are moved.")]
-        impl<T> TryFrom<Vec<$Inner>> for Ragged<T> {
-            type Error = Error;
-
-            fn try_from(lists: Vec<$Inner>) -> Result<Self, Error> {
-                let splits = RowSplits::from_lengths(lists.iter().map(Vec::len))?;
-                let inner = Self::try_from(lists.into_iter().flatten().collect::<$Inner>())?;
-                let (shape, values) = inner.into_parts();
-                let inner_splits = (1..shape.num_axes()).map(|axis| shape.row_splits(axis).clone());
-                Self::new(RaggedShape::new(std::iter::once(splits).chain(inner_splits))?, values)
+        ///
+        /// Name the type of the values, `Ragged::<i32>::from(lists)`: a tensor of vectors would be possible too.
+        ///
+        /// # Panics
+        /// If there are more than `i32::MAX` lists on an axis, or values.
+        impl<T> From<Vec<$Inner>> for Ragged<T> {
+            fn from(lists: Vec<$Inner>) -> Self {
+                let splits = splits_of(lists.iter().map(Vec::len));
+                let (inner, values) = Self::from(lists.into_iter().flatten().collect::<$Inner>()).into_parts();
+                let layers = std::iter::once(Layer::new(splits)).chain(inner.layers().iter().map(Arc::clone));
+                Self::trusted(RaggedShape::trusted(layers), values)
             }
         }
 
@@ -148,9 +223,27 @@ fn within(range: Range<usize>, axis: usize, size: usize) -> Result<Range<usize>,
 
 #[cfg(feature = "ndarray")]
 mod array {
-    use ndarray::{Array, ArrayViewD, Dimension};
+    use ndarray::{Array, Array2, ArrayViewD, Dimension};
 
     use super::{Buffer, Error, Ragged, RaggedShape, RowSplits};
+    use crate::Padded;
+
+    /// No value is copied.
+    ///
+    /// ```
+    /// use ndarray::{Array2, array};
+    /// use ragged_core::{PadMode, PadSide, Ragged};
+    ///
+    /// let padded = Ragged::from(vec![vec![1, 2], vec![], vec![3]]).pad(PadMode::Constant, PadSide::Right, 0)?;
+    /// assert_eq!(Array2::from(padded), array![[1, 2], [0, 0], [3, 0]]);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    impl<T> From<Padded<T>> for Array2<T> {
+        fn from(padded: Padded<T>) -> Self {
+            let dims = (padded.num_rows(), padded.num_cols());
+            Self::from_shape_vec(dims, padded.into_values()).expect("a padded matrix has rows times columns values")
+        }
+    }
 
     impl<T: Clone> Ragged<T> {
         /// Makes a tensor of lists of equal lengths of an array of two or more axes.
@@ -249,14 +342,14 @@ mod tests {
     #[test]
     fn nested_lists_go_both_ways() {
         let deep = vec![vec![vec![vec![1, 2], vec![]], vec![]], vec![], vec![vec![vec![3]]]];
-        let ragged = Ragged::try_from(deep.clone()).unwrap();
+        let ragged = Ragged::<i32>::from(deep.clone());
         assert_eq!(ragged.to_string(), "[ [ [ [ 1 2 ] [ ] ] [ ] ] [ ] [ [ [ 3 ] ] ] ]");
         assert_eq!(Vec::<Vec<Vec<Vec<i32>>>>::try_from(&ragged).unwrap(), deep);
         assert_eq!(
             Vec::<Vec<i32>>::try_from(&ragged),
             Err(Error::Size { what: "the number of axes", expected: 2, found: 4 })
         );
-        assert_eq!(Ragged::try_from(Vec::<Vec<i32>>::new()).unwrap().to_string(), "[ ]");
+        assert_eq!(Ragged::from(Vec::<Vec<i32>>::new()).to_string(), "[ ]");
     }
 
     #[test]

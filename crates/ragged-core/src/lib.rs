@@ -17,9 +17,9 @@
 //! use ragged_core::{Ragged, RaggedShape};
 //!
 //! // The scores of three utterances' paths; the second one has none.
-//! let scores = Ragged::from_lists(&[vec![0.5, 2.0], vec![], vec![1.0, 4.0, 3.0]])?;
-//! assert_eq!(scores.max(f64::NEG_INFINITY), [2.0, f64::NEG_INFINITY, 4.0]);
-//! assert_eq!(scores.row(2), [1.0, 4.0, 3.0]);
+//! let scores = Ragged::from(vec![vec![0.5, 2.0], vec![], vec![1.0, 4.0, 3.0]]);
+//! assert_eq!(scores.sum(), [2.5, 0.0, 8.0]);
+//! assert_eq!(scores[2], [1.0, 4.0, 3.0]);
 //!
 //! // Lists 2 and 0, and where their elements come from.
 //! let (picked, elements) = scores.shape().index(0, &[2, 0])?;
@@ -60,6 +60,7 @@
 //! | `SubsetRaggedShape`, `RemoveEmptyLists` | | [`RaggedShape::subset`], [`RaggedShape::remove_empty_lists`] |
 //! | `Renumbering` | | [`Renumbering`] |
 //! | `SumPerSublist`, `MaxPerSublist`, `LogSumPerSublist` | `sum`, `max`, `logsumexp` | [`Ragged::sum`], [`Ragged::max`], [`Ragged::logsumexp`] |
+//! | their `initial_value` | `initial_value=x` | [`Ragged::sum_from`], [`Ragged::max_from`], [`Ragged::logsumexp_from`] |
 //! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
 //! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
 //! | `PadRagged` | `pad` | [`Ragged::pad`] |
@@ -86,7 +87,8 @@
 //! - Shapes never change once made. Clones share memory, and writing to shared values copies them first.
 //!
 //! No input makes this crate panic, but for an axis or a row that is out of range in the queries that say so, as indexing
-//! a slice does.
+//! a slice does, and for more than `i32::MAX` values in `From` and `collect`, which cannot return an error:
+//! [`Ragged::from_lists`] does.
 //!
 //! # Features
 //! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged tensors, validated when
@@ -97,6 +99,10 @@
 //! element at a time, take `Vec<Vec<_>>`, and make it ragged when it is complete.
 
 #![deny(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod convert;
 mod coordinates;
@@ -115,8 +121,12 @@ mod value_ops;
 mod view;
 
 pub use error::Error;
+pub use kaldera_base::Real;
+pub use kaldera_base::buffer::Buffer;
+pub use kaldera_base::simd::Int;
+pub use kaldera_base::text::TextError;
 pub use packed::Packed;
-pub use ragged::Ragged;
+pub use ragged::{Ragged, RowSlices};
 pub use row_splits::{RowSplits, Rows};
 pub use shape::RaggedShape;
 pub use shape_ops::Renumbering;

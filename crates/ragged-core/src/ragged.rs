@@ -1,11 +1,13 @@
 //! Values in the lists of a shape.
 
 use std::fmt;
+use std::iter::FusedIterator;
+use std::ops::{Index, IndexMut};
 
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape, RowSplits};
+use crate::{Error, RaggedShape, RowSplits, Rows};
 
 /// Lists of lists, of any depth, of values: a shape, and the values of all its innermost lists one after another.
 ///
@@ -19,11 +21,18 @@ use crate::{Error, RaggedShape, RowSplits};
 /// ```
 /// use ragged_core::Ragged;
 ///
-/// let scores = Ragged::from_lists(&[vec![1.0, 2.0], vec![], vec![5.0]])?;
-/// assert_eq!(scores.sum(0.0), [3.0, 0.0, 5.0]);
-/// assert_eq!(scores.rows().map(<[f64]>::len).collect::<Vec<_>>(), [2, 0, 1]);
-/// # Ok::<(), ragged_core::Error>(())
+/// let scores = Ragged::from(vec![vec![1.0, 2.0], vec![], vec![5.0]]);
+/// assert_eq!(scores.sum(), [3.0, 0.0, 5.0]);
+/// assert_eq!(scores.lengths(), [2, 0, 1]);
+/// assert_eq!(scores[2], [5.0]);
+/// for row in &scores {
+///     println!("{row:?}");
+/// }
 /// ```
+///
+/// Rows are the innermost lists, whatever the number of axes: [`rows`](Self::rows), [`row`](Self::row), `ragged[i]`, iteration
+/// and [`lengths`](Self::lengths) all count them. A list of an upper axis is [`index0`](Self::index0), or without a copy of the
+/// shape [`RaggedShape::view`].
 #[doc(alias = "RaggedTensor")]
 #[doc(alias = "RaggedAny")]
 pub struct Ragged<T> {
@@ -49,10 +58,10 @@ impl<T> Ragged<T> {
         Self { shape, values }
     }
 
-    /// Two axes, from a list of lists.
+    /// Two axes, from lists that are copied. [`From`] takes them too, and panics where this returns an error.
     ///
     /// # Errors
-    /// If there are more values than 32 bits can index.
+    /// [`Error::TooLarge`] for more than `i32::MAX` lists or values.
     pub fn from_lists(lists: &[impl AsRef<[T]>]) -> Result<Self, Error>
     where
         T: Clone,
@@ -61,6 +70,23 @@ impl<T> Ragged<T> {
         let mut values = memory::with_capacity(splits.num_elements());
         lists.iter().for_each(|list| values.extend_from_slice(list.as_ref()));
         Self::new(RaggedShape::new([splits])?, values)
+    }
+
+    /// Two axes, from the length of each list and the values of all, one list after another.
+    ///
+    /// ```
+    /// use ragged_core::Ragged;
+    ///
+    /// let ragged = Ragged::from_lengths([2, 0, 1], vec!['a', 'b', 'c'])?;
+    /// assert_eq!(ragged.row(0), ['a', 'b']);
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Size`] if the lengths do not add up to the number of values; [`Error::TooLarge`].
+    #[doc(alias = "from_row_lengths")]
+    pub fn from_lengths(lengths: impl IntoIterator<Item = usize>, values: impl Into<Buffer<T>>) -> Result<Self, Error> {
+        Self::new(RowSplits::from_lengths(lengths)?.into(), values)
     }
 
     /// The shape.
@@ -127,11 +153,23 @@ impl<T> Ragged<T> {
         &self.values[self.shape.last_splits().row(i)]
     }
 
+    /// The values of innermost list `i`, if there is such a list.
+    #[inline]
+    pub fn get(&self, i: usize) -> Option<&[T]> {
+        (i < self.num_rows()).then(|| self.row(i))
+    }
+
     /// The innermost lists, one after another, without allocation.
     #[inline]
-    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
-        let values = self.values();
-        self.shape.last_splits().rows().map(move |row| &values[row])
+    pub fn rows(&self) -> RowSlices<'_, T> {
+        RowSlices { values: self.values(), rows: self.shape.last_splits().rows() }
+    }
+
+    /// The length of each innermost list. O(rows).
+    #[doc(alias = "row_lengths")]
+    #[doc(alias = "num")]
+    pub fn lengths(&self) -> Vec<usize> {
+        self.shape.last_splits().lengths().collect()
     }
 
     /// The shape and the values.
@@ -179,11 +217,91 @@ impl<T: PartialEq> PartialEq for Ragged<T> {
 
 impl<T: Eq> Eq for Ragged<T> {}
 
+/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's notation.
 impl<T: fmt::Debug> fmt::Debug for Ragged<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ragged").field("shape", &self.shape).field("values", &self.values).finish()
     }
 }
+
+/// Two axes, no list.
+impl<T> Default for Ragged<T> {
+    fn default() -> Self {
+        Self { shape: RaggedShape::default(), values: Buffer::default() }
+    }
+}
+
+/// `ragged[i]` is [`row`](Ragged::row)`(i)`: the values of innermost list `i`.
+impl<T> Index<usize> for Ragged<T> {
+    type Output = [T];
+
+    #[inline]
+    fn index(&self, i: usize) -> &[T] {
+        self.row(i)
+    }
+}
+
+/// The values of innermost list `i`, to be changed; all values are copied first if another tensor shares them.
+impl<T: Clone> IndexMut<usize> for Ragged<T> {
+    #[inline]
+    fn index_mut(&mut self, i: usize) -> &mut [T] {
+        let row = self.shape.last_splits().row(i);
+        &mut self.values.make_mut()[row]
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Ragged<T> {
+    type Item = &'a [T];
+    type IntoIter = RowSlices<'a, T>;
+
+    #[inline]
+    fn into_iter(self) -> RowSlices<'a, T> {
+        self.rows()
+    }
+}
+
+/// The innermost lists of a [`Ragged`], as slices of its values.
+#[derive(Debug)]
+pub struct RowSlices<'a, T> {
+    values: &'a [T],
+    /// The lists that are left.
+    rows: Rows<'a>,
+}
+
+impl<T> Clone for RowSlices<'_, T> {
+    fn clone(&self) -> Self {
+        Self { values: self.values, rows: self.rows.clone() }
+    }
+}
+
+impl<'a, T> Iterator for RowSlices<'a, T> {
+    type Item = &'a [T];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [T]> {
+        self.rows.next().map(|row| &self.values[row])
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rows.size_hint()
+    }
+
+    #[inline]
+    fn nth(&mut self, n: usize) -> Option<&'a [T]> {
+        self.rows.nth(n).map(|row| &self.values[row])
+    }
+}
+
+impl<T> DoubleEndedIterator for RowSlices<'_, T> {
+    #[inline]
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.rows.next_back().map(|row| &self.values[row])
+    }
+}
+
+impl<T> ExactSizeIterator for RowSlices<'_, T> {}
+impl<T> FusedIterator for RowSlices<'_, T> {}
 
 #[cfg(test)]
 mod tests {

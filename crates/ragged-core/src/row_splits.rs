@@ -139,6 +139,13 @@ impl RowSplits {
         self.row(i).len()
     }
 
+    /// How many elements each row has, in turn. Allocates nothing.
+    #[inline]
+    #[doc(alias = "row_lengths")]
+    pub fn lengths(&self) -> impl ExactSizeIterator<Item = usize> + DoubleEndedIterator + Clone + '_ {
+        self.rows().map(|row| row.len())
+    }
+
     /// The elements of each row in turn. Allocates nothing.
     #[inline]
     pub fn rows(&self) -> Rows<'_> {
@@ -189,6 +196,21 @@ impl RowSplits {
             0 => Self::trusted(part),
             first => Self::trusted(part.iter().map(|x| x - first).collect::<Vec<_>>()),
         }
+    }
+}
+
+/// No row.
+impl Default for RowSplits {
+    fn default() -> Self {
+        Self::trusted(vec![0])
+    }
+}
+
+impl TryFrom<Vec<i32>> for RowSplits {
+    type Error = Error;
+
+    fn try_from(splits: Vec<i32>) -> Result<Self, Error> {
+        Self::new(splits)
     }
 }
 

@@ -108,6 +108,21 @@ impl RaggedShape {
         Ok(Self { layers })
     }
 
+    /// Two axes: lists of these lengths. O(lists).
+    ///
+    /// ```
+    /// use ragged_core::RaggedShape;
+    ///
+    /// assert_eq!(RaggedShape::from_lengths([2, 0, 1])?.to_string(), "[ [ x x ] [ ] [ x ] ]");
+    /// # Ok::<(), ragged_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] if the lengths add up to more than `i32::MAX`.
+    pub fn from_lengths(lengths: impl IntoIterator<Item = usize>) -> Result<Self, Error> {
+        RowSplits::from_lengths(lengths).map(Self::from)
+    }
+
     /// For layers that this crate made fit.
     pub(crate) fn trusted(layers: impl IntoIterator<Item = Arc<Layer>>) -> Self {
         let layers: Arc<[_]> = layers.into_iter().collect();
@@ -250,6 +265,20 @@ impl RaggedShape {
     }
 }
 
+/// Two axes.
+impl From<RowSplits> for RaggedShape {
+    fn from(splits: RowSplits) -> Self {
+        Self::trusted([Layer::new(splits)])
+    }
+}
+
+/// Two axes, no list.
+impl Default for RaggedShape {
+    fn default() -> Self {
+        RowSplits::default().into()
+    }
+}
+
 impl PartialEq for RaggedShape {
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (&Arc<Layer>, &Arc<Layer>)| {
@@ -262,9 +291,10 @@ impl PartialEq for RaggedShape {
 
 impl Eq for RaggedShape {}
 
+/// The row splits of each axis, abridged. `Display` prints all, in k2's notation.
 impl fmt::Debug for RaggedShape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.layers.iter().map(|layer| layer.splits.as_ref())).finish()
+        f.debug_list().entries(self.layers.iter().map(|layer| layer.splits.buffer())).finish()
     }
 }
 

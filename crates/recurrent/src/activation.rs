@@ -2,6 +2,7 @@
 
 /// A function of one number, applied to each unit of a gate, a cell or a projection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Activation {
     /// x

@@ -11,6 +11,8 @@ use crate::Error;
 /// What is left out is a function of seed, layer, row and column, and of nothing else: neither of the machine nor of the number of threads. The same
 /// seed leaves out the same units, so take another one for each pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Dropout {
     /// How likely a unit is left out: 0 or more, and below 1.
     pub probability: f64,

@@ -23,6 +23,7 @@ use crate::{
 
 /// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reset {
     /// Before the product: n = a(W_n x + U_n (r h') + b_n). Paddle's, and the first paper's.
     Before,
@@ -32,6 +33,7 @@ pub enum Reset {
 
 /// What the update gate z is a share of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Update {
     /// h = z h' + (1 - z) n: PyTorch's, and Paddle's with `origin_mode`.
     #[doc(alias = "origin_mode")]
@@ -42,6 +44,8 @@ pub enum Update {
 
 /// What kind of GRU it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct GruOptions {
     /// Of the reset and update gates.
     pub gate_activation: Activation,

@@ -75,13 +75,18 @@
 //! - Weights and states that are infinite or NaN are refused by name. No input makes this crate panic.
 //!
 //! # Features
-//! `rayon` (on): sequences and directions are divided over threads, with the same results. `openblas`, `pure` (on): what multiplies the large
-//! matrices of the way back; without either it is the small product of `kaldera-base`.
+//! `rayon` (on): sequences and directions are divided over threads, with the same results. `serde`: options, such as [`LstmOptions`] and
+//! [`AdamOptions`](train::AdamOptions). `openblas` (a system library), `pure` (Rust: `faer`): what multiplies the large matrices of the
+//! backward pass; without either it is the product of `kaldera-base`, which is slower for wide layers.
 //!
 //! # When not to use it
 //! For networks that are not recurrent, or on graphics processors: there is no autograd and no device here.
 
 #![forbid(unsafe_code)]
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 mod activation;
 mod cell;
@@ -111,7 +116,9 @@ pub use driver::{Recurrent, RecurrentGradients, RecurrentOutput, RecurrentSaved,
 pub use dropout::Dropout;
 pub use error::Error;
 pub use gru::{Gru, GruOptions, GruSaved, GruWeights, Reset, Update};
+pub use kaldera_base::Real;
 pub use kaldi_matrix::{Matrix, Vector};
+pub use lod::{Lod, LodTensor, Shape, Tensor};
 pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
 pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
 pub use prepared::Prepared;

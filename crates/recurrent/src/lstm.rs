@@ -23,6 +23,8 @@ use crate::{
 
 /// What kind of LSTM it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct LstmOptions {
     /// Of the input, forget and output gates.
     pub gate_activation: Activation,

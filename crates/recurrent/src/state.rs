@@ -6,6 +6,7 @@ use lod::LodTensor;
 
 /// Which end of each sequence a cell begins with. Outputs stay at the rows of their inputs either way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[doc(alias = "is_reverse")]
 pub enum Direction {
     /// From the first row to the last.

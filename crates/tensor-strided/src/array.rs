@@ -1,6 +1,9 @@
 //! From and to the arrays of `ndarray`, without copying.
 
-use ndarray::{Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension, IxDyn, ShapeBuilder};
+use ndarray::{
+    Array, ArrayD, ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension, Ix1, Ix2, Ix3, Ix4, Ix5, Ix6, IxDyn,
+    ShapeBuilder,
+};
 
 use crate::{Element, Error, Layout, Order, Shape, Strides, Tensor, TensorView, TensorViewMut};
 
@@ -87,6 +90,49 @@ impl<T: Element> From<Tensor<T>> for ArrayD<T> {
             Err(error) => unreachable!("there are as many elements as the shape says: {error}"),
         }
     }
+}
+
+macro_rules! of_known_rank {
+    ($($rank:literal $Dim:ident;)*) => {$(
+        #[doc = concat!("An array of ", stringify!($rank), " axes: the same memory where [`ArrayD`] would have it.")]
+        ///
+        /// # Errors
+        /// [`Error::Rank`] for a tensor of another rank.
+        impl<T: Element> TryFrom<Tensor<T>> for Array<T, $Dim> {
+            type Error = Error;
+
+            fn try_from(tensor: Tensor<T>) -> Result<Self, Error> {
+                let found = tensor.rank();
+                ArrayD::from(tensor).into_dimensionality().map_err(|_| wrong_rank($rank, found))
+            }
+        }
+
+        #[doc = concat!("A view of ", stringify!($rank), " axes of the same memory.")]
+        ///
+        /// # Errors
+        /// [`Error::Rank`] for a tensor of another rank.
+        impl<'a, T: Element> TryFrom<TensorView<'a, T>> for ArrayView<'a, T, $Dim> {
+            type Error = Error;
+
+            fn try_from(view: TensorView<'a, T>) -> Result<Self, Error> {
+                let found = view.rank();
+                view.to_array().into_dimensionality().map_err(|_| wrong_rank($rank, found))
+            }
+        }
+    )*};
+}
+
+of_known_rank! {
+    1 Ix1;
+    2 Ix2;
+    3 Ix3;
+    4 Ix4;
+    5 Ix5;
+    6 Ix6;
+}
+
+fn wrong_rank(expected: usize, found: usize) -> Error {
+    Error::Rank { what: "the array", expected, found }
 }
 
 #[cfg(test)]

@@ -27,6 +27,17 @@ impl<T: Element> Tensor<T> {
         Self::full(shape, T::default())
     }
 
+    /// Every element 1. C order.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub fn ones(shape: impl AsRef<[usize]>) -> Result<Self, Error>
+    where
+        T: From<u8>,
+    {
+        Self::full(shape, T::from(1))
+    }
+
     /// One element and no axes.
     #[must_use]
     pub fn scalar(value: T) -> Self {
@@ -71,6 +82,73 @@ impl<T: Element> Tensor<T> {
     pub fn from_elements(elements: Vec<T>) -> Self {
         let shape = [elements.len()];
         Self::from_dense(&shape, elements)
+    }
+}
+
+/// No element along one axis: shape `[0]`.
+impl<T: Element> Default for Tensor<T> {
+    fn default() -> Self {
+        Self::from_elements(Vec::new())
+    }
+}
+
+/// Elements along one axis. The vector is moved.
+///
+/// ```
+/// use tensor_strided::Tensor;
+///
+/// let x = Tensor::from(vec![1.0, 2.0, 3.0]);
+/// assert_eq!((x.shape().to_vec(), x[1]), (vec![3], 2.0));
+/// ```
+impl<T: Element> From<Vec<T>> for Tensor<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self::from_elements(elements)
+    }
+}
+
+/// Elements along one axis, copied.
+impl<T: Element> From<&[T]> for Tensor<T> {
+    fn from(elements: &[T]) -> Self {
+        Self::from_elements(elements.to_vec())
+    }
+}
+
+/// A tensor of two axes, `[[1, 2], [3, 4]]`. Deeper ones: [`Tensor::from_vec`].
+impl<T: Element, const ROWS: usize, const COLS: usize> From<[[T; COLS]; ROWS]> for Tensor<T> {
+    fn from(rows: [[T; COLS]; ROWS]) -> Self {
+        Self::from_dense(&[ROWS, COLS], rows.concat())
+    }
+}
+
+/// A tensor of two axes, from rows of equal length.
+///
+/// ```
+/// use tensor_strided::Tensor;
+///
+/// assert_eq!(Tensor::try_from(vec![vec![1, 2], vec![3, 4]])?, Tensor::from([[1, 2], [3, 4]]));
+/// let error = Tensor::try_from(vec![vec![1, 2], vec![3]]).unwrap_err();
+/// assert_eq!(error.to_string(), "all rows must have the same length: row 1 has 1 elements, row 0 has 2");
+/// # Ok::<(), tensor_strided::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Uneven`].
+impl<T: Element> TryFrom<Vec<Vec<T>>> for Tensor<T> {
+    type Error = Error;
+
+    fn try_from(rows: Vec<Vec<T>>) -> Result<Self, Error> {
+        let expected = rows.first().map_or(0, Vec::len);
+        match rows.iter().map(Vec::len).enumerate().find(|&(_, found)| found != expected) {
+            Some((row, found)) => Err(Error::Uneven { row, expected, found }),
+            None => Ok(Self::from_dense(&[rows.len(), expected], rows.concat())),
+        }
+    }
+}
+
+/// Elements along one axis.
+impl<T: Element> FromIterator<T> for Tensor<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self::from_elements(elements.into_iter().collect())
     }
 }
 

@@ -181,9 +181,9 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// The lanes along an axis: its elements, everything else fixed, in C order of the other axes.
     ///
     /// ```
-    /// use tensor_strided::{Order, Tensor};
+    /// use tensor_strided::Tensor;
     ///
-    /// let x = Tensor::arange(0_i64, 6, 1)?.into_shape([2, 3], Order::C)?;
+    /// let x = Tensor::arange(0_i64, 6, 1)?.into_shape([2, 3])?;
     /// let columns: Vec<i64> = x.view().lanes(0)?.map(|column| column.iter().sum()).collect();
     /// assert_eq!(columns, [3, 5, 7]);
     /// # Ok::<(), tensor_strided::Error>(())
@@ -294,6 +294,11 @@ impl<'a, T: Element> TensorView<'a, T> {
 }
 
 impl<'a, T: Element> TensorViewMut<'a, T> {
+    /// All elements in C order, to be read.
+    pub fn iter(&self) -> Elements<'_, T> {
+        self.view().iter()
+    }
+
     /// All elements in C order.
     pub fn iter_mut(&mut self) -> ElementsMut<'_, T> {
         let len = self.layout().len();
@@ -424,6 +429,12 @@ impl<T: Element> Tensor<T> {
         self.view().iter()
     }
 
+    /// All elements in C order, to be written; shared memory is copied first.
+    pub fn iter_mut(&mut self) -> ElementsMut<'_, T> {
+        let len = self.len();
+        ElementsMut::new(self.view_mut().into_runs(), len)
+    }
+
     /// What `f` makes of each element. See [`TensorView::map`].
     #[doc(alias = "mapv")]
     pub fn map<U: Element>(&self, f: impl FnMut(&T) -> U) -> Tensor<U> {
@@ -437,5 +448,41 @@ impl<'a, T: Element> IntoIterator for &'a Tensor<T> {
 
     fn into_iter(self) -> Elements<'a, T> {
         self.iter()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a TensorViewMut<'_, T> {
+    type Item = &'a T;
+    type IntoIter = Elements<'a, T>;
+
+    fn into_iter(self) -> Elements<'a, T> {
+        self.iter()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a mut TensorViewMut<'_, T> {
+    type Item = &'a mut T;
+    type IntoIter = ElementsMut<'a, T>;
+
+    fn into_iter(self) -> ElementsMut<'a, T> {
+        self.iter_mut()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a mut Tensor<T> {
+    type Item = &'a mut T;
+    type IntoIter = ElementsMut<'a, T>;
+
+    fn into_iter(self) -> ElementsMut<'a, T> {
+        self.iter_mut()
+    }
+}
+
+impl<T: Element> IntoIterator for Tensor<T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.into_vec().into_iter()
     }
 }

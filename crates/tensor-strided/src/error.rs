@@ -247,6 +247,16 @@ pub enum Error {
         /// The axis, counted from the front.
         axis: usize,
     },
+    /// Rows of different lengths, which are no tensor.
+    #[error("all rows must have the same length: row {row} has {found} elements, row 0 has {expected}")]
+    Uneven {
+        /// The first row that differs from row 0.
+        row: usize,
+        /// The length of row 0.
+        expected: usize,
+        /// The length of this row.
+        found: usize,
+    },
     /// A text that is not an index.
     #[error(transparent)]
     Parse(#[from] crate::ParseError),

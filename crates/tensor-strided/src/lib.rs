@@ -20,7 +20,7 @@
 //! ```
 //!
 //! ```
-//! use tensor_strided::{Order, Tensor, ix};
+//! use tensor_strided::{Tensor, ix};
 //!
 //! // Half a second at 16 kHz in frames of 25 ms, one every 10 ms, without copying a sample.
 //! let samples = Tensor::arange(0.0, 8000.0, 1.0)?;
@@ -35,7 +35,7 @@
 //! assert_eq!(weighted[[0, 1]], 0.5 * (47.0 * 160.0 + 1.0));
 //!
 //! // The example of an article about N-d arrays in C: shape [3, 4, 5, 6], element [2, 2, 2, 3] is number 315.
-//! let x = Tensor::arange(0_i64, 360, 1)?.into_shape([3, 4, 5, 6], Order::C)?;
+//! let x = Tensor::arange(0_i64, 360, 1)?.into_shape([3, 4, 5, 6])?;
 //! assert_eq!(x.strides(), [120, 30, 6, 1]);
 //! assert_eq!(x[[2, 2, 2, 3]], 315);
 //! # Ok::<(), tensor_strided::Error>(())
@@ -50,15 +50,17 @@
 //!
 //! | NumPy | here |
 //! |---|---|
-//! | `a[1:5:2, ..., None]` | `a.index(ix![1..5;2, ..., NewAxis])`: [`TensorView::index`]; to write, [`TensorViewMut::index_mut`] |
+//! | `a[1:5:2, ..., None]` | `a.index(ix![1..5;2, ..., NewAxis])`: [`TensorView::index`]; to write, [`TensorViewMut::index_mut`]; as text, [`Tensor::slice`] |
+//! | `a[1, 2]` | `a[(1, 2)]`, `a[[1, 2]]`: [`Coordinate`] |
+//! | `np.array([[1, 2], [3, 4]])`, `np.array(list)` | `Tensor::from([[1, 2], [3, 4]])`, `Tensor::from(vec)`, [`Tensor::from_vec`] |
 //! | `a[ix] = value` | `a.view_mut().index_mut(ix)?.assign(&value)`: [`TensorViewMut::assign`] |
-//! | `a.reshape(2, -1)`, `order='F'`, `a.ravel()` | [`Tensor::reshape`], [`Order::F`], [`Tensor::ravel`]: a view where NumPy gives one |
+//! | `a.reshape(2, -1)`, `order='F'`, `a.ravel()` | [`Tensor::reshape`], [`Tensor::reshape_order`] with [`Order::F`], [`Tensor::ravel`]: a view where NumPy gives one |
 //! | `a.transpose(..)`, `a.T`, `swapaxes`, `flip` | [`Tensor::permute`], [`Tensor::transpose`], [`Tensor::swap_axes`], [`Tensor::flip`] |
 //! | `squeeze`, `expand_dims`, `diagonal` | [`Tensor::squeeze`], [`Tensor::expand`], [`Tensor::diagonal`] |
 //! | `broadcast_to`, `broadcast_shapes` | [`Tensor::broadcast_to`], [`broadcast_shapes`] |
 //! | `lib.stride_tricks.sliding_window_view`, `as_strided` | [`Tensor::windows`] (with a hop), [`TensorView::new`] with [`Layout::new`] (checked) |
 //! | `concatenate`, `stack`, `tile` | [`concat()`], [`stack`], [`TensorView::tile`] |
-//! | `zeros`, `full`, `arange`, `fromfunction` | [`Tensor::zeros`], [`Tensor::full`], [`Tensor::arange`], [`Tensor::from_fn`] |
+//! | `zeros`, `ones`, `full`, `arange`, `fromfunction` | [`Tensor::zeros`], [`Tensor::ones`], [`Tensor::full`], [`Tensor::arange`], [`Tensor::from_fn`] |
 //! | `ascontiguousarray`, `copyto` | [`TensorView::to_contiguous`], [`TensorViewMut::assign`] |
 //! | `ravel_multi_index`, `unravel_index`, `mode=` | [`Grid::offset_with`], [`Grid::coordinate_of`], [`Mode`]; for many, [`Grid::offsets`], [`Grid::coordinates`] |
 //! | `a.flags.c_contiguous`, `f_contiguous` | [`Layout::is_contiguous`], [`Layout::is_fortran`] |
@@ -111,8 +113,13 @@
 
 #![deny(unsafe_code)]
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 #[cfg(feature = "ndarray")]
 mod array;
+mod coordinate;
 mod coordinates;
 #[expect(unsafe_code, reason = "kernels that walk strides with pointers")]
 mod copy;
@@ -137,6 +144,7 @@ mod text;
 mod view;
 mod view_ops;
 
+pub use coordinate::Coordinate;
 pub use coordinates::{Grid, Mode};
 pub use create::Arange;
 pub use dims::{Dims, Shape, Strides};
@@ -144,6 +152,8 @@ pub use element::Element;
 pub use elements::{AxisIter, AxisIterMut, Elements, ElementsMut};
 pub use error::Error;
 pub use join::{concat, concat_into, stack, stack_into};
+pub use kaldera_base::buffer::Buffer;
+pub use kaldera_base::text::TextError;
 pub use layout::{Layout, Order};
 pub use layout_ops::broadcast_shapes;
 pub use raw::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};

@@ -48,16 +48,16 @@ impl<'a, T: Element> TensorCow<'a, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
-    /// The same elements in another shape, read and filled in this order: a view where there is one, else a copy. One length may be -1, for
+    /// The same elements in another shape, in C order: a view where there is one, else a copy. One length may be -1, for
     /// whatever is left.
     ///
     /// ```
-    /// use tensor_strided::{Order, Tensor};
+    /// use tensor_strided::Tensor;
     ///
     /// let x = Tensor::arange(0_i64, 6, 1)?;
-    /// let rows = x.reshape([2, -1], Order::C)?;
+    /// let rows = x.reshape([2, -1])?;
     /// assert_eq!((rows.is_view(), rows.view().to_string()), (true, "[[0, 1, 2],\n [3, 4, 5]]".into()));
-    /// let columns = rows.view().transpose().reshape([6], Order::C)?.into_tensor();
+    /// let columns = rows.view().transpose().reshape([6])?.into_tensor();
     /// assert_eq!(columns.to_vec(), [0, 3, 1, 4, 2, 5]);
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```
@@ -66,7 +66,15 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// Those of [`Layout::reshape`].
     #[doc(alias = "view")]
     #[doc(alias = "to_shape")]
-    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>) -> Result<TensorCow<'a, T>, Error> {
+        self.reshape_order(to, Order::C)
+    }
+
+    /// [`reshape`](Self::reshape), with the elements read and filled in this order.
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    pub fn reshape_order<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'a, T>, Error> {
         let to = to.as_ref();
         match self.reshape_view(to, order)? {
             Some(view) => Ok(TensorCow::View(view)),
@@ -74,15 +82,23 @@ impl<'a, T: Element> TensorView<'a, T> {
         }
     }
 
-    /// All elements in this order along one axis: a view where they lie one behind the other so, else a copy.
+    /// All elements along one axis, in C order: a view where they lie one behind the other so, else a copy.
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.
     #[doc(alias = "flatten")]
-    pub fn ravel(&self, order: Order) -> Result<TensorCow<'a, T>, Error> {
+    pub fn ravel(&self) -> Result<TensorCow<'a, T>, Error> {
+        self.ravel_order(Order::C)
+    }
+
+    /// [`ravel`](Self::ravel), in this order.
+    ///
+    /// # Errors
+    /// None in practice: the elements can always be counted.
+    pub fn ravel_order(&self, order: Order) -> Result<TensorCow<'a, T>, Error> {
         let shape = [self.layout().len()];
         match self.layout().is_dense(order) {
-            true => self.reshape(shape, order),
+            true => self.reshape_order(shape, order),
             false => Ok(TensorCow::Owned(self.copy_in_order(&shape, order)?)),
         }
     }
@@ -102,28 +118,52 @@ impl<T: Element> Tensor<T> {
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
-        self.view().reshape(to, order)
+    pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>) -> Result<TensorCow<'_, T>, Error> {
+        self.view().reshape(to)
+    }
+
+    /// The same elements, read and filled in this order, in another shape. See [`TensorView::reshape_order`].
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    pub fn reshape_order<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<TensorCow<'_, T>, Error> {
+        self.view().reshape_order(to, order)
     }
 
     /// This tensor in another shape; it keeps its memory where that is possible. See [`TensorView::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
-    pub fn into_shape<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
+    pub fn into_shape<L: IndexInteger>(self, to: impl AsRef<[L]>) -> Result<Self, Error> {
+        self.into_shape_order(to, Order::C)
+    }
+
+    /// [`into_shape`](Self::into_shape), with the elements read and filled in this order.
+    ///
+    /// # Errors
+    /// Those of [`Layout::reshape`].
+    pub fn into_shape_order<L: IndexInteger>(self, to: impl AsRef<[L]>, order: Order) -> Result<Self, Error> {
         let to = to.as_ref();
         match self.layout().reshape(to, order)? {
             Some(layout) => Ok(self.with_layout(layout)),
-            None => Ok(self.reshape(to, order)?.into_tensor()),
+            None => Ok(self.reshape_order(to, order)?.into_tensor()),
         }
     }
 
-    /// All elements in this order along one axis. See [`TensorView::ravel`].
+    /// All elements along one axis, in C order. See [`TensorView::ravel`].
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.
     #[doc(alias = "flatten")]
-    pub fn ravel(&self, order: Order) -> Result<TensorCow<'_, T>, Error> {
-        self.view().ravel(order)
+    pub fn ravel(&self) -> Result<TensorCow<'_, T>, Error> {
+        self.view().ravel()
+    }
+
+    /// All elements along one axis, in this order.
+    ///
+    /// # Errors
+    /// None in practice: the elements can always be counted.
+    pub fn ravel_order(&self, order: Order) -> Result<TensorCow<'_, T>, Error> {
+        self.view().ravel_order(order)
     }
 }

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use kaldera_base::buffer::Buffer;
 
 use crate::view::layout_of_all;
-use crate::{Element, Error, Layout, Shape, Strides, TensorView, TensorViewMut};
+use crate::{Coordinate, Element, Error, Layout, Shape, Strides, TensorView, TensorViewMut};
 
 /// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is shared copies it first.
 pub struct Tensor<T> {
@@ -23,8 +23,18 @@ impl<T> Clone for Tensor<T> {
 impl<T: Element> Tensor<T> {
     /// Elements in C order.
     ///
+    /// ```
+    /// use tensor_strided::Tensor;
+    ///
+    /// let x = Tensor::from_vec([2, 3], vec![1, 2, 3, 4, 5, 6])?;
+    /// assert_eq!(x.to_string(), "[[1, 2, 3],\n [4, 5, 6]]");
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::BufferTooSmall`], also where there are too many elements.
+    #[doc(alias = "from_shape_vec")]
+    #[doc(alias = "array")]
     pub fn from_vec(shape: impl AsRef<[usize]>, elements: impl Into<Buffer<T>>) -> Result<Self, Error> {
         let buffer = elements.into();
         Ok(Self { layout: layout_of_all(shape.as_ref(), buffer.len())?, buffer })
@@ -101,24 +111,24 @@ impl<T: Element> Tensor<T> {
     /// An element, `None` where the coordinate is out of range or has the wrong length.
     ///
     /// ```
-    /// use tensor_strided::{Order, Tensor};
+    /// use tensor_strided::Tensor;
     ///
-    /// let x = Tensor::arange(0_i64, 24, 1)?.into_shape([2, 3, 4], Order::C)?;
+    /// let x = Tensor::arange(0_i64, 24, 1)?.into_shape([2, 3, 4])?;
     /// assert_eq!(x.get([1, 2, 3]), Some(&23));
     /// assert_eq!(x.get([1, 3, 3]), None);
-    /// assert_eq!(x[[1, 0, 2]], 14);
+    /// assert_eq!((x[[1, 0, 2]], x[(1, 0, 2)]), (14, 14));
     /// # Ok::<(), tensor_strided::Error>(())
     /// ```
     #[inline]
     #[doc(alias = "UArray_get")]
-    pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&T> {
-        self.layout.offset_of(coordinate).and_then(|offset| self.buffer.get(offset))
+    pub fn get(&self, coordinate: impl Coordinate) -> Option<&T> {
+        self.layout.offset_of(coordinate.into_numbers()).and_then(|offset| self.buffer.get(offset))
     }
 
     /// An element for writing, `None` where the coordinate is out of range or has the wrong length. Shared memory is copied first.
     #[inline]
-    pub fn get_mut(&mut self, coordinate: impl AsRef<[usize]>) -> Option<&mut T> {
-        let offset = self.layout.offset_of(coordinate)?;
+    pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
+        let offset = self.layout.offset_of(coordinate.into_numbers())?;
         self.buffer.make_mut().get_mut(offset)
     }
 
@@ -127,8 +137,9 @@ impl<T: Element> Tensor<T> {
     /// # Errors
     /// [`Error::Rank`], [`Error::Index`].
     #[doc(alias = "UArray_set")]
-    pub fn set(&mut self, coordinate: impl AsRef<[usize]>, value: T) -> Result<(), Error> {
-        let coordinate = coordinate.as_ref();
+    pub fn set(&mut self, coordinate: impl Coordinate, value: T) -> Result<(), Error> {
+        let numbers = coordinate.into_numbers();
+        let coordinate = numbers.as_ref();
         match self.get_mut(coordinate) {
             Some(element) => *element = value,
             None => return Err(self.layout.no_element(coordinate)),
@@ -186,12 +197,13 @@ macro_rules! compare_and_index {
         ///
         /// # Panics
         /// If the coordinate is out of range or has the wrong length, as slices do.
-        impl<T: Element, I: AsRef<[usize]>> Index<I> for $Type {
+        impl<T: Element, I: Coordinate> Index<I> for $Type {
             type Output = T;
 
             #[inline]
             fn index(&self, coordinate: I) -> &T {
-                let coordinate = coordinate.as_ref();
+                let numbers = coordinate.into_numbers();
+                let coordinate = numbers.as_ref();
                 match self.get(coordinate) {
                     Some(element) => element,
                     None => panic!("{}", self.layout().no_element(coordinate)),
@@ -216,10 +228,11 @@ macro_rules! index_mut {
         ///
         /// # Panics
         /// If the coordinate is out of range or has the wrong length, as slices do.
-        impl<T: Element, I: AsRef<[usize]>> IndexMut<I> for $Type {
+        impl<T: Element, I: Coordinate> IndexMut<I> for $Type {
             #[inline]
             fn index_mut(&mut self, coordinate: I) -> &mut T {
-                let coordinate = coordinate.as_ref();
+                let numbers = coordinate.into_numbers();
+                let coordinate = numbers.as_ref();
                 // Checked first: a borrow that may be returned would last too long for the message.
                 if self.layout().offset_of(coordinate).is_none() {
                     panic!("{}", self.layout().no_element(coordinate));

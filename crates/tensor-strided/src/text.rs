@@ -22,22 +22,25 @@ fn write_list<T: Element>(
         return view.iter().try_for_each(|x| item(x, f));
     };
     let cut = short && len > 2 * ENDS;
+    let (head, tail) = if cut { (ENDS, len - ENDS) } else { (len, len) };
+    let separate = |f: &mut fmt::Formatter<'_>| {
+        f.write_str(",")?;
+        match view.shape().len() {
+            1 => f.write_str(" "),
+            rank => write!(f, "{}{:2$}", "\n".repeat(rank - 1), "", depth + 1),
+        }
+    };
     f.write_str("[")?;
-    for i in 0..len {
+    for i in (0..head).chain(tail..len) {
         if i > 0 {
-            f.write_str(",")?;
-            match view.shape().len() {
-                1 => f.write_str(" ")?,
-                rank => write!(f, "{}{:2$}", "\n".repeat(rank - 1), "", depth + 1)?,
-            }
+            separate(f)?;
         }
-        if cut && i == ENDS {
+        if cut && i == tail {
             f.write_str("...")?;
+            separate(f)?;
         }
-        if !cut || i < ENDS || i >= len - ENDS {
-            let entry = view.index_axis(0, i).map_err(|_| fmt::Error)?;
-            write_list(f, &entry, depth + 1, short, item)?;
-        }
+        let entry = view.index_axis(0, i).map_err(|_| fmt::Error)?;
+        write_list(f, &entry, depth + 1, short, item)?;
     }
     f.write_str("]")
 }

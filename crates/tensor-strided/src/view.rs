@@ -4,7 +4,7 @@
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
 
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
-use crate::{Element, Error, Layout, Shape, Strides, Tensor};
+use crate::{Coordinate, Element, Error, Layout, Shape, Strides, Tensor};
 
 /// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from it, copies no element.
 pub struct TensorView<'a, T> {
@@ -98,8 +98,8 @@ impl<'a, T: Element> TensorView<'a, T> {
 
     /// An element, `None` where the coordinate is out of range or has the wrong length.
     #[inline]
-    pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&'a T> {
-        self.raw.get(coordinate.as_ref())
+    pub fn get(&self, coordinate: impl Coordinate) -> Option<&'a T> {
+        self.raw.get(coordinate.into_numbers().as_ref())
     }
 
     /// All elements in C order.
@@ -219,14 +219,14 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
 
     /// An element, `None` where the coordinate is out of range or has the wrong length.
     #[inline]
-    pub fn get(&self, coordinate: impl AsRef<[usize]>) -> Option<&T> {
-        self.raw.get(coordinate.as_ref())
+    pub fn get(&self, coordinate: impl Coordinate) -> Option<&T> {
+        self.raw.get(coordinate.into_numbers().as_ref())
     }
 
     /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
     #[inline]
-    pub fn get_mut(&mut self, coordinate: impl AsRef<[usize]>) -> Option<&mut T> {
-        self.raw.get_mut(coordinate.as_ref())
+    pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
+        self.raw.get_mut(coordinate.into_numbers().as_ref())
     }
 
     /// All elements as a slice, if they lie one behind the other in C order.
@@ -284,6 +284,35 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 }
+
+macro_rules! sizes {
+    ($($Type:ty)*) => {$(
+        impl<T: Element> $Type {
+            /// How many axes there are.
+            #[inline]
+            #[doc(alias = "ndim")]
+            pub fn rank(&self) -> usize {
+                self.layout().rank()
+            }
+
+            /// How many elements there are: the product of the shape.
+            #[inline]
+            #[doc(alias = "size")]
+            #[doc(alias = "numel")]
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// Whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+        }
+    )*};
+}
+
+sizes! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
 
 /// The layout of a shape in C order that has exactly so many elements.
 pub(crate) fn layout_of_all(shape: &[usize], found: usize) -> Result<Layout, Error> {

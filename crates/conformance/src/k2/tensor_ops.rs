@@ -66,10 +66,10 @@ fn any_number<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> 
     let initial = || optional::<T>(args, "initial_value");
     let axis = || arg::<usize>(args, "axis");
     Ok(match op {
-        "sum" => json!({"out": list(&source.sum(initial()?.unwrap_or(T::ZERO)))}),
-        "max" => json!({"out": list(&source.max(initial()?.unwrap_or(T::LOWEST)))}),
-        "min" => json!({"out": list(&source.min(initial()?.unwrap_or(T::HIGHEST)))}),
-        "argmax" => json!({"out": source.argmax(initial()?.unwrap_or(T::LOWEST))}),
+        "sum" => json!({"out": list(&source.sum_from(initial()?.unwrap_or(T::ZERO)))}),
+        "max" => json!({"out": list(&source.max_from(initial()?.unwrap_or(T::LOWEST)))}),
+        "min" => json!({"out": list(&source.min_from(initial()?.unwrap_or(T::HIGHEST)))}),
+        "argmax" => json!({"out": source.argmax_from(initial()?.unwrap_or(T::LOWEST))}),
         "exclusive_sum" => json!({"out": list(source.exclusive_sum().values())}),
         "add_suffix" => describe_tensor(&source.add_suffix(&numbers(args, "values")?)?),
         "add_prefix" => describe_tensor(&source.add_prefix(&numbers(args, "values")?)?),
@@ -88,8 +88,7 @@ fn any_number<T: Dtype + Number>(op: &str, args: &Value) -> Result<Value, Stop> 
             };
             let side = if arg(args, "pad_left")? { PadSide::Left } else { PadSide::Right };
             let padded = source.pad(mode, side, number(args, "padding_value")?)?;
-            let line = |row: usize| list(&padded.values[row * padded.cols..(row + 1) * padded.cols]);
-            json!({"out": (0..padded.rows).map(line).collect::<Value>()})
+            json!({"out": padded.rows().map(list).collect::<Value>()})
         }
         "remove_values_leq" => describe_tensor(&source.remove_values_leq(number(args, "cutoff")?)),
         "remove_values_eq" => describe_tensor(&source.remove_values_eq(number(args, "target")?)),
@@ -116,13 +115,13 @@ fn any_float<T: Dtype + Float>(op: &str, args: &Value) -> Result<Value, Stop> {
     Ok(match op {
         "logsumexp" => {
             let initial = optional::<T>(args, "initial_value")?.unwrap_or(<T as Float>::NEG_INFINITY);
-            json!({"out": list(&source.logsumexp(initial))})
+            json!({"out": list(&source.logsumexp_from(initial))})
         }
         "normalize_log" => json!({"out": list(source.normalize_log().values())}),
         "normalize_linear" => json!({"out": list(source.normalize_linear().values())}),
         "sum_grad" => json!({"grad": list(source.sum_grad(&numbers(args, "out_grad")?)?.values())}),
         "logsumexp_grad" => {
-            let result = source.logsumexp(<T as Float>::NEG_INFINITY);
+            let result = source.logsumexp();
             json!({"grad": list(source.logsumexp_grad(&result, &numbers(args, "out_grad")?)?.values())})
         }
         "normalize_grad" => {
@@ -147,7 +146,7 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
     Ok(match op {
         "and_or" => {
             let (and, or) = (number(args, "and_initial")?, number(args, "or_initial")?);
-            json!({"and": source.and(and), "or": source.or(or)})
+            json!({"and": source.and_from(and), "or": source.or_from(or)})
         }
         "unique" => {
             let unique = source.unique();

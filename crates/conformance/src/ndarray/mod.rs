@@ -107,11 +107,11 @@ fn call(case: &Value) -> Result<Outcome, Stop> {
         "broadcast_to" => view(a.broadcast_to(arg::<Vec<usize>>(case, "to")?)?),
         "reshape" => {
             let order = order(case, a.layout())?;
-            Ok(Outcome::of_cow(&a.reshape(arg::<Vec<i64>>(case, "to")?, order)?))
+            Ok(Outcome::of_cow(&a.reshape_order(arg::<Vec<i64>>(case, "to")?, order)?))
         }
         "ravel_copy" => {
             let order = order(case, a.layout())?;
-            Ok(Outcome::of_cow(&a.ravel(order)?))
+            Ok(Outcome::of_cow(&a.ravel_order(order)?))
         }
         _ => Err(Stop::NotRun),
     }

@@ -8,6 +8,8 @@ use crate::{AUX_LABELS, Arc, Error, FsaVec, Fsas, Graph};
 
 /// How [`compose`] works.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct ComposeOptions {
     /// What label 0 means between the two.
     pub epsilons: Epsilons,

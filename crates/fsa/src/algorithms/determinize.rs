@@ -6,8 +6,6 @@ use self::leaving::{Leaving, Search};
 use self::subsets::{Numbering, Subsets};
 use crate::algorithms::connect::{goes_forward, useful_states};
 use crate::parts::{Lists, WholePart, map_fsas};
-use crate::rounds::{Lead, in_rounds};
-use crate::threads::{join, worth};
 use crate::view::FsaView;
 use crate::{Error, Fsas};
 
@@ -16,6 +14,7 @@ mod subsets;
 
 /// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole path is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WeightPushing {
     /// On the arc where they are decided: an arc's score is that of the arcs that it stands for.
     #[doc(alias = "kNoWeightPushing")]
@@ -58,99 +57,43 @@ pub fn determinize_within<F: Fsas>(
     weight_pushing: WeightPushing,
     max_states: usize,
 ) -> Result<(F, Ragged<i32>), Error> {
-    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| Work::new(i, fsa, weight_pushing, max_states).run())?;
+    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| determinize_one(i, fsa, weight_pushing, max_states))?;
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
-/// So many steps and arcs that leave them are a job, about.
-const SIZE_OF_JOB: usize = 1024;
+/// States whose arcs are found before the states that these enter are numbered: few enough that they stay in the cache.
+const STATES_AT_ONCE: usize = 64;
 
-/// Fewer jobs are done sooner than another thread wakes.
-const JOBS_FOR_THREADS: usize = 8;
-
-/// The result in the making: all states that are known are left, which makes more of them known, and so on.
-#[derive(Clone, Copy)]
-struct Work<'a> {
+/// All states that are known are left, which makes more of them known, and so on.
+fn determinize_one(
     fsa_index: usize,
-    fsa: FsaView<'a>,
+    fsa: FsaView<'_>,
     weight_pushing: WeightPushing,
     max_states: usize,
-    /// So many steps are a job, and so many jobs are shared among threads.
-    steps_of_job: usize,
-    jobs_for_threads: usize,
-}
-
-impl<'a> Work<'a> {
-    fn new(fsa_index: usize, fsa: FsaView<'a>, weight_pushing: WeightPushing, max_states: usize) -> Self {
-        let size_of_step = 1 + fsa.arcs().len() / fsa.num_states().max(1);
-        let jobs_for_threads = if worth(fsa.arcs().len()) { JOBS_FOR_THREADS } else { usize::MAX };
-        let steps_of_job = SIZE_OF_JOB / size_of_step;
-        Self { fsa_index, fsa, weight_pushing, max_states, steps_of_job, jobs_for_threads }
+) -> Result<(WholePart, Lists), Error> {
+    let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
+    if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
+        return Ok(nothing());
     }
-
-    fn run(self) -> Result<(WholePart, Lists), Error> {
-        let Self { fsa, jobs_for_threads, .. } = self;
-        if fsa.num_states() == 0 {
-            return Ok(nothing());
+    let (mut known, mut leaving) = (Subsets::default(), Leaving::default());
+    let mut numbering = Numbering::new(fsa_index, fsa, max_states);
+    numbering.single(&known, 0, 0)?;
+    loop {
+        let num_states = numbering.make_known(&mut known);
+        if num_states == 0 {
+            return numbering.finish();
         }
-        // Mostly all states lead to the end. While that is looked at, the first state, which often has many arcs, is left as if it were so.
-        let (forward, mut begun) = join(jobs_for_threads < usize::MAX, || goes_forward(fsa), || self.leave_first(None));
-        let useful = (!forward).then(|| useful_states(fsa));
-        if let Some(useful) = &useful {
-            if !useful[0] {
-                return Ok(nothing());
-            }
-            begun = self.leave_first(Some(useful));
+        let search = Search { fsa, weight_pushing, useful: useful.as_deref(), known: &known };
+        for first in (0..num_states).step_by(STATES_AT_ONCE) {
+            search.leave(first..num_states.min(first + STATES_AT_ONCE), &mut leaving);
+            numbering.number(&known, &leaving)?;
         }
-        let (known, mut numbering, memory) = begun?;
-        let leave = |known: &Known, job, leaving: &mut Leaving| self.leave(known, useful.as_deref(), job, leaving);
-        in_rounds(jobs_for_threads, known, memory, &mut numbering, leave)?;
-        numbering.finish()
-    }
-
-    /// The first state, and the numbers of those that its arcs enter; and memory to leave more of them in. `useful` are the states of the FSA that lead
-    /// to the end, if not all do.
-    fn leave_first(self, useful: Option<&[bool]>) -> Result<(Known, Numbering<'a>, Leaving), Error> {
-        let Self { fsa_index, fsa, max_states, steps_of_job, .. } = self;
-        let mut known = Known::default();
-        let mut numbering = Numbering::new(fsa_index, fsa, max_states, steps_of_job);
-        numbering.single(&known.subsets, 0, 0)?;
-        numbering.begin(&mut known);
-        let mut leaving = Leaving::default();
-        self.leave(&known, useful, 0, &mut leaving);
-        numbering.take(&known, &leaving)?;
-        Ok((known, numbering, leaving))
-    }
-
-    /// The arcs that leave the states of a job.
-    fn leave(self, known: &Known, useful: Option<&[bool]>, job: usize, leaving: &mut Leaving) {
-        let Self { fsa, weight_pushing, .. } = self;
-        let search = Search { fsa, weight_pushing, useful, known: &known.subsets };
-        search.leave(known.cuts[job]..known.cuts[job + 1], leaving);
     }
 }
 
 /// No states, and no arc map.
 fn nothing() -> (WholePart, Lists) {
     (WholePart::default(), Lists::default())
-}
-
-/// What is known before a round, and where each of its jobs begins among the states, and the last one ends.
-#[derive(Default)]
-struct Known {
-    subsets: Subsets,
-    cuts: Vec<usize>,
-}
-
-impl Lead<Known, Leaving> for Numbering<'_> {
-    fn begin(&mut self, known: &mut Known) -> usize {
-        self.cut_new(&mut known.subsets, &mut known.cuts);
-        known.cuts.len().saturating_sub(1)
-    }
-
-    fn take(&mut self, known: &Known, leaving: &Leaving) -> Result<(), Error> {
-        self.number(&known.subsets, leaving)
-    }
 }
 
 #[cfg(test)]
@@ -192,31 +135,5 @@ mod tests {
             fsa(4, &[(0, 1, 3, 0.0), (0, 2, 3, 1.0), (1, 1, 5, 0.0), (1, 3, -1, 0.0), (2, 2, 5, 0.5), (2, 3, -1, 0.0)]);
         let made = determinize_within(&twins, WeightPushing::Log, 100);
         assert!(matches!(made, Err(Error::DeterminizeLimit { limit: 100, largest_subset: 2, .. })), "{made:?}");
-    }
-
-    /// With jobs of any size, on any number of threads, arcs, maps and errors are the same as if one state was left after the other.
-    #[cfg(feature = "rayon")]
-    #[test]
-    fn jobs_and_threads_change_nothing() {
-        use crate::algorithms::{RandomFsaOptions, random_fsa};
-
-        let pools: Vec<_> = (1..=3).map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap()).collect();
-        for seed in 0..60 {
-            let (acyclic, max_symbol) = (seed % 3 != 0, 2 + i32::try_from(seed % 4).unwrap());
-            let max_num_arcs = 20 + 4 * usize::try_from(seed % 50).unwrap();
-            let options = RandomFsaOptions { acyclic, max_symbol, max_num_arcs, ..Default::default() };
-            let fsa = random_fsa(seed, &options).unwrap();
-            for pushing in [WeightPushing::No, WeightPushing::Tropical, WeightPushing::Log] {
-                for most in [2000, 50, 7, 1] {
-                    let work = Work::new(0, fsa.view(), pushing, most);
-                    let made = |steps_of_job, jobs_for_threads| Work { steps_of_job, jobs_for_threads, ..work }.run();
-                    let right = made(usize::MAX, usize::MAX);
-                    for steps in [1, 3, 50] {
-                        assert!(made(steps, usize::MAX) == right);
-                        assert!(pools.iter().all(|pool| pool.install(|| made(steps, 2)) == right));
-                    }
-                }
-            }
-        }
     }
 }

@@ -47,6 +47,8 @@ pub fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) -> Result
 
 /// How [`is_rand_equivalent`] compares.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct RandEquivalentOptions {
     /// Of the best path for a string, or of all.
     pub semiring: Semiring,

@@ -11,6 +11,7 @@ use crate::{Arc, Error, FsaVec, Fsas};
 
 /// What label 0 means where two FSAs meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Epsilons {
     /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each pair of paths comes out once and
     /// totals are right in every semiring (the sequence filter of C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).

@@ -8,6 +8,8 @@ use crate::{Arc, Error, FINAL, Fsa, FsaVec};
 
 /// What [`random_fsa`] may draw; by default what k2 draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct RandomFsaOptions {
     /// All arcs go to later states, so that the FSA is sorted topologically.
     pub acyclic: bool,

@@ -10,6 +10,8 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsa};
 
 /// How an ARPA file is read.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ArpaOptions {
     /// The word that begins sentences, `<s>`.

@@ -10,6 +10,8 @@ use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
 
 /// How [`make_hlg`] and [`compile_hlg`] work.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct HlgOptions {
     /// The lexicon.

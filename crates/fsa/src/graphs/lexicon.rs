@@ -15,6 +15,8 @@ pub const BACKOFF_SYMBOL: &str = "#0";
 
 /// How a lexicon is read.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LexiconOptions {
     /// Whether the second field of each line is the probability of the pronunciation. None: it is, if in all lines it is a number above 0 and up to
@@ -30,6 +32,8 @@ pub struct LexiconOptions {
 
 /// A token that may stand between words.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Silence {
     /// Its name: "SIL".
     pub token: String,

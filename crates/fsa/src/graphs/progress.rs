@@ -14,6 +14,7 @@ pub struct Progress {
 
 /// What becomes of words that a table does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum OutOfVocabulary {
     /// They are added to the table.

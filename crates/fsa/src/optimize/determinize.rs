@@ -18,6 +18,8 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DeterminizeOptions {
     /// Scores that are left behind on the way are rounded to multiples of this, so that states with equal futures can be told.

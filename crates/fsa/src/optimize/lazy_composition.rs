@@ -13,6 +13,8 @@ use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, FINAL, Fsa, Graph};
 
 /// How a [`LazyComposition`] works.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LazyOptions {
     /// What label 0 means between the two.

@@ -15,6 +15,8 @@ use crate::{Arc, Error, Fsas, Graph};
 
 /// How [`minimize`] works.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct MinimizeOptions {
     /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as of OpenFst's `kDelta` and of [`determinize`](super::determinize());

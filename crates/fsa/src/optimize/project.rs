@@ -6,6 +6,7 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsas, Graph};
 
 /// The side of a transducer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Side {
     /// What it takes.
     Input,

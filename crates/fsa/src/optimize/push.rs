@@ -9,6 +9,7 @@ use crate::{Arc, EPSILON, Error, FINAL, Fsas};
 
 /// Where scores are pushed to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PushTo {
     /// Each arc gets as much of the best score behind it as can be known there: from every state the best path has the score 0.
     #[default]

@@ -8,6 +8,7 @@ use crate::{Error, Fsas, Graph};
 
 /// Which paths count as different.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Unique {
     /// All that differ in an arc.
     #[default]

@@ -21,6 +21,8 @@ pub struct MatchingStats {
 
 /// What tokens may be, and what is told of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct MatchingOptions {
     /// The token at the end of each sentence.
     pub eos: i32,

@@ -40,6 +40,17 @@
 //! The environment variable `KALDERA_SIMD` (`portable`, `avx2` or `avx512`) chooses a narrower set than the
 //! processor has, for comparing and for tests.
 
+/// The array of `e` for each `i`, written out: unrolling a loop over the lanes in every operation would be most of what
+/// compiling a kernel takes.
+macro_rules! array_of {
+    ([$($index:literal)*] $i:ident => $e:expr) => {
+        [$({
+            let $i: usize = $index;
+            $e
+        }),*]
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

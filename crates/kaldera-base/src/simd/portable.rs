@@ -17,15 +17,22 @@ pub(super) struct Portable;
 #[repr(C, align(32))]
 pub(crate) struct Eight<T>([T; LANES]);
 
+/// Lane `i` = `e`.
+macro_rules! lanes {
+    ($i:ident => $e:expr) => {
+        Eight(array_of!([0 1 2 3 4 5 6 7] $i => $e))
+    };
+}
+
 impl<T: Copy> Eight<T> {
     #[inline(always)]
-    fn map<U>(self, f: impl FnMut(T) -> U) -> Eight<U> {
-        Eight(self.0.map(f))
+    fn map<U>(self, mut f: impl FnMut(T) -> U) -> Eight<U> {
+        lanes!(i => f(self.0[i]))
     }
 
     #[inline(always)]
     fn zip<U: Copy, V>(self, other: Eight<U>, mut f: impl FnMut(T, U) -> V) -> Eight<V> {
-        Eight(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+        lanes!(i => f(self.0[i], other.0[i]))
     }
 }
 
@@ -50,7 +57,7 @@ impl Simd for Portable {
     fn integers(self) -> PortableIntegers {
         PortableIntegers
     }
-    #[inline(always)]
+    #[inline]
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output {
         kernel.run(self)
     }
@@ -73,7 +80,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| from.get(i).copied().unwrap_or(filler.0[i])))
+        lanes!(i => from.get(i).copied().unwrap_or(filler.0[i]))
     }
     #[inline(always)]
     fn store_partial(self, v: Self::F32, to: &mut [f32]) {
@@ -93,12 +100,14 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn load_i16(self, from: &[i16]) -> Self::F32 {
-        Eight(from.first_chunk::<LANES>().expect("a vector to load").map(f32::from))
+        let from: &[i16; LANES] = from.first_chunk().expect("a vector to load");
+        lanes!(i => f32::from(from[i]))
     }
 
     #[inline(always)]
     fn load_u8(self, from: &[u8]) -> Self::U32 {
-        Eight(from.first_chunk::<LANES>().expect("a vector to load").map(u32::from))
+        let from: &[u8; LANES] = from.first_chunk().expect("a vector to load");
+        lanes!(i => u32::from(from[i]))
     }
     #[inline(always)]
     fn add(self, a: Self::F32, b: Self::F32) -> Self::F32 {
@@ -118,15 +127,15 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| mul_add(a.0[i], b.0[i], c.0[i])))
+        lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]))
     }
     #[inline(always)]
     fn neg_mul_add(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| mul_add(-a.0[i], b.0[i], c.0[i])))
+        lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]))
     }
     #[inline(always)]
     fn mul_sub(self, a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| mul_add(a.0[i], b.0[i], -c.0[i])))
+        lanes!(i => mul_add(a.0[i], b.0[i], -c.0[i]))
     }
     #[inline(always)]
     fn sqrt(self, a: Self::F32) -> Self::F32 {
@@ -142,11 +151,11 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn select_lt(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] }))
+        lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
     }
     #[inline(always)]
     fn select_le(self, a: Self::F32, b: Self::F32, yes: Self::F32, no: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] }))
+        lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] })
     }
     #[inline(always)]
     fn round(self, a: Self::F32) -> Self::F32 {
@@ -176,12 +185,12 @@ impl Simd for Portable {
     #[inline(always)]
     fn sum_each(self, square: &[Self::F32]) -> Self::F32 {
         let square: &[Eight<f32>; LANES] = square.try_into().expect("a square block");
-        Eight(square.map(|row| self.sum(row)))
+        lanes!(i => self.sum(square[i]))
     }
     #[inline(always)]
     fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32 {
         let four = |f: usize| &vectors[f / 2].0[f % 2 * 4..][..4];
-        Eight(std::array::from_fn(|f| (four(f)[0] + four(f)[2]) + (four(f)[1] + four(f)[3])))
+        lanes!(f => (four(f)[0] + four(f)[2]) + (four(f)[1] + four(f)[3]))
     }
     #[inline(always)]
     fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32 {
@@ -193,22 +202,22 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn reverse(self, v: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| v.0[LANES - 1 - i]))
+        lanes!(i => v.0[LANES - 1 - i])
     }
     #[inline(always)]
     fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32 {
-        Eight(std::array::from_fn(|i| if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] }))
+        lanes!(i => if i == 0 { before.0[LANES - 1] } else { v.0[i - 1] })
     }
     #[inline(always)]
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32) {
         let at = |i: usize| if i < LANES { a.0[i] } else { b.0[i - LANES] };
-        (Eight(std::array::from_fn(|i| at(2 * i))), Eight(std::array::from_fn(|i| at(2 * i + 1))))
+        (lanes!(i => at(2 * i)), lanes!(i => at(2 * i + 1)))
     }
     #[inline(always)]
     fn transpose_pairs(self, square: &mut [Self::F32]) {
         let rows: &mut [Eight<f32>; LANES / 2] = square.try_into().expect("a square block");
         let from = *rows;
-        *rows = std::array::from_fn(|r| Eight(std::array::from_fn(|c| from[c / 2].0[2 * r + c % 2])));
+        *rows = std::array::from_fn(|r| lanes!(c => from[c / 2].0[2 * r + c % 2]));
     }
 
     #[inline(always)]
@@ -221,7 +230,7 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32 {
-        Eight(std::array::from_fn(|i| from.get(i).map_or(filler.0[i], |x| x.cast_unsigned())))
+        lanes!(i => from.get(i).map_or(filler.0[i], |x| x.cast_unsigned()))
     }
     #[inline(always)]
     fn store_partial_i32(self, v: Self::U32, to: &mut [i32]) {

@@ -6,8 +6,7 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
-    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, Samples, SpectrogramKind,
-    Workspace,
+    Audio, Extractor, FbankKind, Kind, MelBanks, MelBanksOptions, MfccKind, PlpKind, SpectrogramKind, Workspace,
 };
 use kaldera::io::HtkMatrix;
 use kaldera::io::table::{MappedReader, SequentialReader, TableWriter};
@@ -252,8 +251,8 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
         let Some(channel) = options.channel_of(&key, &wave) else { continue };
         let Some(warp) = warps.get(&key)? else { continue };
         let samples = wave.channel(channel);
-        let audio = Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key: &key };
-        let rows = match extractor.compute_into(&mut workspace, &audio, warp, &mut values) {
+        let audio = Audio::new(&samples, wave.samp_freq).with_key(&key).with_vtln_warp(warp);
+        let rows = match extractor.compute_into(&mut workspace, &audio, &mut values) {
             Ok(rows) => rows,
             Err(error) => {
                 warn!("leaving out {key}: {}", log::one_line(&error));

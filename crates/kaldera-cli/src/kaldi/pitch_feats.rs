@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
 use kaldera::feat::{
-    Audio, Error, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace, ProcessPitchOptions, Samples,
+    Audio, Error, PitchExtractionOptions, PitchExtractor, PitchProcessor, PitchWorkspace, ProcessPitchOptions,
 };
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::Matrix;
@@ -78,7 +78,7 @@ fn map_recordings(
             warn!("{key} has {} channels: taking channel 0", wave.num_channels);
         }
         let samples = wave.channel(0);
-        match compute(&Audio { samples: Samples::I16(&samples), samp_freq: wave.samp_freq, key }) {
+        match compute(&Audio::new(&samples, wave.samp_freq).with_key(key)) {
             Ok(features) => {
                 if features.is_empty() {
                     warn!("{key} is too short for a frame: its matrix is empty");

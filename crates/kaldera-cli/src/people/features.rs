@@ -478,7 +478,7 @@ fn pipeline<'a, E: FeatureExtractor>(
     extractor: &'a E,
     pitch: Option<&'a PitchFeatures>,
     options: &Options,
-) -> Result<Pipeline<'a, E>, Trouble> {
+) -> Result<Pipeline<'a, &'a E>, Trouble> {
     if options.output.is_empty() {
         return Err(Trouble::Usage(format!("-o OUT is missing; its ending tells the format: {ENDINGS}")));
     }

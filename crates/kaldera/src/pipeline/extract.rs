@@ -1,8 +1,16 @@
 //! What turns samples into rows of numbers.
 
-use kaldi_feat::{Audio, Extractor, Kind, Workspace};
+use std::sync::Arc;
 
-/// A kind of features that a [`Pipeline`](super::Pipeline) can be made of: an [`Extractor`] of any kind, or one of your own.
+use kaldi_feat::{
+    Audio, Extractor, Fbank, FbankOptions, Kind, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp, PlpOptions,
+    Spectrogram, SpectrogramOptions, Workspace,
+};
+
+use super::Pipeline;
+use crate::Error;
+
+/// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of your own.
 pub trait FeatureExtractor: Sync {
     /// Memory to work in, one for each thread.
     type Workspace: Default + Send;
@@ -37,6 +45,92 @@ impl<K: Kind> FeatureExtractor for Extractor<K> {
         vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        self.compute_into(workspace, audio, vtln_warp, out)
+        self.compute_into(workspace, &audio.with_vtln_warp(vtln_warp), out)
+    }
+}
+
+impl<E: FeatureExtractor + ?Sized> FeatureExtractor for &E {
+    type Workspace = E::Workspace;
+
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn compute_into(
+        &self,
+        workspace: &mut E::Workspace,
+        audio: &Audio<'_>,
+        vtln_warp: f32,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        (**self).compute_into(workspace, audio, vtln_warp, out)
+    }
+}
+
+impl<E: FeatureExtractor + Send + ?Sized> FeatureExtractor for Arc<E> {
+    type Workspace = E::Workspace;
+
+    fn dim(&self) -> usize {
+        (**self).dim()
+    }
+
+    fn compute_into(
+        &self,
+        workspace: &mut E::Workspace,
+        audio: &Audio<'_>,
+        vtln_warp: f32,
+        out: &mut Vec<f32>,
+    ) -> Result<usize, kaldi_feat::Error> {
+        (**self).compute_into(workspace, audio, vtln_warp, out)
+    }
+}
+
+impl Pipeline<'_, Fbank> {
+    /// A pipeline of log mel filterbanks, as [`new`](Self::new) of them.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn fbank(options: FbankOptions) -> Result<Self, Error> {
+        Ok(Self::new(Fbank::new(options)?))
+    }
+}
+
+impl Pipeline<'_, Mfcc> {
+    /// A pipeline of mel-frequency cepstra, as [`new`](Self::new) of them.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn mfcc(options: MfccOptions) -> Result<Self, Error> {
+        Ok(Self::new(Mfcc::new(options)?))
+    }
+}
+
+impl Pipeline<'_, Plp> {
+    /// A pipeline of perceptual linear prediction's cepstra, as [`new`](Self::new) of them.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn plp(options: PlpOptions) -> Result<Self, Error> {
+        Ok(Self::new(Plp::new(options)?))
+    }
+}
+
+impl Pipeline<'_, Spectrogram> {
+    /// A pipeline of log power spectra, as [`new`](Self::new) of them.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn spectrogram(options: SpectrogramOptions) -> Result<Self, Error> {
+        Ok(Self::new(Spectrogram::new(options)?))
+    }
+}
+
+impl Pipeline<'_, LogMel> {
+    /// A pipeline of log-mel spectrograms as Whisper, librosa and NeMo compute them, as [`new`](Self::new) of them.
+    ///
+    /// # Errors
+    /// Names the first option that can't be.
+    pub fn log_mel(options: LogMelOptions) -> Result<Self, Error> {
+        Ok(Self::new(LogMel::new(options)?))
     }
 }

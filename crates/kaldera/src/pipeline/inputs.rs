@@ -29,7 +29,7 @@ const AUDIO: &[&str] = if cfg!(feature = "symphonia") { &["wav", "flac", "mp3", 
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a folder, links to
 /// files are followed, links to folders are not.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
 }
@@ -52,8 +52,8 @@ pub struct Utterance {
 
 impl Utterance {
     /// All of a recording, by an unknown speaker.
-    pub fn new(key: impl Into<String>, source: Source) -> Self {
-        Self { key: key.into(), source, span: None, channel: None, speaker: None }
+    pub fn new(key: impl Into<String>, source: impl Into<Source>) -> Self {
+        Self { key: key.into(), source: source.into(), span: None, channel: None, speaker: None }
     }
 }
 
@@ -79,6 +79,31 @@ pub enum Source {
     Samples(Arc<Recording>),
     /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when it is its turn.
     Missing(String),
+}
+
+impl From<PathBuf> for Source {
+    fn from(path: PathBuf) -> Self {
+        Self::File(path)
+    }
+}
+
+impl From<&Path> for Source {
+    fn from(path: &Path) -> Self {
+        Self::File(path.to_owned())
+    }
+}
+
+/// A file; for a line of a `wav.scp` see [`Source::Script`].
+impl From<&str> for Source {
+    fn from(path: &str) -> Self {
+        Self::File(path.into())
+    }
+}
+
+impl From<Recording> for Source {
+    fn from(recording: Recording) -> Self {
+        Self::Samples(Arc::new(recording))
+    }
 }
 
 impl std::fmt::Display for Source {
@@ -151,6 +176,13 @@ impl Inputs {
         &self.utterances
     }
 
+    /// How many recordings, at least one.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.utterances.len()
+    }
+
     /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other are the whole list.
     ///
     /// # Errors
@@ -165,6 +197,24 @@ impl Inputs {
             return Err(Error::EmptyShard { shard, recordings: self.utterances.len() });
         }
         Ok(Self { utterances: utterances.to_vec() })
+    }
+}
+
+impl<'a> IntoIterator for &'a Inputs {
+    type Item = &'a Utterance;
+    type IntoIter = std::slice::Iter<'a, Utterance>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.utterances.iter()
+    }
+}
+
+impl IntoIterator for Inputs {
+    type Item = Utterance;
+    type IntoIter = std::vec::IntoIter<Utterance>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.utterances.into_iter()
     }
 }
 

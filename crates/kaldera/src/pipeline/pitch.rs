@@ -1,8 +1,8 @@
 //! Pitch: features of its own, or columns beside others.
 
 use kaldi_feat::{
-    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, PitchWorkspace, ProcessPitchOptions, Samples,
-    paste_columns, process_pitch,
+    Audio, LinearResample, PitchExtractionOptions, PitchExtractor, PitchWorkspace, ProcessPitchOptions, paste_columns,
+    process_pitch,
 };
 use kaldi_matrix::{Matrix, SubMatrix};
 
@@ -51,7 +51,7 @@ impl PitchFeatures {
             return f(audio);
         }
         let samples = LinearResample::for_waveform(audio.samp_freq, expected)?.resample(&audio.samples.to_f32());
-        f(&Audio { samples: Samples::F32(&samples), samp_freq: expected, key: audio.key })
+        f(&Audio::new(&samples, expected).with_key(audio.key))
     }
 
     fn compute(&self, workspace: &mut PitchWorkspace, audio: &Audio<'_>) -> Result<Matrix<f32>, kaldi_feat::Error> {

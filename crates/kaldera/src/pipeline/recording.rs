@@ -1,12 +1,14 @@
 //! The samples of a recording, from wherever they are.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
-use kaldi_feat::Samples;
+use kaldi_feat::{Audio, Samples};
 use kaldi_io::rxfilename::Input;
 use kaldi_io::wave::WaveData;
 
@@ -15,21 +17,52 @@ use super::decode;
 use super::inputs::{Source, Span};
 use crate::Error;
 
-/// Samples of all channels, frame by frame with the channels of a frame side by side.
-#[derive(Debug, Clone, PartialEq)]
+/// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale of 16-bit integers, -32768 to 32767.
+///
+/// ```
+/// use kaldera::Recording;
+/// use kaldera::io::wave::WaveData;
+///
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("stereo.wav");
+/// let samples = (0..8000).flat_map(|i: i16| [i % 100, -1]).collect();
+/// WaveData { samp_freq: 8000.0, num_channels: 2, samples }.write(&mut std::fs::File::create(&path)?)?;
+///
+/// let recording = Recording::open(&path)?;
+/// assert_eq!((recording.num_channels(), recording.num_samples(), recording.samp_freq()), (2, 8000, 8000.0));
+/// assert_eq!(recording.samples()[..4], [0.0, -1.0, 1.0, -1.0]);
+/// assert_eq!(recording.channel(0)?.samples()[..2], [0.0, 1.0]);
+/// assert_eq!(recording.mean().samples()[..2], [-0.5, 0.0]);
+///
+/// let left = recording.channel(0)?;
+/// let audio = left.audio()?; // for extraction, of one channel
+/// assert_eq!(audio.samples.len(), 8000);
+/// # Ok::<(), kaldera::Error>(())
+/// ```
+#[derive(Clone, PartialEq)]
 pub struct Recording {
     samples: Interleaved,
     num_channels: usize,
     samp_freq: f32,
 }
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Clone, PartialEq)]
 enum Interleaved {
     I16(Vec<i16>),
     F32(Vec<f32>),
 }
 
 impl Recording {
+    /// Reads an audio file: WAV of 16 bits; with the feature `symphonia` also FLAC, MP3, Ogg Vorbis and WAV of other widths.
+    ///
+    /// # Errors
+    /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that this build reads to its end.
+    #[doc(alias = "load")]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        let path = path.as_ref();
+        read_file(path).map_err(|source| Error::Recording { path: path.to_owned(), source: Box::new(source) })
+    }
+
     /// One channel of 16-bit samples.
     #[must_use]
     pub fn from_i16(samples: Vec<i16>, samp_freq: f32) -> Self {
@@ -47,8 +80,9 @@ impl Recording {
         Self { samples: Interleaved::F32(samples), num_channels, samp_freq }
     }
 
-    /// Samples per second.
+    /// Samples per second, Hz.
     #[must_use]
+    #[doc(alias = "sample_rate")]
     pub fn samp_freq(&self) -> f32 {
         self.samp_freq
     }
@@ -75,8 +109,68 @@ impl Recording {
         self.num_samples() as f32 / self.samp_freq
     }
 
+    /// All samples, those of a moment side by side: sample `i` of channel `c` is at `i * num_channels + c`.
+    #[must_use]
+    pub fn samples(&self) -> Cow<'_, [f32]> {
+        match &self.samples {
+            Interleaved::I16(samples) => samples.iter().map(|&sample| f32::from(sample)).collect(),
+            Interleaved::F32(samples) => Cow::Borrowed(samples),
+        }
+    }
+
+    /// All samples as integers, in the order of [`samples`](Self::samples); `None` unless each is a whole number of 16 bits,
+    /// as those of 16-bit WAV and FLAC files are.
+    #[must_use]
+    pub fn samples_i16(&self) -> Option<Cow<'_, [i16]>> {
+        match &self.samples {
+            Interleaved::I16(samples) => Some(Cow::Borrowed(samples)),
+            Interleaved::F32(samples) => samples.iter().map(|&sample| whole(sample)).collect(),
+        }
+    }
+
+    /// One channel as a recording of its own, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchChannel`].
+    pub fn channel(&self, channel: usize) -> Result<Self, Error> {
+        if channel >= self.num_channels {
+            return Err(Error::NoSuchChannel { channel, channels: self.num_channels });
+        }
+        let samples = match self.cut(channel, 0..self.num_samples()) {
+            Channel::I16(samples) => Interleaved::I16(samples.into_owned()),
+            Channel::F32(samples) => Interleaved::F32(samples.into_owned()),
+        };
+        Ok(Self { samples, num_channels: 1, samp_freq: self.samp_freq })
+    }
+
+    /// The channels mixed down to one: the mean of the samples of each moment.
+    #[must_use]
+    #[doc(alias = "mono")]
+    pub fn mean(&self) -> Self {
+        if self.num_channels <= 1 {
+            return self.clone();
+        }
+        let mean = |frame: &[f32]| frame.iter().sum::<f32>() / self.num_channels as f32;
+        Self::from_f32(self.samples().chunks_exact(self.num_channels).map(mean).collect(), self.samp_freq)
+    }
+
+    /// What features are computed from.
+    ///
+    /// # Errors
+    /// [`Error::SeveralChannels`] where it is not clear from which channel: take one by [`channel`](Self::channel), or their
+    /// [`mean`](Self::mean).
+    pub fn audio(&self) -> Result<Audio<'_>, Error> {
+        if self.num_channels > 1 {
+            return Err(Error::SeveralChannels { channels: self.num_channels });
+        }
+        Ok(match &self.samples {
+            Interleaved::I16(samples) => Audio::new(samples.as_slice(), self.samp_freq),
+            Interleaved::F32(samples) => Audio::new(samples.as_slice(), self.samp_freq),
+        })
+    }
+
     /// The samples of the channel within `range`; both must be there.
-    pub(super) fn channel(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
+    pub(super) fn cut(&self, channel: usize, range: Range<usize>) -> Channel<'_> {
         match &self.samples {
             Interleaved::I16(samples) => Channel::I16(pick(samples, self.num_channels, channel, range)),
             Interleaved::F32(samples) => Channel::F32(pick(samples, self.num_channels, channel, range)),
@@ -106,10 +200,38 @@ impl Recording {
     }
 }
 
+/// Without the samples.
+impl fmt::Debug for Recording {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match &self.samples {
+            Interleaved::I16(_) => "16-bit",
+            Interleaved::F32(_) => "floating-point",
+        };
+        let Self { num_channels, samp_freq, .. } = self;
+        write!(f, "Recording({} {kind} samples x {num_channels} channels at {samp_freq} Hz)", self.num_samples())
+    }
+}
+
+/// As [`Recording::audio`].
+impl<'a> TryFrom<&'a Recording> for Audio<'a> {
+    type Error = Error;
+
+    fn try_from(recording: &'a Recording) -> Result<Self, Error> {
+        recording.audio()
+    }
+}
+
 impl From<WaveData> for Recording {
     fn from(wave: WaveData) -> Self {
         Self { samples: Interleaved::I16(wave.samples), num_channels: wave.num_channels, samp_freq: wave.samp_freq }
     }
+}
+
+/// A sample as the integer that it is.
+fn whole(sample: f32) -> Option<i16> {
+    // Saturates, and makes 0 of NaN: what is no such integer differs then.
+    let rounded = sample as i16;
+    (f32::from(rounded) == sample).then_some(rounded)
 }
 
 fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize, range: Range<usize>) -> Cow<'_, [T]> {
@@ -152,10 +274,7 @@ impl Reader {
         let recording = match source {
             Source::Samples(recording) => return Ok(Arc::clone(recording)),
             Source::Missing(recording) => return Err(Error::NoRecording { recording: recording.clone() }),
-            Source::File(path) => read_stream(|| {
-                let file = File::open(path).map_err(|source| Error::Open { source })?;
-                Ok(BufReader::with_capacity(HEADER_BYTES, file))
-            })?,
+            Source::File(path) => read_file(path)?,
             Source::Script(rxfilename) => read_stream(|| Ok(Input::open(rxfilename)?))?,
         };
         let recording = Arc::new(recording);
@@ -168,6 +287,13 @@ impl Reader {
 
 /// Enough to read a header at once; samples go past this buffer.
 const HEADER_BYTES: usize = 1 << 10;
+
+fn read_file(path: &Path) -> Result<Recording, Error> {
+    read_stream(|| {
+        let file = File::open(path).map_err(|source| Error::Open { source })?;
+        Ok(BufReader::with_capacity(HEADER_BYTES, file))
+    })
+}
 
 /// Reads a WAV file; what is not one is opened once more and decoded, where this build can do that.
 fn read_stream<R: Read>(open: impl Fn() -> Result<R, Error>) -> Result<Recording, Error> {
@@ -203,7 +329,7 @@ mod tests {
     fn channels_lie_side_by_side() {
         let recording = Recording::interleaved(vec![1.0, -1.0, 2.0, -2.0, 3.0, -3.0], 2, 8000.0);
         assert_eq!(recording.num_samples(), 3);
-        let Channel::F32(right) = recording.channel(1, 1..3) else { panic!("floats stay floats") };
+        let Channel::F32(right) = recording.cut(1, 1..3) else { panic!("floats stay floats") };
         assert_eq!(&right[..], [-2.0, -3.0]);
     }
 }

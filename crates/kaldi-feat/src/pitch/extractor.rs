@@ -68,7 +68,7 @@ impl Plan {
 ///
 /// let extractor = PitchExtractor::new(PitchExtractionOptions::default())?;
 /// let hum: Vec<i16> = (0..16000).map(|i| (5000.0 * (i as f32 * 0.06).sin()) as i16).collect(); // 152.8 Hz
-/// let frames = extractor.compute(&Audio::new(&hum[..], 16000.0))?;
+/// let frames = extractor.compute(&Audio::new(&hum, 16000.0))?;
 /// assert_eq!((frames.num_rows(), frames.num_cols()), (98, 2));
 /// let (nccf, hz) = (frames[(50, 0)], frames[(50, 1)]);
 /// assert!(nccf > 0.99 && (hz - 152.8).abs() < 1.0);
@@ -83,7 +83,7 @@ impl PitchExtractor {
     /// Plans an extraction.
     ///
     /// # Errors
-    /// Names the first option that can't be.
+    /// Names the first field of the options that can't be.
     pub fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
         Ok(Self { plan: Arc::new(Plan::new(options)?) })
     }
@@ -105,7 +105,7 @@ impl PitchExtractor {
 
     /// NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 when it is too short for one.
     ///
-    /// The signal goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
+    /// The audio's warp factor has no effect: it does not change how high a voice is. The signal goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
     ///
     /// # Errors
     /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options, [`Error::BadSample`] when a sample is not finite.

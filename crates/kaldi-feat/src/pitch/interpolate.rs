@@ -8,6 +8,7 @@ use crate::options::{OptionSet, Registry};
 
 /// Options of the smoothing of pitch. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PitchInterpolatorOptions {
     /// Step between the pitches that a frame may get, Hz: above 0 and below 20.
     pub pitch_interval: f32,
@@ -50,17 +51,17 @@ impl PitchInterpolatorOptions {
     fn check(&self) -> Result<(), Error> {
         let bad = Error::bad_option;
         if !(self.pitch_interval > 0.0 && self.pitch_interval < 20.0) {
-            return Err(bad("pitch-interval", self.pitch_interval, "above 0 and below 20"));
+            return Err(bad("pitch_interval", self.pitch_interval, "above 0 and below 20"));
         }
         if !(self.interpolator_factor > 0.0 && self.interpolator_factor < 1.0) {
-            return Err(bad("interpolator-factor", self.interpolator_factor, "above 0 and below 1"));
+            return Err(bad("interpolator_factor", self.interpolator_factor, "above 0 and below 1"));
         }
         if !(0.5..=1.0).contains(&self.max_voicing_prob) {
-            return Err(bad("max-voicing-prob", self.max_voicing_prob, "from 0.5 to 1"));
+            return Err(bad("max_voicing_prob", self.max_voicing_prob, "from 0.5 to 1"));
         }
         let change = self.max_pitch_change_per_frame;
         if !(change > 2.0 * self.pitch_interval && change.is_finite()) {
-            return Err(bad("max-pitch-change-per-frame", change, "more than twice --pitch-interval"));
+            return Err(bad("max_pitch_change_per_frame", change, "more than twice `pitch_interval`"));
         }
         Ok(())
     }
@@ -71,7 +72,7 @@ const MAX_STATES: usize = 1 << 28;
 
 /// Finds a smooth way through measured pitch: frames of (probability of voicing, pitch in Hz or 0 for none).
 ///
-/// The best path through pitches that are `pitch-interval` apart, where a step of d Hz costs d²/2 and a frame's own pitch gains by
+/// The best path through pitches that are `pitch_interval` apart, where a step of d Hz costs d²/2 and a frame's own pitch gains by
 /// its probability of voicing. To be no better to any pitch, the grid of each frame is moved by a random part of a step, and random
 /// numbers are added to its costs. They are Kaldi's to the bit, drawn as the C library's `rand` draws them in a program that has just
 /// started; so that an utterance depends on those before it, as in Kaldi.
@@ -98,7 +99,7 @@ impl PitchInterpolator {
     /// Takes the options.
     ///
     /// # Errors
-    /// Names the first option that can't be.
+    /// Names the first field of the options that can't be.
     pub fn new(options: PitchInterpolatorOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { options, random: CRandom::new(1) })

@@ -6,6 +6,7 @@ use crate::window::MAX_SAMPLE_RATE;
 
 /// Options of the pitch extractor. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[doc(alias = "kaldi::PitchExtractionOptions")]
 pub struct PitchExtractionOptions {
     /// Samples per second of the audio, Hz.
@@ -182,11 +183,11 @@ impl PitchExtractionOptions {
     /// Names the first option that no pitch can be found with.
     pub fn check(&self) -> Result<(), Error> {
         let above_zero = [
-            ("frame-length", self.frame_length_ms),
-            ("frame-shift", self.frame_shift_ms),
-            ("min-f0", self.min_f0),
-            ("max-f0", self.max_f0),
-            ("delta-pitch", self.delta_pitch),
+            ("frame_length_ms", self.frame_length_ms),
+            ("frame_shift_ms", self.frame_shift_ms),
+            ("min_f0", self.min_f0),
+            ("max_f0", self.max_f0),
+            ("delta_pitch", self.delta_pitch),
         ];
         for (option, value) in above_zero {
             if !(value > 0.0 && value.is_finite()) {
@@ -194,31 +195,31 @@ impl PitchExtractionOptions {
             }
         }
         let zero_or_more = [
-            ("soft-min-f0", self.soft_min_f0),
-            ("penalty-factor", self.penalty_factor),
-            ("nccf-ballast", self.nccf_ballast),
+            ("soft_min_f0", self.soft_min_f0),
+            ("penalty_factor", self.penalty_factor),
+            ("nccf_ballast", self.nccf_ballast),
         ];
         for (option, value) in zero_or_more {
             if !(value >= 0.0 && value.is_finite()) {
                 return Err(Error::bad_option(option, value, "a number, 0 or more"));
             }
         }
-        for (option, value) in [("sample-frequency", self.samp_freq), ("resample-frequency", self.resample_freq)] {
+        for (option, value) in [("samp_freq", self.samp_freq), ("resample_freq", self.resample_freq)] {
             if !(1.0..=MAX_SAMPLE_RATE).contains(&value) {
                 return Err(Error::bad_option(option, value, "a number of Hz from 1 to 10000000"));
             }
         }
         if !(0.0..=1.0).contains(&self.preemph_coeff) {
-            return Err(Error::bad_option("preemphasis-coefficient", self.preemph_coeff, "from 0 to 1"));
+            return Err(Error::bad_option("preemph_coeff", self.preemph_coeff, "from 0 to 1"));
         }
         let slower = self.samp_freq.min(self.resample_freq).floor();
         if !(self.lowpass_cutoff > 0.0 && f64::from(self.lowpass_cutoff) * 2.0 <= f64::from(slower)) {
             let expected = format!("above 0, and at most {} Hz, half of the lower sample rate", slower / 2.0);
-            return Err(Error::bad_option("lowpass-cutoff", self.lowpass_cutoff, expected));
+            return Err(Error::bad_option("lowpass_cutoff", self.lowpass_cutoff, expected));
         }
         let widths = [
-            ("lowpass-filter-width", self.lowpass_filter_width),
-            ("upsample-filter-width", self.upsample_filter_width),
+            ("lowpass_filter_width", self.lowpass_filter_width),
+            ("upsample_filter_width", self.upsample_filter_width),
         ];
         for (option, value) in widths {
             if !(1..=1000).contains(&value) {
@@ -227,10 +228,10 @@ impl PitchExtractionOptions {
         }
         self.check_lags()?;
         if self.frames_per_chunk < 0 {
-            return Err(Error::bad_option("frames-per-chunk", self.frames_per_chunk, "0 or more"));
+            return Err(Error::bad_option("frames_per_chunk", self.frames_per_chunk, "0 or more"));
         }
         if self.simulate_first_pass_online && self.frames_per_chunk == 0 {
-            return Err(Error::bad_option("simulate-first-pass-online", true, "false without --frames-per-chunk"));
+            return Err(Error::bad_option("simulate_first_pass_online", true, "false without `frames_per_chunk`"));
         }
         Ok(())
     }
@@ -239,33 +240,36 @@ impl PitchExtractionOptions {
     fn check_lags(&self) -> Result<(), Error> {
         let rate = self.resample_freq;
         if self.min_f0 > self.max_f0 {
-            return Err(Error::bad_option("min-f0", self.min_f0, format!("at most --max-f0={}", self.max_f0)));
+            return Err(Error::bad_option("min_f0", self.min_f0, format!("at most `max_f0`={}", self.max_f0)));
         }
         let (first, last) = self.measured_lags();
         if first < 0.0 {
             let expected = format!(
-                "lower, or --resample-frequency={rate} higher: correlations are needed {} samples around its period",
+                "lower, or `resample_freq`={rate} higher: correlations are needed {} samples around its period",
                 f64::from(self.upsample_filter_width) / 2.0
             );
-            return Err(Error::bad_option("max-f0", self.max_f0, expected));
+            return Err(Error::bad_option("max_f0", self.max_f0, expected));
         }
         if last < first {
             let expected = format!("lower: there is no whole number of samples at {rate} Hz near its period");
-            return Err(Error::bad_option("min-f0", self.min_f0, expected));
+            return Err(Error::bad_option("min_f0", self.min_f0, expected));
         }
         if f64::from(self.max_f0 / self.min_f0).ln() / f64::from(self.delta_pitch).ln_1p() > MAX_LAGS {
-            let expected = format!("so large that there are at most {MAX_LAGS} lags from --min-f0 to --max-f0");
-            return Err(Error::bad_option("delta-pitch", self.delta_pitch, expected));
+            let expected = format!("so large that there are at most {MAX_LAGS} lags from `min_f0` to `max_f0`");
+            return Err(Error::bad_option("delta_pitch", self.delta_pitch, expected));
         }
         let (size, shift) = (self.window_size(), self.window_shift());
         if shift < 1 || size < 1 {
-            let (option, value) =
-                if size < 1 { ("frame-length", self.frame_length_ms) } else { ("frame-shift", self.frame_shift_ms) };
+            let (option, value) = if size < 1 {
+                ("frame_length_ms", self.frame_length_ms)
+            } else {
+                ("frame_shift_ms", self.frame_shift_ms)
+            };
             return Err(Error::bad_option(option, value, format!("a sample or more at {rate} Hz")));
         }
         if size as f64 + last > MAX_FRAME || shift as f64 > MAX_FRAME {
-            let expected = format!("so short that {MAX_FRAME} samples at {rate} Hz hold it and a period of --min-f0");
-            return Err(Error::bad_option("frame-length", self.frame_length_ms, expected));
+            let expected = format!("so short that {MAX_FRAME} samples at {rate} Hz hold it and a period of `min_f0`");
+            return Err(Error::bad_option("frame_length_ms", self.frame_length_ms, expected));
         }
         Ok(())
     }
@@ -273,6 +277,7 @@ impl PitchExtractionOptions {
 
 /// Options of what is made of pitch for a recogniser. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[doc(alias = "kaldi::ProcessPitchOptions")]
 pub struct ProcessPitchOptions {
     /// The normalised log pitch is multiplied by this.
@@ -375,11 +380,11 @@ impl ProcessPitchOptions {
     /// Names the first option that no features can be made with.
     pub fn check(&self) -> Result<(), Error> {
         let finite = [
-            ("pitch-scale", self.pitch_scale),
-            ("pov-scale", self.pov_scale),
-            ("pov-offset", self.pov_offset),
-            ("delta-pitch-scale", self.delta_pitch_scale),
-            ("delta-pitch-noise-stddev", self.delta_pitch_noise_stddev),
+            ("pitch_scale", self.pitch_scale),
+            ("pov_scale", self.pov_scale),
+            ("pov_offset", self.pov_offset),
+            ("delta_pitch_scale", self.delta_pitch_scale),
+            ("delta_pitch_noise_stddev", self.delta_pitch_noise_stddev),
         ];
         for (option, value) in finite {
             if !value.is_finite() {
@@ -387,8 +392,8 @@ impl ProcessPitchOptions {
             }
         }
         let counts = [
-            ("normalization-left-context", self.normalization_left_context),
-            ("normalization-right-context", self.normalization_right_context),
+            ("normalization_left_context", self.normalization_left_context),
+            ("normalization_right_context", self.normalization_right_context),
             ("delay", self.delay),
         ];
         for (option, value) in counts {
@@ -397,10 +402,10 @@ impl ProcessPitchOptions {
             }
         }
         if !(1..1000).contains(&self.delta_window) {
-            return Err(Error::bad_option("delta-window", self.delta_window, "from 1 to 999"));
+            return Err(Error::bad_option("delta_window", self.delta_window, "from 1 to 999"));
         }
         if self.dim() == 0 {
-            return Err(Error::bad_option("add-pov-feature", false, "true where no other feature is asked for"));
+            return Err(Error::bad_option("add_pov_feature", false, "true where no other feature is asked for"));
         }
         Ok(())
     }

@@ -35,7 +35,7 @@ impl Holder for WaveInfo {
     }
 
     fn read_in_archive(reader: &mut dyn Skip) -> Result<Self, Error> {
-        let info = WaveInfo::read(reader)?;
+        let info = WaveInfo::read(&mut *reader)?;
         info.skip_data(reader)?;
         Ok(info)
     }

@@ -25,7 +25,11 @@ impl WaveInfo {
     ///
     /// # Errors
     /// Everything but [`WaveError::Empty`] and the write errors.
-    pub fn read(reader: &mut dyn Read) -> Result<WaveInfo, WaveError> {
+    pub fn read(mut reader: impl Read) -> Result<WaveInfo, WaveError> {
+        Self::read_from(&mut reader)
+    }
+
+    fn read_from(reader: &mut dyn Read) -> Result<WaveInfo, WaveError> {
         let mut reader = HeaderReader { reader, big_endian: false };
         let riff = reader.tag("RIFF")?;
         reader.big_endian = match &riff {

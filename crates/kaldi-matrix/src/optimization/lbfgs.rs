@@ -10,6 +10,7 @@ use crate::vector_reduce::vec_vec;
 
 /// How [`OptimizeLbfgs`] goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LbfgsOptions {
     /// Look for a minimum, not a maximum. Default true.
     pub minimize: bool,

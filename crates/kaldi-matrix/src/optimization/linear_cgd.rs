@@ -11,6 +11,7 @@ use crate::vector_ops::check_dim;
 
 /// When [`linear_cgd`] stops, and how exact it is on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LinearCgdOptions {
     /// The most iterations; none is the number of rows plus 5, where only rounding would ask for more. Default none.
     pub max_iters: Option<usize>,

@@ -27,6 +27,7 @@ use crate::vector_ops::check_dim;
 /// assert!(options.optimize_delta);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SolverOptions {
     /// Eigenvalues below the largest one over this are raised to it: the largest condition allowed; above 10.
     pub k: f64,

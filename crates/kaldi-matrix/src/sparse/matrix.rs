@@ -21,7 +21,7 @@ use crate::vector_ops::check_dim;
 /// assert_eq!(posteriors.to_matrix()[(2, 3)], 0.75);
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct SparseMatrix<T> {
     /// Each as long as there are columns.
     rows: Vec<SparseVector<T>>,

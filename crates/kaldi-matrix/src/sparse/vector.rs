@@ -20,7 +20,7 @@ use crate::vector_ops::check_dim;
 /// ```
 ///
 /// An index takes 32 bits: 8 bytes for an element of `f32`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct SparseVector<T> {
     dim: usize,
     /// Places and values; the places ascend.

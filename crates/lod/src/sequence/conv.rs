@@ -12,6 +12,8 @@ const BLOCK: usize = 256;
 
 /// The rows around a row that a convolution looks at: from `start` rows after it (before it, if negative) on, `length` rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Context {
     /// From the row to the first one of its context.
     pub start: i32,

@@ -8,6 +8,8 @@ use crate::{Error, Lod, LodTensor};
 
 /// Which patches [`im2sequence`] takes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
 pub struct Patches {
     /// Height and width of a patch.
     pub kernel: [usize; 2],

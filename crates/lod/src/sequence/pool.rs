@@ -10,6 +10,7 @@ use crate::{Error, Lod, LodTensor};
 
 /// What [`pool`] makes of the rows of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Pool {
     /// Their mean.
     Average,

@@ -1,5 +1,8 @@
 //! Lists of one length, as the rows of a matrix.
 
+use std::fmt;
+
+use kaldera_base::abridged::Abridged;
 use kaldera_base::memory;
 
 use crate::kernels::{collect_rows, over_rows, rows_of};
@@ -26,15 +29,62 @@ pub enum PadSide {
     Right,
 }
 
-/// A dense matrix, row after row.
-#[derive(Debug, Clone, PartialEq)]
+/// A dense matrix, row after row: what [`Ragged::pad`] makes of lists.
+///
+/// With the feature `ndarray`, `Array2::from(padded)` takes it without a copy.
+#[derive(Clone, PartialEq, Default)]
 pub struct Padded<T> {
-    /// `rows` times `cols` values.
-    pub values: Vec<T>,
+    values: Vec<T>,
+    rows: usize,
+    cols: usize,
+}
+
+impl<T> Padded<T> {
     /// One for each list.
-    pub rows: usize,
+    #[inline]
+    pub fn num_rows(&self) -> usize {
+        self.rows
+    }
+
     /// The length of the longest list.
-    pub cols: usize,
+    #[inline]
+    pub fn num_cols(&self) -> usize {
+        self.cols
+    }
+
+    /// All values, row after row: `num_rows` times `num_cols`.
+    #[inline]
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Row `i`.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn row(&self, i: usize) -> &[T] {
+        assert!(i < self.rows, "row {i} is out of range: the matrix has {} rows", self.rows);
+        &self.values[i * self.cols..(i + 1) * self.cols]
+    }
+
+    /// The rows, one after another.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
+        (0..self.rows).map(|i| self.row(i))
+    }
+
+    /// All values, row after row, as a vector.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+}
+
+/// Abridged: the middle of more than 16 values is left out.
+impl<T: fmt::Debug> fmt::Debug for Padded<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let values = Abridged(&self.values);
+        f.debug_struct("Padded").field("rows", &self.rows).field("cols", &self.cols).field("values", &values).finish()
+    }
 }
 
 impl<T> Ragged<T> {
@@ -60,7 +110,8 @@ impl<T: Number> Ragged<T> {
     /// # use ragged_core::{PadMode, PadSide, Ragged};
     /// let a = Ragged::from_lists(&[vec![1, 2, 3], vec![], vec![4]])?;
     /// let padded = a.pad(PadMode::Constant, PadSide::Right, 0)?;
-    /// assert_eq!((padded.rows, padded.cols, &padded.values[..]), (3, 3, &[1, 2, 3, 0, 0, 0, 4, 0, 0][..]));
+    /// assert_eq!((padded.num_rows(), padded.num_cols()), (3, 3));
+    /// assert_eq!(padded.values(), [1, 2, 3, 0, 0, 0, 4, 0, 0]);
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     ///
@@ -161,7 +212,7 @@ mod tests {
         let a = Ragged::from_lists(&[vec![1.0, 2.0], vec![]]).unwrap();
         for filler in [0.0, -0.0, 5.0_f32] {
             for side in [PadSide::Left, PadSide::Right] {
-                let padded = a.pad(PadMode::Constant, side, filler).unwrap().values;
+                let padded = a.pad(PadMode::Constant, side, filler).unwrap().into_values();
                 let mut expected = [f32::NAN; 4];
                 a.pad_into(PadMode::Constant, side, filler, &mut expected).unwrap();
                 assert_eq!(padded.iter().map(|x| x.to_bits()).collect::<Vec<_>>(), expected.map(f32::to_bits));

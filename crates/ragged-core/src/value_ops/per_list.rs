@@ -42,7 +42,7 @@ impl<T: Number> Ragged<T> {
     /// The gradient of [`add`](Self::add) by the values for lists, where `self` holds those by its output (which are also
     /// the ones by its input): `alpha` times the sum of each list.
     pub fn add_grad(&self, alpha: T) -> Vec<T> {
-        let mut sums = self.sum(T::ZERO);
+        let mut sums = self.sum();
         sums.iter_mut().for_each(|sum| *sum = sum.times(alpha));
         sums
     }

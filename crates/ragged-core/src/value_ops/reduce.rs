@@ -1,6 +1,7 @@
 //! One value of each innermost list.
 //!
-//! The initial value takes part in each reduction, as in k2: a sum starts from it, and it is the result for an empty list.
+//! Each reduction starts from what k2 starts it from. Those named `.._from` take another initial value, k2's `initial_value`, which
+//! takes part in the reduction and is the result for an empty list.
 
 use kaldera_base::memory;
 
@@ -16,50 +17,81 @@ impl<T: Number> Ragged<T> {
         out
     }
 
-    /// `initial` plus the sum of each list. Integers wrap around; floats are added in an order that depends on the
+    /// The sum of each list, 0 for an empty one. Integers wrap around; floats are added in an order that depends on the
     /// processor's vectors alone.
     ///
     /// ```
     /// # use ragged_core::Ragged;
-    /// let a = Ragged::from_lists(&[vec![1, 2, 3], vec![], vec![4]])?;
-    /// assert_eq!(a.sum(0), [6, 0, 4]);
-    /// assert_eq!(a.max(i32::MIN), [3, i32::MIN, 4]);
-    /// assert_eq!(a.min(2), [1, 2, 2]);
-    /// assert_eq!((a.argmax(i32::MIN), a.argmin(i32::MAX)), (vec![2, -1, 3], vec![0, -1, 3]));
-    /// # Ok::<(), ragged_core::Error>(())
+    /// let a = Ragged::from(vec![vec![1, 2, 3], vec![], vec![4]]);
+    /// assert_eq!(a.sum(), [6, 0, 4]);
+    /// assert_eq!(a.max(), [3, i32::MIN, 4]);
+    /// assert_eq!((a.argmax(), a.argmin()), (vec![2, -1, 3], vec![0, -1, 3]));
+    /// // k2's initial value, which takes part in the reduction:
+    /// assert_eq!((a.sum_from(10), a.min_from(2)), (vec![16, 10, 14], vec![1, 2, 2]));
     /// ```
     #[doc(alias = "SumPerSublist")]
     #[doc(alias = "SegmentedReduce")]
-    pub fn sum(&self, initial: T) -> Vec<T> {
+    pub fn sum(&self) -> Vec<T> {
+        self.sum_from(T::ZERO)
+    }
+
+    /// `initial` plus the sum of each list: [`sum`](Self::sum) with k2's `initial_value`.
+    #[doc(alias = "SumPerSublist")]
+    pub fn sum_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::sum_rows(splits, self.values(), initial, out))
+    }
+
+    /// The highest value of each list. As in k2, the lowest finite number takes part, so that it is the maximum of an empty
+    /// list and of one of nothing but -inf and NaN; [`max_from`](Self::max_from) takes another number.
+    #[doc(alias = "MaxPerSublist")]
+    pub fn max(&self) -> Vec<T> {
+        self.max_from(T::LOWEST)
     }
 
     /// The highest of `initial` and each list; NaN is passed over.
     #[doc(alias = "MaxPerSublist")]
-    pub fn max(&self, initial: T) -> Vec<T> {
+    pub fn max_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::max_rows(splits, self.values(), initial, out))
+    }
+
+    /// The lowest value of each list. As in k2, the highest finite number takes part, so that it is the minimum of an empty
+    /// list and of one of nothing but inf and NaN; [`min_from`](Self::min_from) takes another number.
+    #[doc(alias = "MinPerSublist")]
+    pub fn min(&self) -> Vec<T> {
+        self.min_from(T::HIGHEST)
     }
 
     /// The lowest of `initial` and each list; NaN is passed over.
     #[doc(alias = "MinPerSublist")]
-    pub fn min(&self, initial: T) -> Vec<T> {
+    pub fn min_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::min_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each list has its highest value, the last one if there are several; -1 for an
-    /// empty list and where all values are below `initial` or NaN.
+    /// Where in [`values`](Self::values) each list has its highest value, the last one if there are several; -1 for a list
+    /// that is empty or holds nothing but -inf and NaN.
     #[doc(alias = "ArgMaxPerSublist")]
-    pub fn argmax(&self, initial: T) -> Vec<i32> {
+    pub fn argmax(&self) -> Vec<i32> {
+        self.argmax_from(T::LOWEST)
+    }
+
+    /// [`argmax`](Self::argmax), with -1 for an empty list and where all values are below `initial` or NaN.
+    #[doc(alias = "ArgMaxPerSublist")]
+    pub fn argmax_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmax_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each list has its lowest value, the last one if there are several; -1 for an
-    /// empty list and where all values are above `initial` or NaN.
-    pub fn argmin(&self, initial: T) -> Vec<i32> {
+    /// Where in [`values`](Self::values) each list has its lowest value, the last one if there are several; -1 for a list
+    /// that is empty or holds nothing but inf and NaN.
+    pub fn argmin(&self) -> Vec<i32> {
+        self.argmin_from(T::HIGHEST)
+    }
+
+    /// [`argmin`](Self::argmin), with -1 for an empty list and where all values are above `initial` or NaN.
+    pub fn argmin_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmin_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`sum`](Self::sum): each value has that of its list.
+    /// The gradient of [`sum`](Self::sum) and [`sum_from`](Self::sum_from): each value has that of its list.
     ///
     /// # Errors
     /// If there is not one output gradient for each list.
@@ -82,30 +114,48 @@ impl<T: Number> Ragged<T> {
 }
 
 impl<T: Integer> Ragged<T> {
+    /// The bits that all values of each list have; all bits for an empty list.
+    #[doc(alias = "AndPerSublist")]
+    pub fn and(&self) -> Vec<T> {
+        self.and_from(T::ZERO.minus(T::from(1)))
+    }
+
     /// The bits that `initial` and all values of each list have.
     #[doc(alias = "AndPerSublist")]
-    pub fn and(&self, initial: T) -> Vec<T> {
+    pub fn and_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| and_rows(splits, self.values(), initial, out))
+    }
+
+    /// The bits that any value of each list has; none for an empty list.
+    #[doc(alias = "OrPerSublist")]
+    pub fn or(&self) -> Vec<T> {
+        self.or_from(T::ZERO)
     }
 
     /// The bits that `initial` or any value of each list has.
     #[doc(alias = "OrPerSublist")]
-    pub fn or(&self, initial: T) -> Vec<T> {
+    pub fn or_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| or_rows(splits, self.values(), initial, out))
     }
 }
 
 impl<T: Float> Ragged<T> {
-    /// ln(e^`initial` + Σ e^x) of each list; the usual initial value is -inf.
+    /// ln Σ e^x of each list, -inf for an empty one.
     ///
     /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from the platform's `libm`.
     #[doc(alias = "LogSumPerSublist")]
     #[doc(alias = "log_sum_exp")]
-    pub fn logsumexp(&self, initial: T) -> Vec<T> {
+    pub fn logsumexp(&self) -> Vec<T> {
+        self.logsumexp_from(T::NEG_INFINITY)
+    }
+
+    /// ln(e^`initial` + Σ e^x) of each list: [`logsumexp`](Self::logsumexp) with k2's `initial_value`.
+    #[doc(alias = "LogSumPerSublist")]
+    pub fn logsumexp_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::logsumexp_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`logsumexp`](Self::logsumexp), given its result: e^(x - result) times that of the list.
+    /// The gradient of [`logsumexp`](Self::logsumexp) and [`logsumexp_from`](Self::logsumexp_from), given the result: e^(x - result) times that of the list.
     ///
     /// # Errors
     /// If there is not one result and one output gradient for each list.
@@ -120,16 +170,21 @@ impl<T: Float> Ragged<T> {
         Ok(self.map_exponentials(exponents, |row, _, grad| grad.iter_mut().for_each(|y| *y *= out_grad[row])))
     }
 
+    /// The mean of each list, NaN for an empty one.
+    pub fn mean(&self) -> Vec<T> {
+        self.mean_or(T::from_f64(f64::NAN))
+    }
+
     /// The mean of each list, `if_empty` where it has no values.
-    pub fn mean(&self, if_empty: T) -> Vec<T> {
-        let mut means = self.sum(<T as Number>::ZERO);
+    pub fn mean_or(&self, if_empty: T) -> Vec<T> {
+        let mut means = self.sum();
         for (mean, row) in means.iter_mut().zip(self.shape().last_splits()) {
             *mean = if row.is_empty() { if_empty } else { *mean / T::from_f64(row.len() as f64) };
         }
         means
     }
 
-    /// The gradient of [`mean`](Self::mean).
+    /// The gradient of [`mean`](Self::mean) and [`mean_or`](Self::mean_or).
     ///
     /// # Errors
     /// If there is not one output gradient for each list.

@@ -6,6 +6,8 @@ use crate::{Error, Named, Parameters};
 
 /// What [`Sgd`] does.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct SgdOptions {
     /// The size of a step; 0.001.
     pub learning_rate: f64,
@@ -122,6 +124,8 @@ impl<T: Real> Sgd<T> {
 
 /// What [`Adam`] does.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 pub struct AdamOptions {
     /// The size of a step; 0.001.
     pub learning_rate: f64,

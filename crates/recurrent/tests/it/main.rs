@@ -4,6 +4,7 @@ mod bad_input;
 mod common;
 mod driver;
 mod equations;
+mod first_steps;
 mod gradients;
 mod learns;
 mod passes;

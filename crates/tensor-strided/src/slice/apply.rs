@@ -1,7 +1,9 @@
 //! Slices of tensors and views: always views themselves, of the same memory.
 
 use super::index::Checked;
-use crate::{Element, Error, IndexEntry, Layout, OnnxSlice, StridedSlice, Tensor, TensorView, TensorViewMut};
+use crate::{
+    Element, Error, IndexEntry, IndexSpec, Layout, OnnxSlice, StridedSlice, Tensor, TensorView, TensorViewMut,
+};
 
 impl Layout {
     /// Where the elements lie that TensorFlow's `strided_slice` picks.
@@ -73,6 +75,24 @@ impl<T: Element> TensorView<'_, T> {
         self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
+    /// times is parsed once, as an [`IndexSpec`].
+    ///
+    /// ```
+    /// use tensor_strided::Tensor;
+    ///
+    /// let x = Tensor::from([[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
+    /// assert_eq!(x.slice("1:3, ::-1")?.to_vec(), [6, 5, 4, 9, 8, 7]);
+    /// assert_eq!(x.slice("..., -1")?.to_vec(), [3, 6, 9]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Parse`]; those of [`TensorView::index`].
+    pub fn slice(&self, index: &str) -> Result<Self, Error> {
+        self.index(IndexSpec::parse(index)?)
+    }
+
     /// ONNX's Slice, as a view: no element is copied.
     ///
     /// # Errors
@@ -101,6 +121,14 @@ impl<T: Element> TensorViewMut<'_, T> {
     pub fn index_mut(&mut self, index: impl AsRef<[IndexEntry]>) -> Result<TensorViewMut<'_, T>, Error> {
         let layout = self.layout().index(index)?;
         Ok(self.view_mut().with_layout(layout))
+    }
+
+    /// [`index_mut`](Self::index_mut) with what Python has between the brackets as text.
+    ///
+    /// # Errors
+    /// [`Error::Parse`]; those of [`TensorView::index`].
+    pub fn slice_mut(&mut self, index: &str) -> Result<TensorViewMut<'_, T>, Error> {
+        self.index_mut(IndexSpec::parse(index)?)
     }
 
     /// What ONNX's Slice picks, for writing.
@@ -152,12 +180,38 @@ impl<T: Element> Tensor<T> {
         Ok(self.view_mut().with_layout(layout))
     }
 
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
+    /// times is parsed once, as an [`IndexSpec`].
+    ///
+    /// ```
+    /// use tensor_strided::Tensor;
+    ///
+    /// let x = Tensor::from([[1, 2, 3], [4, 5, 6], [7, 8, 9]]);
+    /// assert_eq!(x.slice("1:3, ::-1")?.to_vec(), [6, 5, 4, 9, 8, 7]);
+    /// assert_eq!(x.slice("..., -1")?.to_vec(), [3, 6, 9]);
+    /// # Ok::<(), tensor_strided::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Parse`]; those of [`TensorView::index`].
+    pub fn slice(&self, index: &str) -> Result<TensorView<'_, T>, Error> {
+        self.index(IndexSpec::parse(index)?)
+    }
+
     /// ONNX's Slice, as a view: no element is copied.
     ///
     /// # Errors
     /// Those of [`OnnxSlice::output_shape`].
     pub fn onnx_slice(&self, slice: &OnnxSlice) -> Result<TensorView<'_, T>, Error> {
         self.cut(|from, layout| slice.slice_from(from, layout))
+    }
+
+    /// [`index_mut`](Self::index_mut) with what Python has between the brackets as text.
+    ///
+    /// # Errors
+    /// [`Error::Parse`]; those of [`TensorView::index`].
+    pub fn slice_mut(&mut self, index: &str) -> Result<TensorViewMut<'_, T>, Error> {
+        self.index_mut(IndexSpec::parse(index)?)
     }
 
     /// What ONNX's Slice picks, for writing; shared memory is copied first.

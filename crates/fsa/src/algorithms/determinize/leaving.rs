@@ -1,11 +1,11 @@
-//! The arcs that leave states of the result. What it takes to find them is known, so that several threads may look at once.
+//! The arcs that leave states of the result.
 
 use std::ops::Range;
 
 use kaldera_base::memory::prefetch;
 
 use super::subsets::{NONE, State, Step, Subset, Subsets, at};
-use super::{SIZE_OF_JOB, WeightPushing};
+use super::{STATES_AT_ONCE, WeightPushing};
 use crate::Arc;
 use crate::algorithms::epsilon_closure::log_add;
 use crate::arc::{id, narrow};
@@ -98,7 +98,7 @@ impl Search<'_> {
         if made.alone {
             return;
         }
-        made.begin_lists(states.len(), self.known.steps.len().min(SIZE_OF_JOB));
+        made.begin_lists(states.len(), self.known.steps.len().min(STATES_AT_ONCE));
         for place in states {
             self.look_ahead(place);
             let number = self.known.first + id(place);

@@ -99,8 +99,6 @@ pub(super) struct Numbering<'a> {
     next: i32,
     most: i32,
     max_states: usize,
-    /// So many steps are a job.
-    steps_of_job: usize,
     /// The number of each state of the FSA, or [`NONE`].
     single: Vec<u32>,
     table: Table,
@@ -110,15 +108,12 @@ pub(super) struct Numbering<'a> {
     final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
-    /// Behind which states there are enough steps for a job, and how many there are behind the last one.
-    cuts: Vec<usize>,
-    steps: usize,
     part: WholePart,
     map: Lists,
 }
 
 impl<'a> Numbering<'a> {
-    pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, max_states: usize, steps_of_job: usize) -> Self {
+    pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, max_states: usize) -> Self {
         let (num_states, num_arcs) = (fsa.num_states(), fsa.arcs().len());
         Self {
             fsa_index,
@@ -127,15 +122,12 @@ impl<'a> Numbering<'a> {
             // The final state is one more.
             most: i32::try_from(max_states.saturating_sub(1)).unwrap_or(i32::MAX),
             max_states,
-            steps_of_job,
             single: vec![NONE; num_states],
             table: Table::new(),
             largest: 1,
             infinite: false,
             final_arcs: vec![],
             new: Subsets::default(),
-            cuts: vec![],
-            steps: 0,
             // What comes out may be larger than what goes in.
             part: WholePart::with_capacity(num_states, 2 * num_arcs),
             map: Lists::with_capacity(num_arcs),
@@ -202,7 +194,7 @@ impl<'a> Numbering<'a> {
         if found != NONE {
             return Ok(found.cast_signed());
         }
-        let number = self.add(known, State::Single(state), 1, arcs)?;
+        let number = self.add(known, State::Single(state), arcs)?;
         self.single[at(state)] = number.cast_unsigned();
         Ok(number)
     }
@@ -242,41 +234,32 @@ impl<'a> Numbering<'a> {
             Err(place) => {
                 let Open { base_score, pushed, .. } = *open;
                 self.new.open.push(Subset { first, end, base, base_score, pushed, number: self.next });
-                self.add(known, State::Open(place), at(end - first), arcs)
+                self.add(known, State::Open(place), arcs)
             }
         }
     }
 
-    /// The next number is that of this state, which has so many steps and which so many arcs come before.
+    /// The next number is that of this state, which so many arcs come before.
     #[inline(always)]
-    fn add(&mut self, known: &Subsets, state: State, steps: usize, arcs: usize) -> Result<i32, Error> {
+    fn add(&mut self, known: &Subsets, state: State, arcs: usize) -> Result<i32, Error> {
         let number = self.next;
         if number >= self.most {
             return Err(self.limit(known, state, arcs));
         }
         self.next += 1;
         self.new.states.push(Packed::new(state));
-        self.steps += steps;
-        if self.steps >= self.steps_of_job {
-            self.cuts.push(self.new.states.len());
-            self.steps = 0;
-        }
         Ok(number)
     }
 
-    /// Makes all that is new known, and cuts the new states into jobs: where each begins, and where the last one ends.
-    pub(super) fn cut_new(&mut self, known: &mut Subsets, cuts: &mut Vec<usize>) {
-        cuts.clear();
-        if !self.new.states.is_empty() {
-            // Most subsets that come of a subset are smaller, and many are single states.
-            self.table.reserve(self.new.steps.len() / 4);
-            known.append(&mut self.new);
-            cuts.push(0);
-            cuts.append(&mut self.cuts);
-            cuts.push(known.states.len());
-            cuts.dedup();
+    /// Makes all that is new known, and says how many states that is.
+    pub(super) fn make_known(&mut self, known: &mut Subsets) -> usize {
+        if self.new.states.is_empty() {
+            return 0;
         }
-        self.steps = 0;
+        // Most subsets that come of a subset are smaller, and many are single states.
+        self.table.reserve(self.new.steps.len() / 4);
+        known.append(&mut self.new);
+        known.states.len()
     }
 
     /// There is no place for this state.

@@ -13,15 +13,22 @@ pub(in crate::simd) struct PortableDoubles;
 #[repr(C, align(32))]
 pub(crate) struct Four<T>([T; LANES]);
 
+/// Lane `i` = `e`.
+macro_rules! lanes {
+    ($i:ident => $e:expr) => {
+        Four(array_of!([0 1 2 3] $i => $e))
+    };
+}
+
 impl<T: Copy> Four<T> {
     #[inline(always)]
-    fn map<U>(self, f: impl FnMut(T) -> U) -> Four<U> {
-        Four(self.0.map(f))
+    fn map<U>(self, mut f: impl FnMut(T) -> U) -> Four<U> {
+        lanes!(i => f(self.0[i]))
     }
 
     #[inline(always)]
     fn zip<V>(self, other: Self, mut f: impl FnMut(T, T) -> V) -> Four<V> {
-        Four(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+        lanes!(i => f(self.0[i], other.0[i]))
     }
 }
 
@@ -49,7 +56,7 @@ impl Lanes<f64> for PortableDoubles {
     }
     #[inline(always)]
     fn load_partial(self, from: &[f64], filler: Four<f64>) -> Four<f64> {
-        Four(std::array::from_fn(|i| from.get(i).copied().unwrap_or(filler.0[i])))
+        lanes!(i => from.get(i).copied().unwrap_or(filler.0[i]))
     }
     #[inline(always)]
     fn store_partial(self, v: Four<f64>, to: &mut [f64]) {
@@ -74,11 +81,11 @@ impl Lanes<f64> for PortableDoubles {
     }
     #[inline(always)]
     fn mul_add(self, a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> {
-        Four(std::array::from_fn(|i| mul_add(a.0[i], b.0[i], c.0[i])))
+        lanes!(i => mul_add(a.0[i], b.0[i], c.0[i]))
     }
     #[inline(always)]
     fn neg_mul_add(self, a: Four<f64>, b: Four<f64>, c: Four<f64>) -> Four<f64> {
-        Four(std::array::from_fn(|i| mul_add(-a.0[i], b.0[i], c.0[i])))
+        lanes!(i => mul_add(-a.0[i], b.0[i], c.0[i]))
     }
     #[inline(always)]
     fn sqrt(self, a: Four<f64>) -> Four<f64> {
@@ -94,11 +101,11 @@ impl Lanes<f64> for PortableDoubles {
     }
     #[inline(always)]
     fn select_lt(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
-        Four(std::array::from_fn(|i| if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] }))
+        lanes!(i => if a.0[i] < b.0[i] { yes.0[i] } else { no.0[i] })
     }
     #[inline(always)]
     fn select_le(self, a: Four<f64>, b: Four<f64>, yes: Four<f64>, no: Four<f64>) -> Four<f64> {
-        Four(std::array::from_fn(|i| if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] }))
+        lanes!(i => if a.0[i] <= b.0[i] { yes.0[i] } else { no.0[i] })
     }
 
     #[inline(always)]
@@ -121,7 +128,7 @@ impl Doubles for PortableDoubles {
     }
     #[inline(always)]
     fn load_partial_f32(self, from: &[f32]) -> Four<f64> {
-        Four(std::array::from_fn(|i| from.get(i).map_or(0.0, |&x| x.into())))
+        lanes!(i => from.get(i).map_or(0.0, |&x| x.into()))
     }
 
     #[inline(always)]

@@ -1,0 +1,5 @@
+//! All integration tests of the crate in one program.
+
+mod first_steps;
+mod papers;
+mod pipeline;

@@ -1,0 +1,8 @@
+//! The integration tests of kaldi-feat, one program for all.
+
+mod audio;
+mod log_mel;
+mod naive;
+mod options;
+mod pitch;
+mod streams;

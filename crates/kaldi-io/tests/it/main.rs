@@ -1,0 +1,4 @@
+//! The integration tests of kaldi-io, one program for all.
+
+mod fuzz;
+mod tables;
