@@ -227,3 +227,20 @@ fn repetitions_are_of_whole_strings() {
         assert_eq!(accepts(&format!("{string}.out")), accepted, "{string}");
     }
 }
+
+#[test]
+fn the_examples_of_help_work() {
+    let bench = Bench::compiled();
+    bench.put("lexicon", "yes y e s\nno n o\n");
+    bench.put("lm.arpa", "\\data\\\nngram 1=4\n\\1-grams:\n-99 <s>\n-1 </s>\n-0.3 yes\n-0.5 no\n\\end\\\n");
+    let overview = bench.made("--help");
+    let names = overview.lines().skip_while(|line| *line != "Operations:").skip(1).take_while(|line| !line.is_empty());
+    let mut operations = 0;
+    for name in names.filter_map(|line| line.split_whitespace().next()) {
+        let help = bench.made(&format!("{name} --help"));
+        let example = help.lines().skip_while(|line| *line != "Example:").nth(1).expect(name);
+        bench.made(example.strip_prefix("  kaldera fst ").expect(example));
+        operations += 1;
+    }
+    assert!(operations >= 27, "{overview}");
+}
