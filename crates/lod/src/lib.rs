@@ -85,7 +85,7 @@
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
 //! | `bucket_by_sequence_length` | [`Batching`] |
 //!
-//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`](ragged_core::RaggedShape), and
+//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`], and
 //! [`LodTensor::to_ragged`] and back copy nothing.
 //!
 //! # The design document, and what became of its terms

@@ -2,7 +2,7 @@
 //! them.
 //!
 //! Utterances differ in length, so that of a mini-batch padded to the longest more than half is padding, which is multiplied like the rest. Here
-//! the sequences of a [`LodTensor`](lod::LodTensor) go through time together, longest first, and at each step only those take part that are not
+//! the sequences of a [`LodTensor`] go through time together, longest first, and at each step only those take part that are not
 //! over yet:
 //!
 //! ```text
@@ -49,7 +49,7 @@
 //! | there | here |
 //! |---|---|
 //! | `nn.RNN`, `nn.LSTM`, `nn.GRU` with `num_layers`, `bidirectional`, `dropout` | [`Stack`] of [`Rnn`], [`Lstm`], [`Gru`] |
-//! | a `PackedSequence` in and out | a [`LodTensor`](lod::LodTensor) in and out; lengths may be 0, and nothing has to be sorted |
+//! | a `PackedSequence` in and out | a [`LodTensor`] in and out; lengths may be 0, and nothing has to be sorted |
 //! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
 //! | `proj_size` | [`LstmWeights::weight_hr`] |
 //! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |

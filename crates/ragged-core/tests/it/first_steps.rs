@@ -29,7 +29,7 @@ fn rows_are_iterated_and_indexed() {
     assert_eq!((ragged[0].len(), &ragged[2], ragged[0][1]), (3, &[4][..], 2));
     assert_eq!((ragged.get(1), ragged.get(3)), (Some(&[][..]), None));
     assert_eq!(ragged.lengths(), [3, 0, 1]);
-    assert_eq!(ragged.rows().rev().next(), Some(&[4][..]));
+    assert_eq!(ragged.rows().next_back(), Some(&[4][..]));
     assert_eq!(ragged.rows().nth(2), Some(&[4][..]));
     let copy = ragged.clone();
     ragged[0][1] = 7;

@@ -54,6 +54,7 @@ fn what_lasts_crosses_threads() {
         send_and_sync::<GruOptions>();
         send_and_sync::<LstmOptions>();
         send_and_sync::<SgdOptions>();
+        send_and_sync::<AdamOptions>();
         send_and_sync::<Dropout>();
         send_and_sync::<Reset>();
         send_and_sync::<Update>();
