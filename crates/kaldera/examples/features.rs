@@ -33,7 +33,5 @@ fn run(
     inputs: impl Iterator<Item = std::ffi::OsString>,
     output: impl AsRef<std::path::Path>,
 ) -> Result<Summary, kaldera::Error> {
-    let mut options = FbankOptions::default();
-    options.mel.num_bins = 80;
-    Pipeline::fbank(options)?.run_to_file(&Inputs::from_paths(inputs)?, output)
+    Pipeline::fbank(FbankOptions::default().with_num_mel_bins(80))?.run_to_file(&Inputs::from_paths(inputs)?, output)
 }

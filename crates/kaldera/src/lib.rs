@@ -36,7 +36,16 @@
 //! # Ok::<(), kaldera::Error>(())
 //! ```
 //!
-//! A recording is read by [`Recording::open`]; features of samples in memory are [`feat`]'s.
+//! Of one file, without a pipeline:
+//!
+//! ```no_run
+//! use kaldera::prelude::*;
+//!
+//! let fbank = Fbank::new(FbankOptions::default().with_num_mel_bins(80))?;
+//! let recording = Recording::open("hello.flac")?.mean(); // of all channels
+//! let features = fbank.compute(&recording.audio()?)?;
+//! # Ok::<(), kaldera::Error>(())
+//! ```
 //!
 //! # Coming from Kaldi
 //! | there | here |
@@ -88,8 +97,8 @@ pub use pipeline::Recording;
 pub mod prelude {
     pub use crate::base::Real;
     pub use crate::feat::{
-        Audio, Fbank, FbankOptions, FeatureStream, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp, PlpOptions, Samples,
-        Spectrogram, SpectrogramOptions,
+        Audio, Fbank, FbankOptions, FeatureStream, Interleaved, LogMel, LogMelOptions, Mfcc, MfccOptions, Plp,
+        PlpOptions, Samples, Spectrogram, SpectrogramOptions,
     };
     pub use crate::fsa::{Fsa, FsaVec};
     pub use crate::io::table::{RandomAccessReader, SequentialReader, TableWriter};

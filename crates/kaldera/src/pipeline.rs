@@ -289,8 +289,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         }
         let channel = self.choose_channel(utterance, recording.num_channels())?;
         let channel = recording.cut(channel, range);
-        let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key);
-        let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, self.vtln_warp, features)?;
+        let audio = Audio::new(channel.samples(), samp_freq).with_key(&utterance.key).with_vtln_warp(self.vtln_warp);
+        let mut frames = self.extractor.compute_into(&mut worker.workspace, &audio, features)?;
         if frames == 0 {
             return Err(Error::NoFrames { samples: audio.samples.len(), samp_freq });
         }

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io::BufWriter;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
@@ -269,14 +271,27 @@ impl Format {
     fn draw(&self, picture: &Picture, path: &Path) -> Result<(), String> {
         let size = (SIZE.0, picture.height());
         match self {
-            Self::Png => picture
-                .draw(&Lettered(BitMapBackend::new(path, size)).into_drawing_area())
-                .map_err(|error| error.to_string()),
+            Self::Png => {
+                let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
+                picture
+                    .draw(&Lettered(BitMapBackend::with_buffer(&mut pixels, size)).into_drawing_area())
+                    .map_err(|error| error.to_string())?;
+                write_png(path, size, &pixels).map_err(|error| error.to_string())
+            }
             Self::Svg => {
                 picture.draw(&SVGBackend::new(path, size).into_drawing_area()).map_err(|error| error.to_string())
             }
         }
     }
+}
+
+/// `pixels` are red, green and blue of each.
+fn write_png(path: &Path, (width, height): (u32, u32), pixels: &[u8]) -> Result<(), png::EncodingError> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(pixels)?;
+    writer.finish()
 }
 
 /// A file name as what it most likely is; anything else as it stands.

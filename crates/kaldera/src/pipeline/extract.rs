@@ -18,7 +18,7 @@ pub trait FeatureExtractor: Sync {
     /// Numbers in a row.
     fn dim(&self) -> usize;
 
-    /// Overwrites `out` with the rows of `audio`, one after the other, and returns their number. `vtln_warp` 1 is no warping.
+    /// Overwrites `out` with the rows of `audio`, one after the other, and returns their number.
     ///
     /// # Errors
     /// When `audio` cannot be used: its recording fails then, and no other.
@@ -26,7 +26,6 @@ pub trait FeatureExtractor: Sync {
         &self,
         workspace: &mut Self::Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error>;
 }
@@ -42,10 +41,9 @@ impl<K: Kind> FeatureExtractor for Extractor<K> {
         &self,
         workspace: &mut Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        self.compute_into(workspace, &audio.with_vtln_warp(vtln_warp), out)
+        self.compute_into(workspace, audio, out)
     }
 }
 
@@ -60,10 +58,9 @@ impl<E: FeatureExtractor + ?Sized> FeatureExtractor for &E {
         &self,
         workspace: &mut E::Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        (**self).compute_into(workspace, audio, vtln_warp, out)
+        (**self).compute_into(workspace, audio, out)
     }
 }
 
@@ -78,10 +75,9 @@ impl<E: FeatureExtractor + Send + ?Sized> FeatureExtractor for Arc<E> {
         &self,
         workspace: &mut E::Workspace,
         audio: &Audio<'_>,
-        vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
-        (**self).compute_into(workspace, audio, vtln_warp, out)
+        (**self).compute_into(workspace, audio, out)
     }
 }
 

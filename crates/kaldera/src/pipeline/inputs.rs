@@ -58,7 +58,8 @@ impl Utterance {
 }
 
 /// A part of a recording, in seconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Span {
     /// Where it begins.
     pub start: f64,

@@ -76,7 +76,7 @@ impl PitchFeatures {
     }
 }
 
-/// `vtln_warp` has no effect: it does not change how high a voice is.
+/// The audio's `vtln_warp` has no effect: it does not change how high a voice is.
 impl FeatureExtractor for PitchFeatures {
     type Workspace = PitchWorkspace;
 
@@ -88,7 +88,6 @@ impl FeatureExtractor for PitchFeatures {
         &self,
         workspace: &mut PitchWorkspace,
         audio: &Audio<'_>,
-        _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
         let features = self.compute(workspace, audio)?;
@@ -113,7 +112,6 @@ impl FeatureExtractor for NccfAndPitch {
         &self,
         workspace: &mut PitchWorkspace,
         audio: &Audio<'_>,
-        _vtln_warp: f32,
         out: &mut Vec<f32>,
     ) -> Result<usize, kaldi_feat::Error> {
         self.0.at_rate(audio, |audio| self.0.extractor.compute_into(workspace, audio, out))

@@ -12,22 +12,30 @@ use super::inputs::Utterance;
 use crate::Error;
 
 /// Over what means, and variances, are normalised.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case", deny_unknown_fields)
+)]
 #[non_exhaustive]
 pub enum Cmvn {
     /// Over each utterance.
     Utterance {
         /// Also give each dimension variance 1.
+        #[cfg_attr(feature = "serde", serde(default))]
         norm_vars: bool,
     },
     /// Over all utterances of a speaker. The recordings are read twice.
     Speaker {
         /// Also give each dimension variance 1.
+        #[cfg_attr(feature = "serde", serde(default))]
         norm_vars: bool,
     },
     /// Over all utterances. The recordings are read twice.
     All {
         /// Also give each dimension variance 1.
+        #[cfg_attr(feature = "serde", serde(default))]
         norm_vars: bool,
     },
     /// Over a window that moves along.

@@ -8,9 +8,10 @@ use std::path::Path;
 use kaldi_io::table::SequentialReader;
 use kaldi_matrix::Matrix;
 use ndarray::Array2;
-use ndarray_npy::NpzReader;
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
+use tensor_strided::Tensor;
+use zip::ZipArchive;
 
 use crate::Error;
 
@@ -49,10 +50,13 @@ pub fn read_features(
         }
         Some("npz") => {
             let file = BufReader::new(File::open(path).map_err(unreadable)?);
-            let damaged = |error| unreadable(io::Error::other(error));
-            let mut npz = NpzReader::new(file).map_err(damaged)?;
-            for key in npz.names().map_err(damaged)? {
-                let array: Array2<f32> = npz.by_name(&key).map_err(damaged)?;
+            let mut npz = ZipArchive::new(file).map_err(|error| unreadable(error.into()))?;
+            for i in 0..npz.len() {
+                let array = npz.by_index(i).map_err(|error| unreadable(error.into()))?;
+                let key = array.name().strip_suffix(".npy").unwrap_or(array.name()).to_owned();
+                let damaged = |error| unreadable(io::Error::other(format!("'{key}': {error}")));
+                let array = Tensor::<f32>::read_npy(array).map_err(|error| damaged(error.to_string()))?;
+                let array = Array2::try_from(array).map_err(|error| damaged(error.to_string()))?;
                 if take(&key, Matrix::from(array))?.is_break() {
                     break;
                 }

@@ -23,9 +23,7 @@ fn write(path: &Path, wave: &WaveData) {
 }
 
 fn quiet() -> FbankOptions {
-    let mut options = FbankOptions::default();
-    options.frame.dither = 0.0;
-    options
+    FbankOptions::default().with_dither(0.0)
 }
 
 #[test]
@@ -66,17 +64,17 @@ fn a_recording_becomes_audio_once_it_is_clear_from_which_channel() {
     let left = recording.channel(0).unwrap();
     let audio = Audio::try_from(&left).unwrap();
     assert_eq!((audio.samples.len(), audio.samp_freq), (16_000, 16_000.0));
-    let mut features = Vec::new();
     let fbank = Fbank::new(quiet()).unwrap();
-    let inputs = Inputs::new(vec![Utterance::new("left", left.clone())]).unwrap();
-    Pipeline::new(&fbank).run(&inputs, &mut features).unwrap();
-    let of_file = {
+    let of_audio = fbank.compute(&audio).unwrap();
+    assert_eq!((of_audio.num_rows(), of_audio.num_cols()), (98, 23));
+
+    let files = Inputs::from_paths([&path]).unwrap();
+    let samples = Inputs::new(vec![Utterance::new("stereo", left)]).unwrap();
+    for inputs in [files, samples] {
         let mut features = Vec::new();
-        let inputs = Inputs::new(vec![Utterance::new("left", path.as_path())]).unwrap();
         Pipeline::new(&fbank).channel(0).run(&inputs, &mut features).unwrap();
-        features
-    };
-    assert!(features == of_file);
+        assert_eq!(features, [("stereo".to_owned(), of_audio.clone())]);
+    }
 }
 
 #[test]
@@ -191,9 +189,7 @@ fn errors_of_all_crates_become_one_that_threads_may_pass_on() {
         Ok(())
     }
     fn one_bin() -> FbankOptions {
-        let mut options = FbankOptions::default();
-        options.mel.num_bins = 1;
-        options
+        FbankOptions::default().with_num_mel_bins(1)
     }
     let of_a_thread = std::thread::spawn(|| (0..11).map(all).collect::<Vec<_>>()).join().unwrap();
     for (wrong, result) in of_a_thread.into_iter().enumerate() {
@@ -217,4 +213,17 @@ fn errors_of_the_pipeline_name_fields() {
     fails(fbank(), "`frame.frame_length_ms`");
     fails(fbank().min_seconds(1.0), "`min_seconds`");
     fails(fbank().channel(1), "no channel 1");
+}
+
+#[cfg(feature = "serde")]
+#[test]
+fn normalisation_is_read_from_json_and_misspelt_names_are_refused() {
+    let read = |text: &str| serde_json::from_str::<Cmvn>(text);
+    assert_eq!(read(r#"{"speaker": {"norm_vars": true}}"#).unwrap(), Cmvn::Speaker { norm_vars: true });
+    assert_eq!(read(r#"{"utterance": {}}"#).unwrap(), Cmvn::Utterance { norm_vars: false });
+    assert_eq!(read(r#"{"sliding": {}}"#).unwrap(), Cmvn::Sliding(Default::default()));
+    assert!(read(r#"{"speaker": {"norm_var": true}}"#).is_err());
+    for cmvn in [Cmvn::All { norm_vars: true }, Cmvn::Sliding(Default::default())] {
+        assert_eq!(read(&serde_json::to_string(&cmvn).unwrap()).unwrap(), cmvn);
+    }
 }

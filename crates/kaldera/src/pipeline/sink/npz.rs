@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use kaldi_matrix::SubMatrix;
 use ndarray::ArrayView2;
-use ndarray_npy::{NpzWriter, WriteNpyError, WriteNpzError};
+use tensor_strided::TensorView;
+use tensor_strided::npy::NpyError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 use super::FeatureSink;
 use super::partial::{Partial, write_error};
@@ -13,39 +16,40 @@ use crate::Error;
 
 /// One array per utterance, not compressed.
 pub(super) struct Npz {
-    npz: NpzWriter<Partial>,
+    zip: ZipWriter<Partial>,
     path: PathBuf,
 }
 
 impl Npz {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
-        Ok(Self { npz: NpzWriter::new(Partial::create(path)?), path: path.to_owned() })
+        Ok(Self { zip: ZipWriter::new(Partial::create(path)?), path: path.to_owned() })
     }
 
     pub(super) fn finish(self) -> Result<Vec<PathBuf>, Error> {
-        let partial = self.npz.finish().map_err(|error| write_error(&self.path, io_error(error)))?;
+        let partial = self.zip.finish().map_err(|error| write_error(&self.path, error.into()))?;
         Ok(vec![partial.finish()?])
     }
 }
 
 impl FeatureSink for Npz {
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
-        let array = ArrayView2::from(features);
-        self.npz.add_array(key, &array).map_err(|error| write_error(&self.path, io_error(error)))
+        // A matrix may have more than 4 GiB.
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+        let started = self.zip.start_file(format!("{key}.npy"), options);
+        started.map_err(|error| write_error(&self.path, error.into()))?;
+        let array = TensorView::from(ArrayView2::from(features));
+        array.write_npy(&mut self.zip).map_err(|error| {
+            let cause = match error {
+                NpyError::Io(error) => error,
+                error => io::Error::other(error),
+            };
+            write_error(&self.path, cause)
+        })
     }
 }
 
 impl std::fmt::Debug for Npz {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Npz").field("path", &self.path).finish_non_exhaustive()
-    }
-}
-
-/// The cause without the layers around it.
-fn io_error(error: WriteNpzError) -> io::Error {
-    match error {
-        WriteNpzError::Zip(error) => error.into(),
-        WriteNpzError::Npy(WriteNpyError::Io(error)) => error,
-        WriteNpzError::Npy(error) => io::Error::other(error),
     }
 }
