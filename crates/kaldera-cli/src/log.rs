@@ -6,6 +6,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 
+use kaldera::feat::options::fields_to_options;
 use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
@@ -64,7 +65,9 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    printable(&kaldera::feat::options::fields_to_options(&line))
+    // The pipeline's own name for what is an option here.
+    let line = line.replace("`min_seconds`", "--min-duration");
+    printable(&fields_to_options(&line))
 }
 
 /// Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.

@@ -229,6 +229,18 @@ fn another_sample_rate_is_told_with_its_remedy() {
 }
 
 #[test]
+fn errors_name_options() {
+    let bench = Bench::new();
+    bench.wav("a.wav", 8000, 16_000.0);
+    bench.wav("b.wav", 300, 16_000.0);
+    let fbank = |args: &[&str]| bench.run(&[&["features", "--kind=fbank", "-o", "x.ark"], args].concat());
+    fbank(&["--min-duration=2", "a.wav"]).with(1).tells(&["0.5 s long", "--min-duration"]);
+    fbank(&["b.wav"]).with(1).tells(&["300 samples", "--frame-length"]);
+    fbank(&["--low-freq=9000", "a.wav"]).with(2).tells(&["--low-freq"]);
+    fbank(&["--use-energy", "--vad", "--vad-energy-threshold=99", "a.wav"]).with(1).tells(&["--vad-energy-threshold"]);
+}
+
+#[test]
 fn an_output_that_cannot_be_written_is_named() {
     let bench = Bench::new();
     bench.wav("a.wav", 4000, 16_000.0);
