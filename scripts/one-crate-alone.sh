@@ -45,7 +45,7 @@ END
     example "$folder/README.md" >"$project/src/main.rs"
     (cd "$project" && cargo run --quiet --offline)
 
-    tree=$(cd "$project" && cargo tree --offline -e normal --prefix none)
+    tree=$(cd "$project" && cargo tree --offline -e normal --prefix none --no-dedupe)
     loaded=$(ldd "$CARGO_TARGET_DIR/debug/stranger-of-$name")
     if [[ $loads_blas == *" $name "* ]]; then
         grep -q blas <<<"$loaded" || { echo "$name: OpenBLAS is a default feature, and not loaded" >&2; return 1; }
