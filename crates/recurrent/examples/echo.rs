@@ -40,16 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// 32 sequences of 2 to 13 values between -1 and 1, and for each row whether the first value of its sequence is positive.
-fn draw(noise: &mut Noise) -> Result<(LodTensor<f32>, Vec<usize>), recurrent::Error> {
-    let mut classes = Vec::new();
-    let sequences: Vec<Vec<f32>> = (0..32)
-        .map(|sequence| {
-            let values: Vec<f32> = (0..2 + sequence * 5 % 12).map(|_| noise.next()).collect();
-            classes.extend(values.iter().map(|_| usize::from(values[0] > 0.0)));
-            values
-        })
-        .collect();
-    Ok((LodTensor::from_sequences(&sequences)?, classes))
+fn draw(noise: &mut Noise) -> Result<(LodTensor<f32>, Vec<usize>), Box<dyn Error>> {
+    let lengths: Vec<usize> = (0..32).map(|sequence| 2 + sequence * 5 % 12).collect();
+    let (mut values, mut classes) = (Vec::new(), Vec::new());
+    for &len in &lengths {
+        let sequence: Vec<f32> = (0..len).map(|_| noise.next()).collect();
+        classes.extend(vec![usize::from(sequence[0] > 0.0); len]);
+        values.extend(sequence);
+    }
+    Ok((LodTensor::from_lengths(&lengths, 1, values)?, classes))
 }
 
 /// Numbers that look random (G. Marsaglia's xorshift).
