@@ -150,8 +150,10 @@ impl Recording {
         if self.num_channels <= 1 {
             return self.clone();
         }
-        let mean = |frame: &[f32]| frame.iter().sum::<f32>() / self.num_channels as f32;
-        Self::from_f32(self.samples().chunks_exact(self.num_channels).map(mean).collect(), self.samp_freq)
+        let samples = self.samples();
+        let whole = samples.len() - samples.len() % self.num_channels;
+        let channels = kaldi_feat::Interleaved::new(&samples[..whole], self.num_channels).expect("whole frames");
+        Self::from_f32(channels.mean(), self.samp_freq)
     }
 
     /// What features are computed from.
