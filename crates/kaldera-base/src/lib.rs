@@ -7,7 +7,7 @@
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
-//!   memory   fresh memory for large results, in huge pages, and a way to write them past the caches
+//!   memory   fresh memory for large results, in huge pages; prefetch
 //!   text     an error that shows its place in a text
 //!   abridged `Debug` of long slices
 //! ```
@@ -22,12 +22,14 @@
 //! ```
 //!
 //! # Unsafe code
-//! [`simd`]: the intrinsics, each behind a method that is safe because its receiver can be made only where the processor has the
-//! instructions, and the view of aligned memory as vectors. [`memory`]: the call that asks for huge pages,
-//! the prefetch, and a copy past the caches.
+//! [`simd`]: the intrinsics, each behind a method that is safe because its receiver can be made
+//! only where the processor has the instructions, and the view of aligned memory as vectors. Its
+//! traits are sealed, since unsafe code relies on them. [`memory`]: the call that asks for huge
+//! pages, and the prefetch.
 //!
 //! # When not to use it
-//! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera share.
+//! For general numerics, take `ndarray` or `faer`. This crate holds only what the crates of Kaldera
+//! share.
 
 #![deny(unsafe_code)]
 

@@ -1,11 +1,9 @@
 //! Fresh memory for large results.
 //!
-//! The first touch of a page costs the operating system as much time as copying it several times over: 10 million words into
-//! fresh memory take 20 ms, into memory that was used before 2.5. Huge pages (2 MiB on x86-64 in place of 4 KiB) take most of
-//! that away, but Linux gives them only to who asks. These functions ask where a result is large enough.
-
-#[cfg(target_arch = "x86_64")]
-use std::{arch::x86_64::__cpuid, sync::OnceLock};
+//! The first touch of a page costs the operating system as much time as copying it several times
+//! over: 10 million words into fresh memory take 20 ms, into memory that was used before 2.5. Huge
+//! pages (2 MiB on x86-64 in place of 4 KiB) take most of that away, but Linux gives them only to
+//! who asks. These functions ask where a result is large enough.
 
 /// Bytes from which on huge pages are asked for.
 const LARGE: usize = 4 << 20;
@@ -40,7 +38,8 @@ pub fn collect<T>(items: impl ExactSizeIterator<Item = T>) -> Vec<T> {
     vec
 }
 
-/// `len` times the default value of a number, which is zero: fresh memory is that already and is not touched.
+/// `len` times the default value of a number, which is zero: fresh memory is that already and is
+/// not touched.
 ///
 /// # Panics
 /// As `vec![T::default(); len]`, if that is more than memory can hold.
@@ -50,9 +49,9 @@ pub fn zeros<T: Clone + Default>(len: usize) -> Vec<T> {
     vec
 }
 
-/// Tells the processor that the element at `index` is soon needed; beyond the end, nothing happens.
+/// Prefetches the element at `index`; beyond the end, nothing happens.
 ///
-/// For places that follow no pattern, which the processor cannot foresee.
+/// For addresses that follow no pattern, which the processor does not prefetch by itself.
 #[inline(always)]
 pub fn prefetch<T>(slice: &[T], index: usize) {
     if let Some(element) = slice.get(index) {
@@ -66,59 +65,35 @@ pub fn prefetch_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 has the instruction. It reads nothing that a program could see, and an address that is not one does nothing.
+        // SAFETY: every x86-64 has the instruction. It reads nothing that a program could see, and
+        // an address that is not one does nothing.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = address;
 }
 
-/// As [`prefetch`], into the second cache, and so for some hundred places at a time.
+/// As [`prefetch`], into the second cache, and so for some hundred addresses at a time.
 ///
-/// More lines can be on their way to that than to the first, whose few buffers then only wait for the second: 5 million numbers at random places of 20 MB
-/// take half the time on an AMD EPYC (Zen 4).
+/// It has more fill buffers than the first: 5 million numbers at random addresses of 20 MB take
+/// half the time on an AMD EPYC (Zen 4).
 #[inline(always)]
 pub fn prefetch_l2<T>(slice: &[T], index: usize) {
-    if let Some(element) = slice.get(index) {
-        prefetch_l2_at(element);
-    }
-}
-
-/// [`prefetch_l2`] of what lies at `address`, which may be any.
-#[inline(always)]
-pub fn prefetch_l2_at<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]
-    {
+    if let Some(element) = slice.get(index) {
         use std::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
         // SAFETY: as in `prefetch_at`.
-        unsafe { _mm_prefetch::<_MM_HINT_T1>(address.cast()) };
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(std::ptr::from_ref(element).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = address;
-}
-
-/// Whether lines on their way to the second cache take none of the few buffers of the first, so that more can be on their way to that: on processors of
-/// AMD they do not, on those of Intel they do.
-pub fn l2_has_own_buffers() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        static OWN: OnceLock<bool> = OnceLock::new();
-        *OWN.get_or_init(|| {
-            #[expect(unused_unsafe, reason = "it is unsafe in older versions of Rust")]
-            // SAFETY: every x86-64 has the instruction.
-            let vendor = unsafe { __cpuid(0) };
-            let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-            name.as_flattened() != b"GenuineIntel"
-        })
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    true
+    let _ = (slice, index);
 }
 
 /// Asks for huge pages behind the `len` elements from `start` on.
 #[cfg(target_os = "linux")]
 fn advise<T>(start: *const T, len: usize) {
-    /// What a huge page is aligned to, and so what an advice is worth: smaller pieces stay as they are.
+    /// What a huge page is aligned to, and so what an advice is worth: smaller pieces stay as they
+    /// are.
     const HUGE_PAGE: usize = 2 << 20;
     let bytes = len * size_of::<T>();
     if bytes < LARGE {
@@ -127,8 +102,8 @@ fn advise<T>(start: *const T, len: usize) {
     let begin = start.addr().next_multiple_of(HUGE_PAGE);
     let end = (start.addr() + bytes) & !(HUGE_PAGE - 1);
     if begin < end {
-        // SAFETY: the pages lie inside of one allocation; the advice changes how they are backed, not what they hold. It may
-        // be refused, which changes nothing.
+        // SAFETY: the pages lie inside of one allocation; the advice changes how they are backed,
+        // not what they hold. It may be refused, which changes nothing.
         unsafe { libc::madvise(start.with_addr(begin).cast_mut().cast(), end - begin, libc::MADV_HUGEPAGE) };
     }
 }

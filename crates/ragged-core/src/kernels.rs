@@ -1,11 +1,12 @@
-//! What is done to the rows of flat values, without a look at shapes: the loops that the speed depends on.
+//! What is done to the rows of flat values, without a look at shapes: the loops that the speed
+//! depends on.
 //!
-//! Each takes the splits of some rows, whose offsets count from the first value of all, and so works on any part of a
-//! tensor. They go through [`kaldera_base::simd`]; rows are short (ten values or so) more often than not, and what they cost is mispredicted
-//! branches and memory that the processor does not foresee. So the first vectors of each row are read through masks, whatever its length, and
-//! what follows is asked for in time.
+//! Each takes the splits of some rows, whose offsets count from the first value of all, and so
+//! works on any part of a tensor. They go through [`kaldera_base::simd`]; rows are short (ten
+//! values or so) more often than not, and what they cost is mispredicted branches and memory that
+//! the processor does not prefetch. So the first vectors of each row are read through masks,
+//! whatever its length, and what follows is prefetched.
 
-mod bytes;
 #[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
 mod collect;
 mod divide;
@@ -17,12 +18,12 @@ mod pick;
 mod reduce;
 mod sort;
 
-pub(crate) use collect::{Room, collect, collect_rows, collect_rows_by};
+pub(crate) use collect::{collect, collect_rows};
 pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values, over_values_by};
 pub(crate) use exp::{ExpKernels, Normal, blocks};
 pub(crate) use follow::{Run, follow, follow_places};
 pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
-pub(crate) use pick::{ask, check_indexes, picked, soon};
+pub(crate) use pick::{check_indexes, picked, prefetch_upcoming, upcoming};
 pub(crate) use reduce::{RowKernels, rows_of};
 pub(crate) use sort::sort_rows_with_map;

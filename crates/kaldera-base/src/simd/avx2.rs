@@ -9,7 +9,8 @@ use super::{Kernel, Simd};
 
 const LANES: usize = 8;
 
-/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1, BMI2 and LZCNT.
+/// Proof that the processor has AVX2 and FMA, and what came with them: POPCNT, BMI1, BMI2 and
+/// LZCNT.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Avx2(());
 
@@ -41,29 +42,12 @@ fn apart_with_features<K: Kernel>(s: Avx2, kernel: K) -> K::Output {
 /// Calls intrinsics: an `Avx2` exists only where [`Avx2::new`] found the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` is an `Avx2`, which proves that the processor has AVX2 and FMA, all that these need; slices
-        // were cut to `LANES` elements before their pointer was taken, or are touched through a mask of their length.
+        // SAFETY: `self` is an `Avx2`, which proves that the processor has AVX2 and FMA, all that
+        // these need; slices were cut to `LANES` elements before their pointer was taken, or are
+        // touched through a mask of their length.
         unsafe { $e }
     };
 }
-
-/// For each byte, the numbers of the bits that are set, a byte each from the lowest on.
-static SET_BITS: [i64; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let (mut bit, mut count) = (0, 0);
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                table[byte] |= (bit as i64) << (8 * count);
-                count += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
 
 /// All ones in the first `len` lanes.
 #[inline]
@@ -72,6 +56,8 @@ fn first_lanes(len: usize) -> __m256i {
     let len = _mm256_set1_epi32(len.min(LANES) as i32);
     _mm256_cmpgt_epi32(len, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 }
+
+impl super::sealed::Sealed for Avx2 {}
 
 impl Simd for Avx2 {
     const LANES: usize = LANES;
@@ -142,11 +128,6 @@ impl Simd for Avx2 {
         intrinsics!(_mm256_cvtepi32_ps(_mm256_cvtepi16_epi32(_mm_loadu_si128(from.as_ptr().cast()))))
     }
 
-    #[inline(always)]
-    fn load_u8(self, from: &[u8]) -> __m256i {
-        let from = &from[..LANES];
-        intrinsics!(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.as_ptr().cast())))
-    }
     #[inline(always)]
     fn add(self, a: __m256, b: __m256) -> __m256 {
         intrinsics!(_mm256_add_ps(a, b))
@@ -244,7 +225,8 @@ impl Simd for Avx2 {
     fn sum_each(self, square: &[__m256]) -> __m256 {
         let square: &[__m256; LANES] = square.try_into().expect("a square block");
         intrinsics!({
-            // Halves of vector r beside those of vector 4 + r, then twice the halves of what is left of each.
+            // Halves of vector r beside those of vector 4 + r, then twice the halves of what is
+            // left of each.
             let mut fours = [square[0]; 4];
             for r in 0..4 {
                 let (low, high) = (square[r], square[4 + r]);
@@ -355,11 +337,6 @@ impl Simd for Avx2 {
     #[inline(always)]
     fn not_equal_u32(self, a: __m256i, b: __m256i) -> u32 {
         intrinsics!(_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(a, b)))).cast_unsigned() ^ 0xFF
-    }
-    #[inline(always)]
-    fn compress_u32(self, v: __m256i, mask: u32) -> __m256i {
-        let lanes = SET_BITS[(mask & 0xFF) as usize];
-        intrinsics!(_mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(lanes))))
     }
     #[inline(always)]
     fn add_u32(self, a: __m256i, b: __m256i) -> __m256i {

@@ -41,14 +41,15 @@ fn apart_with_features<K: Kernel>(s: Avx512, kernel: K) -> K::Output {
 /// Calls intrinsics: an `Avx512` exists only where [`Avx512::new`] found the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` is an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, all that these
-        // need; slices were cut to `LANES` elements before their pointer was taken, or are touched through a mask of
-        // their length.
+        // SAFETY: `self` is an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and
+        // VL, all that these need; slices were cut to `LANES` elements before their pointer was
+        // taken, or are touched through a mask of their length.
         unsafe { $e }
     };
 }
 
-/// Steps that add up the lanes of several vectors. What can is blended rather than shuffled, for which processors have one place only.
+/// Steps that add up the lanes of several vectors. What can is blended rather than shuffled, for
+/// which processors have one place only.
 impl Avx512 {
     /// The two halves of a added, then those of b.
     #[inline(always)]
@@ -74,6 +75,8 @@ impl Avx512 {
 fn first_lanes(len: usize) -> __mmask16 {
     ((1_u32 << len.min(LANES)) - 1) as __mmask16
 }
+
+impl super::sealed::Sealed for Avx512 {}
 
 impl Simd for Avx512 {
     const LANES: usize = LANES;
@@ -141,11 +144,6 @@ impl Simd for Avx512 {
         intrinsics!(_mm512_cvtepi32_ps(_mm512_cvtepi16_epi32(_mm256_loadu_si256(from.as_ptr().cast()))))
     }
 
-    #[inline(always)]
-    fn load_u8(self, from: &[u8]) -> __m512i {
-        let from = &from[..LANES];
-        intrinsics!(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.as_ptr().cast())))
-    }
     #[inline(always)]
     fn add(self, a: __m512, b: __m512) -> __m512 {
         intrinsics!(_mm512_add_ps(a, b))
@@ -216,7 +214,8 @@ impl Simd for Avx512 {
     fn transpose(self, square: &mut [__m512]) {
         let square: &mut [__m512; LANES] = square.try_into().expect("a square block");
         intrinsics!({
-            // Pairs of rows, pairs of pairs within each quarter, then two rounds that move the quarters.
+            // Pairs of rows, pairs of pairs within each quarter, then two rounds that move the
+            // quarters.
             let mut pairs = *square;
             for i in 0..8 {
                 pairs[2 * i] = _mm512_unpacklo_ps(square[2 * i], square[2 * i + 1]);
@@ -297,7 +296,8 @@ impl Simd for Avx512 {
     fn transpose_pairs(self, square: &mut [__m512]) {
         let square: &mut [__m512; LANES / 2] = square.try_into().expect("a square block");
         intrinsics!({
-            // Pairs of rows within each quarter; then twice the quarters, which are the bits of the row's number.
+            // Pairs of rows within each quarter; then twice the quarters, which are the bits of the
+            // row's number.
             let rows = square.map(|row| _mm512_castps_pd(row));
             let mut pairs = rows;
             for i in 0..4 {
@@ -343,10 +343,6 @@ impl Simd for Avx512 {
     #[inline(always)]
     fn not_equal_u32(self, a: __m512i, b: __m512i) -> u32 {
         intrinsics!(_mm512_cmpneq_epi32_mask(a, b)).into()
-    }
-    #[inline(always)]
-    fn compress_u32(self, v: __m512i, mask: u32) -> __m512i {
-        intrinsics!(_mm512_maskz_compress_epi32(mask as __mmask16, v))
     }
     #[inline(always)]
     fn add_u32(self, a: __m512i, b: __m512i) -> __m512i {

@@ -18,7 +18,8 @@ pub(super) use portable::PortableDoubles;
 
 /// The arithmetic of one instruction set on `f64`: what [`Lanes`] has, and the bits of the numbers.
 ///
-/// Got with [`Simd::doubles`](super::Simd::doubles). A vector has half of [`Simd::LANES`](super::Simd::LANES) lanes.
+/// Got with [`Simd::doubles`](super::Simd::doubles). A vector has half of
+/// [`Simd::LANES`](super::Simd::LANES) lanes.
 pub trait Doubles: Lanes<f64> {
     /// A vector of as many numbers of type `u64`.
     type U64: Copy + fmt::Debug + Send + Sync;

@@ -9,6 +9,7 @@ mod portable;
 use std::fmt;
 
 use super::Simd;
+use super::sealed::Sealed;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2Integers;
@@ -42,7 +43,9 @@ pub(super) use portable::PortableIntegers;
 /// assert_eq!(dispatch(Count(b"abracadabra", b'a')), 5);
 /// assert_eq!(dispatch(Count(&[7_i64; 99], 7)), 99);
 /// ```
-pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
+///
+/// Sealed, as [`Simd`] is.
+pub trait Integers<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 64 at most.
     const LANES: usize;
     /// Whether the processor loads a part of a vector about as fast as a whole one.
@@ -54,10 +57,11 @@ pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
     fn splat(self, x: T) -> Self::Vector;
     /// The first `LANES` elements of `from`, of which there must be as many, which is checked.
     fn load(self, from: &[T]) -> Self::Vector;
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
-    /// Bit i says that element i of `from` is lane i of `x`, of `LANES` elements at most; the bits from its end on are 0. Reads no
-    /// further.
+    /// Bit i says that element i of `from` is lane i of `x`, of `LANES` elements at most; the bits
+    /// from its end on are 0. Reads no further.
     fn equal_partial(self, from: &[T], x: Self::Vector) -> u64;
 
     /// Bit i says that lane i of a is that of b; the bits from `LANES` on are 0
@@ -80,37 +84,10 @@ pub trait Integers<T>: Copy + fmt::Debug + Send + Sync + 'static {
     fn fold(self, v: Self::Vector, op: impl Fn(Self::Vector, Self::Vector) -> Self::Vector) -> T;
 }
 
-/// Bytes two by two: numbers of 16 bits, half as many as bytes.
-pub trait Pairs: Integers<u8> {
-    /// As many as a vector holds of them.
-    type Numbers: AsRef<[u16]>;
-
-    /// Each byte of `high` above that of `low`, in two vectors and in any order.
-    fn pairs(self, high: Self::Vector, low: Self::Vector) -> [Self::Vector; 2];
-    /// The lower of each two pairs
-    fn min_pairs(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// The higher of each two pairs
-    fn max_pairs(self, a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// Pair i is `op`, which does the same to all pairs, of all pairs of vector i. Exactly `LANES / 2` vectors, checked.
-    fn fold_each(
-        self,
-        square: &mut [Self::Vector],
-        op: impl Fn(Self::Vector, Self::Vector) -> Self::Vector,
-    ) -> Self::Numbers;
-}
-
-/// One level of a tree over vectors: `op` of both that `halves` makes of each of the first `N` and the one which lies `N` behind it.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn fold_halves<const N: usize, V: Copy>(square: &mut [V], op: impl Fn(V, V) -> V, halves: impl Fn(V, V) -> [V; 2]) {
-    for i in 0..N {
-        let [a, b] = halves(square[i], square[N + i]);
-        square[i] = op(a, b);
-    }
-}
-
 /// An integer that vectors have lanes of: `u8`, `i32` or `i64`.
-pub trait Int: Copy + Default + Ord + From<u8> + Into<i64> + fmt::Debug + Send + Sync + 'static {
+///
+/// Sealed, as [`Simd`] is.
+pub trait Int: Sealed + Copy + Default + Ord + From<u8> + Into<i64> + fmt::Debug + Send + Sync + 'static {
     /// The lowest number.
     const MIN: Self;
     /// The highest number.
@@ -122,6 +99,8 @@ pub trait Int: Copy + Default + Ord + From<u8> + Into<i64> + fmt::Debug + Send +
 
 macro_rules! int {
     ($t:ty) => {
+        impl Sealed for $t {}
+
         impl Int for $t {
             const MIN: Self = <$t>::MIN;
             const MAX: Self = <$t>::MAX;
@@ -204,47 +183,10 @@ mod tests {
         }
     }
 
-    struct CheckPairs;
-    impl Kernel for CheckPairs {
-        type Output = ();
-        #[inline(always)]
-        fn run<S: Simd>(self, s: S) {
-            check_pairs(s.integers());
-        }
-    }
-
-    #[inline(always)]
-    fn check_pairs<L: Pairs>(s: L) {
-        let n = L::LANES / 2;
-        let bytes = |seed: usize| -> Vec<u8> { (0..2 * n).map(|i| (((seed + i) * 40_503) >> 7) as u8).collect() };
-        let rows: Vec<_> = (0..2 * n).map(|row| bytes(2 * n * row)).collect();
-        let vectors = || rows.iter().map(|row| s.load(row));
-        let mut highest: Vec<_> =
-            vectors().zip(vectors().skip(n)).map(|(high, low)| pairs_of(s, high, low, true)).collect();
-        let mut lowest: Vec<_> =
-            vectors().zip(vectors().skip(n)).map(|(high, low)| pairs_of(s, high, low, false)).collect();
-        let expected = |row: usize| {
-            (0..2 * n).map(move |i| (row, i)).map(|(row, i)| u16::from_be_bytes([rows[row][i], rows[row + n][i]]))
-        };
-        let (highest, lowest) =
-            (s.fold_each(&mut highest, |a, b| s.max_pairs(a, b)), s.fold_each(&mut lowest, |a, b| s.min_pairs(a, b)));
-        for row in 0..n {
-            assert_eq!(Some(highest.as_ref()[row]), expected(row).max(), "row {row} of {n}");
-            assert_eq!(Some(lowest.as_ref()[row]), expected(row).min(), "row {row} of {n}");
-        }
-    }
-
-    #[inline(always)]
-    fn pairs_of<L: Pairs>(s: L, high: L::Vector, low: L::Vector, highest: bool) -> L::Vector {
-        let [a, b] = s.pairs(high, low);
-        if highest { s.max_pairs(a, b) } else { s.min_pairs(a, b) }
-    }
-
     #[test]
     fn every_instruction_set_does_what_plain_rust_does() {
         for level in available() {
             dispatch_at(level, Check);
-            dispatch_at(level, CheckPairs);
         }
     }
 }

@@ -7,9 +7,11 @@ use super::Simd;
 #[repr(C, align(64))]
 struct Line([f32; Lines::LINE]);
 
-/// A growing run of `f32` aligned to 64 bytes, seen as numbers or as vectors: scratch memory of a kernel.
+/// A growing run of `f32` aligned to 64 bytes, seen as numbers or as vectors: scratch memory of a
+/// kernel.
 ///
-/// It has no type of vector, so that one scratch serves whatever [`dispatch`](super::dispatch) chooses.
+/// It has no type of vector, so that one scratch serves whatever [`dispatch`](super::dispatch)
+/// chooses.
 #[derive(Debug, Clone, Default)]
 pub struct Lines(Vec<Line>);
 
@@ -30,9 +32,10 @@ impl Lines {
         }
         let all = Self::LINE / S::LANES * self.0.len();
         debug_assert!(size_of::<S::F32>() == S::LANES * 4 && align_of::<S::F32>() <= align_of::<Line>());
-        // SAFETY: each `S::F32` is `LANES` floats (all instruction sets are in this module, and so are checked by its
-        // tests) of alignment 64 or less, so `all` of them are just the memory of the lines; any bits are a valid
-        // float. The borrow of `self` lasts as long as the slice.
+        // SAFETY: each `S::F32` is `LANES` floats (all instruction sets are in this module, and so
+        // are checked by its tests) of alignment 64 or less, so `all` of them are just the memory
+        // of the lines; any bits are a valid float. The borrow of `self` lasts as long as the
+        // slice.
         let vectors = unsafe { std::slice::from_raw_parts_mut(self.0.as_mut_ptr().cast::<S::F32>(), all) };
         &mut vectors[..count]
     }

@@ -1,7 +1,9 @@
-//! One way to write a kernel for every instruction set: lanes of `f32` or `f64`, chosen at run time.
+//! One way to write a kernel for every instruction set: lanes of `f32` or `f64`, chosen at run
+//! time.
 //!
-//! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and says what happens to [`Simd::LANES`] numbers at
-//! once. [`dispatch`] runs it with the widest instruction set that the processor has:
+//! A kernel is a [`Kernel`]: its `run` is generic over [`Simd`] and says what happens to
+//! [`Simd::LANES`] numbers at once. [`dispatch`] runs it with the widest instruction set that the
+//! processor has:
 //!
 //! ```
 //! use kaldera_base::simd::{Kernel, Simd, dispatch};
@@ -30,18 +32,20 @@
 //! assert!(y.iter().all(|&y| y == 7.0));
 //! ```
 //!
-//! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives those for `f64`, and [`Lanes`] is what both have, for
-//! kernels over any [`Real`](crate::Real). [`Integers`] is what vectors of `u8`, `i32` and `i64` have, for kernels over any [`Int`].
+//! The methods of [`Simd`] itself are for `f32`; [`Simd::doubles`] gives those for `f64`, and
+//! [`Lanes`] is what both have, for kernels over any [`Real`](crate::Real). [`Integers`] is what
+//! vectors of `u8`, `i32` and `i64` have, for kernels over any [`Int`].
 //!
-//! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods are safe. Each
-//! method, and each function between `run` and the methods, is `#[inline(always)]`, because only what ends up inside the
-//! function that [`dispatch`] compiled for the instruction set uses it.
+//! A `Simd` value is a proof: it can only be had where the instructions exist, so that its methods
+//! are safe. Each method, and each function between `run` and the methods, is `#[inline(always)]`,
+//! because only what ends up inside the function that [`dispatch`] compiled for the instruction set
+//! uses it.
 //!
-//! The environment variable `KALDERA_SIMD` (`portable`, `avx2` or `avx512`) chooses a narrower set than the
-//! processor has, for comparing and for tests.
+//! The environment variable `KALDERA_SIMD` (`portable`, `avx2` or `avx512`) chooses a narrower set
+//! than the processor has, for comparing and for tests.
 
-/// The array of `e` for each `i`, written out: unrolling a loop over the lanes in every operation would be most of what
-/// compiling a kernel takes.
+/// The array of `e` for each `i`, written out: unrolling a loop over the lanes in every operation
+/// would be most of what compiling a kernel takes.
 macro_rules! array_of {
     ([$($index:literal)*] $i:ident => $e:expr) => {
         [$({
@@ -59,9 +63,7 @@ mod doubles;
 mod integers;
 mod lines;
 mod numbers;
-mod past_caches;
 mod portable;
-mod rows;
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -72,20 +74,36 @@ use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 use avx512::Avx512;
 pub use doubles::Doubles;
-pub use integers::{Int, Integers, Pairs};
+pub use integers::{Int, Integers};
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
-pub use past_caches::{PastCaches, past_caches};
 use portable::Portable;
-pub use rows::{RoomPastCaches, RowsPastCaches, rows_past_caches};
+
+/// Only this crate has instruction sets, and types of lanes.
+mod sealed {
+    pub trait Sealed {}
+}
+use sealed::Sealed;
 
 /// The most lanes that any instruction set has.
 pub const MAX_LANES: usize = 16;
 
 /// The arithmetic of one instruction set on [`LANES`](Self::LANES) numbers at once.
 ///
-/// Slices given to the `load` and `store` methods must hold at least `LANES` elements, which is checked.
-pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
+/// Slices given to the `load` and `store` methods must hold at least `LANES` elements, which is
+/// checked.
+///
+/// Sealed, because unsafe code relies on its types: [`Lines`] is memory that is seen as vectors.
+///
+/// ```compile_fail,E0277
+/// use kaldera_base::simd::Simd;
+///
+/// #[derive(Debug, Clone, Copy)]
+/// struct Mine;
+///
+/// impl Simd for Mine {}
+/// ```
+pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 8 or 16.
     const LANES: usize;
     /// A vector of `LANES` numbers of type `f32`.
@@ -95,7 +113,7 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     /// The same instruction set on numbers of type `f64`.
     type Doubles: Doubles;
     /// The same instruction set on integers.
-    type Integers: Pairs + Integers<i32> + Integers<i64>;
+    type Integers: Integers<u8> + Integers<i32> + Integers<i64>;
 
     /// The way to its `f64` lanes.
     fn doubles(self) -> Self::Doubles;
@@ -105,7 +123,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
 
     /// Runs `kernel` compiled for this instruction set.
     fn vectorize<K: Kernel>(self, kernel: K) -> K::Output;
-    /// As [`vectorize`](Self::vectorize), and never a part of the caller: a long kernel that many others run is compiled once.
+    /// As [`vectorize`](Self::vectorize), and never a part of the caller: a long kernel that many
+    /// others run is compiled once.
     fn apart<K: Kernel>(self, kernel: K) -> K::Output;
 
     /// Every lane `x`.
@@ -114,7 +133,8 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn load(self, from: &[f32]) -> Self::F32;
     /// Writes the first `LANES` elements of `to`.
     fn store(self, v: Self::F32, to: &mut [f32]);
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// `filler`. Reads no further.
     fn load_partial(self, from: &[f32], filler: Self::F32) -> Self::F32;
     /// Writes the elements of `to`, `LANES` of them at most.
     fn store_partial(self, v: Self::F32, to: &mut [f32]);
@@ -122,15 +142,15 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn store_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// Writes the elements of `to`, `LANES` of them at most, which need not hold numbers yet.
     fn store_partial_uninit(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
-    /// As [`store_uninit`](Self::store_uninit), past the caches where the processor can: for outputs larger than these.
+    /// As [`store_uninit`](Self::store_uninit), by a non-temporal store where the processor has
+    /// one: for outputs larger than the caches.
     ///
     /// # Safety
-    /// `to` begins at a multiple of `4 * LANES` bytes. [`fence`] is called before anything else may read the elements.
+    /// `to` begins at a multiple of `4 * LANES` bytes. [`fence`] is called before anything else may
+    /// read the elements.
     unsafe fn stream(self, v: Self::F32, to: &mut [MaybeUninit<f32>]);
     /// The first `LANES` elements of `from`, as `f32`.
     fn load_i16(self, from: &[i16]) -> Self::F32;
-    /// The first `LANES` elements of `from`, as `u32`.
-    fn load_u8(self, from: &[u8]) -> Self::U32;
 
     /// a + b
     fn add(self, a: Self::F32, b: Self::F32) -> Self::F32;
@@ -163,16 +183,20 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn sum(self, v: Self::F32) -> f32;
     /// The largest lane; no promise where one is NaN.
     fn max_lane(self, v: Self::F32) -> f32;
-    /// Turns `LANES` vectors as rows of a square into its columns. Exactly `LANES` vectors, checked.
+    /// Turns `LANES` vectors as rows of a square into its columns. Exactly `LANES` vectors,
+    /// checked.
     fn transpose(self, square: &mut [Self::F32]);
-    /// As [`transpose`](Self::transpose), with pairs of neighbouring lanes in place of lanes: elements of 8 bytes.
-    /// Exactly `LANES / 2` vectors, checked.
+    /// As [`transpose`](Self::transpose), with pairs of neighbouring lanes in place of lanes:
+    /// elements of 8 bytes. Exactly `LANES / 2` vectors, checked.
     fn transpose_pairs(self, square: &mut [Self::F32]);
-    /// Lane l is the sum of vector l, as [`sum`](Self::sum) adds it up. Exactly `LANES` vectors, checked.
+    /// Lane l is the sum of vector l, as [`sum`](Self::sum) adds it up. Exactly `LANES` vectors,
+    /// checked.
     fn sum_each(self, square: &[Self::F32]) -> Self::F32;
-    /// The sums of each four neighbouring lanes, of the first vector, then of the second ..: (a + c) + (b + d) of lanes a, b, c and d.
+    /// The sums of each four neighbouring lanes, of the first vector, then of the second ..: (a +
+    /// c) + (b + d) of lanes a, b, c and d.
     fn sum_fours(self, vectors: [Self::F32; 4]) -> Self::F32;
-    /// Lane l is number `indexes[l]` of the lanes of a, then those of b. Indexes are below `2 * LANES`.
+    /// Lane l is number `indexes[l]` of the lanes of a, then those of b. Indexes are below `2 *
+    /// LANES`.
     fn permute(self, a: Self::F32, b: Self::F32, indexes: Self::U32) -> Self::F32;
     /// Lane l is lane `indexes[l]` of v, indexes counting modulo `LANES`.
     fn permute_one(self, v: Self::F32, indexes: Self::U32) -> Self::F32;
@@ -180,14 +204,16 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn reverse(self, v: Self::F32) -> Self::F32;
     /// The lanes of v moved up by one; the first one is the last lane of `before`.
     fn shift_in(self, before: Self::F32, v: Self::F32) -> Self::F32;
-    /// Of the lanes of a, then those of b: every other one from the first on, and every other one from the second on.
+    /// Of the lanes of a, then those of b: every other one from the first on, and every other one
+    /// from the second on.
     fn unzip(self, a: Self::F32, b: Self::F32) -> (Self::F32, Self::F32);
 
     /// Every lane `x`.
     fn splat_u32(self, x: u32) -> Self::U32;
     /// 0, 1, 2 ...
     fn lane_indexes(self) -> Self::U32;
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// `filler`. Reads no further.
     fn load_partial_i32(self, from: &[i32], filler: Self::U32) -> Self::U32;
     /// Writes the elements of `to`, `LANES` of them at most.
     fn store_partial_i32(self, v: Self::U32, to: &mut [i32]);
@@ -197,8 +223,6 @@ pub trait Simd: Copy + fmt::Debug + Send + Sync + 'static {
     fn max_i32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// Bit i says that lane i of a is not that of b; the bits from `LANES` on are 0
     fn not_equal_u32(self, a: Self::U32, b: Self::U32) -> u32;
-    /// The lanes i for which bit i of `mask` is set, moved together to the front in their order; what follows them may be anything
-    fn compress_u32(self, v: Self::U32, mask: u32) -> Self::U32;
     /// a + b, wrapping
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32;
     /// a - b, wrapping
@@ -239,8 +263,8 @@ pub trait Kernel {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Level {
-    /// Plain Rust on 8 lanes, which the compiler turns into what every processor of the target has: SSE2 on x86-64,
-    /// NEON on AArch64.
+    /// Plain Rust on 8 lanes, which the compiler turns into what every processor of the target has:
+    /// SSE2 on x86-64, NEON on AArch64.
     Portable,
     /// AVX2 with fused multiply-add, 8 lanes.
     Avx2,
@@ -260,7 +284,8 @@ impl fmt::Display for Level {
     }
 }
 
-/// The instruction set that [`dispatch`] uses: the widest of this processor, or what `KALDERA_SIMD` asks for.
+/// The instruction set that [`dispatch`] uses: the widest of this processor, or what `KALDERA_SIMD`
+/// asks for.
 pub fn level() -> Level {
     match chosen() {
         Chosen::Portable => Level::Portable,
@@ -328,19 +353,6 @@ pub fn fence() {
     unsafe {
         std::arch::x86_64::_mm_sfence();
     }
-}
-
-/// Calls `f`, which writes past the caches, and orders what it wrote before all that follows, even if it panics.
-#[inline(always)]
-fn fenced<R>(f: impl FnOnce() -> R) -> R {
-    struct Fence;
-    impl Drop for Fence {
-        fn drop(&mut self) {
-            fence();
-        }
-    }
-    let _fence = Fence;
-    f()
 }
 
 /// Runs `kernel` with the instruction set of [`level`].
@@ -426,17 +438,9 @@ mod tests {
             check("i16", s.load_i16(&[-32768, 5, 32767, -1, 0, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, -17]), &|i| {
                 [-32768., 5., 32767., -1., 0., 7., 8., 9., 10., 11., 12., 13., 14., 15., 16., -17.][i]
             });
-            let bytes: Vec<u8> = (0..=n).map(|i| (i * 37 + 200) as u8).collect();
-            check("u8", as_f32(s.load_u8(&bytes)), &|i| f(bytes[i].into()));
             let other = s.add_u32(vu, s.and_u32(s.lane_indexes(), s.splat_u32(5)));
             let unequal = (0..n as u32).filter(|i| i & 5 != 0).fold(0, |mask, i| mask | 1 << i);
             assert_eq!((s.not_equal_u32(vu, vu), s.not_equal_u32(vu, other)), (0, unequal));
-            let mut compressed = vec![0; n];
-            for mask in (0..1_u32 << n).step_by(if n > 8 { 7 } else { 1 }) {
-                let set: Vec<i32> = (0..n).filter(|i| mask >> i & 1 == 1).map(|i| bits[i].cast_signed()).collect();
-                s.store_partial_i32(s.compress_u32(vu, mask), &mut compressed);
-                assert_eq!(compressed[..set.len()], set, "compress_u32 by {mask:b}");
-            }
             check("min_i32", as_f32(s.min_i32(vu, s.splat_u32(7))), &|i| {
                 f(bits[i].cast_signed().min(7).cast_unsigned())
             });
@@ -502,7 +506,8 @@ mod tests {
             check("unzip, odd", odd, &|i| if i < n / 2 { a[2 * i + 1] } else { b[2 * i + 1 - n] });
             let mut lines = Lines::new();
             let to = lines.floats(n + 1);
-            // SAFETY: any float may be seen as one that may be uninitialised, and only floats are written.
+            // SAFETY: any float may be seen as one that may be uninitialised, and only floats are
+            // written.
             let to = unsafe { &mut *(std::ptr::from_mut(to) as *mut [MaybeUninit<f32>]) };
             s.store_uninit(va, &mut to[1..]);
             // SAFETY: lines are aligned to any vector, and the fence follows.

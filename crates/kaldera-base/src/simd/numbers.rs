@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Simd;
+use super::sealed::Sealed;
 
 /// The arithmetic of one instruction set on vectors of `T`, which is `f32` or `f64`.
 ///
@@ -31,8 +32,9 @@ use super::Simd;
 /// assert_eq!(x, [4.0; 21]);
 /// ```
 ///
-/// Slices given to `load` and `store` must hold at least [`LANES`](Self::LANES) elements, which is checked.
-pub trait Lanes<T>: Copy + fmt::Debug + Send + Sync + 'static {
+/// Slices given to `load` and `store` must hold at least [`LANES`](Self::LANES) elements, which is
+/// checked. Sealed, as [`Simd`] is.
+pub trait Lanes<T>: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 16, 8 or 4.
     const LANES: usize;
     /// A vector of `LANES` numbers.
@@ -44,7 +46,8 @@ pub trait Lanes<T>: Copy + fmt::Debug + Send + Sync + 'static {
     fn load(self, from: &[T]) -> Self::Vector;
     /// Writes the first `LANES` elements of `to`.
     fn store(self, v: Self::Vector, to: &mut [T]);
-    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of `filler`. Reads no further.
+    /// The elements of `from`, `LANES` of them at most; the lanes after its end are those of
+    /// `filler`. Reads no further.
     fn load_partial(self, from: &[T], filler: Self::Vector) -> Self::Vector;
     /// Writes the elements of `to`, `LANES` of them at most.
     fn store_partial(self, v: Self::Vector, to: &mut [T]);
@@ -91,6 +94,8 @@ macro_rules! forward {
         }
     )*};
 }
+
+impl<S: Simd> Sealed for Singles<S> {}
 
 impl<S: Simd> Lanes<f32> for Singles<S> {
     const LANES: usize = S::LANES;

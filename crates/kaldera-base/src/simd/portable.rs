@@ -36,11 +36,14 @@ impl<T: Copy> Eight<T> {
     }
 }
 
-/// a b + c: fused where that is one instruction; elsewhere a call of `libm` would cost more than all the rest.
+/// a b + c: fused where that is one instruction; elsewhere a call of `libm` would cost more than
+/// all the rest.
 #[inline(always)]
 fn mul_add(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
 }
+
+impl super::sealed::Sealed for Portable {}
 
 impl Simd for Portable {
     const LANES: usize = LANES;
@@ -104,11 +107,6 @@ impl Simd for Portable {
         lanes!(i => f32::from(from[i]))
     }
 
-    #[inline(always)]
-    fn load_u8(self, from: &[u8]) -> Self::U32 {
-        let from: &[u8; LANES] = from.first_chunk().expect("a vector to load");
-        lanes!(i => u32::from(from[i]))
-    }
     #[inline(always)]
     fn add(self, a: Self::F32, b: Self::F32) -> Self::F32 {
         a.zip(b, |a, b| a + b)
@@ -249,17 +247,6 @@ impl Simd for Portable {
         (0..LANES).fold(0, |mask, i| mask | u32::from(a.0[i] != b.0[i]) << i)
     }
     #[inline(always)]
-    fn compress_u32(self, v: Self::U32, mask: u32) -> Self::U32 {
-        let mut to = v;
-        let mut count = 0;
-        for (i, &x) in v.0.iter().enumerate() {
-            // Written in any case: the next one writes over what is not wanted. `count` is at most `i`.
-            to.0[count & (LANES - 1)] = x;
-            count += (mask >> i & 1) as usize;
-        }
-        to
-    }
-    #[inline(always)]
     fn add_u32(self, a: Self::U32, b: Self::U32) -> Self::U32 {
         a.zip(b, u32::wrapping_add)
     }
@@ -302,7 +289,8 @@ impl Simd for Portable {
     }
     #[inline(always)]
     fn f32_to_i32(self, a: Self::F32) -> Self::U32 {
-        // Adding 1.5 x 2^23 leaves no room for a fraction: the sum is rounded, ties to even. Beyond 2^22 there is none.
+        // Adding 1.5 x 2^23 leaves no room for a fraction: the sum is rounded, ties to even. Beyond
+        // 2^22 there is none.
         const MAGIC: f32 = 12_582_912.0;
         a.map(|a| if a.abs() < 4_194_304.0 { (a + MAGIC - MAGIC) as i32 } else { a as i32 }.cast_unsigned())
     }

@@ -2,15 +2,17 @@
 
 use std::sync::LazyLock;
 
+use super::Backend;
+use super::element::Element;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use crate::error::{Error, Shape};
 
 /// The environment variable that overrides the measurements.
 const VARIABLE: &str = "KALDERA_BACKEND";
 
-/// Something that computes.
+/// A library that computes, or our own loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Backend {
+pub(super) enum Library {
     Plain,
     #[cfg(feature = "openblas")]
     OpenBlas,
@@ -21,7 +23,7 @@ pub(super) enum Backend {
 /// What the environment asks for, read once.
 pub(super) struct Wish {
     /// The library, if this build has it.
-    pub(super) backend: Option<Backend>,
+    pub(super) backend: Option<Library>,
     /// A value that names no library of this build.
     pub(super) ignored: Option<String>,
 }
@@ -30,9 +32,9 @@ pub(super) static WISH: LazyLock<Wish> = LazyLock::new(|| match std::env::var(VA
     Ok(name) => match name.as_str() {
         "" => Wish { backend: None, ignored: None },
         #[cfg(feature = "openblas")]
-        "openblas" => Wish { backend: Some(Backend::OpenBlas), ignored: None },
+        "openblas" => Wish { backend: Some(Library::OpenBlas), ignored: None },
         #[cfg(feature = "pure")]
-        "pure" => Wish { backend: Some(Backend::Pure), ignored: None },
+        "pure" => Wish { backend: Some(Library::Pure), ignored: None },
         _ => Wish { backend: None, ignored: Some(name) },
     },
     Err(std::env::VarError::NotPresent) => Wish { backend: None, ignored: None },
@@ -49,97 +51,81 @@ enum Fastest {
 }
 
 /// What the environment asks for, else the fastest of those that this build has.
-fn pick(fastest: Fastest) -> Backend {
+fn pick(fastest: Fastest) -> Library {
     WISH.backend.unwrap_or(match fastest {
-        Fastest::Plain => Backend::Plain,
+        Fastest::Plain => Library::Plain,
         #[cfg(feature = "openblas")]
-        Fastest::OpenBlas => Backend::OpenBlas,
+        Fastest::OpenBlas => Library::OpenBlas,
         #[cfg(feature = "pure")]
-        Fastest::Pure => Backend::Pure,
+        Fastest::Pure => Library::Pure,
         #[cfg(not(all(feature = "openblas", feature = "pure")))]
         _ => only_library(),
     })
 }
 
 #[cfg(not(all(feature = "openblas", feature = "pure")))]
-fn only_library() -> Backend {
+fn only_library() -> Library {
     #[cfg(feature = "openblas")]
-    return Backend::OpenBlas;
+    return Library::OpenBlas;
     #[cfg(feature = "pure")]
-    return Backend::Pure;
+    return Library::Pure;
     #[cfg(not(any(feature = "openblas", feature = "pure")))]
-    Backend::Plain
+    Library::Plain
 }
 
-// The measurements: 21 November 2026, AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 (which takes this machine for a Haswell)
-// against faer 0.24.4, least of 12 runs on a loaded machine; decompositions and inverses, least of three rounds on a quiet one.
-// `benches/benches/matrix.rs` repeats them, with `KALDERA_BACKEND`, and `matrix_peers.rs` the square ones from 32 on.
-
-/// faer throughout. Gflop/s in `f32`, OpenBLAS : faer: 8 x 8 x 8 11 : 24, 32³ 85 : 160, 128³ 109 : 217, 512³ 114 : 233,
-/// 1000 x 80 x 257 111 : 231, 1 x 512 x 512 9 : 36, 16 x 512 x 2048 91 : 177; half of each in `f64`. OpenBLAS leads only in
-/// a product of 4 columns, 512 x 4 x 512: 38 : 30.
-pub(super) fn gemm(_m: usize, _n: usize, _k: usize) -> Backend {
-    pick(Fastest::Pure)
+/// What is computed, for the choice of a library.
+#[derive(Clone, Copy)]
+pub(super) enum Operation {
+    Gemm,
+    Gemv,
+    Ger,
+    Syrk,
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    Eigh,
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    Svd,
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    Invert,
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    InvertSymmetric,
+    #[cfg(any(feature = "openblas", feature = "pure"))]
+    Eig,
 }
 
-/// OpenBLAS throughout. µs in `f32`, OpenBLAS : faer, as it is and transposed: 13 x 23 0.06 : 0.06 and 0.04 : 0.09,
-/// 64 x 64 0.19 : 0.19 and 0.14 : 0.37, 512 x 512 11 : 12 and 10 : 13, 1000 x 8 1.3 : 1.4 and 0.6 : 3.4.
-pub(super) fn gemv(_rows: usize, _cols: usize) -> Backend {
-    pick(Fastest::OpenBlas)
+/// The library for an operation, by one threshold each. `size` is the number of elements for
+/// [`Operation::Ger`], else the longest side.
+///
+/// Measured on 21 November 2026 on an AMD EPYC (Zen 5), one thread, OpenBLAS 0.3.21 against
+/// faer 0.24.4; `benches/benches/matrix.rs` repeats it with `KALDERA_BACKEND`.
+pub(super) fn choose(operation: Operation, size: usize) -> Library {
+    let up_to = |threshold, small| if size <= threshold { small } else { Fastest::Pure };
+    pick(match operation {
+        Operation::Gemm | Operation::Syrk => Fastest::Pure,
+        Operation::Gemv => Fastest::OpenBlas,
+        Operation::Ger => up_to(256, Fastest::Plain),
+        #[cfg(any(feature = "openblas", feature = "pure"))]
+        Operation::Eigh => up_to(16, Fastest::OpenBlas),
+        #[cfg(any(feature = "openblas", feature = "pure"))]
+        Operation::Svd => up_to(32, Fastest::OpenBlas),
+        #[cfg(any(feature = "openblas", feature = "pure"))]
+        Operation::Invert | Operation::InvertSymmetric => Fastest::OpenBlas,
+        #[cfg(any(feature = "openblas", feature = "pure"))]
+        Operation::Eig => up_to(64, Fastest::OpenBlas),
+    })
 }
 
-/// Our own loop for a few elements, else faer. µs in `f32`, loop : OpenBLAS : faer: 8 x 8 0.01 : 0.05 : 0.03,
-/// 16 x 16 0.03 : 0.13 : 0.04, 64 x 64 0.36 : 0.32 : 0.22, 512 x 512 22 : 13 : 12, 1000 x 8 1.1 : 5.0 : 1.1.
-pub(super) fn ger(rows: usize, cols: usize) -> Backend {
-    const FEW: usize = 256;
-    pick(if rows.saturating_mul(cols) <= FEW { Fastest::Plain } else { Fastest::Pure })
-}
+impl Library {
+    /// Its implementation for elements of one type.
+    pub(super) fn backend<T: Element>(self) -> &'static dyn Backend<T> {
+        match self {
+            Self::Plain => &super::plain::Plain,
+            #[cfg(feature = "openblas")]
+            Self::OpenBlas => &super::openblas::OpenBlas,
+            #[cfg(feature = "pure")]
+            Self::Pure => &super::faer::Faer,
+        }
+    }
 
-/// faer throughout. µs in `f32`, OpenBLAS : faer: n, k = 16, 16 0.26 : 0.18, 128, 128 25 : 17, 512, 512 1325 : 720,
-/// 40, 1000 27 : 19, 512, 40 110 : 58.
-pub(super) fn syrk(_n: usize, _k: usize) -> Backend {
-    pick(Fastest::Pure)
-}
-
-/// LAPACK for what is small, else faer. ms in `f64`, LAPACK : faer: n = 4 0.0016 : 0.0024, 16 0.018 : 0.022, 32 0.072 : 0.061,
-/// 64 0.34 : 0.25, 128 2.1 : 1.2, 512 94 : 22, 2048 4866 : 975.
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn eigh(n: usize) -> Backend {
-    const SMALL: usize = 16;
-    pick(if n <= SMALL { Fastest::OpenBlas } else { Fastest::Pure })
-}
-
-/// LAPACK for what is small and nearly square, else faer. ms in `f64`, LAPACK : faer: 4 x 4 0.0025 : 0.0036, 16 x 16 0.025 : 0.030,
-/// 32 x 32 0.096 : 0.102, 64 x 64 0.45 : 0.41, 128 x 128 1.6 : 1.5, 512 x 512 49 : 40, 1024 x 1024 299 : 295, 2048 x 2048
-/// 2622 : 2802; 100 x 13 0.043 : 0.032, 1000 x 40 1.12 : 0.45, 40 x 1000 0.72 : 0.43.
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn svd(rows: usize, cols: usize) -> Backend {
-    const SMALL: usize = 32;
-    let (short, long) = (rows.min(cols), rows.max(cols));
-    pick(if long <= SMALL && long < 2 * short { Fastest::OpenBlas } else { Fastest::Pure })
-}
-
-/// LAPACK. ms in `f64`, LAPACK : faer: n = 4 0.0005 : 0.0009, 32 0.0099 : 0.0123, 64 0.041 : 0.040, 128 0.29 : 0.32, 512 9.3 : 14.
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn invert(_n: usize) -> Backend {
-    pick(Fastest::OpenBlas)
-}
-
-/// LAPACK. ms in `f64`, LAPACK : faer: n = 4 0.0006 : 0.0006, 32 0.0083 : 0.0089, 128 0.16 : 0.33, 512 8.6 : 21.
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn invert_symmetric(_n: usize) -> Backend {
-    pick(Fastest::OpenBlas)
-}
-
-/// LAPACK for what is small, else faer. ms in `f64`, LAPACK : faer: n = 4 0.0040 : 0.0037, 16 0.039 : 0.047, 32 0.18 : 0.24,
-/// 64 1.00 : 1.15, 128 5.2 : 3.5, 256 16.4 : 17.1, 512 87 : 78.
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub(super) fn eig(n: usize) -> Backend {
-    const SMALL: usize = 64;
-    pick(if n <= SMALL { Fastest::OpenBlas } else { Fastest::Pure })
-}
-
-impl Backend {
     /// This one, unless it is OpenBLAS, which counts in `i32`, and `largest` is beyond that.
     #[cfg_attr(not(feature = "openblas"), expect(unused_variables, reason = "only OpenBLAS has this limit"))]
     pub(super) fn within_i32(self, largest: usize) -> Self {
@@ -183,11 +169,12 @@ mod tests {
 
     #[test]
     fn openblas_gets_no_size_beyond_its_integers() {
-        for backend in [gemm(4, 4, 4), gemv(4, 4), ger(400, 4), syrk(4, 4)] {
-            assert_eq!(backend.within_i32(1 << 30), backend);
-            let other = backend.within_i32(1 << 40);
+        for operation in [Operation::Gemm, Operation::Gemv, Operation::Ger, Operation::Syrk] {
+            let library = choose(operation, 400);
+            assert_eq!(library.within_i32(1 << 30), library);
+            let other = library.within_i32(1 << 40);
             #[cfg(feature = "openblas")]
-            assert_ne!(other, Backend::OpenBlas);
+            assert_ne!(other, Library::OpenBlas);
             assert_eq!(other.within_i32(1 << 40), other);
         }
     }
@@ -197,10 +184,11 @@ mod tests {
     fn lapack_gets_no_work_space_beyond_its_integers() {
         let small = Shape { rows: 1_000_000, cols: 40 };
         let large = Shape { rows: 100_000, cols: 100_000 };
-        assert_eq!(svd(30, 30).within_lapack(small), Ok(svd(30, 30)));
-        match eigh(100_000).within_lapack(large) {
+        let svd = choose(Operation::Svd, 30);
+        assert_eq!(svd.within_lapack(small), Ok(svd));
+        match choose(Operation::Eigh, 100_000).within_lapack(large) {
             #[cfg(feature = "pure")]
-            Ok(backend) => assert_eq!(backend, Backend::Pure),
+            Ok(library) => assert_eq!(library, Library::Pure),
             other => assert_eq!(other, Err(Error::TooLarge { shape: large, stride: 100_000 })),
         }
     }

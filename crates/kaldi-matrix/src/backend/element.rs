@@ -45,8 +45,8 @@ impl Concrete for f64 {
     }
 }
 
-/// Evaluates the last argument with `$U` as another name of `$T`, which is `f32` or `f64`. The four functions below
-/// take the operands there.
+/// Evaluates the last argument with `$U` as another name of `$T`, which is `f32` or `f64`. The four
+/// functions below take the operands there.
 macro_rules! by_type {
     ($T:ident is $U:ident, $call:expr) => {
         if size_of::<$T>() == size_of::<f32>() {

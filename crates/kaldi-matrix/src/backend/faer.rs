@@ -10,8 +10,8 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
-use super::block_factors;
 use super::element::Concrete;
+use super::{Backend, block_factors};
 use crate::decompositions::LogDet;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
@@ -51,142 +51,155 @@ fn scale<T: Number>(row: &mut [T], beta: T) {
     }
 }
 
-pub(super) fn gemm<T: Number>(
-    alpha: T,
-    a: SubMatrix<'_, T>,
-    trans_a: Trans,
-    b: SubMatrix<'_, T>,
-    trans_b: Trans,
-    beta: T,
-    mut c: SubMatrixMut<'_, T>,
-) {
-    c.rows_mut().for_each(|row| scale(row, beta));
-    matmul(target(&mut c), accum(beta), operand(&a, trans_a), operand(&b, trans_b), alpha, Par::Seq);
-}
+/// faer, with one thread.
+pub(super) struct Faer;
 
-pub(super) fn gemv<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
-    scale(y, beta);
-    let (x_len, y_len) = (x.len(), y.len());
-    let y = MatMut::from_column_major_slice_mut(y, y_len, 1);
-    let x = MatRef::from_column_major_slice(x, x_len, 1);
-    matmul(y, accum(beta), operand(&a, trans), x, alpha, Par::Seq);
-}
-
-pub(super) fn ger<T: Number>(alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
-    let x = MatRef::from_column_major_slice(x, x.len(), 1);
-    let y = MatRef::from_row_major_slice(y, 1, y.len());
-    matmul(target(&mut a), Accum::Add, x, y, alpha, Par::Seq);
-}
-
-pub(super) fn syrk<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
-    c.rows_mut().enumerate().for_each(|(r, row)| scale(&mut row[..=r], beta));
-    let a = operand(&a, trans);
-    let all = BlockStructure::Rectangular;
-    let lower = BlockStructure::TriangularLower;
-    triangular::matmul(target(&mut c), lower, accum(beta), a, all, a.transpose(), all, alpha, Par::Seq);
-}
-
-/// The eigenvectors are computed in a matrix of faer's own layout and copied: into the rows of `v` itself takes five times as
-/// long.
-pub(super) fn eigh<T: Number>(a: SubMatrix<'_, T>, s: &mut [T], mut v: SubMatrixMut<'_, T>) -> Option<()> {
-    let n = s.len();
-    let scratch = self_adjoint_evd_scratch::<T>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
-    let mut vectors = Mat::zeros(n, n);
-    let mut memory = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut memory);
-    let values = DiagMut::from_slice_mut(s);
-    let a = operand(&a, Trans::No);
-    self_adjoint_evd(a, values, Some(vectors.as_mut()), Par::Seq, stack, Default::default()).ok()?;
-    target(&mut v).copy_from(&vectors);
-    Some(())
-}
-
-pub(super) fn svd<T: Number>(
-    a: SubMatrix<'_, T>,
-    mut u: SubMatrixMut<'_, T>,
-    s: &mut [T],
-    mut vt: SubMatrixMut<'_, T>,
-) -> Option<()> {
-    let thin = ComputeSvdVectors::Thin;
-    let scratch = svd_scratch::<T>(a.num_rows(), a.num_cols(), thin, thin, Par::Seq, Default::default());
-    let s = DiagMut::from_slice_mut(s);
-    let v = target(&mut vt).transpose_mut();
-    let mut memory = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut memory);
-    faer_svd(operand(&a, Trans::No), s, Some(target(&mut u)), Some(v), Par::Seq, stack, Default::default()).ok()
-}
-
-pub(super) fn singular_values<T: Number>(a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
-    let none = ComputeSvdVectors::No;
-    let scratch = svd_scratch::<T>(a.num_rows(), a.num_cols(), none, none, Par::Seq, Default::default());
-    let s = DiagMut::from_slice_mut(s);
-    let mut memory = MemBuffer::new(scratch);
-    let stack = MemStack::new(&mut memory);
-    faer_svd(operand(&a, Trans::No), s, None, None, Par::Seq, stack, Default::default()).ok()
-}
-
-pub(super) fn invert<T: Number>(a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> LogDet<f64> {
-    let n = a.num_rows();
-    let mut factors = a.to_owned();
-    let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
-    let factoring = lu::factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, Default::default());
-    let mut memory = MemBuffer::new(factoring.or(lu::inverse::inverse_scratch::<usize, T>(n, Par::Seq)));
-    let stack = MemStack::new(&mut memory);
-    let mut view = factors.view_mut();
-    let (info, perm) =
-        lu::factor::lu_in_place(target(&mut view), &mut forward, &mut backward, Par::Seq, stack, Default::default());
-    let sign = if info.transposition_count.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let det = LogDet::of_product((0..n).map(|i| double(view[(i, i)])).chain([sign]));
-    if let (Some(mut inverse), true) = (inverse, det.sign != 0.0) {
-        let view = factors.view();
-        let both = operand(&view, Trans::No);
-        let stack = MemStack::new(&mut memory);
-        lu::inverse::inverse(target(&mut inverse), both, both, perm, Par::Seq, stack);
+impl<T: Number> Backend<T> for Faer {
+    fn gemm(
+        &self,
+        alpha: T,
+        a: SubMatrix<'_, T>,
+        trans_a: Trans,
+        b: SubMatrix<'_, T>,
+        trans_b: Trans,
+        beta: T,
+        mut c: SubMatrixMut<'_, T>,
+    ) {
+        c.rows_mut().for_each(|row| scale(row, beta));
+        matmul(target(&mut c), accum(beta), operand(&a, trans_a), operand(&b, trans_b), alpha, Par::Seq);
     }
-    det
-}
 
-pub(super) fn invert_symmetric<T: Number>(a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> LogDet<f64> {
-    let n = a.num_rows();
-    let mut factors = a.to_owned();
-    let mut beside = vec![<T as kaldera_base::Real>::ZERO; n];
-    let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
-    let factoring = lblt::factor::cholesky_in_place_scratch::<usize, T>(n, Par::Seq, Default::default());
-    let inverting = lblt::inverse::inverse_scratch::<usize, T>(n, Par::Seq);
-    let mut memory = MemBuffer::new(factoring.or(inverting));
-    let mut view = factors.view_mut();
-    let (_, perm) = lblt::factor::cholesky_in_place(
-        target(&mut view),
-        DiagMut::from_slice_mut(&mut beside),
-        &mut forward,
-        &mut backward,
-        Par::Seq,
-        MemStack::new(&mut memory),
-        Default::default(),
-    );
-    let diagonal: Vec<f64> = (0..n).map(|i| double(view[(i, i)])).collect();
-    let second = |k: usize| Some(double(beside[k])).filter(|&e| e != 0.0);
-    let det = LogDet::of_product(block_factors(&diagonal, second));
-    if let (Some(mut inverse), true) = (inverse, det.sign != 0.0) {
-        let view = factors.view();
-        let l = operand(&view, Trans::No);
-        let beside = DiagRef::from_slice(&beside);
-        let stack = MemStack::new(&mut memory);
-        lblt::inverse::inverse(target(&mut inverse), l, l.diagonal(), beside, perm, Par::Seq, stack);
+    fn gemv(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
+        scale(y, beta);
+        let (x_len, y_len) = (x.len(), y.len());
+        let y = MatMut::from_column_major_slice_mut(y, y_len, 1);
+        let x = MatRef::from_column_major_slice(x, x_len, 1);
+        matmul(y, accum(beta), operand(&a, trans), x, alpha, Par::Seq);
     }
-    det
+
+    fn ger(&self, alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
+        let x = MatRef::from_column_major_slice(x, x.len(), 1);
+        let y = MatRef::from_row_major_slice(y, 1, y.len());
+        matmul(target(&mut a), Accum::Add, x, y, alpha, Par::Seq);
+    }
+
+    fn syrk(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
+        c.rows_mut().enumerate().for_each(|(r, row)| scale(&mut row[..=r], beta));
+        let a = operand(&a, trans);
+        let all = BlockStructure::Rectangular;
+        let lower = BlockStructure::TriangularLower;
+        triangular::matmul(target(&mut c), lower, accum(beta), a, all, a.transpose(), all, alpha, Par::Seq);
+    }
+
+    /// The eigenvectors are computed in a matrix of faer's own layout and copied: into the rows of
+    /// `v` itself takes five times as long.
+    fn eigh(&self, a: SubMatrix<'_, T>, s: &mut [T], mut v: SubMatrixMut<'_, T>) -> Option<()> {
+        let n = s.len();
+        let scratch = self_adjoint_evd_scratch::<T>(n, ComputeEigenvectors::Yes, Par::Seq, Default::default());
+        let mut vectors = Mat::zeros(n, n);
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        let values = DiagMut::from_slice_mut(s);
+        let a = operand(&a, Trans::No);
+        self_adjoint_evd(a, values, Some(vectors.as_mut()), Par::Seq, stack, Default::default()).ok()?;
+        target(&mut v).copy_from(&vectors);
+        Some(())
+    }
+
+    fn svd(
+        &self,
+        a: SubMatrix<'_, T>,
+        mut u: SubMatrixMut<'_, T>,
+        s: &mut [T],
+        mut vt: SubMatrixMut<'_, T>,
+    ) -> Option<()> {
+        let thin = ComputeSvdVectors::Thin;
+        let scratch = svd_scratch::<T>(a.num_rows(), a.num_cols(), thin, thin, Par::Seq, Default::default());
+        let s = DiagMut::from_slice_mut(s);
+        let v = target(&mut vt).transpose_mut();
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        faer_svd(operand(&a, Trans::No), s, Some(target(&mut u)), Some(v), Par::Seq, stack, Default::default()).ok()
+    }
+
+    fn singular_values(&self, a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
+        let none = ComputeSvdVectors::No;
+        let scratch = svd_scratch::<T>(a.num_rows(), a.num_cols(), none, none, Par::Seq, Default::default());
+        let s = DiagMut::from_slice_mut(s);
+        let mut memory = MemBuffer::new(scratch);
+        let stack = MemStack::new(&mut memory);
+        faer_svd(operand(&a, Trans::No), s, None, None, Par::Seq, stack, Default::default()).ok()
+    }
+
+    fn invert(&self, a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
+        let n = a.num_rows();
+        let mut factors = a.to_owned();
+        let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
+        let factoring = lu::factor::lu_in_place_scratch::<usize, T>(n, n, Par::Seq, Default::default());
+        let mut memory = MemBuffer::new(factoring.or(lu::inverse::inverse_scratch::<usize, T>(n, Par::Seq)));
+        let stack = MemStack::new(&mut memory);
+        let mut view = factors.view_mut();
+        let (info, perm) = lu::factor::lu_in_place(
+            target(&mut view),
+            &mut forward,
+            &mut backward,
+            Par::Seq,
+            stack,
+            Default::default(),
+        );
+        let sign = if info.transposition_count.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let det = LogDet::of_product((0..n).map(|i| double(view[(i, i)])).chain([sign]));
+        if let (Some(mut inverse), true) = (inverse, det.sign != 0.0) {
+            let view = factors.view();
+            let both = operand(&view, Trans::No);
+            let stack = MemStack::new(&mut memory);
+            lu::inverse::inverse(target(&mut inverse), both, both, perm, Par::Seq, stack);
+        }
+        Some(det)
+    }
+
+    fn invert_symmetric(&self, a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
+        let n = a.num_rows();
+        let mut factors = a.to_owned();
+        let mut beside = vec![<T as kaldera_base::Real>::ZERO; n];
+        let (mut forward, mut backward) = (vec![0_usize; n], vec![0_usize; n]);
+        let factoring = lblt::factor::cholesky_in_place_scratch::<usize, T>(n, Par::Seq, Default::default());
+        let inverting = lblt::inverse::inverse_scratch::<usize, T>(n, Par::Seq);
+        let mut memory = MemBuffer::new(factoring.or(inverting));
+        let mut view = factors.view_mut();
+        let (_, perm) = lblt::factor::cholesky_in_place(
+            target(&mut view),
+            DiagMut::from_slice_mut(&mut beside),
+            &mut forward,
+            &mut backward,
+            Par::Seq,
+            MemStack::new(&mut memory),
+            Default::default(),
+        );
+        let diagonal: Vec<f64> = (0..n).map(|i| double(view[(i, i)])).collect();
+        let second = |k: usize| Some(double(beside[k])).filter(|&e| e != 0.0);
+        let det = LogDet::of_product(block_factors(&diagonal, second));
+        if let (Some(mut inverse), true) = (inverse, det.sign != 0.0) {
+            let view = factors.view();
+            let l = operand(&view, Trans::No);
+            let beside = DiagRef::from_slice(&beside);
+            let stack = MemStack::new(&mut memory);
+            lblt::inverse::inverse(target(&mut inverse), l, l.diagonal(), beside, perm, Par::Seq, stack);
+        }
+        Some(det)
+    }
+
+    fn eig(&self, a: SubMatrix<'_, f64>, re: &mut [f64], im: &mut [f64], mut p: SubMatrixMut<'_, f64>) -> Option<()> {
+        let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
+        let mut memory = MemBuffer::new(evd_scratch::<f64>(re.len(), no, yes, Par::Seq, Default::default()));
+        let stack = MemStack::new(&mut memory);
+        let (s_re, s_im) = (DiagMut::from_slice_mut(re), DiagMut::from_slice_mut(im));
+        let a = operand(&a, Trans::No);
+        evd_real(a, s_re, s_im, None, Some(target(&mut p)), Par::Seq, stack, Default::default()).ok()
+    }
 }
 
 /// In double precision; `to_f64` alone is ambiguous for the types that faer knows.
 fn double<T: Number>(x: T) -> f64 {
     kaldera_base::Real::to_f64(x)
-}
-
-pub(super) fn eig(a: SubMatrix<'_, f64>, re: &mut [f64], im: &mut [f64], mut p: SubMatrixMut<'_, f64>) -> Option<()> {
-    let (no, yes) = (ComputeEigenvectors::No, ComputeEigenvectors::Yes);
-    let mut memory = MemBuffer::new(evd_scratch::<f64>(re.len(), no, yes, Par::Seq, Default::default()));
-    let stack = MemStack::new(&mut memory);
-    let (s_re, s_im) = (DiagMut::from_slice_mut(re), DiagMut::from_slice_mut(im));
-    let a = operand(&a, Trans::No);
-    evd_real(a, s_re, s_im, None, Some(target(&mut p)), Par::Seq, stack, Default::default()).ok()
 }

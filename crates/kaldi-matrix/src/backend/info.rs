@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::choice::{Backend, WISH};
+use super::choice::{Library, WISH};
 
 /// The libraries of this build and how one of them is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,8 @@ pub struct BackendInfo {
 pub struct OpenBlasInfo {
     /// Version and build options.
     pub config: String,
-    /// The processor that it takes this one for; on a newer one than it knows, that can be half as fast.
+    /// The processor that it takes this one for; on a newer one than it knows, that can be half as
+    /// fast.
     pub corename: String,
     /// Threads that a call may use: 1, unless `OPENBLAS_NUM_THREADS` says otherwise.
     pub threads: usize,
@@ -55,11 +56,12 @@ impl fmt::Display for Choice {
     }
 }
 
-/// Ends the threads that OpenBLAS starts, one for each further processor, when a program that is linked with it is loaded.
-/// They have nothing to do, since we call it with one thread, but wait in a busy loop for some hundred milliseconds.
+/// Ends the threads that OpenBLAS starts, one for each further processor, when a program that is
+/// linked with it is loaded. They have nothing to do, since we call it with one thread, but wait in
+/// a busy loop for some hundred milliseconds.
 ///
-/// To be called first thing in `main`, before anything else calls OpenBLAS. Without the feature `openblas`, or with
-/// `OPENBLAS_NUM_THREADS` set, it does nothing.
+/// To be called first thing in `main`, before anything else calls OpenBLAS. Without the feature
+/// `openblas`, or with `OPENBLAS_NUM_THREADS` set, it does nothing.
 ///
 /// ```
 /// kaldi_matrix::stop_idle_blas_threads();
@@ -78,11 +80,11 @@ pub fn stop_idle_blas_threads() {
 /// ```
 pub fn backend_info() -> BackendInfo {
     let choice = match WISH.backend {
-        Some(Backend::Plain) => Choice::Plain,
+        Some(Library::Plain) => Choice::Plain,
         #[cfg(feature = "openblas")]
-        Some(Backend::OpenBlas) => Choice::OpenBlas,
+        Some(Library::OpenBlas) => Choice::OpenBlas,
         #[cfg(feature = "pure")]
-        Some(Backend::Pure) => Choice::Pure,
+        Some(Library::Pure) => Choice::Pure,
         None => match (cfg!(feature = "openblas"), cfg!(feature = "pure")) {
             (true, true) => Choice::Fastest,
             (true, false) => Choice::OpenBlas,

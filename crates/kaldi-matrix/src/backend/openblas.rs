@@ -1,7 +1,7 @@
 //! OpenBLAS: the products through its C interface, the decompositions through ndarray-linalg.
 //!
-//! It runs with one thread, since the parallelism is ours and outside, unless the environment variable
-//! `OPENBLAS_NUM_THREADS` says otherwise.
+//! It runs with one thread, since the parallelism is ours and outside, unless the environment
+//! variable `OPENBLAS_NUM_THREADS` says otherwise.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::Once;
@@ -13,9 +13,9 @@ use cblas_sys::{
 use ndarray::{ArrayView1, ArrayView2};
 use ndarray_linalg::{Eig, Eigh, JobSvd, Lapack, MatrixLayout, SVDDC, UPLO};
 
-use super::block_factors;
 use super::element::Concrete;
 use super::info::OpenBlasInfo;
+use super::{Backend, block_factors};
 use crate::decompositions::LogDet;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
@@ -77,7 +77,8 @@ fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("OPENBLAS_NUM_THREADS").is_none() {
-            // SAFETY: the function takes any number, and `Once` keeps other threads out of OpenBLAS until it is done.
+            // SAFETY: the function takes any number, and `Once` keeps other threads out of OpenBLAS
+            // until it is done.
             unsafe { openblas_set_num_threads(1) };
         }
     });
@@ -95,8 +96,9 @@ pub(super) fn stop_idle_threads() {
     // SAFETY: the name is a string with a zero at its end; looking it up runs no code.
     let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"blas_thread_shutdown_".as_ptr()) };
     if !found.is_null() {
-        // SAFETY: OpenBLAS has declared it so since its first version, and calls it itself before each fork. It waits for
-        // the threads to end; they are started anew when a later call wants more than one.
+        // SAFETY: OpenBLAS has declared it so since its first version, and calls it itself before
+        // each fork. It waits for the threads to end; they are started anew when a later call wants
+        // more than one.
         let shutdown: extern "C" fn() -> c_int = unsafe { std::mem::transmute(found) };
         shutdown();
     }
@@ -104,8 +106,8 @@ pub(super) fn stop_idle_threads() {
 
 pub(super) fn info() -> OpenBlasInfo {
     prepare();
-    // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a static buffer that is
-    // written with the same bytes at each call.
+    // SAFETY: both give a string with a zero at its end that is never freed: a constant, or a
+    // static buffer that is written with the same bytes at each call.
     let (config, corename) = unsafe { (text(openblas_get_config()), text(openblas_get_corename())) };
     // SAFETY: the function takes nothing and reads a global number.
     let threads = unsafe { openblas_get_num_threads() };
@@ -134,155 +136,204 @@ fn transpose(trans: Trans) -> Transpose {
     }
 }
 
-/// The start of a matrix whose elements, as [`SubMatrix`] guarantees and this checks again, lie inside of its slice.
+/// The start of a matrix whose elements, as [`SubMatrix`] guarantees and this checks again, lie
+/// inside of its slice.
 fn pointer<T: Number>(m: &SubMatrix<'_, T>) -> *const T {
     assert!(m.data().len() >= (m.num_rows() - 1) * m.stride() + m.num_cols(), "a matrix is shorter than its shape");
     m.data().as_ptr()
 }
 
-pub(super) fn gemm<T: Number>(
-    alpha: T,
-    a: SubMatrix<'_, T>,
-    trans_a: Trans,
-    b: SubMatrix<'_, T>,
-    trans_b: Trans,
-    beta: T,
-    mut c: SubMatrixMut<'_, T>,
-) {
-    prepare();
-    let (m, n) = (c.num_rows(), c.num_cols());
-    let (left, right) = (a.shape().seen(trans_a), b.shape().seen(trans_b));
-    assert!(left.rows == m && left.cols == right.rows && right.cols == n, "shapes of a product");
-    pointer(&c.view());
-    // SAFETY: the three matrices have the sizes passed and lie inside of their slices with the strides passed; C is
-    // borrowed mutably, so it overlaps neither of the others.
-    unsafe {
-        T::GEMM(
-            CblasRowMajor,
-            transpose(trans_a),
-            transpose(trans_b),
-            int(m),
-            int(n),
-            int(left.cols),
-            alpha,
-            pointer(&a),
-            int(a.stride()),
-            pointer(&b),
-            int(b.stride()),
-            beta,
-            c.data_mut().as_mut_ptr(),
-            int(c.stride()),
-        );
-    }
-}
+/// OpenBLAS and its LAPACK.
+pub(super) struct OpenBlas;
 
-pub(super) fn gemv<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
-    prepare();
-    let seen = a.shape().seen(trans);
-    assert!(x.len() == seen.cols && y.len() == seen.rows, "shapes of a product");
-    // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are as long as its sides; y is
-    // borrowed mutably, so it overlaps neither of the others.
-    unsafe {
-        T::GEMV(
-            CblasRowMajor,
-            transpose(trans),
-            int(a.num_rows()),
-            int(a.num_cols()),
-            alpha,
-            pointer(&a),
-            int(a.stride()),
-            x.as_ptr(),
-            1,
-            beta,
-            y.as_mut_ptr(),
-            1,
-        );
+impl<T: Number> Backend<T> for OpenBlas {
+    fn gemm(
+        &self,
+        alpha: T,
+        a: SubMatrix<'_, T>,
+        trans_a: Trans,
+        b: SubMatrix<'_, T>,
+        trans_b: Trans,
+        beta: T,
+        mut c: SubMatrixMut<'_, T>,
+    ) {
+        prepare();
+        let (m, n) = (c.num_rows(), c.num_cols());
+        let (left, right) = (a.shape().seen(trans_a), b.shape().seen(trans_b));
+        assert!(left.rows == m && left.cols == right.rows && right.cols == n, "shapes of a product");
+        pointer(&c.view());
+        // SAFETY: the three matrices have the sizes passed and lie inside of their slices with the
+        // strides passed; C is borrowed mutably, so it overlaps neither of the others.
+        unsafe {
+            T::GEMM(
+                CblasRowMajor,
+                transpose(trans_a),
+                transpose(trans_b),
+                int(m),
+                int(n),
+                int(left.cols),
+                alpha,
+                pointer(&a),
+                int(a.stride()),
+                pointer(&b),
+                int(b.stride()),
+                beta,
+                c.data_mut().as_mut_ptr(),
+                int(c.stride()),
+            );
+        }
     }
-}
 
-pub(super) fn ger<T: Number>(alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
-    prepare();
-    let (rows, cols, stride) = (a.num_rows(), a.num_cols(), a.stride());
-    assert!(x.len() == rows && y.len() == cols, "shapes of an outer product");
-    pointer(&a.view());
-    // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are as long as its sides; it is
-    // borrowed mutably, so it overlaps neither of them.
-    unsafe {
-        T::GER(
-            CblasRowMajor,
-            int(rows),
-            int(cols),
-            alpha,
-            x.as_ptr(),
-            1,
-            y.as_ptr(),
-            1,
-            a.data_mut().as_mut_ptr(),
-            int(stride),
-        );
+    fn gemv(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, x: &[T], beta: T, y: &mut [T]) {
+        prepare();
+        let seen = a.shape().seen(trans);
+        assert!(x.len() == seen.cols && y.len() == seen.rows, "shapes of a product");
+        // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are
+        // as long as its sides; y is borrowed mutably, so it overlaps neither of the others.
+        unsafe {
+            T::GEMV(
+                CblasRowMajor,
+                transpose(trans),
+                int(a.num_rows()),
+                int(a.num_cols()),
+                alpha,
+                pointer(&a),
+                int(a.stride()),
+                x.as_ptr(),
+                1,
+                beta,
+                y.as_mut_ptr(),
+                1,
+            );
+        }
     }
-}
 
-pub(super) fn syrk<T: Number>(alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
-    prepare();
-    let (n, stride) = (c.num_rows(), c.stride());
-    let seen = a.shape().seen(trans);
-    assert!(c.num_cols() == n && seen.rows == n, "shapes of a symmetric product");
-    pointer(&c.view());
-    // SAFETY: both matrices have the sizes passed and lie inside of their slices with the strides passed; C is borrowed
-    // mutably, so it does not overlap A.
-    unsafe {
-        T::SYRK(
-            CblasRowMajor,
-            CblasLower,
-            transpose(trans),
-            int(n),
-            int(seen.cols),
-            alpha,
-            pointer(&a),
-            int(a.stride()),
-            beta,
-            c.data_mut().as_mut_ptr(),
-            int(stride),
-        );
+    fn ger(&self, alpha: T, x: &[T], y: &[T], mut a: SubMatrixMut<'_, T>) {
+        prepare();
+        let (rows, cols, stride) = (a.num_rows(), a.num_cols(), a.stride());
+        assert!(x.len() == rows && y.len() == cols, "shapes of an outer product");
+        pointer(&a.view());
+        // SAFETY: the matrix lies inside of its slice with the stride passed, and the vectors are
+        // as long as its sides; it is borrowed mutably, so it overlaps neither of them.
+        unsafe {
+            T::GER(
+                CblasRowMajor,
+                int(rows),
+                int(cols),
+                alpha,
+                x.as_ptr(),
+                1,
+                y.as_ptr(),
+                1,
+                a.data_mut().as_mut_ptr(),
+                int(stride),
+            );
+        }
+    }
+
+    fn syrk(&self, alpha: T, a: SubMatrix<'_, T>, trans: Trans, beta: T, mut c: SubMatrixMut<'_, T>) {
+        prepare();
+        let (n, stride) = (c.num_rows(), c.stride());
+        let seen = a.shape().seen(trans);
+        assert!(c.num_cols() == n && seen.rows == n, "shapes of a symmetric product");
+        pointer(&c.view());
+        // SAFETY: both matrices have the sizes passed and lie inside of their slices with the
+        // strides passed; C is borrowed mutably, so it does not overlap A.
+        unsafe {
+            T::SYRK(
+                CblasRowMajor,
+                CblasLower,
+                transpose(trans),
+                int(n),
+                int(seen.cols),
+                alpha,
+                pointer(&a),
+                int(a.stride()),
+                beta,
+                c.data_mut().as_mut_ptr(),
+                int(stride),
+            );
+        }
+    }
+
+    fn eigh(&self, a: SubMatrix<'_, T>, s: &mut [T], v: SubMatrixMut<'_, T>) -> Option<()> {
+        prepare();
+        let a = a.to_owned();
+        let (values, vectors) = array(&a.view())?.eigh(UPLO::Lower).ok()?;
+        copy_vector(values.view(), s);
+        copy_matrix(vectors.view(), v);
+        Some(())
+    }
+
+    fn svd(&self, a: SubMatrix<'_, T>, u: SubMatrixMut<'_, T>, s: &mut [T], vt: SubMatrixMut<'_, T>) -> Option<()> {
+        prepare();
+        let a = a.to_owned();
+        let (found_u, values, found_vt) = array(&a.view())?.svddc(JobSvd::Some).ok()?;
+        copy_matrix(found_u?.view(), u);
+        copy_vector(values.view(), s);
+        copy_matrix(found_vt?.view(), vt);
+        Some(())
+    }
+
+    fn singular_values(&self, a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
+        prepare();
+        let a = a.to_owned();
+        let (_, values, _) = array(&a.view())?.svddc(JobSvd::None).ok()?;
+        copy_vector(values.view(), s);
+        Some(())
+    }
+
+    fn invert(&self, a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
+        prepare();
+        let n = a.num_rows();
+        let mut data = a.to_owned().into_vec();
+        // The only thing it can complain of is a pivot of zero.
+        let Ok(pivots) = T::lu(square(n), &mut data) else { return Some(LogDet::SINGULAR) };
+        let swaps = pivots.iter().zip(1..).filter(|&(&pivot, i)| pivot != i).count();
+        let sign = if swaps.is_multiple_of(2) { 1.0 } else { -1.0 };
+        let det = LogDet::of_product(data.iter().step_by(n + 1).map(|&x| double(x)).chain([sign]));
+        if let Some(inverse) = inverse {
+            T::inv(square(n), &mut data, &pivots).ok()?;
+            copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
+        }
+        Some(det)
+    }
+
+    fn invert_symmetric(&self, a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
+        prepare();
+        let n = a.num_rows();
+        let mut data = a.to_owned().into_vec();
+        // The upper triangle of the transpose, which LAPACK sees, is our lower one.
+        let Ok(pivots) = T::bk(square(n), UPLO::Upper, &mut data) else { return Some(LogDet::SINGULAR) };
+        let diagonal: Vec<f64> = data.iter().step_by(n + 1).map(|&x| double(x)).collect();
+        let beside = |k: usize| (pivots[k] < 0).then(|| double(data[(k + 1) * n + k]));
+        let det = LogDet::of_product(block_factors(&diagonal, beside));
+        if let Some(inverse) = inverse {
+            T::invh(square(n), UPLO::Upper, &mut data, &pivots).ok()?;
+            copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
+        }
+        Some(det)
+    }
+
+    fn eig(&self, a: SubMatrix<'_, f64>, re: &mut [f64], im: &mut [f64], mut p: SubMatrixMut<'_, f64>) -> Option<()> {
+        prepare();
+        let a = a.to_owned();
+        let (values, vectors) = array(&a.view())?.eig().ok()?;
+        for (c, value) in values.iter().enumerate() {
+            (re[c], im[c]) = (value.re, value.im);
+            for r in 0..a.num_rows() {
+                // The second one of a pair has the conjugate vector: the opposite of the imaginary
+                // part of the first.
+                p[(r, c)] = if value.im < 0.0 { -vectors[(r, c)].im } else { vectors[(r, c)].re };
+            }
+        }
+        Some(())
     }
 }
 
 /// The matrix as ndarray sees it; its rows lie without gaps, as ndarray-linalg wants them.
 fn array<'a, T: Number>(m: &'a SubMatrix<'_, T>) -> Option<ArrayView2<'a, T>> {
     ArrayView2::from_shape((m.num_rows(), m.num_cols()), m.data()).ok()
-}
-
-pub(super) fn eigh<T: Number>(a: SubMatrix<'_, T>, s: &mut [T], v: SubMatrixMut<'_, T>) -> Option<()> {
-    prepare();
-    let a = a.to_owned();
-    let (values, vectors) = array(&a.view())?.eigh(UPLO::Lower).ok()?;
-    copy_vector(values.view(), s);
-    copy_matrix(vectors.view(), v);
-    Some(())
-}
-
-pub(super) fn svd<T: Number>(
-    a: SubMatrix<'_, T>,
-    u: SubMatrixMut<'_, T>,
-    s: &mut [T],
-    vt: SubMatrixMut<'_, T>,
-) -> Option<()> {
-    prepare();
-    let a = a.to_owned();
-    let (found_u, values, found_vt) = array(&a.view())?.svddc(JobSvd::Some).ok()?;
-    copy_matrix(found_u?.view(), u);
-    copy_vector(values.view(), s);
-    copy_matrix(found_vt?.view(), vt);
-    Some(())
-}
-
-pub(super) fn singular_values<T: Number>(a: SubMatrix<'_, T>, s: &mut [T]) -> Option<()> {
-    prepare();
-    let a = a.to_owned();
-    let (_, values, _) = array(&a.view())?.svddc(JobSvd::None).ok()?;
-    copy_vector(values.view(), s);
-    Some(())
 }
 
 /// A square matrix without gaps; LAPACK, which goes by columns, sees its transpose.
@@ -293,55 +344,6 @@ fn square(n: usize) -> MatrixLayout {
 /// In double precision; `to_f64` alone is ambiguous for the types that ndarray-linalg knows.
 fn double<T: Number>(x: T) -> f64 {
     kaldera_base::Real::to_f64(x)
-}
-
-pub(super) fn invert<T: Number>(a: SubMatrix<'_, T>, inverse: Option<SubMatrixMut<'_, T>>) -> Option<LogDet<f64>> {
-    prepare();
-    let n = a.num_rows();
-    let mut data = a.to_owned().into_vec();
-    // The only thing it can complain of is a pivot of zero.
-    let Ok(pivots) = T::lu(square(n), &mut data) else { return Some(LogDet::SINGULAR) };
-    let swaps = pivots.iter().zip(1..).filter(|&(&pivot, i)| pivot != i).count();
-    let sign = if swaps.is_multiple_of(2) { 1.0 } else { -1.0 };
-    let det = LogDet::of_product(data.iter().step_by(n + 1).map(|&x| double(x)).chain([sign]));
-    if let Some(inverse) = inverse {
-        T::inv(square(n), &mut data, &pivots).ok()?;
-        copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
-    }
-    Some(det)
-}
-
-pub(super) fn invert_symmetric<T: Number>(
-    a: SubMatrix<'_, T>,
-    inverse: Option<SubMatrixMut<'_, T>>,
-) -> Option<LogDet<f64>> {
-    prepare();
-    let n = a.num_rows();
-    let mut data = a.to_owned().into_vec();
-    // The upper triangle of the transpose, which LAPACK sees, is our lower one.
-    let Ok(pivots) = T::bk(square(n), UPLO::Upper, &mut data) else { return Some(LogDet::SINGULAR) };
-    let diagonal: Vec<f64> = data.iter().step_by(n + 1).map(|&x| double(x)).collect();
-    let beside = |k: usize| (pivots[k] < 0).then(|| double(data[(k + 1) * n + k]));
-    let det = LogDet::of_product(block_factors(&diagonal, beside));
-    if let Some(inverse) = inverse {
-        T::invh(square(n), UPLO::Upper, &mut data, &pivots).ok()?;
-        copy_matrix(ArrayView2::from_shape((n, n), &data).ok()?, inverse);
-    }
-    Some(det)
-}
-
-pub(super) fn eig(a: SubMatrix<'_, f64>, re: &mut [f64], im: &mut [f64], mut p: SubMatrixMut<'_, f64>) -> Option<()> {
-    prepare();
-    let a = a.to_owned();
-    let (values, vectors) = array(&a.view())?.eig().ok()?;
-    for (c, value) in values.iter().enumerate() {
-        (re[c], im[c]) = (value.re, value.im);
-        for r in 0..a.num_rows() {
-            // The second one of a pair has the conjugate vector: the opposite of the imaginary part of the first.
-            p[(r, c)] = if value.im < 0.0 { -vectors[(r, c)].im } else { vectors[(r, c)].re };
-        }
-    }
-    Some(())
 }
 
 fn copy_vector<T: Number>(from: ArrayView1<'_, T>, to: &mut [T]) {

@@ -1,25 +1,28 @@
-//! Each backend of the build against loops in double precision that a reader believes at sight.
+//! Each library of the build against loops in double precision that a reader believes at sight.
 
 use kaldera_base::Real;
 use proptest::prelude::*;
 
+use super::choice::Library;
+use super::element::Element;
 use super::*;
 use crate::error::Shape;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 
-const BACKENDS: &[Backend] = &[
-    Backend::Plain,
+const LIBRARIES: &[Library] = &[
+    Library::Plain,
     #[cfg(feature = "openblas")]
-    Backend::OpenBlas,
+    Library::OpenBlas,
     #[cfg(feature = "pure")]
-    Backend::Pure,
+    Library::Pure,
 ];
 
 /// What lies between the rows of a matrix, and must still lie there afterwards.
 const GAP: f64 = 777.0;
 
-/// The number in the precision under test; `T::from_f64` is ambiguous for types that ndarray-linalg knows.
+/// The number in the precision under test; `T::from_f64` is ambiguous for types that ndarray-linalg
+/// knows.
 fn real<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
@@ -73,7 +76,8 @@ fn at<T: Real>(m: &MatrixBase<impl Storage<Elem = T>>, trans: Trans, r: usize, c
     }
 }
 
-/// Is `found` = alpha * (sum of the terms) + beta * old, as near as sums in this precision can be expected to come?
+/// Is `found` = alpha * (sum of the terms) + beta * old, as near as sums in this precision can be
+/// expected to come?
 fn near<T: Real>(found: T, terms: impl Iterator<Item = f64> + Clone, alpha: T, beta: T, old: T) -> bool {
     let old = if beta == T::ZERO { 0.0 } else { beta.to_f64() * old.to_f64() };
     let right = alpha.to_f64() * terms.clone().sum::<f64>() + old;
@@ -123,14 +127,14 @@ fn target<T: Real>(case: Case, shape: Shape) -> Strided<T> {
     c
 }
 
-fn gemm_is_right<T: Element>(backend: Backend, case: Case) -> bool {
+fn gemm_is_right<T: Element>(library: Library, case: Case) -> bool {
     let ((m, n, k), (ta, tb)) = (case.sizes, case.trans);
     let (alpha, beta) = (real(case.alpha), real(case.beta));
     let a = Strided::<T>::new(case.seed ^ 1, seen(m, k, ta), case.gap);
     let b = Strided::<T>::new(case.seed ^ 2, seen(k, n, tb), case.gap);
     let mut c = target::<T>(case, Shape { rows: m, cols: n });
     let old = c.view().to_owned();
-    gemm_on(backend, alpha, a.view(), ta, b.view(), tb, beta, c.view_mut());
+    library.backend::<T>().gemm(alpha, a.view(), ta, b.view(), tb, beta, c.view_mut());
     let element = |r, j| {
         let terms = (0..k).map(|p| at(&a.view(), ta, r, p) * at(&b.view(), tb, p, j));
         near(c.view()[(r, j)], terms, alpha, beta, old[(r, j)])
@@ -138,27 +142,27 @@ fn gemm_is_right<T: Element>(backend: Backend, case: Case) -> bool {
     c.gaps_are_whole() && (0..m).all(|r| (0..n).all(|j| element(r, j)))
 }
 
-fn gemv_is_right<T: Element>(backend: Backend, case: Case) -> bool {
+fn gemv_is_right<T: Element>(library: Library, case: Case) -> bool {
     let ((m, n, _), (trans, _)) = (case.sizes, case.trans);
     let (alpha, beta) = (real(case.alpha), real(case.beta));
     let a = Strided::<T>::new(case.seed ^ 1, seen(m, n, trans), case.gap);
     let x = random_vector::<T>(case.seed ^ 2, n);
     let old = if beta == real(0.0) { vec![real(f64::NAN); m] } else { random_vector(case.seed ^ 3, m) };
     let mut y = old.clone();
-    gemv_on(backend, alpha, a.view(), trans, &x, beta, &mut y);
+    library.backend::<T>().gemv(alpha, a.view(), trans, &x, beta, &mut y);
     (0..m).all(|r| {
         let terms = (0..n).map(|c| at(&a.view(), trans, r, c) * x[c].to_f64());
         near(y[r], terms, alpha, beta, old[r])
     })
 }
 
-fn ger_is_right<T: Element>(backend: Backend, case: Case) -> bool {
+fn ger_is_right<T: Element>(library: Library, case: Case) -> bool {
     let (m, n, _) = case.sizes;
     let alpha = real(case.alpha);
     let (x, y) = (random_vector::<T>(case.seed ^ 1, m), random_vector::<T>(case.seed ^ 2, n));
     let mut a = Strided::<T>::new(case.seed ^ 3, Shape { rows: m, cols: n }, case.gap);
     let old = a.view().to_owned();
-    ger_on(backend, alpha, &x, &y, a.view_mut());
+    library.backend::<T>().ger(alpha, &x, &y, a.view_mut());
     let element = |r: usize, c: usize| {
         let term = std::iter::once(x[r].to_f64() * y[c].to_f64());
         near(a.view()[(r, c)], term, alpha, real(1.0), old[(r, c)])
@@ -166,13 +170,13 @@ fn ger_is_right<T: Element>(backend: Backend, case: Case) -> bool {
     a.gaps_are_whole() && (0..m).all(|r| (0..n).all(|c| element(r, c)))
 }
 
-fn syrk_is_right<T: Element>(backend: Backend, case: Case) -> bool {
+fn syrk_is_right<T: Element>(library: Library, case: Case) -> bool {
     let ((n, _, k), (trans, _)) = (case.sizes, case.trans);
     let (alpha, beta) = (real(case.alpha), real(case.beta));
     let a = Strided::<T>::new(case.seed ^ 1, seen(n, k, trans), case.gap);
     let mut c = target::<T>(case, Shape { rows: n, cols: n });
     let old = c.view().to_owned();
-    syrk_on(backend, alpha, a.view(), trans, beta, c.view_mut());
+    library.backend::<T>().syrk(alpha, a.view(), trans, beta, c.view_mut());
     let element = |r, j| {
         let found: T = c.view()[(r, j)];
         if j > r {
@@ -189,33 +193,33 @@ proptest! {
 
     #[test]
     fn gemm_is_the_sum_of_products(case in case()) {
-        for &backend in BACKENDS {
-            prop_assert!(gemm_is_right::<f32>(backend, case), "{backend:?} f32");
-            prop_assert!(gemm_is_right::<f64>(backend, case), "{backend:?} f64");
+        for &library in LIBRARIES {
+            prop_assert!(gemm_is_right::<f32>(library, case), "{library:?} f32");
+            prop_assert!(gemm_is_right::<f64>(library, case), "{library:?} f64");
         }
     }
 
     #[test]
     fn gemv_is_the_sum_of_products(case in case()) {
-        for &backend in BACKENDS {
-            prop_assert!(gemv_is_right::<f32>(backend, case), "{backend:?} f32");
-            prop_assert!(gemv_is_right::<f64>(backend, case), "{backend:?} f64");
+        for &library in LIBRARIES {
+            prop_assert!(gemv_is_right::<f32>(library, case), "{library:?} f32");
+            prop_assert!(gemv_is_right::<f64>(library, case), "{library:?} f64");
         }
     }
 
     #[test]
     fn ger_is_the_outer_product(case in case()) {
-        for &backend in BACKENDS {
-            prop_assert!(ger_is_right::<f32>(backend, case), "{backend:?} f32");
-            prop_assert!(ger_is_right::<f64>(backend, case), "{backend:?} f64");
+        for &library in LIBRARIES {
+            prop_assert!(ger_is_right::<f32>(library, case), "{library:?} f32");
+            prop_assert!(ger_is_right::<f64>(library, case), "{library:?} f64");
         }
     }
 
     #[test]
     fn syrk_is_the_lower_triangle_of_the_product(case in case()) {
-        for &backend in BACKENDS {
-            prop_assert!(syrk_is_right::<f32>(backend, case), "{backend:?} f32");
-            prop_assert!(syrk_is_right::<f64>(backend, case), "{backend:?} f64");
+        for &library in LIBRARIES {
+            prop_assert!(syrk_is_right::<f32>(library, case), "{library:?} f32");
+            prop_assert!(syrk_is_right::<f64>(library, case), "{library:?} f64");
         }
     }
 }
@@ -249,11 +253,12 @@ fn nothing_to_add_still_scales() {
 mod decompositions {
     use super::*;
 
-    fn libraries() -> impl Iterator<Item = Backend> {
-        BACKENDS.iter().copied().filter(|&backend| backend != Backend::Plain)
+    fn libraries() -> impl Iterator<Item = Library> {
+        LIBRARIES.iter().copied().filter(|&library| library != Library::Plain)
     }
 
-    /// The largest entry of A - L diag(s) R, where column i of L belongs to value i and to row i of R.
+    /// The largest entry of A - L diag(s) R, where column i of L belongs to value i and to row i of
+    /// R.
     fn residual<T: Real>(a: SubMatrix<'_, T>, l: &Matrix<T>, s: &[T], r: impl Fn(usize, usize) -> T) -> f64 {
         let mut largest = 0.0_f64;
         for i in 0..a.num_rows() {
@@ -279,51 +284,52 @@ mod decompositions {
         largest
     }
 
-    /// Rounding errors of orthogonal transformations grow about like this; the constant leaves room for both libraries.
+    /// Rounding errors of orthogonal transformations grow about like this; the constant leaves room
+    /// for both libraries.
     fn tolerance<T: Real>(size: usize) -> f64 {
         T::EPSILON.to_f64() * 10.0 * (size + 4) as f64
     }
 
-    fn eigh_is_right<T: Element>(backend: Backend, n: usize, seed: u64) {
+    fn eigh_is_right<T: Element>(library: Library, n: usize, seed: u64) {
         let half = Strided::<T>::new(seed, Shape { rows: n, cols: n }, 0);
         let half = half.view();
         let a = Matrix::from_fn(n, n, |r, c| half[(r.max(c), r.min(c))]);
         let (mut s, mut v) = (vec![real(0.0); n], Matrix::zeros(n, n));
-        eigh_on(backend, a.view(), &mut s, v.view_mut()).unwrap();
+        library.backend::<T>().eigh(a.view(), &mut s, v.view_mut()).unwrap();
         let error = residual(a.view(), &v, &s, |p, c| v[(c, p)]);
-        assert!(error <= tolerance::<T>(n), "{backend:?}, {n}: {error}");
-        assert!(skewness(&v) <= tolerance::<T>(n), "{backend:?}, {n}");
+        assert!(error <= tolerance::<T>(n), "{library:?}, {n}: {error}");
+        assert!(skewness(&v) <= tolerance::<T>(n), "{library:?}, {n}");
     }
 
-    fn svd_is_right<T: Element>(backend: Backend, rows: usize, cols: usize, gap: usize, seed: u64) {
+    fn svd_is_right<T: Element>(library: Library, rows: usize, cols: usize, gap: usize, seed: u64) {
         let a = Strided::<T>::new(seed, Shape { rows, cols }, gap);
         let k = rows.min(cols);
         let (mut u, mut s, mut vt) = (Matrix::zeros(rows, k), vec![real(0.0); k], Matrix::zeros(k, cols));
-        svd_on(backend, a.view(), u.view_mut(), &mut s, vt.view_mut()).unwrap();
+        library.backend::<T>().svd(a.view(), u.view_mut(), &mut s, vt.view_mut()).unwrap();
         let error = residual(a.view(), &u, &s, |p, c| vt[(p, c)]);
         let tolerance = tolerance::<T>(rows.max(cols));
-        assert!(error <= tolerance, "{backend:?}, {rows} x {cols}: {error}");
-        assert!(skewness(&u) <= tolerance && skewness(&vt.transposed()) <= tolerance, "{backend:?}, {rows} x {cols}");
+        assert!(error <= tolerance, "{library:?}, {rows} x {cols}: {error}");
+        assert!(skewness(&u) <= tolerance && skewness(&vt.transposed()) <= tolerance, "{library:?}, {rows} x {cols}");
         assert!(s.iter().all(|&x| x >= real(0.0)));
     }
 
     #[test]
     fn eigenvectors_rebuild_the_matrix() {
-        for backend in libraries() {
+        for library in libraries() {
             for n in (1..12).chain([31, 32, 33, 64, 100]) {
-                eigh_is_right::<f32>(backend, n, n as u64);
-                eigh_is_right::<f64>(backend, n, n as u64);
+                eigh_is_right::<f32>(library, n, n as u64);
+                eigh_is_right::<f64>(library, n, n as u64);
             }
         }
     }
 
     #[test]
     fn singular_vectors_rebuild_the_matrix() {
-        for backend in libraries() {
+        for library in libraries() {
             for rows in [1, 2, 3, 5, 16, 40, 70] {
                 for cols in [1, 2, 3, 4, 17, 40, 90] {
-                    svd_is_right::<f32>(backend, rows, cols, rows % 3, (rows * 100 + cols) as u64);
-                    svd_is_right::<f64>(backend, rows, cols, cols % 2, (rows * 100 + cols) as u64);
+                    svd_is_right::<f32>(library, rows, cols, rows % 3, (rows * 100 + cols) as u64);
+                    svd_is_right::<f64>(library, rows, cols, cols % 2, (rows * 100 + cols) as u64);
                 }
             }
         }
@@ -331,14 +337,14 @@ mod decompositions {
 
     #[test]
     fn singular_values_alone_are_those_of_the_decomposition() {
-        for backend in libraries() {
+        for library in libraries() {
             for (rows, cols) in [(1, 1), (3, 7), (7, 3), (40, 40), (70, 9)] {
                 let a = Strided::<f64>::new(5, Shape { rows, cols }, 2);
                 let k = rows.min(cols);
                 let (mut u, mut vt) = (Matrix::zeros(rows, k), Matrix::zeros(k, cols));
                 let (mut whole, mut alone) = (vec![0.0; k], vec![0.0; k]);
-                svd_on(backend, a.view(), u.view_mut(), &mut whole, vt.view_mut()).unwrap();
-                singular_values_on(backend, a.view(), &mut alone).unwrap();
+                library.backend::<f64>().svd(a.view(), u.view_mut(), &mut whole, vt.view_mut()).unwrap();
+                library.backend::<f64>().singular_values(a.view(), &mut alone).unwrap();
                 whole.sort_by(f64::total_cmp);
                 alone.sort_by(f64::total_cmp);
                 assert!(whole.iter().zip(&alone).all(|(a, b)| (a - b).abs() < 1e-13 * rows.max(cols) as f64));
@@ -356,7 +362,8 @@ mod decompositions {
         (0..n).map(|c| if c % 2 == 0 { m[(0, c)] } else { -m[(0, c)] } * determinant(&minor(c))).sum()
     }
 
-    /// Is `det` the determinant, as near as rounding allows? Cancellation in it counts with the product of the rows' sizes.
+    /// Is `det` the determinant, as near as rounding allows? Cancellation in it counts with the
+    /// product of the rows' sizes.
     fn is_determinant(det: LogDet<f64>, a: &Matrix<f64>, epsilon: f64) -> bool {
         let right = determinant(a);
         let size: f64 = a.rows().map(|row| row.iter().map(|x| x.abs()).sum::<f64>()).product();
@@ -382,20 +389,21 @@ mod decompositions {
         Matrix::from_fn(m.num_rows(), m.num_cols(), |r, c| m[(r, c)].to_f64())
     }
 
-    fn inverses_are_right<T: Element>(backend: Backend, n: usize, seed: u64) {
+    fn inverses_are_right<T: Element>(library: Library, n: usize, seed: u64) {
         let epsilon = <T as kaldera_base::Real>::EPSILON.to_f64();
         let a = Strided::<T>::new(seed, Shape { rows: n, cols: n }, n % 3);
         let mut x = Strided::<T>::new(0, Shape { rows: n, cols: n }, 2);
-        let det = invert_on(backend, a.view(), Some(x.view_mut())).unwrap();
-        // Pivoting keeps the errors of each row small beside the condition, which random matrices have of about n.
+        let det = library.backend::<T>().invert(a.view(), Some(x.view_mut())).unwrap();
+        // Pivoting keeps the errors of each row small beside the condition, which random matrices
+        // have of about n.
         let bound = 1000.0 * epsilon * (n * n) as f64;
         let error = inverse_error(a.view(), |r, c| x.view()[(r, c)]);
-        assert!(x.gaps_are_whole() && error <= bound, "{backend:?} {n} {seed}: {error}");
-        assert!(n > 6 || is_determinant(det, &double(a.view()), epsilon), "{backend:?} {n} {seed}: {det:?}");
-        assert_eq!(invert_on(backend, a.view(), None).unwrap(), det);
+        assert!(x.gaps_are_whole() && error <= bound, "{library:?} {n} {seed}: {error}");
+        assert!(n > 6 || is_determinant(det, &double(a.view()), epsilon), "{library:?} {n} {seed}: {det:?}");
+        assert_eq!(library.backend::<T>().invert(a.view(), None).unwrap(), det);
 
-        // The lower triangle on both sides: symmetric, and with both signs of eigenvalues. Zeros on the diagonal make
-        // blocks of two rows.
+        // The lower triangle on both sides: symmetric, and with both signs of eigenvalues. Zeros on
+        // the diagonal make blocks of two rows.
         let zeros = !n.is_multiple_of(3);
         let half = a.view();
         let element = |r: usize, c: usize| if r == c && zeros { real(0.0) } else { half[(r.max(c), r.min(c))] };
@@ -403,56 +411,60 @@ mod decompositions {
         if n == 1 && zeros {
             return;
         }
-        let det = invert_symmetric_on(backend, s.view(), Some(x.view_mut())).unwrap();
+        let det = library.backend::<T>().invert_symmetric(s.view(), Some(x.view_mut())).unwrap();
         let error = inverse_error(s.view(), |r, c| x.view()[(r.max(c), r.min(c))]);
-        assert!(x.gaps_are_whole() && error <= bound, "symmetric, {backend:?} {n} {seed}: {error}");
-        assert!(n > 6 || is_determinant(det, &double(s.view()), epsilon), "symmetric, {backend:?} {n} {seed}: {det:?}");
-        let general = invert_on(backend, s.view(), None).unwrap();
+        assert!(x.gaps_are_whole() && error <= bound, "symmetric, {library:?} {n} {seed}: {error}");
+        assert!(n > 6 || is_determinant(det, &double(s.view()), epsilon), "symmetric, {library:?} {n} {seed}: {det:?}");
+        let general = library.backend::<T>().invert(s.view(), None).unwrap();
         assert!((general.log - det.log).abs() < bound && general.sign == det.sign, "{general:?} {det:?}");
     }
 
     #[test]
     fn inverses_times_the_matrix_are_the_unit_matrix() {
-        for backend in libraries() {
+        for library in libraries() {
             for n in (1..12).chain([31, 64, 65, 130]) {
-                inverses_are_right::<f32>(backend, n, n as u64);
-                inverses_are_right::<f64>(backend, n, n as u64);
+                inverses_are_right::<f32>(library, n, n as u64);
+                inverses_are_right::<f64>(library, n, n as u64);
             }
             for seed in 100..150 {
-                inverses_are_right::<f64>(backend, 5, seed);
-                inverses_are_right::<f64>(backend, 6, seed);
+                inverses_are_right::<f64>(library, 5, seed);
+                inverses_are_right::<f64>(library, 6, seed);
             }
         }
     }
 
     #[test]
     fn singular_matrices_have_no_inverse() {
-        for backend in libraries() {
+        for library in libraries() {
             for (n, zero) in [(1, 0), (2, 0), (2, 1), (5, 3), (70, 40)] {
                 let half = Strided::<f64>::new(1, Shape { rows: n, cols: n }, 0);
                 let element =
                     |r: usize, c: usize| if r == zero || c == zero { 0.0 } else { half.view()[(r.max(c), r.min(c))] };
                 let s = Matrix::from_fn(n, n, element);
                 let mut x = Matrix::zeros(n, n);
-                assert_eq!(invert_on(backend, s.view(), Some(x.view_mut())), Some(LogDet::SINGULAR), "{backend:?} {n}");
-                let det = invert_symmetric_on(backend, s.view(), Some(x.view_mut()));
-                assert_eq!(det, Some(LogDet::SINGULAR), "symmetric, {backend:?} {n}");
+                assert_eq!(
+                    library.backend::<f64>().invert(s.view(), Some(x.view_mut())),
+                    Some(LogDet::SINGULAR),
+                    "{library:?} {n}"
+                );
+                let det = library.backend::<f64>().invert_symmetric(s.view(), Some(x.view_mut()));
+                assert_eq!(det, Some(LogDet::SINGULAR), "symmetric, {library:?} {n}");
             }
         }
     }
 
     #[test]
     fn eigenvectors_of_general_matrices_are_turned_by_their_values() {
-        for backend in libraries() {
+        for library in libraries() {
             for n in (1..12).chain([31, 64, 100]) {
                 let a = Strided::<f64>::new(n as u64, Shape { rows: n, cols: n }, n % 3);
                 let (mut re, mut im, mut p) = (vec![0.0; n], vec![0.0; n], Matrix::zeros(n, n));
-                eig_on(backend, a.view(), &mut re, &mut im, p.view_mut()).unwrap();
+                library.backend::<f64>().eig(a.view(), &mut re, &mut im, p.view_mut()).unwrap();
                 for c in 0..n {
                     let product = |r: usize, c: usize| (0..n).map(|k| a.view()[(r, k)] * p[(k, c)]).sum::<f64>();
                     let near = |x: f64, y: f64| (x - y).abs() <= 1e-12 * n as f64;
                     if im[c] > 0.0 {
-                        assert!(re[c] == re[c + 1] && im[c] == -im[c + 1], "{backend:?} {n}");
+                        assert!(re[c] == re[c + 1] && im[c] == -im[c + 1], "{library:?} {n}");
                     }
                     // A (x + iy) = (re + i im) (x + iy)
                     let (x, y, sign) =
@@ -460,8 +472,8 @@ mod decompositions {
                     let im = sign * im[c];
                     for r in 0..n {
                         let y_entry = if im == 0.0 { 0.0 } else { p[(r, y)] };
-                        assert!(near(product(r, x), re[c] * p[(r, x)] - im * y_entry), "{backend:?} {n}");
-                        assert!(near(product(r, y), re[c] * p[(r, y)] + im * p[(r, x)]), "{backend:?} {n}");
+                        assert!(near(product(r, x), re[c] * p[(r, x)] - im * y_entry), "{library:?} {n}");
+                        assert!(near(product(r, y), re[c] * p[(r, y)] + im * p[(r, x)]), "{library:?} {n}");
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of one thread.
+//! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of
+//! one thread.
 
 use super::reduce::rows_of;
 
@@ -27,13 +28,14 @@ impl<A: Cut, B: Cut> Cut for (A, B) {
     }
 }
 
-/// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for each row.
+/// Calls `f` with the splits of parts of the rows and the part of `out`, which has one entry for
+/// each row.
 pub(crate) fn over_rows<O: Cut>(splits: &[i32], out: O, f: impl Fn(&[i32], O) + Sync) {
     divide(TASK, 0, splits, out, &|_, row| row, &|_, splits, out| f(splits, out));
 }
 
-/// Calls `f` with the number of the first row and the splits of parts of the rows, and the part of `out`, which has one entry for
-/// each value.
+/// Calls `f` with the number of the first row and the splits of parts of the rows, and the part of
+/// `out`, which has one entry for each value.
 pub(crate) fn over_values<O: Cut>(splits: &[i32], out: O, f: impl Fn(usize, &[i32], O) + Sync) {
     over_values_by(TASK, splits, out, f);
 }
@@ -43,7 +45,8 @@ pub(crate) fn over_values_by<O: Cut>(task: usize, splits: &[i32], out: O, f: imp
     divide(task, 0, splits, out, &|splits: &[i32], row| (splits[row] - splits[0]) as usize, &f);
 }
 
-/// Calls `f` with the number of each row, its values and the part of `out` for these; rows on several threads.
+/// Calls `f` with the number of each row, its values and the part of `out` for these; rows on
+/// several threads.
 pub(crate) fn over_each_row<T: Sync, U: Send>(
     splits: &[i32],
     values: &[T],

@@ -1,17 +1,19 @@
 //! Sums of exponentials of rows.
 //!
-//! For `f32`, a block of rows that fits the first cache is laid in flat memory, each value less the highest of its row; then
-//! come exponentials of whole vectors, whatever rows they touch, the sums of the rows, and logarithms of whole vectors of
-//! sums. Blocks of long rows do without the flat memory. `f64` goes through the platform's `exp` and `ln`.
+//! For `f32`, a block of rows that fits the first cache is laid in flat memory, each value less the
+//! highest of its row; then come exponentials of whole vectors, whatever rows they touch, the sums
+//! of the rows, and logarithms of whole vectors of sums. Blocks of long rows do without the flat
+//! memory. `f64` goes through the platform's `exp` and `ln`.
 
 use kaldera_base::Real;
 use kaldera_base::math;
 use kaldera_base::simd::{Kernel, Lines, Simd, dispatch};
 
-use super::collect::{AHEAD, FEW, Room};
+use super::collect::{AHEAD, FEW, Slot};
 use super::reduce::{max_of_row, rows_of, sum_of_row};
 
-/// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum s.
+/// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum
+/// s.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Normal {
     /// x - ln s
@@ -25,7 +27,7 @@ pub trait ExpKernels: Sized {
     /// ln(e^`initial` + the sum of e^x of each row)
     fn logsumexp_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
     /// Each value of each row normalized; a row of only -inf has -inf or 0.
-    fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, room: &mut Room<'_, Self>);
+    fn normalize_rows(splits: &[i32], values: &[Self], normal: Normal, slot: &mut Slot<'_, Self>);
     /// x = e^x
     fn exp_in_place(x: &mut [Self]);
 }
@@ -45,7 +47,7 @@ impl ExpKernels for f64 {
         }
     }
 
-    fn normalize_rows(splits: &[i32], values: &[f64], normal: Normal, room: &mut Room<'_, f64>) {
+    fn normalize_rows(splits: &[i32], values: &[f64], normal: Normal, slot: &mut Slot<'_, f64>) {
         let mut exponentials = Vec::new();
         for range in rows_of(splits) {
             let row = &values[range.clone()];
@@ -59,9 +61,9 @@ impl ExpKernels for f64 {
             match normal {
                 Normal::Log => {
                     let log_sum = sum.ln();
-                    room.append_map::<FEW, f64>(&values[range.start..], row.len(), |&x| x - shift - log_sum);
+                    slot.append_map::<FEW, f64>(&values[range.start..], row.len(), |&x| x - shift - log_sum);
                 }
-                Normal::Probability => room.append_map::<FEW, f64>(&exponentials, row.len(), |&y| y / sum),
+                Normal::Probability => slot.append_map::<FEW, f64>(&exponentials, row.len(), |&y| y / sum),
             }
         }
     }
@@ -75,8 +77,8 @@ impl ExpKernels for f32 {
     fn logsumexp_rows(splits: &[i32], values: &[f32], initial: f32, out: &mut [f32]) {
         dispatch(LogSumExp { splits, values, initial, out });
     }
-    fn normalize_rows(splits: &[i32], values: &[f32], normal: Normal, room: &mut Room<'_, f32>) {
-        dispatch(Normalize { splits, values, normal, room });
+    fn normalize_rows(splits: &[i32], values: &[f32], normal: Normal, slot: &mut Slot<'_, f32>) {
+        dispatch(Normalize { splits, values, normal, slot });
     }
     fn exp_in_place(x: &mut [f32]) {
         math::exp_in_place(x);
@@ -101,8 +103,9 @@ pub(crate) fn blocks(mut splits: &[i32]) -> impl Iterator<Item = &[i32]> {
 
 /// Exponentials of a block of rows.
 ///
-/// All room is made before a loop over rows: with a call in it, as of an allocator, vectors would go over the stack in each turn, which
-/// takes some processors 30 cycles wherever a vector there crosses a line.
+/// All memory is allocated before a loop over rows: with a call in it, as of an allocator, vectors
+/// would go over the stack in each turn, which takes some processors 30 cycles wherever a vector
+/// there crosses a line.
 #[derive(Default)]
 struct Exponentials {
     /// Row after row: e^(initial - shift) if there is an initial value, then e^(x - shift).
@@ -114,10 +117,12 @@ struct Exponentials {
 }
 
 impl Exponentials {
-    /// The shifts and the sums alone: of short rows by way of the exponentials, of long ones at once.
+    /// The shifts and the sums alone: of short rows by way of the exponentials, of long ones at
+    /// once.
     #[inline(always)]
     fn take_sums<S: Simd>(&mut self, s: S, splits: &[i32], values: &[f32], initial: f32) {
-        /// Elements of a row, in the mean, from which on the exponentials need not wait for those of other rows.
+        /// Elements of a row, in the mean, from which on the exponentials need not wait for those
+        /// of other rows.
         const LONG: usize = 48;
         let rows = splits.len() - 1;
         if ((splits[rows] - splits[0]) as usize) < LONG * rows {
@@ -227,11 +232,11 @@ impl Kernel for LogSumExp<'_> {
     }
 }
 
-struct Normalize<'a, 'r> {
+struct Normalize<'a, 's> {
     splits: &'a [i32],
     values: &'a [f32],
     normal: Normal,
-    room: &'a mut Room<'r, f32>,
+    slot: &'a mut Slot<'s, f32>,
 }
 
 impl Kernel for Normalize<'_, '_> {
@@ -239,7 +244,7 @@ impl Kernel for Normalize<'_, '_> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { splits, values, normal, room } = self;
+        let Self { splits, values, normal, slot } = self;
         let mut exponentials = Exponentials::default();
         for splits in blocks(splits) {
             match normal {
@@ -255,12 +260,12 @@ impl Kernel for Normalize<'_, '_> {
                 match normal {
                     Normal::Log => {
                         let log_sum = if sum == f32::NEG_INFINITY { 0.0 } else { sum };
-                        room.append_map::<AHEAD, f32>(&values[row.start..], row.len(), |&x| x - shift - log_sum);
+                        slot.append_map::<AHEAD, f32>(&values[row.start..], row.len(), |&x| x - shift - log_sum);
                     }
                     Normal::Probability => {
                         let sum = if sum == 0.0 { 1.0 } else { sum };
                         let flat = &exponentials.flat.as_floats()[row.start - first..];
-                        room.append_map::<FEW, f32>(flat, row.len(), |&x| x / sum);
+                        slot.append_map::<FEW, f32>(flat, row.len(), |&x| x / sum);
                     }
                 }
             }
@@ -305,9 +310,9 @@ mod tests {
             }
             for normal in [Normal::Log, Normal::Probability] {
                 let expected =
-                    collect_rows(&splits, |_, splits, room| f64::normalize_rows(splits, &wide, normal, room));
-                let out = collect_rows(&splits, |_, splits, room| {
-                    dispatch_at(level, Normalize { splits, values: &values, normal, room });
+                    collect_rows(&splits, |_, splits, slot| f64::normalize_rows(splits, &wide, normal, slot));
+                let out = collect_rows(&splits, |_, splits, slot| {
+                    dispatch_at(level, Normalize { splits, values: &values, normal, slot });
                 });
                 for (i, (&a, &b)) in out.iter().zip(&expected).enumerate() {
                     assert!(near(a, b), "{normal:?} {i} of {level}: {a} for {b}");

@@ -3,8 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
 
-use super::bytes::BestBytes;
-use super::reduce::{RowKernels, SOON, rows_of};
+use super::reduce::{PREFETCH_DISTANCE, RowKernels, rows_of};
 
 /// Runs a kernel with as many vectors [together](fold_row) as most rows have.
 macro_rules! over {
@@ -19,32 +18,16 @@ macro_rules! over {
 
 macro_rules! integer_rows {
     ($t:ty) => {
-        fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-            over!(Sums { splits, values, initial, out });
-        }
-        fn max_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-            over!(Maxima { splits, values, initial, out });
-        }
-        fn min_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
-            over!(Minima { splits, values, initial, out });
-        }
-    };
-}
-
-impl RowKernels for u8 {
-    integer_rows!(u8);
-    fn argmax_rows(splits: &[i32], values: &[u8], initial: u8, out: &mut [i32]) {
-        dispatch(BestBytes::<false> { splits, values, initial, out });
-    }
-    fn argmin_rows(splits: &[i32], values: &[u8], initial: u8, out: &mut [i32]) {
-        dispatch(BestBytes::<true> { splits, values, initial, out });
-    }
-}
-
-macro_rules! best_of_rows {
-    ($t:ty) => {
         impl RowKernels for $t {
-            integer_rows!($t);
+            fn sum_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Sums { splits, values, initial, out });
+            }
+            fn max_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Maxima { splits, values, initial, out });
+            }
+            fn min_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [$t]) {
+                over!(Minima { splits, values, initial, out });
+            }
             fn argmax_rows(splits: &[i32], values: &[$t], initial: $t, out: &mut [i32]) {
                 over!(Argmaxima { splits, values, initial, out });
             }
@@ -54,8 +37,9 @@ macro_rules! best_of_rows {
         }
     };
 }
-best_of_rows!(i32);
-best_of_rows!(i64);
+integer_rows!(u8);
+integer_rows!(i32);
+integer_rows!(i64);
 
 /// The bits that `initial` and all of each row have.
 pub(crate) fn and_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mut [T]) {
@@ -111,10 +95,11 @@ row_kernel!(Argminima -> i32, |s, row, begin, initial| {
     last_of_best::<T, _, TOGETHER, true>(s, row, initial).map_or(-1, |i| (begin + i) as i32)
 });
 
-/// Vectors of a row that are read without a branch on its length, where rows are short, longer and long.
+/// Vectors of a row that are read without a branch on its length, where rows are short, longer and
+/// long.
 const FEW: usize = 2;
 const SOME: usize = 4;
-pub(super) const MANY: usize = 8;
+const MANY: usize = 8;
 
 /// The widest vectors that a row has in the mean, rounded up.
 fn vectors_of<T>(splits: &[i32], _: &[T]) -> usize {
@@ -131,13 +116,13 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     neutral: T,
     op: impl Fn(L::Vector, L::Vector) -> L::Vector,
 ) -> L::Vector {
-    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let ahead = row.as_ptr().wrapping_byte_add(PREFETCH_DISTANCE);
     let neutral = s.splat(neutral);
     let (mut a, mut b) = (neutral, neutral);
     let mut rest = row;
     let together = if L::MASKS { TOGETHER } else { 0 };
     for i in 0..together {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         (a, b) = (op(s.load_partial(part, neutral), b), a);
@@ -145,7 +130,7 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (together..).zip(&mut vectors) {
-            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
             (a, b) = (op(s.load(vector), b), a);
         }
         a = op(s.load_partial(vectors.remainder(), neutral), a);
@@ -155,13 +140,13 @@ fn fold_row<T: Int, L: Integers<T>, const TOGETHER: usize>(
 
 /// The higher, or the `LOWEST`, of lanes.
 #[inline(always)]
-pub(super) fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
+fn better<T: Int, L: Integers<T>, const LOWEST: bool>(s: L, a: L::Vector, b: L::Vector) -> L::Vector {
     if LOWEST { s.min(a, b) } else { s.max(a, b) }
 }
 
 /// `yes` where a is as good as b, or better.
 #[inline(always)]
-pub(super) fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
+fn select_good<T: Int, L: Integers<T>, const LOWEST: bool>(
     s: L,
     [a, b]: [L::Vector; 2],
     yes: L::Vector,
@@ -176,9 +161,10 @@ fn best_of_row<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool
     s.fold(fold_row::<T, _, TOGETHER>(s, row, initial, better), better)
 }
 
-/// Where `row` has its highest, or `LOWEST`, value for the last time, if no initial value is beyond it.
+/// Where `row` has its highest, or `LOWEST`, value for the last time, if no initial value is beyond
+/// it.
 #[inline(always)]
-pub(super) fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
+fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
     s: L,
     row: &[T],
     initial: T,
@@ -202,7 +188,8 @@ pub(super) fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const 
     last
 }
 
-/// Where a row, which has few vectors more often than not, has `x` for the last time: one go more over these takes less than to keep their numbers.
+/// Where a row, which has few vectors more often than not, has `x` for the last time: one go more
+/// over these takes less than to keep their numbers.
 #[inline(always)]
 fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
@@ -224,9 +211,11 @@ fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T)
     last.checked_sub(1)
 }
 
-/// The best of the initial value and a part of a row, which is not empty, and where that has it for the last time.
+/// The best of the initial value and a part of a row, which is not empty, and where that has it for
+/// the last time.
 ///
-/// In one go: each lane keeps the best of its values, and the number of the vector which had that last.
+/// In one go: each lane keeps the best of its values, and the number of the vector which had that
+/// last.
 #[inline(always)]
 fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: bool>(
     s: L,
@@ -235,7 +224,7 @@ fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
 ) -> (T, Option<usize>) {
     let worst = if LOWEST { T::MAX } else { T::MIN };
     let (none, one, filler) = (s.splat(T::default()), s.splat(T::from(1)), s.splat(worst));
-    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let ahead = row.as_ptr().wrapping_byte_add(PREFETCH_DISTANCE);
     let (mut best, mut last, mut number) = (s.splat(initial), none, one);
     let mut take = |x| {
         last = select_good::<T, L, LOWEST>(s, [x, best], number, last);
@@ -244,7 +233,7 @@ fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     };
     let mut rest = row;
     for i in 0..TOGETHER {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         take(s.load_partial(part, filler));
@@ -252,7 +241,7 @@ fn last_of_part<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (TOGETHER..).zip(&mut vectors) {
-            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
             take(s.load(vector));
         }
         take(s.load_partial(vectors.remainder(), filler));

@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::collect::{AHEAD, FEW, Room, collect_rows};
+use super::collect::{AHEAD, FEW, Slot, collect_rows};
 use super::reduce::{rows_of, sum_of_row};
 
 /// `op` of each value of each row and the number that `numbers` has for the row.
@@ -13,17 +13,17 @@ pub(crate) fn combine_rows<T: Copy + Send + Sync>(
     numbers: &[T],
     op: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
-    collect_rows(splits, |first_row, splits, room| {
-        dispatch(Combine { splits, values, numbers: &numbers[first_row..], op, room });
+    collect_rows(splits, |first_row, splits, slot| {
+        dispatch(Combine { splits, values, numbers: &numbers[first_row..], op, slot });
     })
 }
 
-struct Combine<'a, 'r, T, F> {
+struct Combine<'a, 's, T, F> {
     splits: &'a [i32],
     values: &'a [T],
     numbers: &'a [T],
     op: F,
-    room: &'a mut Room<'r, T>,
+    slot: &'a mut Slot<'s, T>,
 }
 
 impl<T: Copy, F: Fn(T, T) -> T> Kernel for Combine<'_, '_, T, F> {
@@ -32,9 +32,9 @@ impl<T: Copy, F: Fn(T, T) -> T> Kernel for Combine<'_, '_, T, F> {
     /// With the instruction set as it is: the compiler makes its vectors of the rows.
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { splits, values, numbers, op, room } = self;
+        let Self { splits, values, numbers, op, slot } = self;
         for (row, &number) in rows_of(splits).zip(numbers) {
-            room.append_map::<AHEAD, T>(&values[row.start..], row.len(), |&x| op(x, number));
+            slot.append_map::<AHEAD, T>(&values[row.start..], row.len(), |&x| op(x, number));
         }
     }
 }
@@ -44,13 +44,13 @@ const IN_ORDER: usize = 32;
 
 /// Each value of each row divided by the sum of the row.
 pub(crate) fn share_rows<T: Real>(splits: &[i32], values: &[T]) -> Vec<T> {
-    collect_rows(splits, |_, splits, room| dispatch(Share { splits, values, room }))
+    collect_rows(splits, |_, splits, slot| dispatch(Share { splits, values, slot }))
 }
 
-struct Share<'a, 'r, T> {
+struct Share<'a, 's, T> {
     splits: &'a [i32],
     values: &'a [T],
-    room: &'a mut Room<'r, T>,
+    slot: &'a mut Slot<'s, T>,
 }
 
 impl<T: Real> Kernel for Share<'_, '_, T> {
@@ -58,7 +58,7 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { splits, values, room } = self;
+        let Self { splits, values, slot } = self;
         for row in rows_of(splits) {
             let sum = match &values[row.clone()] {
                 // In k2's order: where a sum nearly vanishes, rounding is most of it.
@@ -66,12 +66,13 @@ impl<T: Real> Kernel for Share<'_, '_, T> {
                 many => sum_of_row(T::lanes(s), many),
             };
             let sum = sum + T::EPSILON;
-            room.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
+            slot.append_map::<FEW, T>(&values[row.start..], row.len(), |&x| x / sum);
         }
     }
 }
 
-/// The sum of values, one after the other: sixteen at a time, with zeros behind the last, so that nothing depends on how many there are.
+/// The sum of values, one after the other: sixteen at a time, with zeros behind the last, so that
+/// nothing depends on how many there are.
 #[inline(always)]
 fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
     let mut sum = T::ZERO;
@@ -89,13 +90,13 @@ fn sum_in_order<T: Real, L: Lanes<T>>(s: L, values: &[T]) -> T {
 
 /// In each row, as often as it has elements, the value that `per_row` has for it.
 pub(crate) fn repeat_rows<T: Clone + Send + Sync>(splits: &[i32], per_row: &[T]) -> Vec<T> {
-    collect_rows(splits, |first_row, splits, room| dispatch(Repeat { splits, per_row: &per_row[first_row..], room }))
+    collect_rows(splits, |first_row, splits, slot| dispatch(Repeat { splits, per_row: &per_row[first_row..], slot }))
 }
 
-struct Repeat<'a, 'r, T> {
+struct Repeat<'a, 's, T> {
     splits: &'a [i32],
     per_row: &'a [T],
-    room: &'a mut Room<'r, T>,
+    slot: &'a mut Slot<'s, T>,
 }
 
 impl<T: Clone> Kernel for Repeat<'_, '_, T> {
@@ -103,34 +104,34 @@ impl<T: Clone> Kernel for Repeat<'_, '_, T> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { splits, per_row, room } = self;
+        let Self { splits, per_row, slot } = self;
         for (row, value) in rows_of(splits).zip(per_row) {
             // Nothing that is written could change this one.
             let value = value.clone();
-            room.append_with(row.len(), |_| value.clone());
+            slot.append_with(row.len(), |_| value.clone());
         }
     }
 }
 
-/// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are those of the rows as they were, `longer`
-/// those with one more value.
+/// Each row with the value that `per_row` has for it at its end, or else at its start: `splits` are
+/// those of the rows as they were, `longer` those with one more value.
 pub(crate) fn grow_rows<T: Clone + Send + Sync, const AT_END: bool>(
     splits: &[i32],
     longer: &[i32],
     values: &[T],
     per_row: &[T],
 ) -> Vec<T> {
-    collect_rows(longer, |first_row, longer, room| {
+    collect_rows(longer, |first_row, longer, slot| {
         let rows = first_row..first_row + longer.len() - 1;
-        dispatch(Grow::<T, AT_END> { splits: &splits[first_row..=rows.end], values, per_row: &per_row[rows], room });
+        dispatch(Grow::<T, AT_END> { splits: &splits[first_row..=rows.end], values, per_row: &per_row[rows], slot });
     })
 }
 
-struct Grow<'a, 'r, T, const AT_END: bool> {
+struct Grow<'a, 's, T, const AT_END: bool> {
     splits: &'a [i32],
     values: &'a [T],
     per_row: &'a [T],
-    room: &'a mut Room<'r, T>,
+    slot: &'a mut Slot<'s, T>,
 }
 
 impl<T: Clone, const AT_END: bool> Kernel for Grow<'_, '_, T, AT_END> {
@@ -138,29 +139,30 @@ impl<T: Clone, const AT_END: bool> Kernel for Grow<'_, '_, T, AT_END> {
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { splits, values, per_row, room } = self;
+        let Self { splits, values, per_row, slot } = self;
         for (row, value) in rows_of(splits).zip(per_row) {
             if !AT_END {
-                room.push(value.clone());
+                slot.push(value.clone());
             }
-            room.append(&values[row.start..], row.len());
+            slot.append(&values[row.start..], row.len());
             if AT_END {
-                room.push(value.clone());
+                slot.push(value.clone());
             }
         }
     }
 }
 
-/// In place of each value, the sum of those before it in its row, or of those behind it if `BACKWARDS`; added up one by one from `zero` on.
+/// In place of each value, the sum of those before it in its row, or of those behind it if
+/// `BACKWARDS`; added up one by one from `zero` on.
 pub(crate) fn scan_rows<T: Copy + Send + Sync, const BACKWARDS: bool>(
     splits: &[i32],
     values: &[T],
     zero: T,
     plus: impl Fn(T, T) -> T + Copy + Sync,
 ) -> Vec<T> {
-    collect_rows(splits, |_, splits, room| {
+    collect_rows(splits, |_, splits, slot| {
         for row in rows_of(splits) {
-            room.append_scan::<BACKWARDS>(&values[row], zero, plus);
+            slot.append_scan::<BACKWARDS>(&values[row], zero, plus);
         }
     })
 }

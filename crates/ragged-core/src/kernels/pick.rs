@@ -5,7 +5,8 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 
 use crate::Error;
 
-/// Whether indexes name entries of `axis`, of which there are `size`; -1 names nothing, which only axis 0 allows.
+/// Whether indexes name entries of `axis`, of which there are `size`; -1 names nothing, which only
+/// axis 0 allows.
 pub(crate) fn check_indexes(axis: usize, indexes: &[i32], size: usize) -> Result<(), Error> {
     let least = if axis == 0 { -1 } else { 0 };
     if indexes.is_empty() || (dispatch(Highest { indexes, least }) as usize) < size + usize::from(axis == 0) {
@@ -18,7 +19,8 @@ pub(crate) fn check_indexes(axis: usize, indexes: &[i32], size: usize) -> Result
     }
 }
 
-/// How far above the `least` of all that are allowed the highest of some indexes is: lower ones are beyond all that there can be.
+/// How far above the `least` of all that are allowed the highest of some indexes is: lower ones are
+/// beyond all that there can be.
 struct Highest<'a> {
     indexes: &'a [i32],
     least: i32,
@@ -37,27 +39,29 @@ impl Kernel for Highest<'_> {
 /// The element that each index names, if it names one.
 #[inline(always)]
 pub(crate) fn picked<'a, T>(src: &'a [T], index: &'a [i32]) -> impl ExactSizeIterator<Item = Option<&'a T>> {
-    let soon = soon(src, index);
+    let upcoming = upcoming(src, index);
     index.iter().enumerate().map(move |(k, &i)| {
-        ask(src, soon, k);
+        prefetch_upcoming(src, upcoming, k);
         src.get(usize::try_from(i).ok()?)
     })
 }
 
-/// The indexes of the elements to [`ask`] for when the first, second .. is used: none where all elements stay in a cache.
-pub(crate) fn soon<'a, T>(elements: &[T], index: &'a [i32]) -> &'a [i32] {
-    /// Indexes after which an element that was asked for has come; as many lines take little of the second cache.
-    const SOON: usize = 256;
-    /// Bytes that stay in a cache, where there is nothing to ask for.
+/// The indexes of the elements to [prefetch](prefetch_upcoming) when the first, second .. is used:
+/// none where all elements stay in a cache.
+pub(crate) fn upcoming<'a, T>(elements: &[T], index: &'a [i32]) -> &'a [i32] {
+    /// Indexes between the prefetch of an element and its use; as many lines take little of the
+    /// second cache.
+    const DISTANCE: usize = 256;
+    /// Bytes that stay in a cache.
     const NEAR: usize = 1 << 20;
-    if size_of_val(elements) > NEAR { index.get(SOON..).unwrap_or_default() } else { &[] }
+    if size_of_val(elements) > NEAR { index.get(DISTANCE..).unwrap_or_default() } else { &[] }
 }
 
-/// Asks for the element that the `k`th index of [`soon`] names.
+/// Prefetches the element that the `k`th index of [`upcoming`] names.
 #[inline(always)]
-pub(crate) fn ask<T>(elements: &[T], soon: &[i32], k: usize) {
-    if let Some(&i) = soon.get(k) {
-        // -1 is beyond the end, where nothing is asked for.
+pub(crate) fn prefetch_upcoming<T>(elements: &[T], upcoming: &[i32], k: usize) {
+    if let Some(&i) = upcoming.get(k) {
+        // -1 is beyond the end, where nothing is prefetched.
         memory::prefetch_l2(elements, i as usize);
     }
 }

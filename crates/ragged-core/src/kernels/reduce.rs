@@ -1,4 +1,4 @@
-//! One number of each row: what can be asked for, and how it is done for floats.
+//! One number of each row: what there is, and how it is done for floats.
 
 use std::ops::Range;
 
@@ -8,8 +8,9 @@ use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 
 use super::sort::SortKernels;
 
-/// Bytes ahead of those that are read which are asked for: the processor itself looks no further than a page of 4 KiB.
-pub(super) const SOON: usize = 8 << 10;
+/// Bytes between what is read and what is prefetched: the processor itself prefetches no further
+/// than a page of 4 KiB.
+pub(super) const PREFETCH_DISTANCE: usize = 8 << 10;
 
 /// The rows between splits.
 #[inline(always)]
@@ -25,13 +26,16 @@ pub trait RowKernels: SortKernels {
     fn max_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
     /// The lowest of `initial` and each row; NaN is passed over.
     fn min_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [Self]);
-    /// The position among all values of the last one that is the highest of its row, -1 if none is at least `initial`.
+    /// The position among all values of the last one that is the highest of its row, -1 if none is
+    /// at least `initial`.
     fn argmax_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
-    /// The position among all values of the last one that is the lowest of its row, -1 if none is at most `initial`.
+    /// The position among all values of the last one that is the lowest of its row, -1 if none is
+    /// at most `initial`.
     fn argmin_rows(splits: &[i32], values: &[Self], initial: Self, out: &mut [i32]);
 }
 
-/// The last of the best values of a row as a loop that one would write, where `good` says that a value is as good as the best so far.
+/// The last of the best values of a row as a loop that one would write, where `good` says that a
+/// value is as good as the best so far.
 fn argbest_row<T: Copy>(row: &[T], first: usize, initial: T, good: impl Fn(T, T) -> bool) -> i32 {
     let mut best = (initial, -1);
     for (i, &x) in row.iter().enumerate() {
@@ -69,7 +73,8 @@ real_rows!(f64);
 /// Vectors of a row that are read without a branch on its length.
 const TOGETHER: usize = 2;
 
-/// `op` of lanes and the values of a row that fall on them; each call is `op(new, so far)`, from `neutral` on.
+/// `op` of lanes and the values of a row that fall on them; each call is `op(new, so far)`, from
+/// `neutral` on.
 #[inline(always)]
 pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     s: L,
@@ -77,11 +82,11 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     neutral: L::Vector,
     op: impl Fn(L::Vector, L::Vector) -> L::Vector,
 ) -> L::Vector {
-    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let ahead = row.as_ptr().wrapping_byte_add(PREFETCH_DISTANCE);
     let (mut a, mut b) = (neutral, neutral);
     let mut rest = row;
     for i in 0..TOGETHER {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         (a, b) = (op(s.load_partial(part, neutral), b), a);
@@ -89,7 +94,7 @@ pub(super) fn fold_lanes<T: Real, L: Lanes<T>>(
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (TOGETHER..).zip(&mut vectors) {
-            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
             (a, b) = (op(s.load(vector), b), a);
         }
         a = op(s.load_partial(vectors.remainder(), neutral), a);
@@ -165,8 +170,8 @@ impl<T: Real, const LOWEST: bool> Kernel for BestRows<'_, T, LOWEST> {
     }
 }
 
-/// [`argbest_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its highest values and where it was. The
-/// `LOWEST` is the highest of the opposites.
+/// [`argbest_row`] in one go over a row of up to 2^24 values: each lane keeps the last of its
+/// highest values and where it was. The `LOWEST` is the highest of the opposites.
 #[inline(always)]
 fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: usize, initial: T) -> i32 {
     let minus = s.splat(-T::ONE);
@@ -180,12 +185,12 @@ fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: u
     let nowhere = s.splat(-T::ONE);
     let none = (mirror(s.splat(initial)), nowhere);
 
-    let soon = row.as_ptr().wrapping_byte_add(SOON);
+    let ahead = row.as_ptr().wrapping_byte_add(PREFETCH_DISTANCE);
     let mut a = none;
     let mut position = lanes;
     let mut rest = row;
     for i in 0..TOGETHER {
-        memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+        memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
         let part;
         (part, rest) = rest.split_at(L::LANES.min(rest.len()));
         a = take(a, mirror(s.load_partial(part, nan)), position);
@@ -194,7 +199,7 @@ fn last_best<T: Real, L: Lanes<T>, const LOWEST: bool>(s: L, row: &[T], first: u
     if !rest.is_empty() {
         let mut vectors = rest.chunks_exact(L::LANES);
         for (i, vector) in (TOGETHER..).zip(&mut vectors) {
-            memory::prefetch_at(soon.wrapping_add(i * L::LANES));
+            memory::prefetch_at(ahead.wrapping_add(i * L::LANES));
             a = take(a, mirror(s.load(vector)), position);
             position = s.add(position, step);
         }
@@ -276,7 +281,8 @@ mod tests {
         }
     }
 
-    /// The last highest and lowest of each row of few different numbers, and of numbers that are all different.
+    /// The last highest and lowest of each row of few different numbers, and of numbers that are
+    /// all different.
     fn check_places<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(numbers: impl Fn(i32) -> T, initials: &[T]) {
         let splits = rows().0;
         let values: Vec<T> = (0..splits[300]).map(|i| numbers(i.wrapping_mul(0x9E37_79B9_u32.cast_signed()))).collect();

@@ -1,8 +1,9 @@
 //! Sorting within rows.
 //!
-//! Numbers are sorted as unsigned keys in their order (of floats: -NaN, -inf ... -0, 0 ... inf, NaN, as
-//! [`f32::total_cmp`]). Rows of `i32` and `f32` that fit a vector go as many at once as it has lanes: laid across the vectors by
-//! a transposition, they pass Batcher's odd-even merging network, which has no branches to mispredict.
+//! Numbers are sorted as unsigned keys in their order (of floats: -NaN, -inf ... -0, 0 ... inf,
+//! NaN, as [`f32::total_cmp`]). Rows of `i32` and `f32` that fit a vector go as many at once as it
+//! has lanes: laid across the vectors by a transposition, they pass Batcher's odd-even merging
+//! network, which has no branches to mispredict.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
@@ -32,8 +33,8 @@ fn sort_row<T: SortKernels>(row: &mut [T], descending: bool, keys: &mut Vec<u64>
     row.iter_mut().zip(keys).for_each(|(x, key)| *x = T::of_key(*key ^ flip));
 }
 
-/// Sorts each row, and writes to `new2old` where among all values each came from; equal values keep their order. `values`
-/// and `new2old` start at the first of these rows.
+/// Sorts each row, and writes to `new2old` where among all values each came from; equal values keep
+/// their order. `values` and `new2old` start at the first of these rows.
 pub(crate) fn sort_rows_with_map<T: SortKernels>(
     splits: &[i32],
     values: &mut [T],
@@ -105,7 +106,8 @@ impl SortKernels for i64 {
     }
 }
 
-/// Bits of a float to a number of its order and back: negative numbers have their other bits turned.
+/// Bits of a float to a number of its order and back: negative numbers have their other bits
+/// turned.
 fn turned(bits: i32) -> i32 {
     bits ^ ((bits >> 31).cast_unsigned() >> 1).cast_signed()
 }

@@ -53,8 +53,8 @@ pub(crate) fn gather_rows(
     sources: &[&[Arc<Layer>]],
     rows: impl ExactSizeIterator<Item = (u32, i32)> + Clone,
 ) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
-    /// Rows from which on a place is in the cache by the time that it is read.
-    const SOON: usize = 256;
+    /// Rows between the prefetch of one and its use.
+    const DISTANCE: usize = 256;
     if sources.iter().all(|layers| layers.is_empty()) {
         return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
     }
@@ -62,11 +62,11 @@ pub(crate) fn gather_rows(
     let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
     let mut splits: Vec<i32> = memory::zeros(rows.len() + 1);
     let mut runs: Vec<Run> = memory::zeros(rows.len());
-    let mut soon = rows.clone();
-    soon.nth(SOON - 1);
+    let mut upcoming = rows.clone();
+    upcoming.nth(DISTANCE - 1);
     let mut total = 0_u64;
     for ((source, row), (split, run)) in rows.zip(splits[1..].iter_mut().zip(&mut runs)) {
-        if let Some((source, row)) = soon.next() {
+        if let Some((source, row)) = upcoming.next() {
             memory::prefetch_l2(tops[source as usize], row.max(0) as usize);
         }
         let top = tops[source as usize];
@@ -92,10 +92,10 @@ pub(crate) fn gather_rows(
 
 /// The index of every entry of the runs.
 pub(crate) fn indexes_of(runs: &[Run]) -> Vec<i32> {
-    collect(Vec::new(), runs, Run::len, |runs, room| {
+    collect(Vec::new(), runs, Run::len, |runs, slot| {
         for run in runs {
             let begin = run.begin;
-            room.append_with(run.len(), |i| begin.wrapping_add(i as i32));
+            slot.append_with(run.len(), |i| begin.wrapping_add(i as i32));
         }
     })
 }

@@ -35,7 +35,7 @@ impl<T: Float> Ragged<T> {
 
     fn normalized(&self, normal: Normal) -> Self {
         let splits = self.shape().last_splits().as_ref();
-        let values = collect_rows(splits, |_, splits, room| T::normalize_rows(splits, self.values(), normal, room));
+        let values = collect_rows(splits, |_, splits, slot| T::normalize_rows(splits, self.values(), normal, slot));
         Self::trusted(self.shape().clone(), values)
     }
 
@@ -92,7 +92,7 @@ impl<T: Float> Ragged<T> {
     }
 
     /// The same lists of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a list, its
-    /// values and room for as many, and then, when the room has their exponentials, `finish` with the positions of the values.
+    /// values and memory for as many, and then, when that has their exponentials, `finish` with the positions of the values.
     pub(super) fn map_exponentials(
         &self,
         exponents: impl Fn(usize, &[T], &mut [T]) + Sync,

@@ -2,7 +2,7 @@
 
 use kaldera_base::memory;
 
-use crate::kernels::{ask, check_indexes, follow_places, picked, soon};
+use crate::kernels::{check_indexes, follow_places, picked, prefetch_upcoming, upcoming};
 use crate::ragged::check_size;
 use crate::{Error, Number};
 
@@ -58,9 +58,9 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     check_size("the number of values", index.len(), value.len())?;
     check_indexes(0, index, out.len())?;
-    let soon = soon(out, index);
+    let upcoming = upcoming(out, index);
     for (k, (&i, &x)) in index.iter().zip(value).enumerate() {
-        ask(out, soon, k);
+        prefetch_upcoming(out, upcoming, k);
         if let Ok(i) = usize::try_from(i) {
             out[i] = out[i].plus(x);
         }

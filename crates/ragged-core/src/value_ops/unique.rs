@@ -35,8 +35,8 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
     /// ```
     #[doc(alias = "UniqueSequences")]
     pub fn unique(&self) -> Unique<T> {
-        /// Lists after which an entry of the table that was asked for has come.
-        const SOON: usize = 64;
+        /// Lists between the prefetch of an entry of the table and its use.
+        const DISTANCE: usize = 64;
         let (last, upper) = self.shape().layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         let all = [0, last.splits.num_rows() as i32];
         let groups = upper.last().map_or(&all[..], |layer| layer.splits.as_ref());
@@ -54,13 +54,13 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         let mut group_splits = vec![0];
         let mut list_splits = vec![0_i32];
         let mut lists = (0..).zip(self.rows());
-        let mut soon = hashes.iter().skip(SOON);
+        let mut upcoming = hashes.iter().skip(DISTANCE);
         for ends in groups.windows(2) {
             let group = repeats.len();
             for (i, list) in lists.by_ref().take((ends[1] - ends[0]) as usize) {
                 let kept = |at: usize| &values[list_splits[at] as usize..list_splits[at + 1] as usize];
-                if let Some(&soon) = soon.next() {
-                    seen.ask(soon);
+                if let Some(&next) = upcoming.next() {
+                    seen.prefetch(next);
                 }
                 match seen.find_or_add(hashes[i as usize], repeats.len(), |at| at >= group && kept(at) == list) {
                     Some(at) => repeats[at] += 1,
@@ -112,8 +112,8 @@ impl Table {
         hash as usize & (self.entries.len() - 1)
     }
 
-    /// Tells the processor that a list of this hash is looked up soon.
-    fn ask(&self, hash: u64) {
+    /// Prefetches the entry of a list of this hash.
+    fn prefetch(&self, hash: u64) {
         memory::prefetch_l2(&self.entries, self.home(hash));
     }
 

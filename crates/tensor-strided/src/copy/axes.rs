@@ -34,9 +34,11 @@ impl Axis {
     }
 }
 
-/// Loops from the outermost to the innermost, over pairs of elements: where to read, where to write.
+/// Loops from the outermost to the innermost, over pairs of elements: where to read, where to
+/// write.
 ///
-/// The pointers are to the first pair. They move with wrapping arithmetic, and only stand where an element is or one step beyond.
+/// The pointers are to the first pair. They move with wrapping arithmetic, and only stand where an
+/// element is or one step beyond.
 #[derive(Debug)]
 pub(super) struct Nest<T> {
     axes: [Axis; MAX_RANK],
@@ -137,14 +139,16 @@ impl<T> Nest<T> {
 
 /// Goes through the pairs of a nest.
 ///
-/// It is not given a closure for each pair: what is in a closure is compiled for the instruction set of the caller only if the compiler
-/// sees fit to make it part of the caller, and kernels are too large for that.
+/// It is not given a closure for each pair: what is in a closure is compiled for the instruction
+/// set of the caller only if the compiler sees fit to make it part of the caller, and kernels are
+/// too large for that.
 pub(super) struct Pairs<T> {
     inner: Axis,
     /// How many steps of the inner loop are left, and the pair that is next.
     left: usize,
     pair: (*const T, *mut T),
-    /// The loops around it, at the first step of the inner one, and how many steps each of them has done.
+    /// The loops around it, at the first step of the inner one, and how many steps each of them has
+    /// done.
     outer: Nest<T>,
     count: [usize; MAX_RANK],
 }
@@ -182,8 +186,9 @@ impl<T> Pairs<T> {
     }
 }
 
-/// Rewrites loops into the fewest that visit the same pairs, in the order of the targets: none of a single step, none that runs
-/// backwards through the target, the longest steps outermost, and what continues an inner loop merged with it.
+/// Rewrites loops into the fewest that visit the same pairs, in the order of the targets: none of a
+/// single step, none that runs backwards through the target, the longest steps outermost, and what
+/// continues an inner loop merged with it.
 ///
 /// Returns how many loops are left, and how far the first pair moved. All lengths are above 0.
 #[inline]

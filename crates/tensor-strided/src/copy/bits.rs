@@ -2,7 +2,8 @@
 
 use std::any::TypeId;
 
-/// An unsigned integer that stands for any number of its size. It has no padding, and its size divides that of a cache line.
+/// An unsigned integer that stands for any number of its size. It has no padding, and its size
+/// divides that of a cache line.
 pub(super) trait Bits: Copy + Send + Sync + 'static {}
 
 impl Bits for u8 {}
@@ -39,8 +40,9 @@ macro_rules! as_bits {
     };
 }
 
-/// Whether `T` is a type of the language of which all bits are part of its value. Others might have padding, which must not be looked
-/// at; they are copied without the kernels that do. So are numbers that are not aligned to their size, on targets that have such.
+/// Whether `T` is a type of the language of which all bits are part of its value. Others might have
+/// padding, which must not be looked at; they are copied without the kernels that do. So are
+/// numbers that are not aligned to their size, on targets that have such.
 #[inline(always)]
 pub(super) fn is_number<T: 'static>() -> bool {
     #[inline(always)]

@@ -1,22 +1,11 @@
-//! What the caches are told about lines that will be read soon, or not again.
+//! Prefetches and non-temporal stores of lines of the cache.
+
+use kaldera_base::memory::prefetch_at;
 
 /// Bytes of a line.
 pub(super) const LINE: usize = 64;
 
-/// Asks for a line. Any address will do.
-#[inline(always)]
-pub(super) fn prefetch<T>(at: *const T) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE is a part of x86-64, and a prefetch reads nothing that the program could see.
-    unsafe {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(at.cast());
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = at;
-}
-
-/// Asks for the lines of `n` elements that are `step` apart, if they are not many.
+/// Prefetches the lines of `n` elements that are `step` apart, if they are not many.
 #[inline(always)]
 pub(super) fn prefetch_row<T>(src: *const T, step: isize, n: usize) {
     const MOST: usize = 4096 / LINE;
@@ -25,16 +14,17 @@ pub(super) fn prefetch_row<T>(src: *const T, step: isize, n: usize) {
     if bytes <= LINE && lines <= MOST {
         let lowest = if step < 0 { src.wrapping_offset(step.wrapping_mul(n.cast_signed())) } else { src };
         for line in 0..=lines {
-            prefetch(lowest.wrapping_byte_add(line * LINE));
+            prefetch_at(lowest.wrapping_byte_add(line * LINE));
         }
     }
 }
 
-/// Writes whole lines past the caches.
+/// Writes whole lines by non-temporal stores.
 ///
 /// # Safety
-/// The lines can be read at `src` and written at `dst`, where each begins at a multiple of its length; both are initialised numbers.
-/// [`fence`](kaldera_base::simd::fence) is called before anything else may read them.
+/// The lines can be read at `src` and written at `dst`, where each begins at a multiple of its
+/// length; both are initialised numbers. [`fence`](kaldera_base::simd::fence) is called before
+/// anything else may read them.
 #[inline(always)]
 pub(super) unsafe fn stream(src: *const u8, dst: *mut u8, lines: usize) {
     #[cfg(target_arch = "x86_64")]

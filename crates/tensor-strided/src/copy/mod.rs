@@ -4,14 +4,16 @@
 //!   axes      shape and strides -> the fewest loops, in the order of the target
 //!   rows      source and target run along the same axis: kernels by class of the two steps
 //!   tiles     they run along different axes: squares of registers, in tiles
-//!   writer    outputs larger than the caches, in whole lines past them; also with filler between the elements
-//!   lines     what the caches are told             bits     numbers as nothing but bits
+//!   writer    outputs larger than the caches, by non-temporal stores; also with filler in between
+//!   lines     prefetches, non-temporal stores       bits     numbers as nothing but bits
 //!   threads   parts of large copies
 //! ```
 //!
-//! A copy of [1, 2, 4, 10] of [6, 3, 4, 10] elements comes down to two rows of 40; a reversal of all axes is one loop backwards.
+//! A copy of [1, 2, 4, 10] of [6, 3, 4, 10] elements comes down to two rows of 40; a reversal of
+//! all axes is one loop backwards.
 //!
-//! No gap between elements is ever read or written: it may belong to another view, and another thread.
+//! No gap between elements is ever read or written: it may belong to another view, and another
+//! thread.
 
 mod axes;
 #[macro_use]
@@ -34,17 +36,20 @@ use axes::{Axis, MAX_RANK, Nest, simplify};
 use bits::{Bits, is_number};
 pub(crate) use kaldera_base::memory::with_capacity;
 
-/// Outputs of this many bytes go past the caches: they would fill them, and nothing of them would be left there for who reads them next.
+/// Outputs of this many bytes are written by non-temporal stores: they would evict all else from
+/// the caches, and themselves too.
 const STREAM_FROM: usize = 16 << 20;
 
-/// Up to this many bytes, nothing is gained by tiles, threads or an instruction set that must be looked up.
+/// Up to this many bytes, nothing is gained by tiles, threads or an instruction set that must be
+/// looked up.
 const SMALL: usize = 1 << 10;
 
 /// Copies element by element from one layout to another.
 ///
 /// # Safety
-/// Both pointers are at element `[0, .., 0]`; with strides in elements, all elements of `shape` can be read at `src` and written at
-/// `dst`, no two of `dst` are the same, and none of `dst` is one of `src`. An empty shape is fine with any pointer.
+/// Both pointers are at element `[0, .., 0]`; with strides in elements, all elements of `shape` can
+/// be read at `src` and written at `dst`, no two of `dst` are the same, and none of `dst` is one of
+/// `src`. An empty shape is fine with any pointer.
 pub(crate) unsafe fn copy<T: Element>(
     shape: &[usize],
     src: *const T,
@@ -80,13 +85,14 @@ pub(crate) unsafe fn copy<T: Element>(
 /// All elements in C order, in fresh memory.
 ///
 /// # Safety
-/// The pointer is at element `[0, .., 0]`; with strides in elements, all elements of `shape` can be read. An empty shape is fine with
-/// any pointer.
+/// The pointer is at element `[0, .., 0]`; with strides in elements, all elements of `shape` can be
+/// read. An empty shape is fine with any pointer.
 pub(crate) unsafe fn collect<T: Element>(shape: &[usize], src: *const T, src_strides: &[isize]) -> Vec<T> {
     let len = if shape.contains(&0) { 0 } else { shape.iter().product() };
     let mut out = with_capacity(len);
     let strides = crate::layout::dense_strides(shape, crate::Order::C);
-    // SAFETY: the caller's promise; the target has room for all elements, and afterwards holds them.
+    // SAFETY: the caller's promise; the target has room for all elements, and afterwards holds
+    // them.
     unsafe {
         copy(shape, src, src_strides, out.as_mut_ptr(), &strides);
         out.set_len(len);
@@ -97,8 +103,9 @@ pub(crate) unsafe fn collect<T: Element>(shape: &[usize], src: *const T, src_str
 /// Copies element by element into part of a buffer, and writes `filler` to all the rest of it.
 ///
 /// # Safety
-/// As for [`copy`], with `dst` at the first of the `len` elements of the buffer, all of which can be written, and element `[0, .., 0]`
-/// at `offset`. The layout of the targets is within the buffer and nested: sorted by stride, each step is longer than all smaller axes.
+/// As for [`copy`], with `dst` at the first of the `len` elements of the buffer, all of which can
+/// be written, and element `[0, .., 0]` at `offset`. The layout of the targets is within the buffer
+/// and nested: sorted by stride, each step is longer than all smaller axes.
 pub(crate) unsafe fn embed<T: Element>(
     shape: &[usize],
     (src, src_strides): (*const T, &[isize]),
@@ -113,7 +120,8 @@ pub(crate) unsafe fn embed<T: Element>(
         (0..shape.len()).for_each(|at| axes[at] = Axis { len: shape[at], src: src_strides[at], dst: dst_strides[at] });
         let (rank, src_move, dst_move) = simplify(&mut axes[..shape.len()]);
         let nest = Nest::new(&axes[..rank], src.wrapping_offset(src_move), target.wrapping_offset(dst_move));
-        // SAFETY: the caller's promise; the loops visit the targets upwards, because their layout is nested.
+        // SAFETY: the caller's promise; the loops visit the targets upwards, because their layout
+        // is nested.
         unsafe { embed_nest_at(level(), nest, dst..dst.wrapping_add(len), filler) };
     } else {
         // SAFETY: the caller's promise.
@@ -174,7 +182,7 @@ fn crossing<T>(nest: &Nest<T>) -> Option<usize> {
 /// Copies a nest of numbers, whose elements can be read and written as [`copy`] asks.
 struct CopyBits<B> {
     nest: Nest<B>,
-    /// Past the caches, as part of a large output.
+    /// By non-temporal stores, as part of a large output.
     stream: bool,
 }
 

@@ -2,8 +2,10 @@
 
 use std::mem::MaybeUninit;
 
+use kaldera_base::memory::prefetch_at;
+
 use super::axes::{Axis, Nest};
-use super::lines::{LINE, prefetch};
+use super::lines::LINE;
 
 /// A row of fewer elements is not worth vectors.
 const SHORT: usize = 16;
@@ -33,7 +35,8 @@ pub(super) unsafe fn row<T: Copy>(src: *const T, src_step: isize, dst: *mut T, d
     }
 }
 
-/// Short rows in pieces of 16 bytes, of which the last one may overlap the one before; to call `memcpy` takes longer than that.
+/// Short rows in pieces of 16 bytes, of which the last one may overlap the one before; to call
+/// `memcpy` takes longer than that.
 ///
 /// # Safety
 /// As for [`row`].
@@ -93,7 +96,7 @@ unsafe fn any<T: Copy>(mut src: *const T, src_step: isize, mut dst: *mut T, dst_
     }
 }
 
-/// Sources in a line each: all are asked for well before they are needed.
+/// Sources in a line each: all are prefetched.
 ///
 /// # Safety
 /// As for [`row`].
@@ -101,41 +104,9 @@ unsafe fn any<T: Copy>(mut src: *const T, src_step: isize, mut dst: *mut T, dst_
 unsafe fn far<T: Copy>(src: *const T, src_step: isize, dst: *mut T, dst_step: isize, n: usize) {
     const AHEAD: isize = 24;
     for i in 0..n.cast_signed() {
-        prefetch(src.wrapping_offset(src_step.wrapping_mul(i + AHEAD)));
+        prefetch_at(src.wrapping_offset(src_step.wrapping_mul(i + AHEAD)));
         // SAFETY: the caller's promise.
         unsafe { dst.offset(i * dst_step).write(src.offset(i * src_step).read()) };
-    }
-}
-
-/// Elements of `C` sources that are `src_step` apart become neighbours, `n` times; each source has its elements one behind the other.
-///
-/// # Safety
-/// As for [`row`], for the `C * n` elements.
-#[inline(always)]
-pub(super) unsafe fn interleave<T: Copy, const C: usize>(src: *const T, src_step: isize, dst: *mut T, n: usize) {
-    let sources: [*const T; C] = std::array::from_fn(|c| src.wrapping_offset(src_step.wrapping_mul(c.cast_signed())));
-    for i in 0..n {
-        for (c, source) in sources.iter().enumerate() {
-            // SAFETY: the caller's promise.
-            unsafe { dst.add(C * i + c).write(source.add(i).read()) };
-        }
-    }
-}
-
-/// As [`row`] with targets that are `C` apart, and `filler` in the `C - 1` places behind each of them.
-///
-/// # Safety
-/// As for [`row`], and these places can be written.
-#[inline(always)]
-pub(super) unsafe fn spread<T: Copy, const C: usize>(src: *const T, src_step: isize, dst: *mut T, n: usize, filler: T) {
-    for i in 0..n {
-        // SAFETY: the caller's promise.
-        unsafe {
-            dst.add(C * i).write(src.offset(src_step * i.cast_signed()).read());
-            for c in 1..C {
-                dst.add(C * i + c).write(filler);
-            }
-        }
     }
 }
 
@@ -183,7 +154,8 @@ pub(super) unsafe fn copy_small<T: Copy>(axes: &[Axis], src: *const T, dst: *mut
     }
 }
 
-/// A function of its own for each class of rows: in one for all, what each of them prepares would be done before the first row.
+/// A function of its own for each class of rows: in one for all, what each of them prepares would
+/// be done before the first row.
 #[inline(never)]
 fn each_row<T>(outer: Axis, src: *const T, dst: *mut T, copy: impl Fn(*const T, *mut T)) {
     for i in 0..outer.len.cast_signed() {

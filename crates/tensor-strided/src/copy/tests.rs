@@ -1,4 +1,5 @@
-//! Every kernel, at every instruction set, beside a loop over coordinates; what lies around the targets must stay as it was.
+//! Every kernel, at every instruction set, beside a loop over coordinates; what lies around the
+//! targets must stay as it was.
 
 use std::fmt::Debug;
 use std::hint::black_box;
@@ -39,7 +40,8 @@ impl Sample for [u16; 3] {
     }
 }
 
-/// One side of one axis: where it comes among the others, how many elements each of its entries takes, and whether it runs backwards.
+/// One side of one axis: where it comes among the others, how many elements each of its entries
+/// takes, and whether it runs backwards.
 type Side = (u8, usize, bool);
 
 /// An axis: its length, the source's side, whether the source repeats, the target's side.
@@ -278,7 +280,7 @@ fn elements_without_bytes_are_counted() {
     assert_eq!(unsafe { collect(&[2, 3], units.as_ptr(), &[1, 1]) }.len(), 6);
 }
 
-/// Large enough for threads, for large pages and for whole lines past the caches.
+/// Large enough for threads, for large pages and for non-temporal stores of whole lines.
 #[test]
 fn large_copies_are_the_same() {
     let (rows, cols) = (2111, 2050);

@@ -9,10 +9,10 @@ use super::axes::{Axis, Nest};
 use super::bits::Bits;
 use super::lines::LINE;
 use super::rows::row;
-use super::writer;
 
-/// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it takes whole lines, several of a page
-/// of memory at once, and the lines that it is read from stay in the first cache.
+/// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it
+/// takes whole lines, several of a page of memory at once, and the lines that it is read from stay
+/// in the first cache.
 const SQUARES: usize = 4;
 
 /// The sides of a tile that has no registers made for it.
@@ -22,7 +22,8 @@ const TILE: usize = 32;
 const SHORT: usize = 8;
 const LONG: usize = 512;
 
-/// Takes out the innermost loop, along which the target runs, and loop `at`, along which the source does; made to run upwards.
+/// Takes out the innermost loop, along which the target runs, and loop `at`, along which the source
+/// does; made to run upwards.
 #[inline(always)]
 fn planes<T>(nest: &mut Nest<T>, at: usize) -> (Axis, Axis) {
     let (p, q) = (nest.pop(), nest.remove(at));
@@ -34,7 +35,8 @@ fn planes<T>(nest: &mut Nest<T>, at: usize) -> (Axis, Axis) {
     (p, Axis { len: q.len, src: q.src.wrapping_neg(), dst: q.dst.wrapping_neg() })
 }
 
-/// Copies plane by plane: the innermost loop, and loop `at`, which has the shortest steps through the source.
+/// Copies plane by plane: the innermost loop, and loop `at`, which has the shortest steps through
+/// the source.
 ///
 /// # Safety
 /// As for [`super::copy`].
@@ -48,7 +50,7 @@ pub(super) unsafe fn copy<T: Copy>(mut nest: Nest<T>, at: usize) {
     }
 }
 
-/// As [`copy`], with registers and past the caches.
+/// As [`copy`], with registers and non-temporal stores.
 ///
 /// # Safety
 /// As for [`super::copy`]; with `stream`, targets are aligned to the size of `T`.
@@ -66,9 +68,6 @@ pub(super) unsafe fn copy_bits<S: Simd, T: Bits>(s: S, mut nest: Nest<T>, at: us
             unsafe { squares.copy(s, src, dst) };
         }
         fence();
-    } else if stream && p.dst == 1 && p.len <= SHORT && q.dst.cast_unsigned() == p.len {
-        // SAFETY: the caller's promise.
-        unsafe { writer::copy_planes(nest, p, q) };
     } else {
         let mut pairs = nest.pairs();
         while let Some((src, dst)) = pairs.next() {
@@ -78,7 +77,8 @@ pub(super) unsafe fn copy_bits<S: Simd, T: Bits>(s: S, mut nest: Nest<T>, at: us
     }
 }
 
-/// A plane in squares that fit into registers: rows of the source become columns of the target. Both have rows without gaps.
+/// A plane in squares that fit into registers: rows of the source become columns of the target.
+/// Both have rows without gaps.
 #[derive(Clone, Copy)]
 struct Squares {
     /// Of the source, at least a square's side.
@@ -87,7 +87,8 @@ struct Squares {
     /// From row to row.
     src_step: isize,
     dst_step: isize,
-    /// Whether all rows of the target begin at the same place in a line, and go past the caches.
+    /// Whether all rows of the target begin at the same place in a line, and are written by
+    /// non-temporal stores.
     stream: bool,
 }
 
@@ -103,7 +104,8 @@ impl Squares {
     unsafe fn copy<S: Simd, T: Bits>(self, s: S, src: *const T, dst: *mut T) {
         let side = Self::side::<S, T>(s);
         let tile = SQUARES * side;
-        // Rows of the target begin anywhere in a line, all at the same place. Squares that are streamed begin with the next line.
+        // Rows of the target begin anywhere in a line, all at the same place. Squares that are
+        // streamed begin with the next line.
         let head = if self.stream { (LINE - dst.addr() % LINE) % LINE / size_of::<T>() } else { 0 };
         for col in (0..self.cols).step_by(tile) {
             let cols = col..self.cols.min(col + tile);
@@ -118,7 +120,8 @@ impl Squares {
     }
 
     /// # Safety
-    /// As for [`copy`](Self::copy). With `stream`, a line of the target begins at the first row, unless there are fewer than a square has.
+    /// As for [`copy`](Self::copy). With `stream`, a line of the target begins at the first row,
+    /// unless there are fewer than a square has.
     #[inline(always)]
     unsafe fn squares<S: Simd, T: Bits>(
         self,
@@ -132,7 +135,8 @@ impl Squares {
         for row in rows.clone().step_by(side) {
             let count = side.min(rows.end - row);
             for col in cols.clone().step_by(side) {
-                // Where columns are left over, the last square overlaps the one before and writes the same again.
+                // Where columns are left over, the last square overlaps the one before and writes
+                // the same again.
                 let (row, col) = (row.cast_signed(), col.min(self.cols - side).cast_signed());
                 let src = src.wrapping_offset(row * self.src_step + col);
                 let dst = dst.wrapping_offset(col * self.dst_step + row);
@@ -218,7 +222,8 @@ impl Squares {
     }
 }
 
-/// A plane in tiles, row by row, so that lines of the source that serve several rows are still in the first cache.
+/// A plane in tiles, row by row, so that lines of the source that serve several rows are still in
+/// the first cache.
 ///
 /// # Safety
 /// All elements can be read and written.

@@ -1,8 +1,9 @@
-//! Writes large outputs line by line, past the caches.
+//! Writes large outputs line by line, by non-temporal stores.
 //!
-//! An ordinary store reads the line that it writes into. For an output that is larger than the caches, this is one transfer in three
-//! for nothing; a streaming store of a whole line does without, and leaves the caches to the source. So what is to be written is put
-//! together in a small stage, which shares its place within a line with the target, and leaves it in whole lines:
+//! An ordinary store reads the line that it writes into. For an output that is larger than the
+//! caches, this is one transfer in three for nothing; a streaming store of a whole line does
+//! without, and leaves the caches to the source. So what is to be written is put together in a
+//! small stage, which shares its place within a line with the target, and leaves it in whole lines:
 //!
 //! ```text
 //!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line
@@ -16,15 +17,17 @@ use kaldera_base::simd::fence;
 use super::axes::{Axis, Nest};
 use super::bits::Bits;
 use super::lines::{LINE, prefetch_row, stream};
-use super::rows::{fill, interleave, row, spread};
+use super::rows::{fill, row};
 
-/// Bytes of the stage. With more, reading and writing take turns instead of going on at the same time.
+/// Bytes of the stage. With more, reading and writing take turns instead of going on at the same
+/// time.
 const STAGE: usize = 1024;
 
 /// Bytes that lie one behind the other from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
 
-/// How many bytes of source before they are read a row is asked for. The processor itself looks ahead within a row, not to the next one.
+/// How many bytes of source before they are read a row is prefetched. The processor itself
+/// prefetches within a row, not the next one.
 const ROWS_AHEAD: usize = 6 << 10;
 
 #[repr(C, align(64))]
@@ -35,7 +38,8 @@ struct Writer<T> {
     stage: Stage,
     /// The target of the first byte of the stage. A line begins there.
     base: *mut T,
-    /// Which elements of the stage are still to be written; before `begin`, others are at the target.
+    /// Which elements of the stage are still to be written; before `begin`, others are at the
+    /// target.
     begin: usize,
     end: usize,
 }
@@ -43,7 +47,8 @@ struct Writer<T> {
 impl<T: Bits> Writer<T> {
     const PER_LINE: usize = LINE / size_of::<T>();
     const CAPACITY: usize = STAGE / size_of::<T>();
-    /// How many elements of a long row are asked for before they are read: backwards or with gaps, the processor does not do so itself.
+    /// How many elements before they are read those of a long row are prefetched: backwards or with
+    /// gaps, the processor does not do so itself.
     const AHEAD: usize = 2 * Self::CAPACITY;
 
     /// `dst` is aligned to the size of `T`.
@@ -66,7 +71,7 @@ impl<T: Bits> Writer<T> {
     }
 
     #[inline(always)]
-    fn room(&self) -> usize {
+    fn left(&self) -> usize {
         Self::CAPACITY - self.end
     }
 
@@ -108,7 +113,7 @@ impl<T: Bits> Writer<T> {
             return unsafe { self.slice(src, n) };
         }
         while n > 0 {
-            let part = n.min(self.room());
+            let part = n.min(self.left());
             if n > Self::AHEAD {
                 prefetch_row(src.wrapping_offset(step.wrapping_mul(Self::AHEAD.cast_signed())), step, part);
             }
@@ -122,7 +127,8 @@ impl<T: Bits> Writer<T> {
         }
     }
 
-    /// Writes `n` elements that lie one behind the other, two lines at least: whole lines do without the stage.
+    /// Writes `n` elements that lie one behind the other, two lines at least: whole lines do
+    /// without the stage.
     ///
     /// # Safety
     /// As for [`row`](Self::row).
@@ -131,8 +137,9 @@ impl<T: Bits> Writer<T> {
         let head = self.end.next_multiple_of(Self::PER_LINE) - self.end;
         let lines = (n - head) / Self::PER_LINE;
         let tail = head + lines * Self::PER_LINE;
-        // SAFETY: the stage ends within a line, or at the end of one below its capacity, so that it has room for the rest of the line,
-        // and then, being empty, for a tail below a line. The base is moved by as much as is written there.
+        // SAFETY: the stage ends within a line, or at the end of one below its capacity, so that it
+        // has room for the rest of the line, and then, being empty, for a tail below a line. The
+        // base is moved by as much as is written there.
         unsafe {
             src.copy_to_nonoverlapping(self.staged(self.end), head);
             self.end += head;
@@ -144,44 +151,6 @@ impl<T: Bits> Writer<T> {
         self.end = n - tail;
     }
 
-    /// Writes the elements of `q.len` times `p.len` neighbours; those along `p` are few.
-    ///
-    /// # Safety
-    /// As for [`row`](Self::row).
-    #[inline(always)]
-    unsafe fn plane(&mut self, mut src: *const T, p: Axis, q: Axis) {
-        let mut left = q.len;
-        while left > 0 {
-            let part = left.min(self.room() / p.len);
-            if part == 0 {
-                // The columns do not fit, or not behind what is staged.
-                // SAFETY: the caller's promise.
-                unsafe { self.row(src, p.src, p.len) };
-                src = src.wrapping_offset(q.src);
-                left -= 1;
-                continue;
-            }
-            let to = self.staged(self.end);
-            // SAFETY: the caller's promise; the stage has room for `part` times `p.len` elements.
-            unsafe {
-                match (p.len, q.src) {
-                    (2, 1) => interleave::<T, 2>(src, p.src, to, part),
-                    (3, 1) => interleave::<T, 3>(src, p.src, to, part),
-                    (4, 1) => interleave::<T, 4>(src, p.src, to, part),
-                    _ => {
-                        for i in 0..p.len.cast_signed() {
-                            let src = src.wrapping_offset(p.src.wrapping_mul(i));
-                            row(src, q.src, to.offset(i), p.len.cast_signed(), part);
-                        }
-                    }
-                }
-                self.commit(part * p.len);
-            }
-            src = src.wrapping_offset(q.src.wrapping_mul(part.cast_signed()));
-            left -= part;
-        }
-    }
-
     /// Writes `filler` up to the target `dst`.
     ///
     /// # Safety
@@ -190,7 +159,7 @@ impl<T: Bits> Writer<T> {
     unsafe fn fill_to(&mut self, dst: *mut T, filler: T) {
         let mut n = (dst.addr() - self.target().addr()) / size_of::<T>();
         while n > 0 {
-            let part = n.min(self.room());
+            let part = n.min(self.left());
             // SAFETY: the caller's promise; the stage has room for this part.
             unsafe {
                 fill(filler, self.staged(self.end), part);
@@ -200,7 +169,8 @@ impl<T: Bits> Writer<T> {
         }
     }
 
-    /// Writes `n` elements that are `src_step` apart so that they are `dst_step` apart, with `filler` in between.
+    /// Writes `n` elements that are `src_step` apart so that they are `dst_step` apart, with
+    /// `filler` in between.
     ///
     /// # Safety
     /// As for [`row`](Self::row); the targets in between can be written as well.
@@ -208,35 +178,25 @@ impl<T: Bits> Writer<T> {
     unsafe fn spread(&mut self, mut src: *const T, src_step: isize, dst_step: usize, mut n: usize, filler: T) {
         // The last one has no filler behind it; and a step may be longer than the stage.
         while n > 1 {
-            let part = (n - 1).min(self.room() / dst_step);
-            if part == 0 {
-                // SAFETY: the caller's promise.
-                unsafe {
+            let part = (n - 1).min(self.left() / dst_step);
+            // SAFETY: the caller's promise; the stage has room for `part` times `dst_step`
+            // elements.
+            unsafe {
+                if part == 0 {
                     self.row(src, 1, 1);
                     self.fill_to(self.target().add(dst_step - 1), filler);
-                }
-                src = src.wrapping_offset(src_step);
-                n -= 1;
-                continue;
-            }
-            let to = self.staged(self.end);
-            // SAFETY: the caller's promise; the stage has room for `part` times `dst_step` elements.
-            unsafe {
-                match (src_step, dst_step) {
-                    (_, 1) => row(src, src_step, to, 1, part),
-                    (1, 2) => spread::<T, 2>(src, 1, to, part, filler),
-                    (-1, 2) => spread::<T, 2>(src, -1, to, part, filler),
-                    (1, 3) => spread::<T, 3>(src, 1, to, part, filler),
-                    (1, 4) => spread::<T, 4>(src, 1, to, part, filler),
-                    _ => {
+                } else {
+                    let to = self.staged(self.end);
+                    if dst_step > 1 {
                         fill(filler, to, part * dst_step);
-                        row(src, src_step, to, dst_step.cast_signed(), part);
                     }
+                    row(src, src_step, to, dst_step.cast_signed(), part);
+                    self.commit(part * dst_step);
                 }
-                self.commit(part * dst_step);
             }
-            src = src.wrapping_offset(src_step.wrapping_mul(part.cast_signed()));
-            n -= part;
+            let done = part.max(1);
+            src = src.wrapping_offset(src_step.wrapping_mul(done.cast_signed()));
+            n -= done;
         }
         // SAFETY: the caller's promise.
         unsafe { self.row(src, 1, n) };
@@ -262,7 +222,8 @@ impl<T: Bits> Writer<T> {
             self.begin = 0;
         }
         let (from, rest) = (self.staged(lines_begin), self.end - lines_end);
-        // SAFETY: the caller's promise; the rest is shorter than a line, so it moves down without overlapping itself, if it moves.
+        // SAFETY: the caller's promise; the rest is shorter than a line, so it moves down without
+        // overlapping itself, if it moves.
         unsafe {
             stream(from.cast(), self.base.add(lines_begin).cast(), (lines_end - lines_begin) / Self::PER_LINE);
             if lines_end > 0 {
@@ -305,7 +266,7 @@ pub(super) fn suits<T: Bits>(nest: &Nest<T>) -> bool {
     nest.run() * size_of::<T>() >= SHORTEST_RUN
 }
 
-/// How far from each row is the one that is to be asked for; 0 where there are no more rows.
+/// How far from each row is the one that is to be prefetched; 0 where there are no more rows.
 #[inline(always)]
 fn rows_ahead<T>(nest: &Nest<T>, inner: Axis) -> isize {
     let bytes = (inner.len * size_of::<T>()).saturating_mul(inner.src.unsigned_abs().max(1));
@@ -337,30 +298,11 @@ pub(super) unsafe fn copy<T: Bits>(mut nest: Nest<T>) {
     unsafe { writer.finish() };
 }
 
-/// Copies plane by plane: few neighbours along `p`, and along `q` one such group behind the other.
-///
-/// # Safety
-/// As for [`super::copy`], of `nest` with these two axes; targets are aligned to the size of `T`.
-#[inline(always)]
-pub(super) unsafe fn copy_planes<T: Bits>(nest: Nest<T>, p: Axis, q: Axis) {
-    let mut writer = Writer::new(nest.dst);
-    let mut pairs = nest.pairs();
-    while let Some((src, dst)) = pairs.next() {
-        // SAFETY: the caller's promise.
-        unsafe {
-            writer.seek(dst);
-            writer.plane(src, p, q);
-        }
-    }
-    // SAFETY: all that was committed are targets.
-    unsafe { writer.finish() };
-}
-
 /// Copies row by row, and writes `filler` to whatever else lies between `begin` and `end`.
 ///
 /// # Safety
-/// As for [`super::copy`]; all from `begin` to `end` can be written, and is aligned to the size of `T`. The targets are there, and
-/// the loops visit them from the lowest to the highest.
+/// As for [`super::copy`]; all from `begin` to `end` can be written, and is aligned to the size of
+/// `T`. The targets are there, and the loops visit them from the lowest to the highest.
 #[inline(always)]
 pub(super) unsafe fn embed<T: Bits>(mut nest: Nest<T>, begin: *mut T, end: *mut T, filler: T) {
     let inner = nest.pop();

@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{Doubles, Lanes};
 use crate::simd::avx2::Avx2;
+use crate::simd::sealed::Sealed;
 
 const LANES: usize = 4;
 
@@ -14,8 +15,9 @@ pub(in crate::simd) struct Avx2Doubles(pub(in crate::simd) Avx2);
 /// Calls intrinsics: there is an `Avx2` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and FMA, all that these need; slices
-        // were cut to `LANES` elements before their pointer was taken, or are touched through a mask of their length.
+        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and FMA, all
+        // that these need; slices were cut to `LANES` elements before their pointer was taken, or
+        // are touched through a mask of their length.
         unsafe { $e }
     };
 }
@@ -27,6 +29,8 @@ fn first_lanes(len: usize) -> __m256i {
     let len = _mm256_set1_epi64x(len.min(LANES) as i64);
     _mm256_cmpgt_epi64(len, _mm256_setr_epi64x(0, 1, 2, 3))
 }
+
+impl Sealed for Avx2Doubles {}
 
 impl Lanes<f64> for Avx2Doubles {
     const LANES: usize = LANES;

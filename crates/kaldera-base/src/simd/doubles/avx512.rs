@@ -4,6 +4,7 @@ use std::arch::x86_64::*;
 
 use super::{Doubles, Lanes};
 use crate::simd::avx512::Avx512;
+use crate::simd::sealed::Sealed;
 
 const LANES: usize = 8;
 
@@ -14,8 +15,9 @@ pub(in crate::simd) struct Avx512Doubles(pub(in crate::simd) Avx512);
 /// Calls intrinsics: there is an `Avx512` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, all that these need; slices
-        // were cut to `LANES` elements before their pointer was taken, or are touched through a mask of their length.
+        // SAFETY: `self` holds an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ
+        // and VL, all that these need; slices were cut to `LANES` elements before their pointer was
+        // taken, or are touched through a mask of their length.
         unsafe { $e }
     };
 }
@@ -25,6 +27,8 @@ macro_rules! intrinsics {
 fn first_lanes(len: usize) -> __mmask8 {
     ((1_u32 << len.min(LANES)) - 1) as __mmask8
 }
+
+impl Sealed for Avx512Doubles {}
 
 impl Lanes<f64> for Avx512Doubles {
     const LANES: usize = LANES;

@@ -1,6 +1,7 @@
 //! Four lanes in plain Rust. The compiler makes SSE2 of it on x86-64 and NEON on AArch64.
 
 use super::{Doubles, Lanes};
+use crate::simd::sealed::Sealed;
 
 const LANES: usize = 4;
 
@@ -32,11 +33,14 @@ impl<T: Copy> Four<T> {
     }
 }
 
-/// a b + c: fused where that is one instruction; elsewhere a call of `libm` would cost more than all the rest.
+/// a b + c: fused where that is one instruction; elsewhere a call of `libm` would cost more than
+/// all the rest.
 #[inline(always)]
 fn mul_add(a: f64, b: f64, c: f64) -> f64 {
     if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
 }
+
+impl Sealed for PortableDoubles {}
 
 impl Lanes<f64> for PortableDoubles {
     const LANES: usize = LANES;

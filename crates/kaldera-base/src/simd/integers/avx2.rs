@@ -2,24 +2,28 @@
 
 use std::arch::x86_64::*;
 
-use super::{Integers, Pairs, fold_halves};
+use super::Integers;
 use crate::simd::avx2::Avx2;
+use crate::simd::sealed::Sealed;
 
 /// The integers of a processor that has what `Avx2` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx2Integers(pub(in crate::simd) Avx2);
 
+impl Sealed for Avx2Integers {}
+
 /// Calls intrinsics: there is an `Avx2` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all that these need; they load and store arrays
-        // as large as a vector, slices that were cut to its lanes before their pointer was taken, or such through a mask of their length.
+        // SAFETY: `self` holds an `Avx2`, which proves that the processor has AVX2 and BMI2, all
+        // that these need; they load and store arrays as large as a vector, slices that were cut to
+        // its lanes before their pointer was taken, or such through a mask of their length.
         unsafe { $e }
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, where a is above b, a bit for each lane, and whether and how a part of a
-/// vector is loaded.
+/// The lanes of vectors of one type: the number of lanes, what its intrinsics are called, where a
+/// is above b, a bit for each lane, and whether and how a part of a vector is loaded.
 macro_rules! integers {
     ($t:ty, $lanes:literal, $set1:ident($as:ty), $add:ident, $min:expr, $max:expr, $equal:ident, |$a:ident, $b:ident| $above:expr, |$same:ident| $bits:expr, $masks:literal, |$from:ident, $filler:ident| $partial:expr) => {
         impl Integers<$t> for Avx2Integers {
@@ -154,46 +158,3 @@ integers!(
         _mm256_blendv_epi8(filler, _mm256_maskload_epi64(from.as_ptr(), mask), mask)
     }
 );
-
-impl Pairs for Avx2Integers {
-    type Numbers = [u16; 16];
-
-    #[inline(always)]
-    fn pairs(self, high: __m256i, low: __m256i) -> [__m256i; 2] {
-        intrinsics!([_mm256_unpacklo_epi8(low, high), _mm256_unpackhi_epi8(low, high)])
-    }
-    #[inline(always)]
-    fn min_pairs(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_min_epu16(a, b))
-    }
-    #[inline(always)]
-    fn max_pairs(self, a: __m256i, b: __m256i) -> __m256i {
-        intrinsics!(_mm256_max_epu16(a, b))
-    }
-    #[inline(always)]
-    fn fold_each(self, square: &mut [__m256i], op: impl Fn(__m256i, __m256i) -> __m256i) -> [u16; 16] {
-        let square: &mut [__m256i; 16] = square.try_into().expect("a square block");
-        intrinsics!({
-            fold_halves::<8, _>(square, &op, |a, b| {
-                [_mm256_permute2x128_si256::<0x20>(a, b), _mm256_permute2x128_si256::<0x31>(a, b)]
-            });
-            fold_halves::<4, _>(square, &op, |a, b| [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)]);
-            fold_halves::<2, _>(square, &op, |a, b| {
-                let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
-                let (even, odd) = (_mm256_shuffle_ps::<0x88>(a, b), _mm256_shuffle_ps::<0xDD>(a, b));
-                [_mm256_castps_si256(even), _mm256_castps_si256(odd)]
-            });
-            fold_halves::<1, _>(square, &op, |a, b| {
-                const ODD: i32 = 0xAA;
-                [
-                    _mm256_blend_epi16::<ODD>(a, _mm256_slli_epi32::<16>(b)),
-                    _mm256_blend_epi16::<ODD>(_mm256_srli_epi32::<16>(a), b),
-                ]
-            });
-            let mut numbers = [0; 16];
-            _mm256_storeu_si256(numbers.as_mut_ptr().cast(), square[0]);
-            // The bits of a pair's place tell in which half its vector was at each level, but two of them in turn.
-            std::array::from_fn(|i| numbers[i & 9 | (i & 2) << 1 | (i & 4) >> 1])
-        })
-    }
-}

@@ -2,23 +2,28 @@
 
 use std::arch::x86_64::*;
 
-use super::{Integers, Pairs, fold_halves};
+use super::Integers;
 use crate::simd::avx512::Avx512;
+use crate::simd::sealed::Sealed;
 
 /// The integers of a processor that has what `Avx512` proves.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct Avx512Integers(pub(in crate::simd) Avx512);
 
+impl Sealed for Avx512Integers {}
+
 /// Calls intrinsics: there is an `Avx512` only where the processor has the instructions.
 macro_rules! intrinsics {
     ($e:expr) => {
-        // SAFETY: `self` holds an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ and VL, and BMI2, all that these need;
-        // slices were cut to the lanes of a vector before their pointer was taken, or are touched through a mask of their length.
+        // SAFETY: `self` holds an `Avx512`, which proves that the processor has AVX-512 F, BW, DQ
+        // and VL, and BMI2, all that these need; slices were cut to the lanes of a vector before
+        // their pointer was taken, or are touched through a mask of their length.
         unsafe { $e }
     };
 }
 
-/// The lanes of vectors of one type: the number of lanes, their mask, and what its intrinsics are called.
+/// The lanes of vectors of one type: the number of lanes, their mask, and what its intrinsics are
+/// called.
 macro_rules! integers {
     ($t:ty, $lanes:literal, $mask:ty, $set1:ident($as:ty), $load:ident, $add:ident, $min:ident, $max:ident, $equal:ident, $less:ident, $blend:ident) => {
         impl Integers<$t> for Avx512Integers {
@@ -131,64 +136,6 @@ integers!(
     _mm512_cmple_epi64_mask,
     _mm512_mask_blend_epi64
 );
-
-/// Where the pair of each vector is in the end: the bits of a place tell in which half its vector was at each level, but not in that order.
-const PLACES: [u16; 32] = {
-    let mut places = [0; 32];
-    let mut i = 0;
-    while i < 32 {
-        places[i as usize] = i & 1 | (i & 2) << 1 | (i & 4) >> 1 | (i & 8) << 1 | (i & 16) >> 1;
-        i += 1;
-    }
-    places
-};
-
-impl Pairs for Avx512Integers {
-    type Numbers = [u16; 32];
-
-    #[inline(always)]
-    fn pairs(self, high: __m512i, low: __m512i) -> [__m512i; 2] {
-        intrinsics!([_mm512_unpacklo_epi8(low, high), _mm512_unpackhi_epi8(low, high)])
-    }
-    #[inline(always)]
-    fn min_pairs(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_min_epu16(a, b))
-    }
-    #[inline(always)]
-    fn max_pairs(self, a: __m512i, b: __m512i) -> __m512i {
-        intrinsics!(_mm512_max_epu16(a, b))
-    }
-    #[inline(always)]
-    fn fold_each(self, square: &mut [__m512i], op: impl Fn(__m512i, __m512i) -> __m512i) -> [u16; 32] {
-        let square: &mut [__m512i; 32] = square.try_into().expect("a square block");
-        intrinsics!({
-            // Each level halves the vectors, and how many pairs of one are left: its halves, quarters ..
-            fold_halves::<16, _>(square, &op, |a, b| {
-                [_mm512_shuffle_i64x2::<0x44>(a, b), _mm512_shuffle_i64x2::<0xEE>(a, b)]
-            });
-            fold_halves::<8, _>(square, &op, |a, b| {
-                [_mm512_shuffle_i64x2::<0x88>(a, b), _mm512_shuffle_i64x2::<0xDD>(a, b)]
-            });
-            fold_halves::<4, _>(square, &op, |a, b| [_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b)]);
-            fold_halves::<2, _>(square, &op, |a, b| {
-                let (a, b) = (_mm512_castsi512_ps(a), _mm512_castsi512_ps(b));
-                let (even, odd) = (_mm512_shuffle_ps::<0x88>(a, b), _mm512_shuffle_ps::<0xDD>(a, b));
-                [_mm512_castps_si512(even), _mm512_castps_si512(odd)]
-            });
-            fold_halves::<1, _>(square, &op, |a, b| {
-                const ODD: __mmask32 = 0xAAAA_AAAA;
-                [
-                    _mm512_mask_blend_epi16(ODD, a, _mm512_slli_epi32::<16>(b)),
-                    _mm512_mask_blend_epi16(ODD, _mm512_srli_epi32::<16>(a), b),
-                ]
-            });
-            let mut numbers = [0; 32];
-            let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
-            _mm512_storeu_si512(numbers.as_mut_ptr().cast(), _mm512_permutexvar_epi16(places, square[0]));
-            numbers
-        })
-    }
-}
 
 impl Avx512Integers {
     /// As many ones from the lowest bit on, 64 at most.

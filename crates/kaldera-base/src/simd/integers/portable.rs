@@ -1,10 +1,13 @@
 //! Integers in plain Rust: lanes of 32 bytes, which the compiler makes vectors of.
 
-use super::{Integers, Pairs};
+use super::Integers;
+use crate::simd::sealed::Sealed;
 
 /// The integers of every processor of the target.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::simd) struct PortableIntegers;
+
+impl Sealed for PortableIntegers {}
 
 macro_rules! integers {
     ($t:ty, $lanes:literal) => {
@@ -88,58 +91,3 @@ macro_rules! integers {
 integers!(u8, 32);
 integers!(i32, 8);
 integers!(i64, 4);
-
-/// The numbers that the pairs are.
-#[inline(always)]
-fn numbers(pairs: &[u8; 32]) -> [u16; 16] {
-    let mut numbers = [0; 16];
-    for (number, pair) in numbers.iter_mut().zip(pairs.as_chunks().0) {
-        *number = u16::from_le_bytes(*pair);
-    }
-    numbers
-}
-
-/// `op` of each two pairs.
-#[inline(always)]
-fn each_pair(mut a: [u8; 32], b: [u8; 32], op: impl Fn(u16, u16) -> u16) -> [u8; 32] {
-    for (a, b) in a.as_chunks_mut().0.iter_mut().zip(numbers(&b)) {
-        *a = op(u16::from_le_bytes(*a), b).to_le_bytes();
-    }
-    a
-}
-
-impl Pairs for PortableIntegers {
-    type Numbers = [u16; 16];
-
-    #[inline(always)]
-    fn pairs(self, high: [u8; 32], low: [u8; 32]) -> [[u8; 32]; 2] {
-        let mut pairs = [[0; 32]; 2];
-        for ((pair, &high), &low) in pairs.as_flattened_mut().as_chunks_mut().0.iter_mut().zip(&high).zip(&low) {
-            *pair = [low, high];
-        }
-        pairs
-    }
-    #[inline(always)]
-    fn min_pairs(self, a: [u8; 32], b: [u8; 32]) -> [u8; 32] {
-        each_pair(a, b, u16::min)
-    }
-    #[inline(always)]
-    fn max_pairs(self, a: [u8; 32], b: [u8; 32]) -> [u8; 32] {
-        each_pair(a, b, u16::max)
-    }
-    #[inline(always)]
-    fn fold_each(self, square: &mut [[u8; 32]], op: impl Fn([u8; 32], [u8; 32]) -> [u8; 32]) -> [u16; 16] {
-        let square: &[[u8; 32]; 16] = (&*square).try_into().expect("a square block");
-        let mut folded = [0; 16];
-        for (folded, &v) in folded.iter_mut().zip(square) {
-            let mut v = v;
-            for half in [16, 8, 4, 2] {
-                let mut upper = v;
-                upper.copy_within(half..2 * half, 0);
-                v = op(v, upper);
-            }
-            *folded = numbers(&v)[0];
-        }
-        folded
-    }
-}
