@@ -133,11 +133,11 @@ impl Sums {
 
     /// Takes in the frames that a later window has, and lets go those that it hasn't.
     fn move_to<'a>(&mut self, begin: u64, end: u64, row: impl Fn(u64) -> &'a [f32]) {
-        for frame in self.end..end {
-            self.add(row(frame), 1.0);
-        }
-        for frame in self.begin..begin {
+        for frame in self.begin..begin.min(self.end) {
             self.add(row(frame), -1.0);
+        }
+        for frame in self.end.max(begin)..end {
+            self.add(row(frame), 1.0);
         }
         (self.begin, self.end) = (begin, end);
     }
@@ -153,12 +153,14 @@ impl Sums {
     fn normalise(&self, options: &SlidingWindowCmnOptions, row: &[f32], out: &mut [f32]) {
         let frames = self.end - self.begin;
         let inverse = 1.0 / frames as f64;
+        let inverse_square = 1.0 / (frames as f64 * frames as f64);
         for (((to, &x), sum), squares) in out.iter_mut().zip(row).zip(&self.sum).zip(&self.squares) {
             let mean = sum * inverse;
             let mut value = f64::from(x) - mean;
             if options.normalize_variance {
-                let variance = squares * inverse - mean * mean;
-                value /= variance.max(VARIANCE_FLOOR).sqrt();
+                // Where it is the rounding that is left, its order decides whether the variance is floored.
+                let variance = squares * inverse - inverse_square * sum * sum;
+                value *= variance.max(VARIANCE_FLOOR).powf(-0.5);
                 if frames == 1 {
                     value = 0.0;
                 }
