@@ -30,10 +30,16 @@ pub(super) struct Transitions {
     factor: f32,
     /// c n² for the n from the first lag less the last one on, up to that of whole groups.
     moves: Vec<f32>,
+    /// The part of `moves` from each place on, so that no load crosses a cache line.
+    windows: Vec<Window>,
     /// The borders between groups in an order in which those to either side of one come before it: `(left, border, right)`.
     order: Vec<(usize, usize, usize)>,
     num_groups: usize,
 }
+
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Window([f32; MAX_LANES]);
 
 impl Transitions {
     /// Among `num_states` lags, where moving by n of them costs `factor` n².
@@ -54,8 +60,9 @@ impl Transitions {
         }
         let far = num_states - 1;
         let cost = |n: usize| (n * n) as f32 * factor;
-        let moves = (0..far + num_groups * GROUP).map(|at| cost(at.abs_diff(far))).collect();
-        Self { num_states, factor, moves, order, num_groups }
+        let moves: Vec<f32> = (0..far + num_groups * GROUP).map(|at| cost(at.abs_diff(far))).collect();
+        let windows = moves.array_windows().copied().map(Window).collect();
+        Self { num_states, factor, moves, windows, order, num_groups }
     }
 
     /// How many lags.
@@ -88,18 +95,21 @@ impl Transitions {
 
         let infinity = s.splat(f32::INFINITY);
         let mut lowest = infinity;
-        let vectors = GROUP / S::LANES;
         for (group, ends) in scratch.borders.windows(2).enumerate() {
             let first = group * GROUP;
             // Two minima side by side, of every second lag before, so that none waits for the one before it.
             let mut best = [[infinity; MAX_VECTORS]; 2];
             let nearest = self.move_to(first, ends[1]);
-            let moves = self.moves[nearest..nearest + ends[1] - ends[0] + GROUP].windows(GROUP).rev();
-            for (from, (moves, &cost)) in moves.zip(&before[ends[0]..=ends[1]]).enumerate() {
-                let (best, cost) = (&mut best[from % 2], s.splat(cost));
-                for (best, moves) in best[..vectors].iter_mut().zip(moves.chunks_exact(S::LANES)) {
-                    *best = s.min(s.add(s.load(moves), cost), *best);
+            let span = ends[1] - ends[0] + 1;
+            let [left, right] = [nearest, nearest + MAX_LANES].map(|at| self.windows[at..at + span].as_rchunks::<2>());
+            let (costs, last_cost) = before[ends[0]..=ends[1]].as_chunks::<2>();
+            for ((left, right), costs) in left.1.iter().zip(right.1).rev().zip(costs) {
+                for (from, best) in best.iter_mut().enumerate() {
+                    add_moves(s, costs[from], [&left[1 - from], &right[1 - from]], best);
                 }
+            }
+            for ((left, right), &cost) in left.0.iter().zip(right.0).zip(last_cost) {
+                add_moves(s, cost, [left, right], &mut best[0]);
             }
             let [even, odd] = &best;
             for ((&even, &odd), i) in even.iter().zip(odd).zip((first..first + GROUP).step_by(S::LANES)) {
@@ -177,6 +187,18 @@ impl Transitions {
             }
         }
         argmin(s, 0, self.num_states - 1, Costs(costs))
+    }
+}
+
+/// Takes the way from one lag more into the minima at the lags of a group.
+#[inline(always)]
+fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; MAX_VECTORS]) {
+    let cost = s.splat(cost);
+    let in_window = MAX_LANES / S::LANES;
+    for (window, best) in moves.iter().zip(best.chunks_exact_mut(in_window)) {
+        for (moves, best) in window.0.chunks_exact(S::LANES).zip(best) {
+            *best = s.min(s.add(s.load(moves), cost), *best);
+        }
     }
 }
 
