@@ -225,15 +225,13 @@ impl CmvnStats {
 
     /// What to multiply dimension `d` with and then to add to it. Without variances the factor is 1.
     pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
-        let count = self.count();
-        let mean = self.stats[(0, d)] / count;
+        let (count, sum) = (self.count(), self.stats[(0, d)]);
         if !norm_vars {
-            // As Kaldi rounds it, which multiplies by the inverse of the count, and that in single precision.
-            return (
-                1.0,
-                if reverse { mean as f32 } else { (f64::from((-1.0 / count) as f32) * self.stats[(0, d)]) as f32 },
-            );
+            // Kaldi multiplies by the inverse of the count, in single precision; on the way back it divides.
+            let offset = if reverse { sum / count } else { f64::from((-1.0 / count) as f32) * sum };
+            return (1.0, offset as f32);
         }
+        let mean = sum / count;
         let variance = self.stats[(1, d)] / count - mean * mean;
         let deviation = if variance < VARIANCE_FLOOR { VARIANCE_FLOOR } else { variance }.sqrt();
         if reverse {
@@ -343,7 +341,7 @@ mod tests {
         }
     }
 
-    /// 1/49 and 5/49 are cut off differently in single and in double precision.
+    /// The inverse of 49 is another number in single than in double precision.
     #[test]
     fn offsets_are_rounded_as_kaldis() {
         let sums = [5.0, -123.456, 1e6 / 3.0];

@@ -263,3 +263,43 @@ pub fn sliding_window_cmn(
 ) -> Result<Matrix<f32>, Error> {
     SlidingWindowCmn::new(options.clone())?.compute(features)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of constants is rounding, and near the floor of the variance. Kaldi takes the row that leaves the window off the sums
+    /// before it adds the one that enters.
+    #[test]
+    fn sums_and_variances_are_rounded_as_kaldis() {
+        let options =
+            SlidingWindowCmnOptions { cmn_window: 7, normalize_variance: true, center: true, ..Default::default() };
+        let features = Matrix::from_fn(60, 2, |t, d| 777.77 + 0.0001 * (t % 3 * d) as f32);
+        let found = sliding_window_cmn(&options, &features).unwrap();
+        let mut floored = 0;
+        for d in 0..2 {
+            let x = |t: usize| f64::from(features[(t, d)]);
+            let [mut sum, mut squares] = [0.0, 0.0];
+            for t in 0..60 {
+                let begin = t.saturating_sub(3).min(53);
+                if t == 0 {
+                    for i in 0..7 {
+                        sum += x(i);
+                        squares += x(i) * x(i);
+                    }
+                } else if (4..=56).contains(&t) {
+                    sum -= x(begin - 1);
+                    squares -= x(begin - 1) * x(begin - 1);
+                    sum += x(begin + 6);
+                    squares += x(begin + 6) * x(begin + 6);
+                }
+                let mut variance = squares * (1.0 / 7.0);
+                variance += -1.0 / 49.0 * sum * sum;
+                floored += usize::from(variance < VARIANCE_FLOOR);
+                let expected = (x(t) - 1.0 / 7.0 * sum) * variance.max(VARIANCE_FLOOR).powf(-0.5);
+                assert_eq!(found[(t, d)], expected as f32, "frame {t}, dimension {d}");
+            }
+        }
+        assert!((1..120).contains(&floored), "{floored} floored");
+    }
+}
