@@ -225,13 +225,13 @@ impl CmvnStats {
 
     /// What to multiply dimension `d` with and then to add to it. Without variances the factor is 1.
     pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
-        let count = self.count();
+        let (count, sum) = (self.count(), self.stats[(0, d)]);
         if !norm_vars {
-            // Kaldi multiplies by the inverse of the count.
-            let offset = (-1.0 / count * self.stats[(0, d)]) as f32;
-            return (1.0, if reverse { -offset } else { offset });
+            // Kaldi multiplies by the inverse of the count, in single precision; on the way back it divides.
+            let offset = if reverse { sum / count } else { f64::from((-1.0 / count) as f32) * sum };
+            return (1.0, offset as f32);
         }
-        let mean = self.stats[(0, d)] / count;
+        let mean = sum / count;
         let variance = self.stats[(1, d)] / count - mean * mean;
         let deviation = if variance < VARIANCE_FLOOR { VARIANCE_FLOOR } else { variance }.sqrt();
         if reverse {
@@ -339,6 +339,22 @@ mod tests {
                 assert!((x - y).abs() < 1e-4);
             }
         }
+    }
+
+    /// The inverse of 49 is another number in single than in double precision.
+    #[test]
+    fn offsets_are_rounded_as_kaldis() {
+        let sums = [5.0, -123.456, 1e6 / 3.0];
+        let stats = Matrix::from_vec(1, 4, sums.iter().copied().chain([49.0]).collect()).unwrap();
+        let stats = CmvnStats::from_matrix(stats).unwrap();
+        let mut offsets = Matrix::zeros(1, 3);
+        apply_cmvn(&stats, false, &mut offsets).unwrap();
+        let expected = sums.map(|sum| (f64::from(-1.0_f32 / 49.0) * sum) as f32);
+        assert_eq!(offsets.data(), expected);
+        assert_ne!(offsets.data(), sums.map(|sum| (-sum / 49.0) as f32));
+        let mut means = Matrix::zeros(1, 3);
+        apply_cmvn_reverse(&stats, false, &mut means).unwrap();
+        assert_eq!(means.data(), sums.map(|sum| (sum / 49.0) as f32));
     }
 
     #[test]

@@ -72,18 +72,10 @@ impl DeltaFeatures {
     pub fn new(options: DeltaFeaturesOptions) -> Result<Self, Error> {
         let order = in_range("order", options.order, 0, TOO_MANY - 1)?;
         let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
-        let slope = slope(window);
-        let mut exact = vec![1.0_f64];
         let mut weights = vec![vec![1.0]];
-        for _ in 0..order {
-            let mut folded = vec![0.0; exact.len() + 2 * window];
-            for (i, w) in exact.iter().enumerate() {
-                for (to, s) in folded[i..].iter_mut().zip(&slope) {
-                    *to += w * s;
-                }
-            }
-            exact = folded;
-            weights.push(exact.iter().map(|&w| w as f32).collect());
+        for before in 0..order {
+            let next = slope_of(&weights[before], window);
+            weights.push(next);
         }
         Ok(Self { weights })
     }
@@ -93,11 +85,22 @@ impl DeltaFeatures {
     }
 }
 
-/// j / Σ j² for j from -`window` to `window`.
-fn slope(window: usize) -> Vec<f64> {
-    let half = (1..=window).map(|j| j as f64);
-    let norm = 2.0 * half.clone().map(|j| j * j).sum::<f64>();
-    half.clone().rev().map(|j| -j / norm).chain([0.0]).chain(half.map(|j| j / norm)).collect()
+/// The weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums themselves.
+///
+/// In single precision and in this order, as Kaldi computes them: its bytes depend on it.
+fn slope_of(weights: &[f32], window: usize) -> Vec<f32> {
+    let mut out = vec![0.0; weights.len() + 2 * window];
+    let mut norm = 0.0_f32;
+    for at in 0..=2 * window {
+        let j = at as f32 - window as f32;
+        norm += j * j;
+        for (to, &weight) in out[at..].iter_mut().zip(weights) {
+            *to += j * weight;
+        }
+    }
+    let scale = 1.0 / norm;
+    out.iter_mut().for_each(|x| *x *= scale);
+    out
 }
 
 /// out = Σ weight · row, of the rows around `centre`.
@@ -222,7 +225,7 @@ impl ShiftedDeltaFeatures {
     pub fn new(options: ShiftedDeltaFeaturesOptions) -> Result<Self, Error> {
         let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
         Ok(Self {
-            weights: slope(window).iter().map(|&w| w as f32).collect(),
+            weights: slope_of(&[1.0], window),
             num_blocks: in_range("num_blocks", options.num_blocks, 1, TOO_MANY - 1)?,
             block_shift: in_range("block_shift", options.block_shift, 1, TOO_MANY - 1)?,
         })
@@ -263,4 +266,30 @@ pub fn compute_shifted_deltas(
     features: &MatrixBase<impl Storage<Elem = f32>>,
 ) -> Result<Matrix<f32>, Error> {
     ShiftedDeltaFeatures::new(options.clone())?.compute(features.view())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 7 / 28 and 2 (1 / 28) / 28 are not what single precision makes of them step by step.
+    #[test]
+    fn weights_are_rounded_as_kaldis() {
+        let options = DeltaFeaturesOptions { order: 2, window: 3 };
+        let deltas = DeltaFeatures::new(options).unwrap();
+        let scale = 1.0_f32 / 28.0;
+        let first = [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0].map(|j: f32| j * scale);
+        assert_eq!(deltas.weights[1], first);
+        let mut second = [0.0_f32; 13];
+        for (i, j) in [-3.0_f32, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0].into_iter().enumerate() {
+            for (k, weight) in first.into_iter().enumerate() {
+                second[i + k] += j * weight;
+            }
+        }
+        assert_eq!(deltas.weights[2], second.map(|x| x * scale));
+        let exact =
+            [9.0, 12.0, 10.0, 4.0, -5.0, -16.0, -28.0, -16.0, -5.0, 4.0, 10.0, 12.0, 9.0].map(|x: f64| x / 784.0);
+        assert!(deltas.weights[2].iter().zip(exact).all(|(&w, exact)| (f64::from(w) - exact).abs() < 1e-8));
+        assert_ne!(deltas.weights[2], exact.map(|x| x as f32));
+    }
 }

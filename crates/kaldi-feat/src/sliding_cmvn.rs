@@ -134,11 +134,11 @@ impl Sums {
 
     /// Takes in the frames that a later window has, and lets go those that it hasn't.
     fn move_to<'a>(&mut self, begin: u64, end: u64, row: impl Fn(u64) -> &'a [f32]) {
-        for frame in self.end..end {
-            self.add(row(frame), 1.0);
-        }
-        for frame in self.begin..begin {
+        for frame in self.begin..begin.min(self.end) {
             self.add(row(frame), -1.0);
+        }
+        for frame in self.end.max(begin)..end {
+            self.add(row(frame), 1.0);
         }
         (self.begin, self.end) = (begin, end);
     }
@@ -154,12 +154,14 @@ impl Sums {
     fn normalise(&self, options: &SlidingWindowCmnOptions, row: &[f32], out: &mut [f32]) {
         let frames = self.end - self.begin;
         let inverse = 1.0 / frames as f64;
+        let inverse_square = 1.0 / (frames as f64 * frames as f64);
         for (((to, &x), sum), squares) in out.iter_mut().zip(row).zip(&self.sum).zip(&self.squares) {
             let mean = sum * inverse;
             let mut value = f64::from(x) - mean;
             if options.normalize_variance {
-                let variance = squares * inverse - mean * mean;
-                value /= variance.max(VARIANCE_FLOOR).sqrt();
+                // Where it is the rounding that is left, its order decides whether the variance is floored.
+                let variance = squares * inverse - inverse_square * sum * sum;
+                value *= variance.max(VARIANCE_FLOOR).powf(-0.5);
                 if frames == 1 {
                     value = 0.0;
                 }
@@ -261,4 +263,44 @@ pub fn sliding_window_cmn(
     features: &MatrixBase<impl Storage<Elem = f32>>,
 ) -> Result<Matrix<f32>, Error> {
     SlidingWindowCmn::new(options.clone())?.compute(features)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of constants is rounding, and near the floor of the variance. Kaldi takes the row that leaves the window off the sums
+    /// before it adds the one that enters.
+    #[test]
+    fn sums_and_variances_are_rounded_as_kaldis() {
+        let options =
+            SlidingWindowCmnOptions { cmn_window: 7, normalize_variance: true, center: true, ..Default::default() };
+        let features = Matrix::from_fn(60, 2, |t, d| 777.77 + 0.0001 * (t % 3 * d) as f32);
+        let found = sliding_window_cmn(&options, &features).unwrap();
+        let mut floored = 0;
+        for d in 0..2 {
+            let x = |t: usize| f64::from(features[(t, d)]);
+            let [mut sum, mut squares] = [0.0, 0.0];
+            for t in 0..60 {
+                let begin = t.saturating_sub(3).min(53);
+                if t == 0 {
+                    for i in 0..7 {
+                        sum += x(i);
+                        squares += x(i) * x(i);
+                    }
+                } else if (4..=56).contains(&t) {
+                    sum -= x(begin - 1);
+                    squares -= x(begin - 1) * x(begin - 1);
+                    sum += x(begin + 6);
+                    squares += x(begin + 6) * x(begin + 6);
+                }
+                let mut variance = squares * (1.0 / 7.0);
+                variance += -1.0 / 49.0 * sum * sum;
+                floored += usize::from(variance < VARIANCE_FLOOR);
+                let expected = (x(t) - 1.0 / 7.0 * sum) * variance.max(VARIANCE_FLOOR).powf(-0.5);
+                assert_eq!(found[(t, d)], expected as f32, "frame {t}, dimension {d}");
+            }
+        }
+        assert!((1..120).contains(&floored), "{floored} floored");
+    }
 }

@@ -23,6 +23,9 @@ use crate::{AUX_LABELS, Arc, Attribute, Attributes, Error, FINAL, Fsa, FsaOrVec,
 /// the last one. Scores are printed with the fewest digits that read back as the same number, unless [`six_digits`](Self::six_digits)
 /// is set. No text at all is the FSA without states.
 ///
+/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and they are not kept: no state follows the
+/// final one.
+///
 /// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs stand in any order, and instead of the
 /// final state there is a line with a state and its final cost for each state that is final. The state of the first line is the start; it
 /// changes its place with state 0. The final state comes after all others.
@@ -275,11 +278,19 @@ impl<'a> Rows<'a> {
             let Arc { label, dest_state, .. } = self.arcs[at];
             return Err(self.error_in_line(at, ParseErrorKind::FinalLabel { label, dest_state }));
         }
-        if let Some(at) = self.arcs.iter().position(|arc| arc.src_state == last) {
-            return Err(self.error_in_line(at, ParseErrorKind::FinalStateLeft));
-        }
+        self.truncate(self.arcs.partition_point(|arc| arc.src_state < last));
         let arcs = std::mem::take(&mut self.arcs);
         Ok(Some((Fsa::from_arcs(index(last) + 1, arcs)?, vec![])))
+    }
+
+    /// Keeps the first arcs, and what belongs to them.
+    fn truncate(&mut self, arcs: usize) {
+        self.arcs.truncate(arcs);
+        self.labels.iter_mut().for_each(|labels| labels.truncate(arcs));
+        for (ends, values) in &mut self.lists {
+            ends.truncate(arcs + 1);
+            values.truncate(ends.last().copied().map_or(0, index));
+        }
     }
 
     /// An arc or a final cost for each line.

@@ -70,9 +70,6 @@ pub enum ParseErrorKind {
         /// The state that the arc enters.
         dest_state: i32,
     },
-    /// An arc leaves the final state.
-    #[error("an arc leaves the final state")]
-    FinalStateLeft,
     /// The start state is the final state too.
     #[error("a single state; an FSA has none, or a start and a final state")]
     SingleState,

@@ -197,6 +197,22 @@ fn symbols_stand_for_labels() {
     assert!("a 1\na 2".parse::<SymbolTable>().is_err() && "a 1\nb 1".parse::<SymbolTable>().is_err());
 }
 
+/// k2 says that nothing leaves the final state, and takes such texts.
+#[test]
+fn arcs_that_leave_the_final_state_are_read_and_not_kept() {
+    let format = K2Text::transducer().list_names(["lists"]);
+    let text = "0 1 7 70 [1 2] 0.5\n1 2 -1 -1 [] 0\n";
+    let expected = format.read(&format!("{text}2\n")).unwrap();
+    assert_eq!(format.read(&format!("{text}2 0 5 50 [3] 1\n2 2 -1 -1 [4 5] 2\n2\n")).unwrap(), expected);
+    assert_eq!(expected.fsas().num_arcs(), 2);
+    // What k2 refuses in other arcs, it refuses in these.
+    for wrong in ["2 0 -1 0 [] 0", "2 2 5 0 [] 0", "2 3 5 0 [] 0", "2 0 5 0 0", "2 0 -2 0 [] 0"] {
+        assert!(format.read(&format!("{text}{wrong}\n2\n")).is_err(), "{wrong}");
+    }
+    let looped: Fsa = "0 1 -1 0\n1 0 3 0\n1 1 -1 0.5\n1\n".parse().unwrap();
+    assert_eq!(looped.num_arcs(), 1);
+}
+
 #[test]
 fn several_final_costs_become_one() {
     let fsa: Fsa = "0 1 -1 -1\n0 1 -1 -1\n1".parse().unwrap();

@@ -97,18 +97,28 @@ impl MatrixOptions {
         }
         if self.apply_log {
             matrix.apply_floor(FLOOR);
-            matrix.apply_log()?;
+            map_each(matrix, f32::ln);
         }
         if self.apply_exp {
-            matrix.apply_exp();
+            map_each(matrix, f32::exp);
         }
         if self.apply_softmax_per_row {
             (0..matrix.num_rows()).for_each(|row| soft_max(matrix.row_mut(row).data_mut()));
         }
         if self.apply_power != 1.0 {
-            matrix.apply_pow(self.apply_power);
+            // Kaldi calls C's `pow`, which has double precision.
+            let power = f64::from(self.apply_power);
+            map_each(matrix, |x| f64::from(x).powf(power) as f32);
         }
         Ok(())
+    }
+}
+
+/// Changes each element by a function of the platform's, as Kaldi does: those of the matrix library are faster, and not always the same
+/// to the last bit.
+fn map_each(matrix: &mut Matrix<f32>, function: impl Fn(f32) -> f32) {
+    for x in matrix.rows_mut().flatten() {
+        *x = function(*x);
     }
 }
 
@@ -245,7 +255,25 @@ mod tests {
         let options = MatrixOptions { scale: 2.0, apply_log: true, apply_power: 2.0, ..MatrixOptions::default() };
         options.change(&mut matrix).unwrap();
         let expected = [4.0_f32.ln().powi(2), 1e-20_f32.ln().powi(2)];
-        assert!(matrix.data().iter().zip(expected).all(|(x, y)| (x - y).abs() <= 1e-5 * y), "{matrix:?}");
+        assert_eq!(matrix.data(), expected);
+    }
+
+    #[test]
+    fn functions_are_the_platforms_to_the_last_bit() {
+        let numbers = Matrix::from_fn(50, 40, |r, c| (r * 40 + c) as f32 * 0.0873 - 87.0);
+        let changed = |options: MatrixOptions| {
+            let mut matrix = numbers.clone();
+            options.change(&mut matrix).unwrap();
+            matrix.rows().flatten().map(|x| x.to_bits()).collect::<Vec<_>>()
+        };
+        let of =
+            |function: fn(f32) -> f32| numbers.rows().flatten().map(|&x| function(x).to_bits()).collect::<Vec<_>>();
+        assert_eq!(changed(MatrixOptions { apply_exp: true, ..Default::default() }), of(f32::exp));
+        assert_eq!(changed(MatrixOptions { apply_log: true, ..Default::default() }), of(|x| x.max(1e-20).ln()));
+        let third = |x: f32| f64::from(x).powf(f64::from(0.333_f32)) as f32;
+        assert_eq!(changed(MatrixOptions { apply_power: 0.333, ..Default::default() }), of(third));
+        let half = |x: f32| f64::from(x).powf(0.5) as f32;
+        assert_eq!(changed(MatrixOptions { apply_power: 0.5, ..Default::default() }), of(half));
     }
 
     #[test]

@@ -3,14 +3,17 @@
 //! The cost of ending in lag i, given costs p of the frame before, is its local cost plus
 //!
 //! ```text
-//!   h(i) = min over j of  p(j) + c (i - j)²  =  c i² + min over j of  g(j) - 2 c j i,   g(j) = p(j) + c j²
+//!   h(i) = min over j of  p(j) + c (i - j)²
 //! ```
 //!
-//! Where the minimum lies, b(i), never falls as i grows, since h is the lower envelope of straight lines in i (less a common
-//! parabola). So b is searched for only at the borders of groups of lags, each search within what the borders around it leave;
-//! inside a group from border k to border k + 1 only the lines j from b(k) to b(k + 1) count, for all lanes of it at once. That is
-//! twice the number of lags in all, where Kaldi's search tightens bounds until they meet. b itself is not kept: the way back needs it
-//! for one lag of each frame, and finds it again from the costs.
+//! Where the minimum lies, b(i), never falls as i grows, since h is a lower envelope of parabolas that are all alike. So b is searched
+//! for only at the borders of groups of lags, each search within what the borders around it leave; inside a group from border k to
+//! border k + 1 only the parabolas j from b(k) to b(k + 1) count, for all lanes of it at once. That is twice the number of lags in all,
+//! where Kaldi's search tightens bounds until they meet. b itself is not kept: the way back needs it for one lag of each frame, and
+//! finds it again from the costs.
+//!
+//! Near ties are frequent, and rounding decides them. So c n² comes from a table, rounded as Kaldi rounds it, and is added to p(j) in
+//! single precision; the lines c i² - 2 c i j + c j² + p(j) would take as long and send one frame in fifty to another lag than Kaldi's.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
@@ -25,21 +28,23 @@ pub(super) struct Transitions {
     num_states: usize,
     /// The c of the formula.
     factor: f32,
-    /// -2 c j and c j², with j counted from the middle, so that both are small.
-    slopes: Vec<f32>,
-    squares: Vec<f32>,
+    /// c n² for the n from the first lag less the last one on, up to that of whole groups.
+    moves: Vec<f32>,
+    /// The part of `moves` from each place on, so that no load crosses a cache line.
+    windows: Vec<Window>,
     /// The borders between groups in an order in which those to either side of one come before it: `(left, border, right)`.
     order: Vec<(usize, usize, usize)>,
     num_groups: usize,
 }
 
+#[derive(Debug, Clone, Copy)]
+#[repr(align(64))]
+struct Window([f32; MAX_LANES]);
+
 impl Transitions {
     /// Among `num_states` lags, where moving by n of them costs `factor` n².
     pub(super) fn new(num_states: usize, factor: f32) -> Self {
         let num_groups = num_states.div_ceil(GROUP);
-        let middle = (num_states / 2) as f64;
-        let from_middle = (0..num_groups * GROUP).map(|j| j as f64 - middle);
-        let c = f64::from(factor);
         let mut order = Vec::new();
         let mut spans = vec![(0, num_groups)];
         while !spans.is_empty() {
@@ -53,14 +58,11 @@ impl Transitions {
             }
             spans = halves;
         }
-        Self {
-            num_states,
-            factor,
-            slopes: from_middle.clone().map(|j| (-2.0 * c * j) as f32).collect(),
-            squares: from_middle.map(|j| (c * j * j) as f32).collect(),
-            order,
-            num_groups,
-        }
+        let far = num_states - 1;
+        let cost = |n: usize| (n * n) as f32 * factor;
+        let moves: Vec<f32> = (0..far + num_groups * GROUP).map(|at| cost(at.abs_diff(far))).collect();
+        let windows = moves.array_windows().copied().map(Window).collect();
+        Self { num_states, factor, moves, windows, order, num_groups }
     }
 
     /// How many lags.
@@ -70,7 +72,7 @@ impl Transitions {
 
     /// Numbers in a row of costs: whole groups. Those of no lag are infinite.
     pub(super) fn row_len(&self) -> usize {
-        self.slopes.len()
+        self.num_groups * GROUP
     }
 
     /// The costs before the first frame: none.
@@ -89,41 +91,32 @@ impl Transitions {
         local: impl Values<S>,
         after: &mut [f32],
     ) -> f32 {
-        let lines = &mut scratch.lines;
-        lines.clear();
-        lines.extend(before.iter().zip(&self.squares).map(|(p, square)| p + square));
-        self.find_borders(s, lines, &mut scratch.borders);
+        self.find_borders(s, before, &mut scratch.borders);
 
         let infinity = s.splat(f32::INFINITY);
         let mut lowest = infinity;
-        let middle = (self.num_states / 2) as f32;
-        let lanes = s.i32_to_f32(s.lane_indexes());
-        let vectors = GROUP / S::LANES;
         for (group, ends) in scratch.borders.windows(2).enumerate() {
             let first = group * GROUP;
-            let mut at = [infinity; MAX_VECTORS];
-            for (v, at) in at[..vectors].iter_mut().enumerate() {
-                *at = s.add(lanes, s.splat((first + v * S::LANES) as f32 - middle));
-            }
-            // Two minima side by side, of every second line, so that none waits for the one before it.
+            // Two minima side by side, of every second lag before, so that none waits for the one before it.
             let mut best = [[infinity; MAX_VECTORS]; 2];
-            let (slopes, slope_left) = self.slopes[ends[0]..=ends[1]].as_chunks::<2>();
-            let (heights, height_left) = lines[ends[0]..=ends[1]].as_chunks::<2>();
-            for (slopes, heights) in slopes.iter().zip(heights) {
-                for ((&slope, &height), best) in slopes.iter().zip(heights).zip(&mut best) {
-                    add_line(s, slope, height, &at[..vectors], best);
+            let nearest = self.move_to(first, ends[1]);
+            let span = ends[1] - ends[0] + 1;
+            let [left, right] = [nearest, nearest + MAX_LANES].map(|at| self.windows[at..at + span].as_rchunks::<2>());
+            let (costs, last_cost) = before[ends[0]..=ends[1]].as_chunks::<2>();
+            for ((left, right), costs) in left.1.iter().zip(right.1).rev().zip(costs) {
+                for (from, best) in best.iter_mut().enumerate() {
+                    add_moves(s, costs[from], [&left[1 - from], &right[1 - from]], best);
                 }
             }
-            for (&slope, &height) in slope_left.iter().zip(height_left) {
-                add_line(s, slope, height, &at[..vectors], &mut best[0]);
+            for ((left, right), &cost) in left.0.iter().zip(right.0).zip(last_cost) {
+                add_moves(s, cost, [left, right], &mut best[0]);
             }
             let [even, odd] = &best;
             for ((&even, &odd), i) in even.iter().zip(odd).zip((first..first + GROUP).step_by(S::LANES)) {
                 if i >= self.num_states {
                     break;
                 }
-                let least = s.add(s.min(even, odd), s.load(&self.squares[i..]));
-                let cost = s.add(least, local.at(s, i));
+                let cost = s.add(s.min(even, odd), local.at(s, i));
                 s.store(cost, &mut after[i..]);
                 if i + S::LANES <= self.num_states {
                     lowest = s.min(cost, lowest);
@@ -140,24 +133,31 @@ impl Transitions {
         lowest
     }
 
-    /// The best line for the first lag of each group, and for the last lag of all.
+    /// Where in `moves` the cost of moving to lag `to` from lag `from` is; behind it are those to the lags behind `to`, and to `to` from
+    /// the lags before `from`.
     #[inline(always)]
-    fn find_borders<S: Simd>(&self, s: S, lines: &[f32], borders: &mut Vec<usize>) {
+    fn move_to(&self, to: usize, from: usize) -> usize {
+        self.num_states - 1 + to - from
+    }
+
+    /// The lag before the first lag of each group, and before the last lag of all.
+    #[inline(always)]
+    fn find_borders<S: Simd>(&self, s: S, before: &[f32], borders: &mut Vec<usize>) {
         let last = self.num_states - 1;
         borders.clear();
         borders.resize(self.num_groups + 1, 0);
-        borders[0] = self.best_line(s, lines, 0, 0, last);
-        borders[self.num_groups] = self.best_line(s, lines, last, borders[0], last);
+        borders[0] = self.best_before(s, before, 0, 0, last);
+        borders[self.num_groups] = self.best_before(s, before, last, borders[0], last);
         for &(left, border, right) in &self.order {
-            borders[border] = self.best_line(s, lines, border * GROUP, borders[left], borders[right]);
+            borders[border] = self.best_before(s, before, border * GROUP, borders[left], borders[right]);
         }
     }
 
-    /// The lowest line at lag `i`, of those from `from` to `to`.
+    /// The lag from `from` to `to` that is the best before lag `i`.
     #[inline(always)]
-    fn best_line<S: Simd>(&self, s: S, lines: &[f32], i: usize, from: usize, to: usize) -> usize {
-        let at = i as f32 - (self.num_states / 2) as f32;
-        argmin(s, from, to, Lines { at, slopes: &self.slopes, lines })
+    fn best_before<S: Simd>(&self, s: S, before: &[f32], i: usize, from: usize, to: usize) -> usize {
+        // c n² = c (-n)²
+        argmin(s, from, to, Moves { costs: &self.moves[self.num_states - 1 - i..], before })
     }
 
     /// The lag before lag `i` on its best path, given the costs of the frame before: the first one, where several are.
@@ -173,7 +173,7 @@ impl Transitions {
         } else {
             (0, last)
         };
-        argmin(s, from, to, Moves { to: i as f32, factor: self.factor, before })
+        self.best_before(s, before, i, from, to)
     }
 
     /// The lag of the lowest cost: the first one, where several are. It is 0 as a rule, which is found soonest as bits.
@@ -190,12 +190,15 @@ impl Transitions {
     }
 }
 
-/// Takes one line more into the minima at the lags `at`.
+/// Takes the way from one lag more into the minima at the lags of a group.
 #[inline(always)]
-fn add_line<S: Simd>(s: S, slope: f32, height: f32, at: &[S::F32], best: &mut [S::F32]) {
-    let (slope, height) = (s.splat(slope), s.splat(height));
-    for (&at, best) in at.iter().zip(best) {
-        *best = s.min(s.mul_add(at, slope, height), *best);
+fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; MAX_VECTORS]) {
+    let cost = s.splat(cost);
+    let in_window = MAX_LANES / S::LANES;
+    for (window, best) in moves.iter().zip(best.chunks_exact_mut(in_window)) {
+        for (moves, best) in window.0.chunks_exact(S::LANES).zip(best) {
+            *best = s.min(s.add(s.load(moves), cost), *best);
+        }
     }
 }
 
@@ -205,32 +208,16 @@ pub(super) trait Values<S: Simd> {
     fn at(&self, s: S, i: usize) -> S::F32;
 }
 
-/// The lines' heights at one lag.
-struct Lines<'a> {
-    at: f32,
-    slopes: &'a [f32],
-    lines: &'a [f32],
-}
-
-impl<S: Simd> Values<S> for Lines<'_> {
-    #[inline(always)]
-    fn at(&self, s: S, i: usize) -> S::F32 {
-        s.mul_add(s.splat(self.at), s.load(&self.slopes[i..]), s.load(&self.lines[i..]))
-    }
-}
-
 /// The costs of coming to one lag: Kaldi's expression, with its roundings.
 struct Moves<'a> {
-    to: f32,
-    factor: f32,
+    costs: &'a [f32],
     before: &'a [f32],
 }
 
 impl<S: Simd> Values<S> for Moves<'_> {
     #[inline(always)]
     fn at(&self, s: S, i: usize) -> S::F32 {
-        let by = s.add(s.i32_to_f32(s.lane_indexes()), s.splat(i as f32 - self.to));
-        s.add(s.mul(s.mul(by, by), s.splat(self.factor)), s.load(&self.before[i..]))
+        s.add(s.load(&self.costs[i..]), s.load(&self.before[i..]))
     }
 }
 
@@ -247,7 +234,6 @@ impl<S: Simd> Values<S> for Costs<'_> {
 /// Memory that [`Transitions::forward`] works in.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    lines: Vec<f32>,
     borders: Vec<usize>,
 }
 

@@ -5,4 +5,5 @@ mod log_mel;
 mod naive;
 mod options;
 mod pitch;
+mod pitch_lags;
 mod streams;
