@@ -281,7 +281,7 @@ mod tests {
         for d in 0..2 {
             let x = |t: usize| f64::from(features[(t, d)]);
             let [mut sum, mut squares] = [0.0, 0.0];
-            for t in 0..60 {
+            for t in 0..60_usize {
                 let begin = t.saturating_sub(3).min(53);
                 if t == 0 {
                     for i in 0..7 {

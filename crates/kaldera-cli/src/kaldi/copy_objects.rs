@@ -270,10 +270,13 @@ mod tests {
             |function: fn(f32) -> f32| numbers.rows().flatten().map(|&x| function(x).to_bits()).collect::<Vec<_>>();
         assert_eq!(changed(MatrixOptions { apply_exp: true, ..Default::default() }), of(f32::exp));
         assert_eq!(changed(MatrixOptions { apply_log: true, ..Default::default() }), of(|x| x.max(1e-20).ln()));
-        let third = |x: f32| f64::from(x).powf(f64::from(0.333_f32)) as f32;
-        assert_eq!(changed(MatrixOptions { apply_power: 0.333, ..Default::default() }), of(third));
-        let half = |x: f32| f64::from(x).powf(0.5) as f32;
-        assert_eq!(changed(MatrixOptions { apply_power: 0.5, ..Default::default() }), of(half));
+        for power in [0.333_f32, 0.5, 2.0, -1.5] {
+            // Of a power that it knows, the compiler makes another function.
+            let exponent = std::hint::black_box(f64::from(power));
+            let expected = numbers.rows().flatten().map(|&x| (f64::from(x).powf(exponent) as f32).to_bits());
+            let found = changed(MatrixOptions { apply_power: power, ..Default::default() });
+            assert_eq!(found, expected.collect::<Vec<_>>(), "power {power}");
+        }
     }
 
     #[test]
