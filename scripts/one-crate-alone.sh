@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-export CARGO_TERM_COLOR=never CARGO_TARGET_DIR=$root/target/one-crate
+export CARGO_TERM_COLOR=never CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$root/target/one-crate
 
 # The command, which has no example in Rust.
 commands=" kaldera-cli "

@@ -93,7 +93,7 @@ pub use pipeline::Recording;
 
 /// What most programs need of every crate: `use kaldera::prelude::*;`.
 ///
-/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are [`fsa::Arc`](crate::fsa::Arc).
+/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are [`fsa::Arc`].
 pub mod prelude {
     pub use crate::base::Real;
     pub use crate::feat::{

@@ -37,14 +37,14 @@
 //!
 //! | specifier | the same |
 //! |---|---|
-//! | `ark:FILE`, `scp:FILE` | [`SequentialReader::from_archive`](table::SequentialReader::from_archive), [`from_script`](table::SequentialReader::from_script), likewise for [`RandomAccessReader`](table::RandomAccessReader) |
+//! | `ark:FILE`, `scp:FILE` | [`SequentialReader::from_archive`](table::SequentialReader::from_archive), [`from_script`](table::SequentialReader::from_script), likewise for [`RandomAccessReader`] |
 //! | options `p`, `bg` | [`.permissive()`](table::SequentialReader::permissive), [`.in_background()`](table::SequentialReader::in_background) |
 //! | options `s`, `cs`, `o` | [`.sorted()`](table::RandomAccessReader::sorted), [`.called_sorted()`](table::RandomAccessReader::called_sorted), [`.once()`](table::RandomAccessReader::once) |
 //! | `ark:FILE`, `ark,scp:FILE,FILE` to write | [`TableWriter::to_archive`](table::TableWriter::to_archive), [`to_archive_and_script`](table::TableWriter::to_archive_and_script) |
 //! | options `t`, `nf` | [`.text()`](table::TableWriter::text), [`.unflushed()`](table::TableWriter::unflushed) |
 //! | | some keys of a table: [`.only()`](table::SequentialReader::only) |
 //! | | any `BufRead` or `Write`: [`Input::from_reader`](rxfilename::Input::from_reader), [`Output::from_writer`](wxfilename::Output::from_writer) |
-//! | | an archive that is mapped into memory: [`IndexedArchive`](table::IndexedArchive) |
+//! | | an archive that is mapped into memory: [`IndexedArchive`] |
 //!
 //! # Objects
 //!
@@ -58,7 +58,7 @@
 //! | `Vec<i32>`, `Vec<Vec<i32>>`, `Vec<(i32, i32)>`, and of the others | `BasicVectorHolder`, `BasicVectorVectorHolder`, `BasicPairVectorHolder` |
 //! | `Vec<Vec<(i32, f32)>>` | `PosteriorHolder` |
 //! | `String`, `Vec<String>` | `TokenHolder`, `TokenVectorHolder` |
-//! | [`WaveData`](wave::WaveData), [`WaveInfo`](wave::WaveInfo) | `WaveHolder`, `WaveInfoHolder` |
+//! | [`WaveData`], [`WaveInfo`] | `WaveHolder`, `WaveInfoHolder` |
 //! | [`HtkMatrix`], [`SphinxMatrix`] | `HtkMatrixHolder`, `SphinxMatrixHolder` |
 //! | [`IntegerVector`] | what `ReadIntegerVector` reads, for files of their own |
 //!
