@@ -40,14 +40,14 @@ pub(crate) fn join<A: Send, B: Send>(
     (a(), b())
 }
 
-/// `run` on 0 .. `num`, on several threads if `parallel`. Not generic: so rayon's code is compiled once and not for each algorithm.
-fn for_each_index(parallel: bool, num: usize, run: &(dyn Fn(usize) + Sync)) {
+/// `run` on 0 .. `num`, on several threads. Not generic, so that rayon's code is compiled once and not for each algorithm.
+fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
     #[cfg(feature = "rayon")]
-    if parallel {
+    {
         use rayon::iter::{IntoParallelIterator, ParallelIterator};
-        return (0..num).into_par_iter().for_each(run);
+        (0..num).into_par_iter().for_each(run);
     }
-    let _ = parallel;
+    #[cfg(not(feature = "rayon"))]
     (0..num).for_each(run);
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run:
         return jobs.for_each(run);
     }
     let jobs: Vec<_> = jobs.map(|job| Mutex::new(Some(job))).collect();
-    for_each_index(parallel, jobs.len(), &|i| {
+    for_each_index(jobs.len(), &|i| {
         let job = jobs[i].lock().unwrap_or_else(PoisonError::into_inner).take();
         job.into_iter().for_each(&run);
     });

@@ -227,7 +227,7 @@ impl CmvnStats {
     pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
         let (count, sum) = (self.count(), self.stats[(0, d)]);
         if !norm_vars {
-            // Kaldi multiplies by the inverse of the count, in single precision; on the way back it divides.
+            // Kaldi multiplies by the inverse of the count, in single precision; in reverse it divides.
             let offset = if reverse { sum / count } else { f64::from((-1.0 / count) as f32) * sum };
             return (1.0, offset as f32);
         }

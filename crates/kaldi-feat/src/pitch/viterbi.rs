@@ -1,4 +1,4 @@
-//! The search for the smoothest path through the lags: one step from frame to frame, and the way back.
+//! The search for the smoothest path through the lags: one step from frame to frame, and the traceback.
 //!
 //! The cost of ending in lag i, given costs p of the frame before, is its local cost plus
 //!
@@ -9,7 +9,7 @@
 //! Where the minimum lies, b(i), never falls as i grows, since h is a lower envelope of parabolas that are all alike. So b is searched
 //! for only at the borders of groups of lags, each search within what the borders around it leave; inside a group from border k to
 //! border k + 1 only the parabolas j from b(k) to b(k + 1) count, for all lanes of it at once. That is twice the number of lags in all,
-//! where Kaldi's search tightens bounds until they meet. b itself is not kept: the way back needs it for one lag of each frame, and
+//! where Kaldi's search tightens bounds until they meet. b itself is not kept: the traceback needs it for one lag of each frame, and
 //! finds it again from the costs.
 //!
 //! Near ties are frequent, and rounding decides them. So c n² comes from a table, rounded as Kaldi rounds it, and is added to p(j) in
