@@ -202,6 +202,25 @@ impl CmvnStats {
         Ok(())
     }
 
+    /// Makes the variance 1 of the dimensions that have next to none, constant ones say, and leaves their means: normalising
+    /// then makes them 0. As they are, the least variance, 1e-20, makes numbers of any size of their rounding errors.
+    ///
+    /// # Errors
+    /// [`Error::NoVarianceStats`] if there are no variances.
+    pub fn fake_constant_dims(&mut self) -> Result<(), Error> {
+        let (dim, count) = (self.dim(), self.count());
+        if self.stats.num_rows() < 2 {
+            return Err(Error::NoVarianceStats);
+        }
+        for d in 0..dim {
+            let mean = self.stats[(0, d)] / count;
+            if self.stats[(1, d)] / count - mean * mean <= VARIANCE_FLOOR {
+                self.stats[(1, d)] = count * (1.0 + mean * mean);
+            }
+        }
+        Ok(())
+    }
+
     /// Means in the first row, variances in the second, without a column for the count.
     ///
     /// # Errors
@@ -386,6 +405,26 @@ mod tests {
         }
         assert_eq!(stats.fake_dims(&[3]), Err(Error::BadColumn { column: 3, dim: 3 }));
         assert!(stats.fake_dims(&[-1]).is_err());
+    }
+
+    #[test]
+    fn constant_dimensions_become_0() {
+        for frames in [1, 7] {
+            let mut features = Matrix::from_fn(frames, 2, |t, d| if d == 0 { 15.7 } else { t as f32 });
+            let mut stats = CmvnStats::new(2);
+            stats.accumulate(&features).unwrap();
+            let mut plain = features.clone();
+            apply_cmvn(&stats, true, &mut plain).unwrap();
+            stats.fake_constant_dims().unwrap();
+            apply_cmvn(&stats, true, &mut features).unwrap();
+            for (row, plain) in features.rows().zip(plain.rows()) {
+                assert!(row[0].abs() < 1e-4, "{row:?}");
+                assert_eq!(row[1], if frames == 1 { 0.0 } else { plain[1] });
+            }
+        }
+        let means = Matrix::from_vec(1, 2, vec![1.0, 1.0]).unwrap();
+        let mut means = CmvnStats::from_matrix(means).unwrap();
+        assert_eq!(means.fake_constant_dims(), Err(Error::NoVarianceStats));
     }
 
     #[test]

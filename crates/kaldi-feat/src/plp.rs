@@ -16,7 +16,7 @@ use crate::options::{OptionSet, Registry};
 use crate::power::Power;
 use crate::window::FrameExtractionOptions;
 
-/// Options of PLP features. Names and defaults are Kaldi's.
+/// Options of PLP features. Names and defaults are Kaldi's, except for `autocorrelation_floor`.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct PlpOptions {
@@ -36,6 +36,12 @@ pub struct PlpOptions {
     pub raw_energy: bool,
     /// From power to loudness: the energies in the filters to the power of it.
     pub compress_factor: f32,
+    /// The least autocorrelation at lag 0, of which digital silence has 0; 0 = no such bound.
+    ///
+    /// The default is the precision of `f32`, which Kaldi's filterbanks and MFCCs take for the least energy of a filter.
+    /// Silence then has the predictor of white noise: its cepstra are 0, but for C0. Kaldi's `compute-plp-feats` has no
+    /// bound, divides 0 by 0 and writes NaN; so does 0 here.
+    pub autocorrelation_floor: f32,
     /// Q of the liftering 1 + Q/2 sin(π k/Q); 0 = none.
     pub cepstral_lifter: i32,
     /// The cepstra times it, but not the energy.
@@ -55,6 +61,7 @@ impl Default for PlpOptions {
             energy_floor: 0.0,
             raw_energy: true,
             compress_factor: 0.33333,
+            autocorrelation_floor: f32::EPSILON,
             cepstral_lifter: 22,
             cepstral_scale: 1.0,
             htk_compat: false,
@@ -72,6 +79,11 @@ impl OptionSet for PlpOptions {
         registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
         registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
         registry.add("compress-factor", &mut self.compress_factor, "Exponent of the energies in the filters");
+        registry.add(
+            "autocorrelation-floor",
+            &mut self.autocorrelation_floor,
+            "Least autocorrelation at lag 0, which is 0 in digital silence; 0 = none, and NaN there as Kaldi's",
+        );
         registry.add("cepstral-lifter", &mut self.cepstral_lifter, "Constant of the liftering; 0 = none");
         registry.add("cepstral-scale", &mut self.cepstral_scale, "Factor of the cepstra");
         registry.add("htk-compat", &mut self.htk_compat, "Put energy or C0 last");
@@ -82,8 +94,8 @@ impl OptionSet for PlpOptions {
 ///
 /// For each frame: the energies in mel filters, weighted by how loud they are heard and compressed by a power, taken for a
 /// power spectrum; its autocorrelation; the linear predictor of that; the cepstrum of the predictor, with the log energy of the
-/// frame in the place of C0. A frame of digital silence has no predictor: its cepstra are NaN, as they are in Kaldi. See
-/// [`Extractor`] for how to use it.
+/// frame in the place of C0. What digital silence gives is said at
+/// [`autocorrelation_floor`](PlpOptions::autocorrelation_floor). See [`Extractor`] for how to use it.
 #[doc(alias = "PlpComputer")]
 pub type Plp = Extractor<PlpKind>;
 
@@ -97,6 +109,7 @@ pub struct PlpKind {
     columns: Columns,
     /// What a filter's energy is heard as.
     compress: Power,
+    autocorrelation_floor: f32,
     /// What C0 is multiplied with, and n times each other cepstrum n.
     scales: Vec<f32>,
     energy: Option<EnergyColumn>,
@@ -244,6 +257,11 @@ impl Kind for PlpKind {
                 return Err(Error::bad_option(option, value, "a finite number"));
             }
         }
+        let floor = options.autocorrelation_floor;
+        if !(floor == 0.0 || (floor.is_normal() && floor > 0.0)) {
+            let expected = format!("0, or a number from {:e} on", f32::MIN_POSITIVE);
+            return Err(Error::bad_option("autocorrelation_floor", floor, expected));
+        }
         let order = options.lpc_order as usize;
         let (q, scale) = (f64::from(options.cepstral_lifter), f64::from(options.cepstral_scale));
         let scales = (0..options.num_ceps as usize).map(|k| (lifter(q, k) * scale / k.max(1) as f64) as f32);
@@ -254,6 +272,7 @@ impl Kind for PlpKind {
             columns: Columns::new(&cosines),
             cosines,
             compress: Power::new(options.compress_factor),
+            autocorrelation_floor: options.autocorrelation_floor,
             scales: scales.collect(),
             energy: options.use_energy.then_some(column),
             htk_compat: options.htk_compat,
@@ -355,6 +374,8 @@ impl PlpKind {
         cepstrum: &mut [S::F32],
         features: &mut [S::F32],
     ) {
+        // The numbers at other lags are not larger, so that the floor leaves an autocorrelation.
+        autocorrelation[0] = s.max(s.splat(self.autocorrelation_floor), autocorrelation[0]);
         let mut error = if self.energy.is_none() { Some(s.splat(0.0)) } else { None };
         linear_predictor(s, autocorrelation, predictor, cepstrum, error.as_mut());
         predictor_cepstrum(s, predictor, cepstrum);

@@ -117,6 +117,7 @@ options!($ plp_options {
     with_energy_floor, "energy-floor", energy_floor: f32;
     with_raw_energy, "raw-energy", raw_energy: bool;
     with_compress_factor, "compress-factor", compress_factor: f32;
+    with_autocorrelation_floor, "autocorrelation-floor", autocorrelation_floor: f32;
     with_cepstral_lifter, "cepstral-lifter", cepstral_lifter: i32;
     with_cepstral_scale, "cepstral-scale", cepstral_scale: f32;
     with_htk_compat, "htk-compat", htk_compat: bool;
