@@ -2,8 +2,10 @@
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
+use crate::audio::Audio;
 use crate::error::Error;
-use crate::extractor::{Audio, Extractor, Kind, Workspace};
+use crate::extractor::{Extractor, Kind};
+use crate::spectrum::workspace::Workspace;
 
 /// The features of a batch of utterances, one below the other, without padding.
 ///

@@ -5,8 +5,6 @@
 
 use thiserror::Error;
 
-use crate::setters::option_of;
-
 /// A text that an option cannot be set to.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("'{text}' is not {expected}")]
@@ -113,47 +111,9 @@ pub trait OptionSet {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>);
 }
 
-/// A message for people who type options: each field that it names between backticks becomes Kaldi's option for it.
-///
-/// ```
-/// use kaldi_feat::{Fbank, FbankOptions, options};
-///
-/// let error = Fbank::new(FbankOptions::default().with_dither(f32::NAN)).unwrap_err();
-/// assert_eq!(error.to_string(), "`frame.dither`=NaN can't be: it must be a finite number");
-/// assert_eq!(options::fields_to_options(&error.to_string()), "--dither=NaN can't be: it must be a finite number");
-/// ```
-pub fn fields_to_options(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some((before, after)) = rest.split_once('`') {
-        text.push_str(before);
-        match after.split_once('`').and_then(|(field, rest)| Some((option_of(field)?, rest))) {
-            Some((option, behind)) => {
-                text.push_str("--");
-                text.push_str(option);
-                rest = behind;
-            }
-            None => {
-                text.push('`');
-                rest = after;
-            }
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_fields_between_backticks_become_options() {
-        let message = "use `samp_freq`=8000 or `frame.allow_upsample`=true: dither `of it` and `mel.num_bins";
-        let expected = "use --sample-frequency=8000 or --allow-upsample=true: dither `of it` and `mel.num_bins";
-        assert_eq!(fields_to_options(message), expected);
-        assert_eq!(fields_to_options(""), "");
-    }
 
     #[test]
     fn a_bool_is_read_as_kaldi_reads_it() {

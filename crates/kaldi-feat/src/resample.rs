@@ -1,17 +1,15 @@
 //! Resampling by a windowed sinc, at regular times ([`LinearResample`]) and at any ([`ArbitraryResample`]), as Kaldi does it.
 
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod products;
 mod sinc;
 
-pub use arbitrary::ArbitraryResample;
-
+use crate::audio::MAX_SAMPLE_RATE;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::resample::products::Filters;
+use crate::resample::sinc::WindowedSinc;
 use crate::state::{StateReader, StateWriter};
-use crate::window::MAX_SAMPLE_RATE;
-use products::Filters;
-use sinc::WindowedSinc;
 
 /// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;

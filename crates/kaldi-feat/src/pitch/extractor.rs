@@ -4,58 +4,12 @@ use std::sync::Arc;
 
 use kaldi_matrix::Matrix;
 
-use super::grid::Grid;
-use super::options::PitchExtractionOptions;
-use super::stream::OnlinePitch;
-use super::viterbi::Transitions;
+use crate::audio::Audio;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::extractor::Audio;
-use crate::frames::Samples;
-use crate::resample::LinearResample;
-
-/// What is worked out once from the options.
-#[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) options: PitchExtractionOptions,
-    pub(super) resampler: LinearResample,
-    pub(super) grid: Grid,
-    pub(super) transitions: Transitions,
-    /// The option; 0 when it is not to happen.
-    pub(super) recompute_frame: usize,
-}
-
-impl Plan {
-    fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
-        options.check()?;
-        let resampler = LinearResample::new(
-            options.samp_freq as u32,
-            options.resample_freq as u32,
-            options.lowpass_cutoff,
-            options.lowpass_filter_width,
-        )?;
-        let grid = Grid::new(&options)?;
-        let step_squared = (1.0 + f64::from(options.delta_pitch)).ln().powi(2) as f32;
-        let transitions = Transitions::new(grid.lags.len(), step_squared * options.penalty_factor);
-        let recompute_frame = usize::try_from(options.recompute_frame).unwrap_or(0);
-        Ok(Self { resampler, grid, transitions, recompute_frame, options })
-    }
-
-    /// Whether the first frames are found anew when more is known.
-    pub(super) fn recomputes(&self) -> bool {
-        !self.options.nccf_ballast_online
-    }
-
-    /// The ballast in frames of a signal of this mean square.
-    pub(super) fn ballast(&self, mean_square: f64) -> f32 {
-        let energy = mean_square * self.grid.window_size as f64;
-        (energy * energy * f64::from(self.options.nccf_ballast)) as f32
-    }
-
-    /// A text that is another for other options.
-    pub(super) fn fingerprint(&self) -> String {
-        format!("{:?}", self.options)
-    }
-}
+use crate::pitch::options::PitchExtractionOptions;
+use crate::pitch::plan::Plan;
+use crate::pitch::stream::OnlinePitch;
 
 /// Finds pitch and voicing of speech: planned once, used for any number of signals, from any number of threads.
 ///

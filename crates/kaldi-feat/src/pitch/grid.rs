@@ -2,9 +2,9 @@
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
-use super::options::PitchExtractionOptions;
 use crate::error::Error;
-use crate::resample::ArbitraryResample;
+use crate::pitch::options::PitchExtractionOptions;
+use crate::resample::arbitrary::ArbitraryResample;
 
 /// What the options come to in samples at the resampled rate.
 #[derive(Debug)]

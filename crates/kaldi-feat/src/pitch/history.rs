@@ -2,8 +2,8 @@
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::extractor::Plan;
 use crate::error::Error;
+use crate::pitch::plan::Plan;
 use crate::state::{StateReader, StateWriter};
 
 /// A frame that is on no path yet.

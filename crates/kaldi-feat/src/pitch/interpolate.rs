@@ -2,9 +2,9 @@
 
 use kaldi_matrix::{MatrixBase, StorageMut};
 
-use super::c_random::CRandom;
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
+use crate::pitch::c_random::CRandom;
 
 /// Options of the smoothing of pitch. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]

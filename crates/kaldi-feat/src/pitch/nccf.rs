@@ -2,7 +2,7 @@
 
 use kaldera_base::simd::Simd;
 
-use super::grid::Grid;
+use crate::pitch::grid::Grid;
 
 /// Products are added up in groups of so many, whose sums are added up: a hundred roundings in a row would show.
 const GROUP: usize = 32;

@@ -2,11 +2,11 @@
 
 use kaldera_base::random::Philox;
 
-use super::options::ProcessPitchOptions;
-use super::process::{Frame, Sums};
-use super::stream::OnlinePitch;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::frame_features::{Frame, Sums};
+use crate::pitch::options::ProcessPitchOptions;
+use crate::pitch::stream::OnlinePitch;
 use crate::state::{StateReader, StateWriter};
 
 /// Features of the pitch of audio that comes in chunks. [`PitchProcessor::online`](super::PitchProcessor::online) makes it.

@@ -1,8 +1,8 @@
 //! Options of the pitch extractor and of what is made of its pitch, under Kaldi's names.
 
+use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
-use crate::window::MAX_SAMPLE_RATE;
 
 /// Options of the pitch extractor. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,13 +2,13 @@
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::extractor::Plan;
-use super::grid::Grid;
-use super::history::{Found, History};
-use super::nccf::Rows;
-use super::signal::{Loudness, Signal};
-use super::viterbi::{Scratch, Values};
 use crate::error::Error;
+use crate::pitch::grid::Grid;
+use crate::pitch::history::{Found, History};
+use crate::pitch::nccf::Rows;
+use crate::pitch::plan::Plan;
+use crate::pitch::signal::{Loudness, Signal};
+use crate::pitch::viterbi::{Scratch, Values};
 use crate::state::{StateReader, StateWriter};
 
 /// Rows of the history from which on it pays to look for frames whose pitch is sure.

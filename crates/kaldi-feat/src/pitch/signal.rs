@@ -1,8 +1,8 @@
 //! The resampled signal: its frames and its loudness.
 
-use super::grid::Grid;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::grid::Grid;
 use crate::resample::{LinearResample, ResampleStream};
 use crate::state::{StateReader, StateWriter};
 

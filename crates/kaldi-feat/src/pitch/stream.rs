@@ -3,11 +3,11 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::extractor::Plan;
-use super::search::{Memory, Search};
-use super::signal::{Loudness, Signal};
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::plan::Plan;
+use crate::pitch::search::{Memory, Search};
+use crate::pitch::signal::{Loudness, Signal};
 use crate::state::{StateReader, StateWriter};
 
 /// Finds the pitch of audio that comes in chunks. [`PitchExtractor::stream`](super::PitchExtractor::stream) makes it.

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use kaldi_matrix::{MatrixBase, Storage, StorageMut};
 
-use super::sinc::WindowedSinc;
 use crate::error::Error;
+use crate::resample::sinc::WindowedSinc;
 
 /// The values of a short signal between its samples: at times that are given once, by a sinc of the given cutoff under a Hann
 /// window.
