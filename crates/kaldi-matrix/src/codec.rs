@@ -37,6 +37,7 @@ mod header;
 mod htk;
 mod packed;
 mod reader;
+mod sizes;
 mod sparse;
 mod text;
 

@@ -16,10 +16,10 @@ mod quantise;
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
-use crate::vector::check_range;
 
 pub(crate) use quantise::{Percentiles, Scale};
 

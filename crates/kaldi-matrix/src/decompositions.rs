@@ -8,6 +8,7 @@
 
 mod general_eig;
 mod inverse;
+mod pca;
 mod power;
 mod singular_values;
 
@@ -19,10 +20,11 @@ use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::Vector;
 
-pub use self::general_eig::{GeneralEig, create_eigenvalue_matrix};
-pub use self::inverse::LogDet;
-pub use self::power::attempt_complex_power;
-pub use self::singular_values::sort_svd;
+pub use crate::backend::log_det::LogDet;
+pub use crate::decompositions::general_eig::{GeneralEig, create_eigenvalue_matrix};
+pub use crate::decompositions::pca::compute_pca;
+pub use crate::decompositions::power::attempt_complex_power;
+pub use crate::decompositions::singular_values::sort_svd;
 
 /// A symmetric matrix A = P diag(s) P', with P orthogonal.
 #[derive(Clone, Debug)]

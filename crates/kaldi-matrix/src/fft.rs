@@ -22,15 +22,16 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// `v =` its transform, of N complex numbers in 2 N elements; any N.
 ///
 /// ```
-/// use kaldi_matrix::{Vector, complex_fft};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::fft::complex_fft;
 /// let mut v = Vector::from(vec![1.0_f32, 0.0, 2.0, 0.0]); // 1, 2
 /// complex_fft(&mut v, true)?;
 /// assert_eq!(v.data(), [3.0, 0.0, -1.0, 0.0]); // 1 + 2, 1 - 2
@@ -51,7 +52,8 @@ pub fn complex_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Resul
 /// `v =` its transform, of N real numbers; any even N. Backward, the spectrum becomes numbers again.
 ///
 /// ```
-/// use kaldi_matrix::{Vector, real_fft};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::fft::real_fft;
 /// let mut v = Vector::from(vec![1.0_f32, 0.0, 0.0, 0.0]);
 /// real_fft(&mut v, true)?;
 /// assert_eq!(v.data(), [1.0, 1.0, 1.0, 0.0]); // re0, re2, re1, im1

@@ -1,13 +1,13 @@
 //! A matrix in one of three kinds, and rows of such matrices.
 
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
 use crate::compressed::{CompressedMatrix, CompressionMethod};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::sparse::{SparseMatrix, SparseVector};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::check_range;
-use crate::vector_ops::check_dim;
 
 /// A matrix of `f32` as it comes from a file: full, compressed or sparse.
 ///

@@ -52,7 +52,7 @@
 //! | [`NumpyArray`] | what a `.npy` file holds | the same |
 //!
 //! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and [`MatrixBase`]), quadratic
-//! problems, [`linear_cgd`] and [`OptimizeLbfgs`], Fourier transforms in Kaldi's layouts ([`real_fft`], [`complex_fft`]), random
+//! problems, [`optimization`], Fourier transforms in Kaldi's layouts ([`fft`]), random
 //! numbers from a seed ([`RandomState`]), what neural networks apply to their rows, and Kaldi's files ([`codec`]).
 //!
 //! # Coming from Kaldi
@@ -108,86 +108,41 @@ pub mod coming_from_kaldi {}
 struct Readme;
 
 mod backend;
-mod blas;
-mod compare;
+mod check;
 mod compressed;
-mod convert;
-mod dct;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-mod decompositions;
+pub mod decompositions;
+pub mod dense;
 mod display;
 mod error;
-mod fft;
-mod functions;
-mod general;
+pub mod fft;
+pub mod general;
 mod kernels;
 mod matrix;
-mod matrix_copy;
-mod matrix_maps;
-mod matrix_ops;
-mod matrix_reduce;
-mod matrix_vec;
-mod mostly_zero;
-mod nnet;
 mod numpy;
-mod optimization;
-mod orthogonalize;
-mod outer_product;
-mod packed;
-#[cfg(any(feature = "openblas", feature = "pure"))]
-mod pca;
+pub mod optimization;
+pub mod packed;
 mod random;
-mod rows_cols;
-#[cfg(feature = "serde")]
-mod serde;
-mod sparse;
+pub mod sparse;
 mod storage;
-mod traces;
+pub mod traces;
 mod vector;
-mod vector_copy;
-mod vector_maps;
-mod vector_mat;
-mod vector_ops;
-mod vector_reduce;
 
-pub use backend::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
+pub use backend::info::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
 pub use compressed::{CompressedMatrix, CompressionMethod};
-pub use dct::compute_dct_matrix;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub use decompositions::{
-    GeneralEig, LogDet, Svd, SymmetricEig, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
-};
+pub use decompositions::{LogDet, Svd, SymmetricEig};
+pub use dense::vec_vec;
 pub use error::{Error, Shape};
-pub use fft::{
-    FftScratch, SplitRadixComplexFft, SplitRadixRealFft, complex_add_product, complex_fft, complex_ft, complex_im_exp,
-    complex_mul, real_fft, real_fft_inefficient, real_fft_with,
-};
-pub use general::{
-    GeneralMatrix, GeneralMatrixType, append_general_matrix_rows, extract_row_range_with_padding,
-    filter_compressed_matrix_rows, filter_general_matrix_rows, filter_matrix_rows, filter_sparse_matrix_rows,
-};
+pub use general::GeneralMatrix;
 pub use kaldera_base::Real;
 pub use matrix::{Matrix, MatrixBase, Rows, RowsMut, SubMatrix, SubMatrixMut, Trans};
-pub use matrix_reduce::{assert_same_dim, same_dim};
 pub use numpy::NumpyArray;
-pub use optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
-pub use outer_product::add_outer_product_plus_minus;
-pub use packed::{
-    LowerTriangular, PackedMatrix, SpCopyType, SpMatrix, Symmetric, TpMatrix, trace_mat_sp_mat, trace_mat_sp_mat_sp,
-    trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
-};
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub use packed::{
-    SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
-};
-#[cfg(any(feature = "openblas", feature = "pure"))]
-pub use pca::compute_pca;
+pub use packed::{PackedMatrix, SpCopyType, SpMatrix, TpMatrix};
 pub use random::RandomState;
-pub use sparse::{SparseMatrix, SparseVector, trace_mat_smat, vec_svec};
+pub use sparse::{SparseMatrix, SparseVector};
 pub use storage::{Storage, StorageMut};
-pub use traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 pub use vector::{ResizeType, SubVector, SubVectorMut, Vector, VectorBase};
-pub use vector_reduce::{vec_mat_vec, vec_vec};
 
 /// What threads may share.
 const _: () = {
@@ -200,9 +155,9 @@ const _: () = {
     is_send_and_sync::<TpMatrix<f32>>();
     is_send_and_sync::<GeneralMatrix>();
     is_send_and_sync::<NumpyArray<f32>>();
-    is_send_and_sync::<OptimizeLbfgs<f64>>();
+    is_send_and_sync::<optimization::OptimizeLbfgs<f64>>();
     is_send_and_sync::<RandomState>();
-    is_send_and_sync::<SplitRadixRealFft<f32>>();
+    is_send_and_sync::<fft::SplitRadixRealFft<f32>>();
     is_send_and_sync::<Error>();
     is_send_and_sync::<codec::CodecError>();
 };

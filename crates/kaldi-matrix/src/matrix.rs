@@ -6,9 +6,10 @@ use std::slice::{Chunks, ChunksMut};
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::{Error, Shape};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, SubVector, SubVectorMut, check_range};
+use crate::vector::{ResizeType, SubVector, SubVectorMut};
 
 /// A matrix over some [`Storage`]; use it through [`Matrix`], [`SubMatrix`] and [`SubMatrixMut`].
 ///

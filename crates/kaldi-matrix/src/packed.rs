@@ -35,19 +35,19 @@ use std::marker::PhantomData;
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::random::RandomState;
 use crate::storage::Storage;
 use crate::vector::{ResizeType, VectorBase};
-use crate::vector_ops::check_dim;
 
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub use self::quadratic::{
+pub use crate::packed::quadratic::{
     SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
 };
-pub use self::sp::SpCopyType;
-pub use self::traces::{
+pub use crate::packed::sp::SpCopyType;
+pub use crate::packed::traces::{
     trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
 

@@ -2,9 +2,9 @@
 
 use kaldera_base::Real;
 
-use crate::blas::left_first;
+use crate::dense::products::left_first;
 use crate::error::Error;
-use crate::functions;
+use crate::kernels::functions;
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::Storage;
 
@@ -35,7 +35,8 @@ pub fn trace_mat<T: Real>(a: &MatrixBase<impl Storage<Elem = T>>) -> Result<T, E
 /// `tr(a op(b))`: with [`Trans::No`] `Σ a(i, j) b(j, i)`, with [`Trans::Yes`] `Σ a(i, j) b(i, j)`.
 ///
 /// ```
-/// # use kaldi_matrix::{Matrix, Trans, trace_mat_mat};
+/// # use kaldi_matrix::{Matrix, Trans};
+/// # use kaldi_matrix::traces::trace_mat_mat;
 /// let a = Matrix::from_vec(1, 2, vec![3.0_f32, 4.0])?;
 /// assert_eq!(trace_mat_mat(&a, &a, Trans::Yes)?, 25.0);
 /// # Ok::<(), kaldi_matrix::Error>(())

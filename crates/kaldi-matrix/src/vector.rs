@@ -4,6 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels;
 use crate::storage::{Storage, StorageMut};
@@ -266,15 +267,6 @@ impl<S: StorageMut> VectorBase<S> {
     pub fn range_mut(&mut self, start: usize, len: usize) -> Result<SubVectorMut<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
         Ok(SubVectorMut { data: &mut self.data_mut()[start..start + len] })
-    }
-}
-
-/// Are the `len` things from `start` on among `size`?
-pub(crate) fn check_range(what: &'static str, start: usize, len: usize, size: usize) -> Result<(), Error> {
-    if start.checked_add(len).is_some_and(|end| end <= size) {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { what, start, len, size })
     }
 }
 

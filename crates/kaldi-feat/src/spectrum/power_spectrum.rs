@@ -3,7 +3,8 @@
 use std::fmt;
 
 use kaldera_base::simd::{Kernel, Lines, Simd};
-use kaldi_matrix::{FftScratch, SubVectorMut, real_fft_with};
+use kaldi_matrix::SubVectorMut;
+use kaldi_matrix::fft::{FftScratch, real_fft_with};
 
 use crate::spectrum::fft::{LaneFft, factors};
 use crate::spectrum::single_frame::fft::SingleFrameFft;

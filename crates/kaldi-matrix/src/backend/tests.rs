@@ -3,9 +3,9 @@
 use kaldera_base::Real;
 use proptest::prelude::*;
 
-use super::choice::Library;
-use super::element::Element;
 use super::*;
+use crate::backend::choice::Library;
+use crate::backend::element::Element;
 use crate::error::Shape;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;

@@ -4,13 +4,11 @@ use std::io::{self, Write};
 
 use kaldera_base::Real;
 
-use super::reader::{ByteReader, Word};
-use super::{CodecError, compressed};
+use crate::codec::reader::{ByteReader, Word};
+use crate::codec::sizes::{CHUNK, i32_of_size};
+use crate::codec::{CodecError, compressed};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
-
-/// Bytes moved at a time, and the most that is allocated before the data have shown that they are there.
-pub(super) const CHUNK: usize = 1 << 16;
 
 /// How the numbers of a body are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,14 +170,6 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
     })?;
     write_size(w, v.len())?;
     write_values(w, v)
-}
-
-/// A size as Kaldi's files have it.
-pub(super) fn i32_of_size(size: usize) -> io::Result<i32> {
-    i32::try_from(size).map_err(|_| {
-        let message = format!("Kaldi's files hold at most {} rows, columns or elements, not {size}", i32::MAX);
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    })
 }
 
 pub(super) fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::CodecError;
-use super::binary::{CHUNK, i32_of_size};
-use super::reader::{ByteReader, Word};
+use crate::codec::CodecError;
+use crate::codec::reader::{ByteReader, Word};
+use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::compressed::{CompressedMatrix, Data, Percentiles, Scale};
 
 /// The bytes of four percentiles.

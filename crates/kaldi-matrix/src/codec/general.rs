@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, Write};
 
-use super::binary::{MatrixKind, read_full};
-use super::reader::ByteReader;
-use super::{CodecError, KaldiRead, KaldiWrite, compressed, sparse, text};
+use crate::codec::binary::{MatrixKind, read_full};
+use crate::codec::reader::ByteReader;
+use crate::codec::{CodecError, KaldiRead, KaldiWrite, compressed, sparse, text};
 use crate::general::GeneralMatrix;
 use crate::sparse::SparseMatrix;
 

@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::binary::{MatrixKind, Precision, read_size};
-use super::compressed::{self, Token};
-use super::reader::ByteReader;
-use super::{CodecError, read_header, sparse, text};
+use crate::codec::binary::{MatrixKind, Precision, read_size};
+use crate::codec::compressed::{self, Token};
+use crate::codec::reader::ByteReader;
+use crate::codec::{CodecError, read_header, sparse, text};
 use crate::matrix::Matrix;
 use crate::sparse::SparseMatrix;
 

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::CodecError;
-use super::binary::{CHUNK, i32_of_size};
-use super::reader::ByteReader;
+use crate::codec::CodecError;
+use crate::codec::reader::ByteReader;
+use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::binary::{Precision, read_size, read_values, write_size, write_values};
-use super::reader::{ByteReader, is_space};
-use super::text::{Bracket, push_row, read_bracket, read_line_end, read_number};
-use super::{CodecError, KaldiRead, KaldiWrite};
+use crate::codec::binary::{Precision, read_size, read_values, write_size, write_values};
+use crate::codec::reader::{ByteReader, is_space};
+use crate::codec::text::{Bracket, push_row, read_bracket, read_line_end, read_number};
+use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::packed::{PackedMatrix, checked_triangle};
 
 /// Either precision is read, and converted if need be.

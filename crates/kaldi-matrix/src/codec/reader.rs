@@ -5,7 +5,7 @@ use std::io::{BufRead, ErrorKind};
 
 use kaldera_base::Real;
 
-use super::CodecError;
+use crate::codec::CodecError;
 
 /// Reads tokens, integers and raw bytes, and knows the offset of each for error messages.
 pub struct ByteReader<'a> {

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use kaldera_base::Real;
 
-use super::CodecError;
-use super::reader::{ByteReader, describe, is_space};
+use crate::codec::CodecError;
+use crate::codec::reader::{ByteReader, describe, is_space};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 
-use super::{CompressedMatrix, Data};
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
+use crate::compressed::{CompressedMatrix, Data};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::storage::StorageMut;
-use crate::vector::{VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::VectorBase;
 
 impl CompressedMatrix {
     /// A matrix of its elements.

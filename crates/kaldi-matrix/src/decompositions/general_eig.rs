@@ -2,13 +2,13 @@
 
 use kaldera_base::Real;
 
-use super::inverse::check_square;
 use crate::backend;
+use crate::check::check_dim;
+use crate::decompositions::inverse::check_square;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// A square matrix with A P = P D, all real: D is [made](create_eigenvalue_matrix) of the eigenvalues.
 #[derive(Clone, Debug)]
@@ -100,7 +100,8 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
 /// D with the eigenvalues `re + i im`: a real one stands on the diagonal, a pair (x + iy, x - iy) as the block (x y; -y x).
 ///
 /// ```
-/// # use kaldi_matrix::{Vector, create_eigenvalue_matrix};
+/// # use kaldi_matrix::Vector;
+/// # use kaldi_matrix::decompositions::create_eigenvalue_matrix;
 /// let (re, im) = (Vector::from(vec![1.0_f32, 1.0, 5.0]), Vector::from(vec![2.0_f32, -2.0, 0.0]));
 /// let d = create_eigenvalue_matrix(&re, &im)?;
 /// assert_eq!(d.data(), [1.0, 2.0, 0.0, -2.0, 1.0, 0.0, 0.0, 0.0, 5.0]);

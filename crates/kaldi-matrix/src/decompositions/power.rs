@@ -2,7 +2,7 @@
 
 use kaldera_base::Real;
 
-use super::general_eig::create_eigenvalue_matrix;
+use crate::decompositions::general_eig::create_eigenvalue_matrix;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::StorageMut;
@@ -60,7 +60,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 /// the number in place and returns `false`.
 ///
 /// ```
-/// # use kaldi_matrix::attempt_complex_power;
+/// # use kaldi_matrix::decompositions::attempt_complex_power;
 /// let (re, im) = attempt_complex_power(0.0_f64, 4.0, 0.5).unwrap();
 /// assert!((re - 2.0_f64.sqrt()).abs() < 1e-15 && (im - 2.0_f64.sqrt()).abs() < 1e-15);
 /// assert_eq!(attempt_complex_power(-1.0, 0.0, 0.5), None);

@@ -2,13 +2,13 @@
 
 use kaldera_base::Real;
 
-use super::{Svd, check_finite, descending};
 use crate::backend;
+use crate::check::check_dim;
+use crate::decompositions::{Svd, check_finite, descending};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, SubMatrixMut};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's `Svd(&s)`.
@@ -80,7 +80,8 @@ impl<T: Real> Matrix<T> {
 /// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep their order.
 ///
 /// ```
-/// # use kaldi_matrix::{Matrix, Vector, sort_svd};
+/// # use kaldi_matrix::{Matrix, Vector};
+/// # use kaldi_matrix::decompositions::sort_svd;
 /// let mut s = Vector::from(vec![1.0_f32, -3.0]);
 /// let mut u = Matrix::from_vec(1, 2, vec![10.0, 30.0])?;
 /// sort_svd(&mut s, Some(u.view_mut()), None, true)?;

@@ -7,7 +7,7 @@ use kaldera_base::math;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::reduce::{max_lanes, sum_f64_lanes};
+use crate::kernels::reduce::{max_lanes, sum_f64_lanes};
 
 /// x = e^x for each element.
 pub(crate) fn apply_exp<T: Real>(x: &mut [T]) {

@@ -81,7 +81,7 @@ fn sum_wide_lanes<D: Doubles>(s: D, x: &[f32]) -> f64 {
 
 /// The sum in double precision.
 #[inline(always)]
-pub(super) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
+pub(crate) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
     match (T::as_f32(x), T::as_f64(x)) {
         (Some(x), _) => sum_wide_lanes(s.doubles(), x),
         (_, Some(x)) => sum_lanes::<f64, S>(s.doubles(), x, x, |x, _| x),

@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::dense::reduce::vec_vec;
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::vector::{SubVector, Vector, VectorBase};
-use crate::vector_ops::check_dim;
-use crate::vector_reduce::vec_vec;
 
 /// How [`OptimizeLbfgs`] goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,8 @@ impl Default for LbfgsOptions {
 /// A search for the minimum (or maximum) of a function whose value and gradient the caller computes.
 ///
 /// ```
-/// use kaldi_matrix::{LbfgsOptions, OptimizeLbfgs, Vector};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::optimization::{LbfgsOptions, OptimizeLbfgs};
 ///
 /// // (x - 1)² + 10 (y + 2)²
 /// let mut search = OptimizeLbfgs::new(&Vector::from(vec![5.0_f64, 5.0]), LbfgsOptions::default())?;

@@ -2,12 +2,12 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::kernels::{axpy, dot};
 use crate::packed::SpMatrix;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// When [`linear_cgd`] stops, and how exact it is on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,7 +31,8 @@ impl Default for LinearCgdOptions {
 /// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of iterations.
 ///
 /// ```
-/// use kaldi_matrix::{LinearCgdOptions, SpMatrix, Vector, linear_cgd};
+/// use kaldi_matrix::{SpMatrix, Vector};
+/// use kaldi_matrix::optimization::{LinearCgdOptions, linear_cgd};
 /// let a = SpMatrix::from_vec(2, vec![2.0_f64, 1.0, 3.0])?;
 /// let b = Vector::from(vec![4.0, 7.0]);
 /// let mut x = Vector::zeros(2);

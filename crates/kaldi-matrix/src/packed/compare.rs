@@ -3,7 +3,7 @@
 use approx::{AbsDiffEq, RelativeEq};
 use kaldera_base::Real;
 
-use super::PackedMatrix;
+use crate::packed::PackedMatrix;
 use crate::vector::SubVector;
 
 /// The same size, and each pair of stored elements no further apart than `epsilon`.

@@ -8,21 +8,21 @@
 
 use kaldera_base::Real;
 
-use super::sp_eig::SEMI_DEFINITE;
-use super::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::decompositions::SymmetricEig;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::sp_eig::SEMI_DEFINITE;
+use crate::packed::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// How far the solvers trust a matrix that is nearly singular; Kaldi's `SolverOptions`.
 ///
 /// ```
-/// # use kaldi_matrix::SolverOptions;
+/// # use kaldi_matrix::packed::SolverOptions;
 /// let options = SolverOptions { k: 1e3, ..Default::default() };
 /// assert!(options.optimize_delta);
 /// ```
@@ -83,7 +83,8 @@ impl SolverOptions {
 /// nothing, or h is zero, x stays and the gain is 0.
 ///
 /// ```
-/// # use kaldi_matrix::{SolverOptions, SpMatrix, Vector, solve_quadratic_problem};
+/// # use kaldi_matrix::{SpMatrix, Vector};
+/// # use kaldi_matrix::packed::{SolverOptions, solve_quadratic_problem};
 /// let h = SpMatrix::from_vec(2, vec![2.0_f64, 0.0, 4.0])?;
 /// let g = Vector::from(vec![2.0, 2.0]);
 /// let mut x = Vector::zeros(2);

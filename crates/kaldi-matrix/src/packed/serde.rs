@@ -6,7 +6,7 @@ use kaldera_base::Real;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::PackedMatrix;
+use crate::packed::PackedMatrix;
 
 /// A packed matrix as it is written.
 #[derive(Serialize, Deserialize)]

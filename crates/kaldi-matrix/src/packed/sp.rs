@@ -4,13 +4,13 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
-use super::{PackedMatrix, SpMatrix, Symmetric, triangle};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase};
-use crate::matrix_ops::check_shape;
+use crate::packed::{PackedMatrix, SpMatrix, Symmetric, triangle};
 use crate::storage::Storage;
-use crate::vector_ops::check_dim;
 
 /// Which part of a square matrix a symmetric one is made from; Kaldi's `SpCopyType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix};
 use crate::backend;
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{SpMatrix, TpMatrix};
 use crate::storage::Storage;
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = self + alpha * other`.

@@ -2,10 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix, triangle};
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::kernels;
-use crate::vector_ops::check_dim;
+use crate::packed::{SpMatrix, TpMatrix, triangle};
 
 impl<T: Real> SpMatrix<T> {
     /// L with `self = L L'`, lower triangular with a positive diagonal.

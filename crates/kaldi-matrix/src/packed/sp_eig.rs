@@ -2,10 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
 use crate::decompositions::SymmetricEig;
 use crate::error::{Error, Shape};
 use crate::matrix::Trans;
+use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = P diag(s) P'`: eigenvalues, descending, and eigenvectors, their signs fixed as

@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
-use super::sp_eig::SEMI_DEFINITE;
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::matrix::Trans;
-use crate::vector_ops::check_dim;
+use crate::packed::SpMatrix;
+use crate::packed::sp_eig::SEMI_DEFINITE;
 
 impl<T: Real> SpMatrix<T> {
     /// Raises the eigenvalues that are below `floor` to it, and says how many that were.

@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
-use super::{SpCopyType, SpMatrix};
 use crate::backend;
-use crate::decompositions::LogDet;
+use crate::backend::log_det::LogDet;
 use crate::error::Error;
 use crate::matrix::Matrix;
+use crate::packed::{SpCopyType, SpMatrix};
 
 impl<T: Real> SpMatrix<T> {
     /// `self = self^-1`, and the logarithm and the sign of the determinant it had; by the Bunch-Kaufman decomposition.

@@ -3,11 +3,11 @@
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 
-use super::SpMatrix;
 use crate::decompositions::{SymmetricEig, fix_signs};
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{Matrix, Trans};
+use crate::packed::SpMatrix;
 use crate::vector::{SubVectorMut, Vector};
 
 impl<T: Real> SpMatrix<T> {

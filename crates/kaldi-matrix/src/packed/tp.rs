@@ -4,13 +4,13 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
-use super::{LowerTriangular, PackedMatrix, TpMatrix, triangle};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{LowerTriangular, PackedMatrix, TpMatrix, triangle};
 use crate::storage::Storage;
-use crate::vector_ops::check_dim;
 
 /// (row, column), 0 above the diagonal; panics outside of the matrix, as a slice does.
 impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, LowerTriangular> {

@@ -2,13 +2,13 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::SpMatrix;
 use crate::storage::Storage;
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 /// `sum_i x_i y_i` in double precision.
 fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
@@ -18,7 +18,8 @@ fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
 /// `tr(a b)`, for either precision of each; the result has that of `a`.
 ///
 /// ```
-/// # use kaldi_matrix::{SpMatrix, trace_sp_sp, trace_sp_sp_lower};
+/// # use kaldi_matrix::SpMatrix;
+/// # use kaldi_matrix::packed::{trace_sp_sp, trace_sp_sp_lower};
 /// let a = SpMatrix::from_vec(2, vec![1.0_f32, 2.0, 3.0])?;
 /// assert_eq!(trace_sp_sp(&a, &a)?, 1.0 + 2.0 * 4.0 + 9.0);
 /// assert_eq!(trace_sp_sp_lower(&a, &a)?, 1.0 + 4.0 + 9.0);

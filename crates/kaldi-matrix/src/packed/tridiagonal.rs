@@ -6,11 +6,11 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, SubMatrixMut};
-use crate::matrix_ops::check_shape;
+use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = Q self Q'` with an orthogonal Q that makes it tridiagonal, and puts Q into `q`.

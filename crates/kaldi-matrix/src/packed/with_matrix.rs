@@ -4,11 +4,11 @@
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix};
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{SpMatrix, TpMatrix};
 use crate::storage::{Storage, StorageMut};
 
 /// Both triangles filled.

@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 
-use super::{PackedMatrix, SpMatrix, TpMatrix};
+use crate::check::check_dim;
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::Trans;
+use crate::packed::{PackedMatrix, SpMatrix, TpMatrix};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::VectorBase;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self =` the stored elements of a packed matrix of either kind and precision, row by row.

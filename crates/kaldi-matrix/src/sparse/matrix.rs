@@ -2,15 +2,16 @@
 
 use kaldera_base::Real;
 
-use super::SparseVector;
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels::convert;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::random::RandomState;
+use crate::sparse::SparseVector;
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::{ResizeType, VectorBase};
 
 /// A matrix of which only the elements that are not zero are stored, row by row.
 ///

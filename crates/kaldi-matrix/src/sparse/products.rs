@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
-use super::SparseMatrix;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::sparse::SparseMatrix;
 use crate::storage::{Storage, StorageMut};
 
 /// `tr(a op(b))`: `Σ a[i][j] * op(b)[j][i]` over what is stored of b.

@@ -2,12 +2,13 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels::convert;
 use crate::random::RandomState;
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, Vector, VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::{ResizeType, Vector, VectorBase};
 
 /// A vector of which only the elements that are not zero are stored.
 ///

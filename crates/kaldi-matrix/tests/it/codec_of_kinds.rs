@@ -1,9 +1,9 @@
 //! Kaldi's bytes and text for matrices that are not dense: golden ones, round trips, and inputs that are damaged.
 
 use kaldi_matrix::codec::{self, CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::general::GeneralMatrixType;
 use kaldi_matrix::{
-    CompressedMatrix, CompressionMethod, GeneralMatrix, GeneralMatrixType, Matrix, SpMatrix, SparseMatrix,
-    SparseVector, TpMatrix,
+    CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, SpMatrix, SparseMatrix, SparseVector, TpMatrix,
 };
 use proptest::prelude::*;
 

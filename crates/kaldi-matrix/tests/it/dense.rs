@@ -1,9 +1,10 @@
 //! The operations on dense vectors and matrices against loops that a reader believes at sight, in double precision, on views
 //! with gaps between their rows.
 
+use kaldi_matrix::dense::{same_dim, vec_mat_vec};
+use kaldi_matrix::traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 use kaldi_matrix::{
-    Error, Matrix, MatrixBase, RandomState, Shape, Storage, SubMatrix, SubMatrixMut, Trans, Vector, same_dim,
-    trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat, vec_mat_vec, vec_vec,
+    Error, Matrix, MatrixBase, RandomState, Shape, Storage, SubMatrix, SubMatrixMut, Trans, Vector, vec_vec,
 };
 use proptest::prelude::*;
 

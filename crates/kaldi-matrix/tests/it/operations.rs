@@ -1,8 +1,7 @@
 //! Each operation against a loop in double precision, on matrices and views of any stride.
 
-use kaldi_matrix::{
-    Error, Matrix, MatrixBase, Shape, Storage, SubMatrixMut, Trans, Vector, compute_dct_matrix, vec_vec,
-};
+use kaldi_matrix::dense::compute_dct_matrix;
+use kaldi_matrix::{Error, Matrix, MatrixBase, Shape, Storage, SubMatrixMut, Trans, Vector, vec_vec};
 use proptest::prelude::*;
 
 /// Rounding of a sum of `terms` products in `f32`, relative to the sum of their sizes.

@@ -3,10 +3,10 @@
 //! With `KALDERA_BACKEND=openblas` and `=pure` the same tests try the libraries.
 
 use kaldera_base::Real;
-use kaldi_matrix::{
-    Error, Matrix, SpMatrix, TpMatrix, Trans, Vector, trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp,
-    trace_sp_sp_lower, vec_sp_vec,
+use kaldi_matrix::packed::{
+    trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
+use kaldi_matrix::{Error, Matrix, SpMatrix, TpMatrix, Trans, Vector};
 use proptest::prelude::*;
 
 /// Sizes, scales and the numbers that matrices are made of: quarters, so that f32 rounds little.

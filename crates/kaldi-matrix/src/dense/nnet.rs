@@ -7,12 +7,12 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_shape;
+use crate::check::group_size;
 use crate::error::{Error, Shape};
-use crate::functions;
 use crate::kernels;
+use crate::kernels::functions;
 use crate::matrix::MatrixBase;
-use crate::matrix_ops::check_shape;
-use crate::matrix_vec::group_size;
 use crate::storage::{Storage, StorageMut};
 
 /// A group's maximum is not below this, as in Kaldi.

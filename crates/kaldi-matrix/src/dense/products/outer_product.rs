@@ -2,9 +2,9 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::matrix::MatrixBase;
-use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
 

@@ -1,14 +1,19 @@
 //! The products that a BLAS computes: matrices with vectors and with matrices.
 
+mod matrix_vec;
+mod mostly_zero;
+pub(crate) mod outer_product;
+mod vector_mat;
+
 use kaldera_base::Real;
 
 use crate::backend;
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * m * v + beta * self`, or with the transpose of `m`; BLAS's gemv.

@@ -2,13 +2,16 @@
 
 use kaldera_base::Real;
 
-use crate::error::{Error, Shape};
+use crate::check::check_dim;
+use crate::check::check_shape;
+use crate::check::group_size;
+use crate::dense::ops::update_transposed;
+use crate::dense::row_kernels;
+use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{MatrixBase, Trans};
-use crate::matrix_ops::{check_shape, update_transposed};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(i, j) += alpha * v[j]`, with `v` in either precision and the arithmetic in the wider one.
@@ -19,7 +22,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[inline]
     pub fn add_vec_to_rows(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_rows", self.num_cols(), v.dim())?;
-        kernels::add_to_rows(alpha, v.data(), self.view_mut());
+        row_kernels::add_to_rows(alpha, v.data(), self.view_mut());
         Ok(())
     }
 
@@ -31,7 +34,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[inline]
     pub fn add_vec_to_cols(&mut self, alpha: T, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("add_vec_to_cols", self.num_rows(), v.dim())?;
-        kernels::add_to_cols(alpha, v.data(), self.view_mut());
+        row_kernels::add_to_cols(alpha, v.data(), self.view_mut());
         Ok(())
     }
 
@@ -42,7 +45,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "MulColsVec")]
     pub fn mul_cols_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_cols_vec", self.num_cols(), v.dim())?;
-        kernels::multiply_cols(v.data(), self.view_mut());
+        row_kernels::multiply_cols(v.data(), self.view_mut());
         Ok(())
     }
 
@@ -53,7 +56,7 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     #[doc(alias = "MulRowsVec")]
     pub fn mul_rows_vec(&mut self, v: &VectorBase<impl Storage>) -> Result<(), Error> {
         check_dim("mul_rows_vec", self.num_rows(), v.dim())?;
-        kernels::multiply_rows(v.data(), self.view_mut());
+        row_kernels::multiply_rows(v.data(), self.view_mut());
         Ok(())
     }
 
@@ -137,16 +140,4 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         }
         Ok(())
     }
-}
-
-/// Columns of `wide` for each column of `narrow`, if both have as many rows; never 0.
-pub(crate) fn group_size(operation: &'static str, wide: Shape, narrow: Shape) -> Result<usize, Error> {
-    check_shape(operation, Shape { rows: wide.rows, cols: narrow.cols }, narrow)?;
-    if wide.cols == 0 && narrow.cols == 0 {
-        return Ok(1);
-    }
-    if wide.cols == 0 || !wide.cols.is_multiple_of(narrow.cols) {
-        return Err(Error::Groups { operation, cols: wide.cols, groups: narrow.cols });
-    }
-    Ok(wide.cols / narrow.cols)
 }

@@ -8,7 +8,9 @@ mod choice;
 mod element;
 #[cfg(feature = "pure")]
 mod faer;
-mod info;
+pub(crate) mod info;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+pub(crate) mod log_det;
 #[cfg(feature = "openblas")]
 #[expect(unsafe_code, reason = "calls into a C library")]
 mod openblas;
@@ -18,16 +20,14 @@ mod tests;
 
 use kaldera_base::Real;
 
-use self::choice::{Operation, choose};
-use self::element::{by_type, mat, mat_mut, scalar, slice, slice_mut};
+use crate::backend::choice::{Operation, choose};
+use crate::backend::element::{by_type, mat, mat_mut, scalar, slice, slice_mut};
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use crate::decompositions::LogDet;
+use crate::backend::log_det::LogDet;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
-
-pub use self::info::{BackendInfo, Choice, OpenBlasInfo, backend_info, stop_idle_blas_threads};
 
 /// What a library computes with elements of one type. The operations have checked that shapes fit.
 ///

@@ -2,10 +2,10 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_shape;
 use crate::decompositions::SymmetricEig;
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, SubMatrixMut, Trans};
-use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::Vector;
 
@@ -16,7 +16,8 @@ use crate::vector::Vector;
 /// as many as the shorter side of `x` is long. Computed in double precision, from `x' x` or `x x'`, whichever is smaller.
 ///
 /// ```
-/// use kaldi_matrix::{Matrix, compute_pca};
+/// use kaldi_matrix::Matrix;
+/// use kaldi_matrix::decompositions::compute_pca;
 /// let x = Matrix::from_vec(3, 2, vec![1.0_f64, 1.0, -2.0, -2.0, 3.0, 3.0])?;
 /// let (mut u, mut a) = (Matrix::zeros(1, 2), Matrix::zeros(3, 1));
 /// let eigenvalues = compute_pca(&x, &mut u, Some(a.view_mut()))?;

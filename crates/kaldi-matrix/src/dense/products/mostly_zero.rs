@@ -6,10 +6,10 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{MatrixBase, SubMatrix, Trans};
-use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {

@@ -98,7 +98,7 @@ mod tests {
     #[cfg(any(feature = "openblas", feature = "pure"))]
     #[test]
     fn options_of_solvers_come_back_and_unknown_ones_are_refused() {
-        use crate::SolverOptions;
+        use crate::packed::SolverOptions;
 
         let options = SolverOptions { k: 100.0, ..Default::default() };
         let text = serde_json::to_string(&options).unwrap();

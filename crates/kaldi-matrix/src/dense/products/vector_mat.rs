@@ -4,12 +4,13 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::dense::row_kernels;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{MatrixBase, Trans};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * (sum of the rows of m) + beta * self`, in a fixed order.
@@ -20,7 +21,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     pub fn add_row_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_row_sum_mat", m.num_cols(), self.dim())?;
         kernels::scale(self.data_mut(), beta);
-        kernels::add_row_sum(alpha, m.view(), self.data_mut());
+        row_kernels::add_row_sum(alpha, m.view(), self.data_mut());
         Ok(())
     }
 
@@ -32,7 +33,7 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     pub fn add_col_sum_mat(&mut self, alpha: T, m: &MatrixBase<impl Storage<Elem = T>>, beta: T) -> Result<(), Error> {
         check_dim("add_col_sum_mat", m.num_rows(), self.dim())?;
         kernels::scale(self.data_mut(), beta);
-        kernels::add_col_sum(alpha, m.view(), self.data_mut());
+        row_kernels::add_col_sum(alpha, m.view(), self.data_mut());
         Ok(())
     }
 

@@ -6,8 +6,7 @@
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::elementwise::{add_scaled, convert, multiply};
-use super::reduce::sum_f64_lanes;
+use crate::kernels::{add_scaled, convert, multiply, sum_f64_lanes};
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
 /// Up to this many elements are done on the spot.

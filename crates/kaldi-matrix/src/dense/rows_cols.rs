@@ -5,12 +5,12 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::MatrixBase;
-use crate::matrix_ops::check_shape;
 use crate::storage::{Storage, StorageMut};
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, c) = src(r, indexes[c])`, or 0 where the index is -1.
