@@ -26,12 +26,14 @@ pub struct Audio<'a> {
     pub samp_freq: f32,
     /// The utterance's key: with the seed, it decides the dither.
     pub key: &'a str,
-    /// The factor by which the mel filters are moved to normalise the length of the speaker's vocal tract; 1 = not.
+    /// The factor by which the mel filters are moved to normalise the length of the speaker's vocal
+    /// tract; 1 = not.
     pub vtln_warp: f32,
 }
 
 impl<'a> Audio<'a> {
-    /// Audio of `samp_freq` Hz, without a key and without warping. `samples` may be a slice, or a reference to a vector or an array.
+    /// Audio of `samp_freq` Hz, without a key and without warping. `samples` may be a slice, or a
+    /// reference to a vector or an array.
     pub fn new(samples: impl Into<Samples<'a>>, samp_freq: f32) -> Self {
         Self { samples: samples.into(), samp_freq, key: "", vtln_warp: 1.0 }
     }

@@ -22,7 +22,8 @@ use crate::spectrum::workspace::Workspace;
 pub struct FeatureBatch {
     /// All rows: total frames x dimension.
     pub values: Matrix<f32>,
-    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD offsets.
+    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD
+    /// offsets.
     pub row_splits: Vec<i32>,
 }
 
@@ -50,8 +51,8 @@ impl FeatureBatch {
 }
 
 impl<K: Kind> Extractor<K> {
-    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`. The result does not
-    /// depend on the number of threads.
+    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`.
+    /// The result does not depend on the number of threads.
     ///
     /// ```
     /// use kaldi_feat::{Audio, Mfcc, MfccOptions};
@@ -69,7 +70,8 @@ impl<K: Kind> Extractor<K> {
     /// ```
     ///
     /// # Errors
-    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the frames don't fit in 32-bit row splits.
+    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the
+    /// frames don't fit in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
         let dim = self.dim();
         let mut row_splits = Vec::with_capacity(batch.len() + 1);

@@ -20,8 +20,9 @@ use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
 use crate::spectrum::workspace::Workspace;
 
-/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind),
-/// [`PlpKind`](crate::PlpKind), [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
+/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind),
+/// [`MfccKind`](crate::MfccKind), [`PlpKind`](crate::PlpKind),
+/// [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
 /// there are.
 pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Its options.
@@ -54,7 +55,8 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, frames: Bands<'_, S::F32>, features: &mut [S::F32]);
-    /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of kinds that take power spectra.
+    /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of
+    /// kinds that take power spectra.
     #[doc(hidden)]
     fn single_frame_features<S: Simd>(
         &self,
@@ -63,8 +65,8 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
         frame: SingleFrameBands<'_>,
         features: &mut [f32],
     );
-    /// Hands it to `dispatch`. Each kind says so itself, that its kernels are compiled here, once, rather than in every crate that
-    /// has an extractor.
+    /// Calls `dispatch`. It is a method of each kind so that its kernels are compiled in this crate
+    /// once, rather than in every crate that has an extractor.
     #[doc(hidden)]
     fn run(compute: Compute<'_, '_, Self>)
     where
@@ -74,7 +76,8 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn finish(&self, _rows: &mut [f32]) {}
 }
 
-/// Extracts one kind of features: planned once, used for any number of waveforms, from any number of threads.
+/// Extracts one kind of features: planned once, used for any number of waveforms, from any number
+/// of threads.
 ///
 /// ```
 /// use kaldi_feat::{Audio, Fbank, FbankOptions};
@@ -99,10 +102,11 @@ pub struct Extractor<K: Kind> {
     resamplers: RwLock<HashMap<u32, Arc<LinearResample>>>,
 }
 
-/// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
+/// Warp factors and sample rates are few; with thousands of them, old plans are dropped.
 const MAX_CACHED: usize = 256;
 
-/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
+/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the
+/// second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
 
 impl<K: Kind> Extractor<K> {
@@ -134,8 +138,8 @@ impl<K: Kind> Extractor<K> {
         &self.framing.options
     }
 
-    /// Whether as many `frames` cost less one by one than together in lanes, where one frame costs as much as a vector full
-    /// of them.
+    /// Whether as many `frames` cost less one by one than together in lanes, where one frame costs
+    /// as much as a vector full of them.
     #[inline(always)]
     fn frame_by_frame<S: Simd>(&self, _: S, frames: usize) -> bool {
         frames <= S::LANES * 3 / 8 && self.spectrum.has_single_frame() && self.kind.spectrum_of() == SpectrumOf::Power
@@ -175,7 +179,8 @@ impl<K: Kind> Extractor<K> {
     /// Features of a whole waveform: a row for each frame.
     ///
     /// # Errors
-    /// When the sample rate is not the one of the options and resampling is not allowed, or the audio's warp factor can't be.
+    /// When the sample rate is not the one of the options and resampling is not allowed, or the
+    /// audio's warp factor can't be.
     #[doc(alias = "ComputeFeatures")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
@@ -184,8 +189,8 @@ impl<K: Kind> Extractor<K> {
         Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the rows, one after the
-    /// other, and their number returned.
+    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
+    /// rows, one after the other, and their number returned.
     ///
     /// # Errors
     /// As `compute`.
@@ -201,7 +206,8 @@ impl<K: Kind> Extractor<K> {
         Ok(rows)
     }
 
-    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) * dim()` elements.
+    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) *
+    /// dim()` elements.
     pub(crate) fn compute_rows(
         &self,
         workspace: &mut Workspace,
@@ -391,7 +397,8 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace.block = block;
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform: as many as there are lanes at most.
+/// The rows of the frames that begin at `starts` of the workspace's waveform: as many as there are
+/// lanes at most.
 #[inline(always)]
 fn compute_rows<S: Simd, K: Kind>(
     s: S,
@@ -440,8 +447,8 @@ impl<K: Kind> Kernel for SingleFrame<'_, K> {
     }
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane; only as many as there are in
-/// `rows` are written.
+/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane;
+/// only as many as there are in `rows` are written.
 struct Block<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,

@@ -1,4 +1,5 @@
-//! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows of features.
+//! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows
+//! of features.
 //!
 //! ```text
 //!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────────────> filterbank, log-mel
@@ -22,9 +23,10 @@
 //! # Ok::<(), kaldi_feat::Error>(())
 //! ```
 //!
-//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type. Audio in [-1, 1] gives
-//! features that are off by a constant: multiply it by 32768 first. What other toolkits make of such audio is a [`Preset`].
-//! Several channels that lie interleaved are [`Interleaved`].
+//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type.
+//! Audio in [-1, 1] gives features that are off by a constant: multiply it by 32768 first. What
+//! other toolkits make of such audio is a [`Preset`]. Several channels that lie interleaved are
+//! [`Interleaved`].
 //!
 //! | | whole | as it comes |
 //! |---|---|---|
@@ -32,14 +34,16 @@
 //! | audio to pitch | [`compute_kaldi_pitch`] | [`OnlinePitch`] |
 //! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`] ... | [`RowStream`], [`RowChain`] |
 //!
-//! Streams give the same bits as whole signals however the audio is cut, keep no more than the frames to come need, and can be
-//! [saved](FeatureStream::save_state) and [restored](FeatureStream::restore_state).
+//! Streams give the same bits as whole signals however the audio is cut, keep no more than the
+//! frames to come need, and can be [saved](FeatureStream::save_state) and
+//! [restored](FeatureStream::restore_state).
 //!
 //! # Why it is fast
-//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way from window to DCT is
-//! the plain algorithm for one frame, written with vectors in place of numbers: nothing is moved between lanes but when
-//! samples come in and features go out (`frames`, `fft`, `extractor` in the source). A frame's features do not depend on
-//! which frames share its vectors.
+//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way
+//! from window to DCT is the plain algorithm for one frame, written with vectors in place of
+//! numbers: nothing is moved between lanes but when samples come in and features go out (`frames`,
+//! `fft`, `extractor` in the source). A frame's features do not depend on which frames share its
+//! vectors.
 //!
 //! # Coming from Kaldi
 //! | Kaldi | here |
@@ -65,16 +69,21 @@
 //! | `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats` | [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`], [`subsample_frames`] |
 //!
 //! ## Where it differs from Kaldi
-//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
-//!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
+//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample),
+//!   drawn once for each sample; Kaldi draws it from the C library for each frame anew, so that its
+//!   output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the field.
-//! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi lets go of samples that it still needs.
-//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in Kaldi.
-//! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
+//! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi
+//!   discards samples that it still needs.
+//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in
+//!   Kaldi.
+//! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that
+//!   much with its BLAS.
 //!
 //! # Features of the crate
-//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current pool. `serde`: options are read and
-//! written; what is left out has its default, and a name that is no option is an error. No BLAS is needed.
+//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current
+//! pool. `serde`: options are read and written; what is left out has its default, and a name that
+//! is no option is an error. No BLAS is needed.
 //!
 //! # When not to use it
 //! On a GPU; for reading files, which is `kaldi-io`'s.

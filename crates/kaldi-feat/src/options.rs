@@ -1,7 +1,9 @@
-//! How an option structure names its options, so that one parser serves programs, configuration files and libraries.
+//! How an option structure names its options, so that one parser serves programs, configuration
+//! files and libraries.
 //!
-//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands each field to a
-//! [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's parser is such a registry.
+//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands
+//! each field to a [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's
+//! parser is such a registry.
 
 use thiserror::Error;
 
@@ -100,7 +102,8 @@ impl OptionValue for String {
 
 /// Takes the options of one or more [`OptionSet`]s.
 pub trait Registry<'a> {
-    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for `--help`.
+    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for
+    /// `--help`.
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str);
 }
 

@@ -1,7 +1,7 @@
 //! Setters named after Kaldi's options, and which option sets which field.
 //!
-//! Each list below names the options of one structure once: a setter, the option as Kaldi's programs have it, the field. Structures
-//! that hold others have the setters of these too.
+//! Each list below names the options of one structure once: a setter, the option as Kaldi's
+//! programs have it, the field. Structures that hold others have the setters of these too.
 
 use crate::kinds::fbank::FbankOptions;
 use crate::kinds::log_mel::{LogMelOptions, MelLog};
@@ -38,7 +38,8 @@ macro_rules! place {
     };
 }
 
-/// Implements the setters of a list on `$target`, whose field `$path` is the `$owner` of the options, or which is it itself.
+/// Implements the setters of a list on `$target`, whose field `$path` is the `$owner` of the
+/// options, or which is it itself.
 macro_rules! setters {
     (
         $target:ident $path:tt $owner:ident
@@ -282,7 +283,8 @@ const NAMES: &[&[(&str, &str)]] = &[
     &[("left_context", "left-context"), ("right_context", "right-context"), ("offset", "offset"), ("n", "n")],
 ];
 
-/// A message for people who type options: each field that it names between backticks becomes Kaldi's option for it.
+/// A message for people who type options: each field that it names between backticks becomes
+/// Kaldi's option for it.
 ///
 /// ```
 /// use kaldi_feat::{Fbank, FbankOptions, fields_to_options};

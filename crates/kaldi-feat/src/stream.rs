@@ -24,10 +24,11 @@ use crate::state::{StateReader, StateWriter};
 ///                      next frame on                     or more than `max_feature_vectors`
 /// ```
 ///
-/// A row is *ready* as soon as its frame's samples are there. It is computed together with its neighbours, as many as a vector of the
-/// processor has lanes, or when somebody asks for it. Whoever takes what [has been computed](Self::take_computed_rows) pays little more than
-/// what a whole signal costs, and gets rows up to 15 frames late; whoever asks for each row at once pays 1.2 to 2.4 times that by the kind, as a frame by
-/// itself does not fill the vectors as well, or less than 1.8 times if there are many streams to [compute together](Self::compute_together).
+/// A row is *ready* as soon as its frame's samples are there. It is computed together with its
+/// neighbours, as many as a vector of the processor has lanes, or when it is taken before.
+/// [`take_computed_rows`](Self::take_computed_rows) costs little more than a whole signal and gives
+/// rows up to 15 frames late. Taking each row at once takes the single-frame path, which costs two
+/// to three times as much; many streams can be [computed together](Self::compute_together) instead.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -50,7 +51,8 @@ use crate::state::{StateReader, StateWriter};
 pub struct FeatureStream<K: Kind> {
     extractor: Arc<Extractor<K>>,
     warped: Arc<K::Warped>,
-    /// As [`Audio`](crate::Audio) has them: these and the options are all that rows depend on but the samples.
+    /// As [`Audio`](crate::Audio) has them: these and the options are all that rows depend on but
+    /// the samples.
     samp_freq: f32,
     key: String,
     vtln_warp: f32,
@@ -58,7 +60,7 @@ pub struct FeatureStream<K: Kind> {
     resampling: Option<(Arc<LinearResample>, ResampleStream)>,
     /// The samples that frames to come need, after resampling.
     samples: RowQueue,
-    /// The rows that were computed and not let go.
+    /// The rows that were computed and not discarded.
     rows: RowQueue,
     /// Rows that are ready since the start of the stream.
     ready: u64,
@@ -84,8 +86,8 @@ impl<K: Kind> fmt::Debug for FeatureStream<K> {
 }
 
 impl<K: Kind> FeatureStream<K> {
-    /// For audio that has the sample rate of the options, without a key and without warping. `extractor` is an [`Extractor`] or an
-    /// `Arc` of one, which any number of streams share.
+    /// For audio that has the sample rate of the options, without a key and without warping.
+    /// `extractor` is an [`Extractor`] or an `Arc` of one, which any number of streams share.
     pub fn new(extractor: impl Into<Arc<Extractor<K>>>) -> Self {
         let extractor = extractor.into();
         Self {
@@ -108,7 +110,8 @@ impl<K: Kind> FeatureStream<K> {
     /// For audio of `samp_freq` Hz. The stream restarts.
     ///
     /// # Errors
-    /// As [`Extractor::compute`], when that is not the sample rate of the options and resampling is not allowed.
+    /// As [`Extractor::compute`], when that is not the sample rate of the options and resampling is
+    /// not allowed.
     pub fn with_sample_rate(mut self, samp_freq: f32) -> Result<Self, Error> {
         self.resampling = self.extractor.resampler(samp_freq)?.map(|resampler| {
             let stream = ResampleStream::new(&resampler);
@@ -219,21 +222,24 @@ impl<K: Kind> FeatureStream<K> {
         let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
         let out = rows.push_rows(frames as usize);
         extractor.frames_of_signal(workspace, warped, signal, dither, first_frame, out);
-        self.let_go();
+        self.discard_unneeded();
     }
 
-    /// As [`compute`](Self::compute), to `out` rather than to the rows held, of which there are none.
+    /// As [`compute`](Self::compute), to `out` rather than to the rows held, of which there are
+    /// none.
     fn compute_to(&mut self, out: &mut [f32], frames: u64) {
         let Self { extractor, warped, dither, samples, rows, workspace, .. } = self;
         let signal = Signal { samples: Samples::F32(samples.values()), first: samples.first() };
         extractor.frames_of_signal(workspace, warped, signal, dither, rows.end(), out);
         rows.skip(frames);
-        self.let_go();
+        self.discard_unneeded();
     }
 
-    /// Computes all rows that are ready in any of the streams. Those of streams with the same extractor and warp factor share the
-    /// lanes of vectors: a server of 16 streams or more has each row at once, for 1.3 to 1.7 times what whole signals cost. That is
-    /// less than each stream alone would take of MFCC, PLP and Whisper's features, as much of fbank, and more of spectrograms.
+    /// Computes all rows that are ready in any of the streams. Those of streams with the same
+    /// extractor and warp factor share the lanes of vectors: a server of 16 streams or more has
+    /// each row at once, for 1.3 to 1.7 times what whole signals cost. That is less than each
+    /// stream alone would take of MFCC, PLP and Whisper's features, as much of fbank, and more of
+    /// spectrograms.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -269,12 +275,13 @@ impl<K: Kind> FeatureStream<K> {
                 .collect();
             extractor.frames_of_signals(&mut workspace, &warped, &mut jobs);
             group[0].workspace = workspace;
-            group.into_iter().for_each(Self::let_go);
+            group.into_iter().for_each(Self::discard_unneeded);
         }
     }
 
-    /// Lets go the samples that only computed rows needed, and the rows that there are too many of.
-    fn let_go(&mut self) {
+    /// Discards the samples that only computed rows needed, and the rows beyond
+    /// `max_feature_vectors`.
+    fn discard_unneeded(&mut self) {
         let next = self.rows.end();
         self.samples.discard(self.extractor.framing.first_needed(next));
         self.rows.discard(next.saturating_sub(self.most_rows()));
@@ -293,7 +300,7 @@ impl<K: Kind> FeatureStream<K> {
         }
     }
 
-    /// Row `i` since the start of the stream; none if it is not ready, or was let go.
+    /// Row `i` since the start of the stream; none if it is not ready, or was discarded.
     #[doc(alias = "GetFrame")]
     pub fn frame(&mut self, i: usize) -> Option<&[f32]> {
         let i = i as u64;
@@ -303,12 +310,13 @@ impl<K: Kind> FeatureStream<K> {
         self.rows.get(i)
     }
 
-    /// Lets go the rows before row `i`, as far as they have been computed.
+    /// Discards the rows before row `i`, as far as they have been computed.
     pub fn discard_frames(&mut self, before: usize) {
         self.rows.discard(before as u64);
     }
 
-    /// Appends all rows that are ready and not let go to `out`, lets them go, and says how many they were.
+    /// Appends all rows that are ready and not let go to `out`, lets them go, and says how many
+    /// they were.
     pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let pending = self.ready - self.rows.end();
         if self.rows.is_empty() && pending <= self.most_rows() {
@@ -323,8 +331,8 @@ impl<K: Kind> FeatureStream<K> {
         self.take_computed_rows(out)
     }
 
-    /// As [`take_rows`](Self::take_rows), without those that are ready but wait for others to be computed with: up to 15 rows come
-    /// later, and all cost as little as in a whole signal.
+    /// As [`take_rows`](Self::take_rows), without those that are ready but wait for others to be
+    /// computed with: up to 15 rows come later, and all cost as little as in a whole signal.
     pub fn take_computed_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let values = self.rows.values();
         out.extend_from_slice(values);
@@ -345,7 +353,8 @@ impl<K: Kind> FeatureStream<K> {
         state.finish()
     }
 
-    /// Goes on where `state` was saved, by a stream of the same options, sample rate, key and warp factor.
+    /// Goes on where `state` was saved, by a stream of the same options, sample rate, key and warp
+    /// factor.
     ///
     /// # Errors
     /// [`Error::BadState`] when it is not such a state; the stream is then as before.

@@ -1,7 +1,8 @@
 //! Kaldi's vectors and matrices, with OpenBLAS, faer or nothing underneath.
 //!
-//! A vector is a row of numbers; a matrix is rows of numbers at a fixed distance, the stride. Owned, borrowed and mutably
-//! borrowed ones are the same type over another [`Storage`], so each operation exists once and works on all of them.
+//! A vector is a row of numbers; a matrix is rows of numbers at a fixed distance, the stride.
+//! Owned, borrowed and mutably borrowed ones are the same type over another [`Storage`], so each
+//! operation exists once and works on all of them.
 //!
 //! ```text
 //!                      columns                           owned       Vector<T>        Matrix<T>
@@ -30,13 +31,13 @@
 //! ```
 //!
 //! # What holds everywhere
-//! - Sizes that disagree are an [`Error`] with both in it, and the operands are as before. Only indexing (`m[(r, c)]`,
-//!   [`row`](MatrixBase::row)) panics, as slices do.
+//! - Sizes that disagree are an [`Error`] with both in it, and the operands are as before. Only
+//!   indexing (`m[(r, c)]`, [`row`](MatrixBase::row)) panics, as slices do.
 //! - With `beta` 0 the old values of a target do not count, not even NaN.
-//! - Sums that are not products of matrices have a fixed order: the same numbers on every machine and at every address.
-//!   Exponentials and logarithms are [`kaldera_base::math`]'s, good to a few units in the last place, where processors with
-//!   fused multiply-add may differ from those without.
-//!   Products depend, in their last bits, on the library underneath.
+//! - Sums that are not products of matrices have a fixed order: the same numbers on every machine
+//!   and at every address. Exponentials and logarithms are [`kaldera_base::math`]'s, good to a few
+//!   units in the last place, where processors with fused multiply-add may differ from those
+//!   without. Products depend, in their last bits, on the library underneath.
 //! - An operand cannot overlap the target; the compiler sees to that.
 //!
 //! # What there is
@@ -51,13 +52,15 @@
 //! | [`GeneralMatrix`] | a full, compressed or sparse matrix | the same |
 //! | [`NumpyArray`] | what a `.npy` file holds | the same |
 //!
-//! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and [`MatrixBase`]), quadratic
-//! problems, [`optimization`], Fourier transforms in Kaldi's layouts ([`fft`]), random
-//! numbers from a seed ([`RandomState`]), what neural networks apply to their rows, and Kaldi's files ([`codec`]).
+//! Beside arithmetic: singular values, eigenvalues, inverses and Cholesky factors ([`SpMatrix`] and
+//! [`MatrixBase`]), quadratic problems, [`optimization`], Fourier transforms in Kaldi's layouts
+//! ([`fft`]), random numbers from a seed ([`RandomState`]), what neural networks apply to their
+//! rows, and Kaldi's files ([`codec`]).
 //!
 //! # Coming from Kaldi
-//! Names are Kaldi's in snake case, and searching here for Kaldi's name finds ours. [`coming_from_kaldi`] lists every method of
-//! Kaldi's and what is different. The first line of each method's documentation is its equation:
+//! Names are Kaldi's in snake case, and searching here for Kaldi's name finds ours.
+//! [`coming_from_kaldi`] lists every method of Kaldi's and what is different. The first line of
+//! each method's documentation is its equation:
 //!
 //! | Kaldi | here |
 //! |---|---|
@@ -68,9 +71,10 @@
 //! | `m.Read(is, binary)`, `os << m` | `codec::read(&mut is)?`, `write!(os, "{m}")` |
 //!
 //! # ndarray, approx and serde
-//! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a view needs rows without
-//! gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the feature `serde`, vectors, matrices and options are written and
-//! read. `Debug` of more than 500 elements shows the shape and the ends of rows and columns; `Display` shows all.
+//! Owned arrays and views convert without copying, by `From` and `TryFrom` (a `SubMatrix` from a
+//! view needs rows without gaps); `AbsDiffEq` and `RelativeEq` compare with tolerance. With the
+//! feature `serde`, vectors, matrices and options are written and read. `Debug` of more than 500
+//! elements shows the shape and the ends of rows and columns; `Display` shows all.
 //!
 //! # Features
 //!
@@ -81,13 +85,14 @@
 //! | `openblas` | OpenBLAS | its LAPACK, through ndarray-linalg |
 //! | both (default) | the faster for each operation and shape | likewise |
 //!
-//! With both, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice, and [`backend_info`]
-//! tells what is there. All run with one thread: parallelism belongs to the caller, over utterances. OpenBLAS is a system
-//! library (Debian: `libopenblas-dev`); `OPENBLAS_NUM_THREADS` changes its number of threads.
+//! With both, the environment variable `KALDERA_BACKEND=openblas` or `=pure` overrides the choice,
+//! and [`backend_info`] tells what is there. All run with one thread: parallelism belongs to the
+//! caller, over utterances. OpenBLAS is a system library (Debian: `libopenblas-dev`);
+//! `OPENBLAS_NUM_THREADS` changes its number of threads.
 //!
 //! # When not to use it
-//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing here runs on a
-//! GPU: of Kaldi's `CuMatrix` only what `Matrix` has too is there.
+//! For arrays of more than two axes, or numbers other than `f32` and `f64`, take `ndarray`. Nothing
+//! here runs on a GPU: of Kaldi's `CuMatrix` only what `Matrix` has too is there.
 //!
 //! # Unsafe code
 //! Only the calls into OpenBLAS.

@@ -116,10 +116,12 @@ impl<T: Real> NumpyArray<T> {
         Err(Error::OutOfDomain { operation, parameter: "the number of dimensions", value: found as f64, expected })
     }
 
-    /// Reads a file of version 1, 2 or 3 that holds `f32` or `f64` in either byte order and either order of elements.
+    /// Reads a file of version 1, 2 or 3 that holds `f32` or `f64` in either byte order and either
+    /// order of elements.
     ///
     /// # Errors
-    /// [`CodecError`] for any other bytes, and for too early an end. Memory grows with the elements that are there.
+    /// [`CodecError`] for any other bytes, and for too early an end. Memory grows with the elements
+    /// that are there.
     #[doc(alias = "Read")]
     pub fn read(r: &mut dyn BufRead) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);

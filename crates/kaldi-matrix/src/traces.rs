@@ -9,7 +9,8 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::Storage;
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// `tr(self)`, the sum of the diagonal; of a matrix that is not square too, unless `check_square`.
+    /// `tr(self)`, the sum of the diagonal; of a matrix that is not square too, unless
+    /// `check_square`.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -78,7 +79,8 @@ pub fn trace_mat_mat_mat<T: Real>(
     c: &MatrixBase<impl Storage<Elem = T>>,
     trans_c: Trans,
 ) -> Result<T, Error> {
-    // The product of two, then the trace of that with the third; the trace does not change as the three go round.
+    // The product of two, then the trace of that with the third; the trace does not change as the
+    // three go round.
     if left_first(a.shape().seen(trans_a), b.shape().seen(trans_b), c.shape().seen(trans_c)) {
         trace_mat_mat(&product(a, trans_a, b, trans_b)?, c, trans_c)
     } else {

@@ -18,19 +18,22 @@ pub struct VectorBase<S> {
 /// A vector that owns its elements.
 pub type Vector<T> = VectorBase<Vec<T>>;
 
-/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a [`Matrix`](crate::Matrix).
+/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a
+/// [`Matrix`](crate::Matrix).
 pub type SubVector<'a, T> = VectorBase<&'a [T]>;
 
 /// A vector that changes someone else's elements.
 pub type SubVectorMut<'a, T> = VectorBase<&'a mut [T]>;
 
-/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's `MatrixResizeType`.
+/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's
+/// `MatrixResizeType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResizeType {
     /// All elements become zero.
     #[default]
     SetZero,
-    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that sets them all.
+    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that
+    /// sets them all.
     Undefined,
     /// The part that both sizes share keeps its values, the rest becomes zero.
     CopyData,

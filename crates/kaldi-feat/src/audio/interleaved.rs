@@ -3,7 +3,8 @@
 use crate::audio::samples::Samples;
 use crate::error::Error;
 
-/// Samples of several channels, frame by frame, the channels of a frame side by side: as they stand in a WAV file.
+/// Samples of several channels, frame by frame, the channels of a frame side by side: as they stand
+/// in a WAV file.
 ///
 /// ```text
 ///   left right left right left right      2 channels, 3 frames

@@ -6,8 +6,8 @@ use kaldera_base::simd::Simd;
 
 /// The samples of one channel, on the scale of 16-bit integers (-32768 to 32767), which is Kaldi's.
 ///
-/// Slices, vectors and arrays of `i16` and `f32` become it by reference. Channels that lie interleaved are taken apart by
-/// [`Interleaved`](crate::Interleaved).
+/// Slices, vectors and arrays of `i16` and `f32` become it by reference. Channels that lie
+/// interleaved are taken apart by [`Interleaved`](crate::Interleaved).
 #[derive(Debug, Clone, Copy)]
 pub enum Samples<'a> {
     /// As they stand in a WAV file.

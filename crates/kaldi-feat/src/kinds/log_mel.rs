@@ -68,7 +68,8 @@ pub struct LogMelOptions {
     pub reflect: bool,
     /// The frame whose centre is the end of the signal is there, too.
     pub last_frame: bool,
-    /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as it is.
+    /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as
+    /// it is.
     pub pad_to: i32,
     /// How many filters.
     pub num_bins: i32,
@@ -86,7 +87,8 @@ pub struct LogMelOptions {
     pub log: MelLog,
     /// The energies are at least that, before the logarithm.
     pub floor: f32,
-    /// Values that are further below the largest one of the recording are that far below it; 0 = no such bound.
+    /// Values that are further below the largest one of the recording are that far below it; 0 = no
+    /// such bound.
     pub range: f32,
     /// (x + 4) / 4 in the end, which is what Whisper's network takes.
     pub whisper_scale: bool,
@@ -136,7 +138,8 @@ impl LogMelOptions {
         Self { pad_to: WHISPER_SAMPLES, ..self }
     }
 
-    /// As `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))` has it, transposed.
+    /// As `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))` has it,
+    /// transposed.
     pub fn librosa(samp_freq: f32) -> Self {
         Self {
             samp_freq,
@@ -221,7 +224,8 @@ impl OptionSet for LogMelOptions {
 
 /// Log-mel spectrograms as Whisper takes them and as librosa makes them, a row for each frame.
 ///
-/// Samples are on the scale of 16-bit integers, as everywhere in this crate, and are divided by 32768.
+/// Samples are on the scale of 16-bit integers, as everywhere in this crate, and are divided
+/// by 32768.
 ///
 /// ```
 /// use kaldi_feat::{Audio, LogMel, LogMelOptions};
@@ -233,8 +237,9 @@ impl OptionSet for LogMelOptions {
 /// # Ok::<(), kaldi_feat::Error>(())
 /// ```
 ///
-/// The bound of `range` takes the largest value of the whole recording. So a [stream](crate::FeatureStream) gives the rows before it,
-/// and [`finish_rows`](Self::finish_rows) does the rest to as many of them as one likes.
+/// The bound of `range` takes the largest value of the whole recording. So a
+/// [stream](crate::FeatureStream) gives the rows before it, and [`finish_rows`](Self::finish_rows)
+/// does the rest to as many of them as one likes.
 #[doc(alias("log_mel_spectrogram", "melspectrogram"))]
 pub type LogMel = Extractor<LogMelKind>;
 
@@ -251,8 +256,9 @@ pub struct LogMelKind {
 }
 
 impl LogMel {
-    /// The bound of `range` and Whisper's scale, on rows that lie one after the other and are taken for the whole recording:
-    /// what [`compute`](Self::compute) does in the end, and a stream doesn't.
+    /// The bound of `range` and Whisper's scale, on rows that lie one after the other and are taken
+    /// for the whole recording: what [`compute`](Self::compute) does in the end, and a stream
+    /// doesn't.
     pub fn finish_rows(&self, rows: &mut [f32]) {
         self.kind().finish(rows);
     }

@@ -71,8 +71,8 @@ impl OptionSet for MfccOptions {
 
 /// Kaldi's MFCCs.
 ///
-/// For each frame: the orthonormal DCT-II of the log energies of [`Fbank`](crate::Fbank), liftered, with the frame's log
-/// energy in the place of C0. See [`Extractor`] for how to use it.
+/// For each frame: the orthonormal DCT-II of the log energies of [`Fbank`](crate::Fbank), liftered,
+/// with the frame's log energy in the place of C0. See [`Extractor`] for how to use it.
 #[doc(alias = "MfccComputer")]
 pub type Mfcc = Extractor<MfccKind>;
 

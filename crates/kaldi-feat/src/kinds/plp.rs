@@ -46,9 +46,10 @@ pub struct PlpOptions {
     pub compress_factor: f32,
     /// The least autocorrelation at lag 0, of which digital silence has 0; 0 = no such bound.
     ///
-    /// The default is the precision of `f32`, which Kaldi's filterbanks and MFCCs take for the least energy of a filter.
-    /// Silence then has the predictor of white noise: its cepstra are 0, but for C0. Kaldi's `compute-plp-feats` has no
-    /// bound, divides 0 by 0 and writes NaN; so does 0 here.
+    /// The default is the precision of `f32`, which Kaldi's filterbanks and MFCCs take for the
+    /// least energy of a filter. Silence then has the predictor of white noise: its cepstra are 0,
+    /// but for C0. Kaldi's `compute-plp-feats` has no bound, divides 0 by 0 and writes NaN; so does
+    /// 0 here.
     pub autocorrelation_floor: f32,
     /// Q of the liftering 1 + Q/2 sin(π k/Q); 0 = none.
     pub cepstral_lifter: i32,
@@ -100,10 +101,11 @@ impl OptionSet for PlpOptions {
 
 /// Kaldi's PLP features (H. Hermansky, *Perceptual linear predictive analysis of speech*, 1990).
 ///
-/// For each frame: the energies in mel filters, weighted by how loud they are heard and compressed by a power, taken for a
-/// power spectrum; its autocorrelation; the linear predictor of that; the cepstrum of the predictor, with the log energy of the
-/// frame in the place of C0. What digital silence gives is said at
-/// [`autocorrelation_floor`](PlpOptions::autocorrelation_floor). See [`Extractor`] for how to use it.
+/// For each frame: the energies in mel filters, weighted by how loud they are heard and compressed
+/// by a power, taken for a power spectrum; its autocorrelation; the linear predictor of that; the
+/// cepstrum of the predictor, with the log energy of the frame in the place of C0. What digital
+/// silence gives is said at [`autocorrelation_floor`](PlpOptions::autocorrelation_floor). See
+/// [`Extractor`] for how to use it.
 #[doc(alias = "PlpComputer")]
 pub type Plp = Extractor<PlpKind>;
 
@@ -134,7 +136,8 @@ pub struct PlpFilters {
 /// Far above any use.
 const MAX_ORDER: i32 = 1000;
 
-/// How loud a tone of `hz` is heard: Hermansky's curve of equal loudness at 40 dB, without its drop above 5 kHz.
+/// How loud a tone of `hz` is heard: Hermansky's curve of equal loudness at 40 dB, without its drop
+/// above 5 kHz.
 #[doc(alias = "GetEqualLoudnessVector")]
 pub fn equal_loudness(hz: f32) -> f32 {
     let square = hz * hz;
@@ -142,8 +145,9 @@ pub fn equal_loudness(hz: f32) -> f32 {
     rise * rise * ((square + 1.44e6) / (square + 9.61e6))
 }
 
-/// The inverse Fourier transform of symmetric spectra that are given at `points` frequencies from 0 to half the sample rate:
-/// row k has the weight of each of them in the autocorrelation at lag k. At least 2 points.
+/// The inverse Fourier transform of symmetric spectra that are given at `points` frequencies from 0
+/// to half the sample rate: row k has the weight of each of them in the autocorrelation at lag k.
+/// At least 2 points.
 #[doc(alias = "InitIdftBases")]
 pub fn idft_bases(num_lags: usize, points: usize) -> Matrix<f32> {
     Matrix::from_fn(num_lags, points, |lag, point| idft_weight(lag, point, points) as f32)
@@ -155,8 +159,8 @@ fn idft_weight(lag: usize, point: usize, points: usize) -> f64 {
     ends / last as f64 * (PI * (lag * point) as f64 / last as f64).cos()
 }
 
-/// [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of their neighbours: the weights of the copies
-/// are added to their originals'.
+/// [`idft_bases`] of spectra at `num_bins` + 2 points whose first and last are copies of their
+/// neighbours: the weights of the copies are added to their originals'.
 fn cosines(num_lags: usize, num_bins: usize) -> Vec<Vec<f32>> {
     let weight = |lag, point| idft_weight(lag, point, num_bins + 2);
     let row = |lag| {
@@ -281,7 +285,7 @@ impl Kind for PlpKind {
             let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
             s.store(self.compress.of(s, heard), x);
         }
-        // Vectors with the frame in each lane, and behind them its lags.
+        // Vectors with the frame in each lane, and after them its lags.
         let (lags, dim) = (self.order + 1, features.len());
         let num_rows = lags + 2 * self.order + dim;
         let (rows, autocorrelation) = scratch.floats(num_rows * S::LANES + lags).split_at_mut(num_rows * S::LANES);

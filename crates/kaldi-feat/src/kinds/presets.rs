@@ -84,7 +84,8 @@ impl Preset {
         }
     }
 
-    /// What is the same for the filterbanks and the MFCCs of a toolkit after Kaldi; none for another transform.
+    /// What is the same for the filterbanks and the MFCCs of a toolkit after Kaldi; none for
+    /// another transform.
     fn frame_options(self) -> Option<FrameExtractionOptions> {
         let kaldi = FrameExtractionOptions::default();
         match self {
@@ -147,7 +148,8 @@ impl MfccOptions {
 }
 
 impl LogMelOptions {
-    /// The defaults of a toolkit, for audio of 16 kHz; none if its filterbanks are [`FbankOptions`].
+    /// The defaults of a toolkit, for audio of 16 kHz; none if its filterbanks are
+    /// [`FbankOptions`].
     pub fn preset(preset: Preset) -> Option<Self> {
         match preset {
             Preset::Whisper => Some(Self::whisper(80)),

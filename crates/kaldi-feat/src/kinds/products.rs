@@ -2,8 +2,8 @@
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
-/// How many sums a product with a row of weights is added up in: sum i is of every eighth number from the i-th on, so that few have to wait for
-/// each other. Then they are added in halves.
+/// How many sums a product with a row of weights is added up in: sum i is of every eighth number
+/// from the i-th on, so that few have to wait for each other. Then they are added in halves.
 const ROW_SUMS: usize = 8;
 
 /// Σ weight · row, of as many rows as weights.
@@ -28,8 +28,8 @@ fn sum_of_row_sums<S: Simd>(s: S, [a, b, c, d, e, f, g, h]: [S::F32; ROW_SUMS]) 
     s.add(s.add(s.add(a, e), s.add(c, g)), s.add(s.add(b, f), s.add(d, h)))
 }
 
-/// A matrix for products with vectors, its columns one after the other, each with zeros behind it up to a multiple of
-/// [`MAX_LANES`].
+/// A matrix for products with vectors, its columns one after the other, each with zeros after it
+/// up to a multiple of [`MAX_LANES`].
 #[derive(Debug)]
 pub(crate) struct Columns {
     columns: Lines,
@@ -51,7 +51,8 @@ impl Columns {
         Self { columns, stride, num_columns }
     }
 
-    /// The product with x, of as many numbers as there are columns or more, for one frame: the bits of a [`weighted_sum`] of each row.
+    /// The product with x, of as many numbers as there are columns or more, for one frame: the bits
+    /// of a [`weighted_sum`] of each row.
     #[inline(always)]
     pub(crate) fn times_single_frame<S: Simd>(&self, s: S, x: &[f32], y: &mut [f32]) {
         let (columns, stride) = (self.columns.as_vectors(s), self.stride / S::LANES);

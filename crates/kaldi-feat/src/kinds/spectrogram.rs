@@ -49,9 +49,10 @@ impl OptionSet for SpectrogramOptions {
 
 /// Kaldi's spectrograms.
 ///
-/// For each frame of a padded size of N: the log energy of the frame, then ln |X\[k\]|² for k = 1 .. N/2. With `return_raw_fft` N
-/// numbers: X\[0\], X\[N/2\], then the real and the imaginary part of X\[1\], of X\[2\] and so on, and no energy. A VTLN warp
-/// factor has no effect. See [`Extractor`] for how to use it.
+/// For each frame of a padded size of N: the log energy of the frame, then ln |X\[k\]|² for k = 1
+/// .. N/2. With `return_raw_fft` N numbers: X\[0\], X\[N/2\], then the real and the imaginary part
+/// of X\[1\], of X\[2\] and so on, and no energy. A VTLN warp factor has no effect. See
+/// [`Extractor`] for how to use it.
 #[doc(alias = "SpectrogramComputer")]
 pub type Spectrogram = Extractor<SpectrogramKind>;
 

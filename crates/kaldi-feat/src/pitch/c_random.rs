@@ -1,16 +1,17 @@
-//! The random numbers of the GNU C library, of which Kaldi makes its own: what depends on them can be had to the bit.
+//! The random numbers of the GNU C library, of which Kaldi makes its own: what depends on them can
+//! be had to the bit.
 
 use std::f32::consts::TAU;
 
-/// `rand` after `srand(seed)`: an additive feedback generator over 31 words (D. E. Knuth, *The Art of Computer Programming*, volume 2,
-/// section 3.2.2).
+/// `rand` after `srand(seed)`: an additive feedback generator over 31 words (D. E. Knuth, *The Art
+/// of Computer Programming*, volume 2, section 3.2.2).
 #[derive(Debug, Clone)]
 pub(super) struct CRandom {
     words: [u32; 31],
     next: usize,
 }
 
-/// Numbers that are thrown away at first.
+/// Numbers that are discarded at first.
 const WARM_UP: usize = 310;
 
 impl CRandom {
@@ -42,7 +43,8 @@ impl CRandom {
         uniform(self.rand())
     }
 
-    /// Normally distributed numbers, as Kaldi fills a vector with them: by a generator of their own, seeded by this one.
+    /// Normally distributed numbers, as Kaldi fills a vector with them: by a generator of their
+    /// own, seeded by this one.
     pub(super) fn normals(&mut self, count: usize) -> Vec<f32> {
         let mut own = Small(self.rand().wrapping_add(27437));
         let mut numbers = Vec::with_capacity(count + 1);

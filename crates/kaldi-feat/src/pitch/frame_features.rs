@@ -19,7 +19,8 @@ impl Frame {
     }
 }
 
-/// The feature of voicing before its scale. By experiments of Kaldi's authors, it makes voicing look normally distributed.
+/// The feature of voicing before its scale. By experiments of Kaldi's authors, it makes voicing
+/// look normally distributed.
 fn nccf_to_pov_feature(nccf: f32) -> f32 {
     ((1.0001 - f64::from(nccf.clamp(-1.0, 1.0))).powf(0.15) - 1.0) as f32
 }
@@ -68,8 +69,8 @@ impl ProcessPitchOptions {
         usize::try_from(self.delay).unwrap_or(0)
     }
 
-    /// Appends the features of frame `t`, given the sums around it and the log pitch of the frames around it, where those before the first and
-    /// after the last frame are as these.
+    /// Appends the features of frame `t`, given the sums around it and the log pitch of the frames
+    /// around it, where those before the first and after the last frame are as these.
     pub(super) fn push_features(
         &self,
         noise: &Philox,

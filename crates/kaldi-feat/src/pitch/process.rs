@@ -66,7 +66,8 @@ impl PitchProcessor {
         self.options.dim()
     }
 
-    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of none. The key decides the noise.
+    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of
+    /// none. The key decides the noise.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are 2 columns.
@@ -80,7 +81,8 @@ impl PitchProcessor {
         Ok(self.matrix(values))
     }
 
-    /// For pitch that comes row by row and does not change any more: bit for bit what [`process`](Self::process) gives.
+    /// For pitch that comes row by row and does not change any more: bit for bit what
+    /// [`process`](Self::process) gives.
     pub fn stream(&self, key: &str) -> ProcessPitchStream {
         ProcessPitchStream {
             noise: self.noise(key),
@@ -97,8 +99,8 @@ impl PitchProcessor {
         OnlineProcessPitch::new(self.options.clone(), self.noise(key), pitch)
     }
 
-    /// The features of a whole signal, pitch included. When the options of the pitch say that it is to be as it is at first, each frame is taken
-    /// as soon as it is ready.
+    /// The features of a whole signal, pitch included. When the options of the pitch say that it is
+    /// to be as it is at first, each frame is taken as soon as it is ready.
     ///
     /// # Errors
     /// As [`PitchExtractor::compute`].
@@ -150,7 +152,7 @@ impl PitchProcessor {
     }
 }
 
-/// The features of all frames of an utterance, for those who do it once.
+/// The features of all frames of an utterance, in one call.
 ///
 /// # Errors
 /// As [`PitchProcessor::new`] and [`PitchProcessor::process`].
@@ -163,7 +165,8 @@ pub fn process_pitch(
     PitchProcessor::new(options.clone())?.process(pitch, key)
 }
 
-/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and ahead.
+/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and
+/// ahead.
 #[derive(Debug, Clone)]
 pub struct ProcessPitchStream {
     options: ProcessPitchOptions,

@@ -4,7 +4,8 @@ use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut};
 
 use crate::error::Error;
 
-/// What mean and variance are computed from: Kaldi's matrix of 2 rows and one column more than the features.
+/// What mean and variance are computed from: Kaldi's matrix of 2 rows and one column more than the
+/// features.
 ///
 /// ```text
 ///   Σ x[0]   Σ x[1]   ...  | number of frames
@@ -95,8 +96,8 @@ impl CmvnStats {
     /// Adds each row of `features` as often as its weight says, which may be a fraction.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] for other columns than those of the statistics, [`Error::LengthMismatch`] unless there is a weight
-    /// for each row.
+    /// [`Error::DimMismatch`] for other columns than those of the statistics,
+    /// [`Error::LengthMismatch`] unless there is a weight for each row.
     pub fn accumulate_weighted(
         &mut self,
         features: &MatrixBase<impl Storage<Elem = f32>>,
@@ -135,7 +136,8 @@ impl CmvnStats {
         }
     }
 
-    /// As [`add_row`](Self::add_row) with products in double precision: a row that is taken back leaves next to nothing.
+    /// As [`add_row`](Self::add_row) with products in double precision: a row that is taken back
+    /// leaves next to nothing.
     pub(crate) fn add_row_exactly(&mut self, row: &[f32], sign: f64) {
         let dim = self.dim();
         let (sums, squares) = self.stats.data_mut().split_at_mut(dim + 1);
@@ -168,7 +170,8 @@ impl CmvnStats {
     /// Adds the frames of `other`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if they are of other features, [`Error::NoVarianceStats`] if only one of both has variances.
+    /// [`Error::DimMismatch`] if they are of other features, [`Error::NoVarianceStats`] if only one
+    /// of both has variances.
     #[doc(alias = "AddMat")]
     pub fn add(&mut self, other: &Self) -> Result<(), Error> {
         self.check_dim(other.dim())?;
@@ -181,10 +184,12 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Makes mean 0 and variance 1 of the given dimensions, so that normalising leaves them as they are.
+    /// Makes mean 0 and variance 1 of the given dimensions, so that normalising leaves them as they
+    /// are.
     ///
     /// # Errors
-    /// [`Error::BadColumn`] for one that there isn't, [`Error::NoVarianceStats`] if there are no variances.
+    /// [`Error::BadColumn`] for one that there isn't, [`Error::NoVarianceStats`] if there are no
+    /// variances.
     #[doc(alias = "FakeStatsForSomeDims")]
     pub fn fake_dims(&mut self, dims: &[i32]) -> Result<(), Error> {
         let (dim, count) = (self.dim(), self.count());
@@ -202,8 +207,9 @@ impl CmvnStats {
         Ok(())
     }
 
-    /// Makes the variance 1 of the dimensions that have next to none, constant ones say, and leaves their means: normalising
-    /// then makes them 0. As they are, the least variance, 1e-20, makes numbers of any size of their rounding errors.
+    /// Makes the variance 1 of the dimensions that have next to none, constant ones say, and leaves
+    /// their means: normalising then makes them 0. As they are, the least variance, 1e-20, makes
+    /// numbers of any size of their rounding errors.
     ///
     /// # Errors
     /// [`Error::NoVarianceStats`] if there are no variances.
@@ -224,7 +230,8 @@ impl CmvnStats {
     /// Means in the first row, variances in the second, without a column for the count.
     ///
     /// # Errors
-    /// [`Error::NoVarianceStats`] if there are no variances, [`Error::TooFewFrames`] where there is nothing to divide by.
+    /// [`Error::NoVarianceStats`] if there are no variances, [`Error::TooFewFrames`] where there is
+    /// nothing to divide by.
     pub fn mean_and_variance(&self) -> Result<Matrix<f64>, Error> {
         let (dim, count) = (self.dim(), self.count());
         if self.stats.num_rows() < 2 {
@@ -242,11 +249,13 @@ impl CmvnStats {
         Ok(out)
     }
 
-    /// What to multiply dimension `d` with and then to add to it. Without variances the factor is 1.
+    /// What to multiply dimension `d` with and then to add to it. Without variances the factor
+    /// is 1.
     pub(crate) fn scale_and_offset(&self, d: usize, norm_vars: bool, reverse: bool) -> (f32, f32) {
         let (count, sum) = (self.count(), self.stats[(0, d)]);
         if !norm_vars {
-            // Kaldi multiplies by the inverse of the count, in single precision; in reverse it divides.
+            // Kaldi multiplies by the inverse of the count, in single precision; in reverse it
+            // divides.
             let offset = if reverse { sum / count } else { f64::from((-1.0 / count) as f32) * sum };
             return (1.0, offset as f32);
         }
@@ -284,8 +293,9 @@ impl CmvnStats {
 /// Normalises features: their mean by `stats` becomes 0 and, with `norm_vars`, their variance 1.
 ///
 /// # Errors
-/// [`Error::TooFewFrames`] for statistics of less than a frame, [`Error::NoVarianceStats`] and [`Error::BadVariance`] where there is
-/// no variance to divide by, [`Error::DimMismatch`] for features with other columns. They are then as before.
+/// [`Error::TooFewFrames`] for statistics of less than a frame, [`Error::NoVarianceStats`] and
+/// [`Error::BadVariance`] where there is no variance to divide by, [`Error::DimMismatch`] for
+/// features with other columns. They are then as before.
 #[doc(alias = "ApplyCmvn")]
 pub fn apply_cmvn(
     stats: &CmvnStats,
@@ -295,7 +305,8 @@ pub fn apply_cmvn(
     scale_and_add(stats, norm_vars, false, features)
 }
 
-/// The reverse of [`apply_cmvn`]: features of mean 0 (and variance 1) get the mean (and variance) of `stats`.
+/// The reverse of [`apply_cmvn`]: features of mean 0 (and variance 1) get the mean (and variance)
+/// of `stats`.
 ///
 /// # Errors
 /// As `apply_cmvn`.

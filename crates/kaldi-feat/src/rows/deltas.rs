@@ -43,9 +43,10 @@ fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<u
 
 /// Features, their deltas, the deltas of those, and so on, beside each other.
 ///
-/// A delta is the slope of the line that fits the `window` frames on both sides best: Σ j x\[t+j\] / Σ j². That of order n is one
-/// weighted sum of the features themselves, with the window folded with itself n times, so that at the ends it is the features
-/// that are repeated and not their deltas.
+/// A delta is the slope of the line that fits the `window` frames on both sides best: Σ j x\[t+j\]
+/// / Σ j². That of order n is one weighted sum of the features themselves, with the window folded
+/// with itself n times, so that at the ends it is the features that are repeated and not their
+/// deltas.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowWindow};
@@ -60,7 +61,8 @@ fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<u
 /// ```
 #[derive(Debug, Clone)]
 pub struct DeltaFeatures {
-    /// For each order, the weights of the rows from `-reach` to `reach`, where `reach` is half of their number.
+    /// For each order, the weights of the rows from `-reach` to `reach`, where `reach` is half of
+    /// their number.
     weights: Vec<Vec<f32>>,
 }
 
@@ -85,7 +87,8 @@ impl DeltaFeatures {
     }
 }
 
-/// The weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums themselves.
+/// The weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums
+/// themselves.
 ///
 /// In single precision and in this order, as Kaldi computes them: its bytes depend on it.
 fn slope_of(weights: &[f32], window: usize) -> Vec<f32> {
@@ -170,10 +173,12 @@ impl RowWindow for DeltaFeatures {
     }
 }
 
-/// Features with their deltas behind them, each row of (order + 1) times as many columns: [`DeltaFeatures`] in one call.
+/// Features with their deltas after them, each row of (order + 1) times as many columns:
+/// [`DeltaFeatures`] in one call.
 ///
 /// # Errors
-/// For options that can't be, see [`DeltaFeatures::new`], and a result that is more than memory can hold.
+/// For options that can't be, see [`DeltaFeatures::new`], and a result that is more than memory can
+/// hold.
 #[doc(alias = "ComputeDeltas")]
 pub fn compute_deltas(
     options: &DeltaFeaturesOptions,
@@ -188,7 +193,7 @@ pub fn compute_deltas(
 pub struct ShiftedDeltaFeaturesOptions {
     /// Frames on each side that a difference is taken over.
     pub window: i32,
-    /// How many deltas to put behind the features.
+    /// How many deltas to put after the features.
     pub num_blocks: i32,
     /// Frames from one of these deltas to the next.
     pub block_shift: i32,
@@ -208,8 +213,8 @@ impl OptionSet for ShiftedDeltaFeaturesOptions {
     }
 }
 
-/// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this frame, at the one
-/// `block_shift` later, and so on, `num_blocks` of them.
+/// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this
+/// frame, at the one `block_shift` later, and so on, `num_blocks` of them.
 #[derive(Debug, Clone)]
 pub struct ShiftedDeltaFeatures {
     weights: Vec<f32>,
@@ -256,10 +261,11 @@ impl RowWindow for ShiftedDeltaFeatures {
     }
 }
 
-/// Features with shifted deltas behind them: [`ShiftedDeltaFeatures`] in one call.
+/// Features with shifted deltas after them: [`ShiftedDeltaFeatures`] in one call.
 ///
 /// # Errors
-/// For options that can't be, see [`ShiftedDeltaFeatures::new`], and a result that is more than memory can hold.
+/// For options that can't be, see [`ShiftedDeltaFeatures::new`], and a result that is more than
+/// memory can hold.
 #[doc(alias("ComputeShiftedDeltas", "SDC"))]
 pub fn compute_shifted_deltas(
     options: &ShiftedDeltaFeaturesOptions,

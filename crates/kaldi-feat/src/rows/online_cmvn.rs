@@ -53,8 +53,8 @@ impl OptionSet for OnlineCmvnOptions {
     }
 }
 
-/// Normalises each row by the statistics of itself and of the rows before it, filled up with the speaker's and the world's: no row
-/// has to wait for a later one.
+/// Normalises each row by the statistics of itself and of the rows before it, filled up with the
+/// speaker's and the world's: no row has to wait for a later one.
 ///
 /// ```
 /// use kaldi_feat::{CmvnStats, OnlineCmvn, OnlineCmvnOptions, RowStream};
@@ -83,8 +83,9 @@ impl OnlineCmvn {
     /// With the statistics of many speakers.
     ///
     /// # Errors
-    /// For a window of no frames, negative numbers of frames, and variances without means; [`Error::NoVarianceStats`] for global
-    /// statistics without variances; [`Error::TooFewFrames`] for those of no frames.
+    /// For a window of no frames, negative numbers of frames, and variances without means;
+    /// [`Error::NoVarianceStats`] for global statistics without variances; [`Error::TooFewFrames`]
+    /// for those of no frames.
     pub fn new(options: OnlineCmvnOptions, global: CmvnStats) -> Result<Self, Error> {
         for (option, value, least) in [
             ("cmn_window", options.cmn_window, 1),
@@ -107,8 +108,8 @@ impl OnlineCmvn {
     /// Statistics of what the speaker said before; none for a new speaker.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] if they are of other features, [`Error::NoVarianceStats`] without variances, [`Error::TooFewFrames`] of
-    /// no frames.
+    /// [`Error::DimMismatch`] if they are of other features, [`Error::NoVarianceStats`] without
+    /// variances, [`Error::TooFewFrames`] of no frames.
     pub fn set_speaker(&mut self, stats: Option<CmvnStats>) -> Result<(), Error> {
         if let Some(stats) = &stats {
             check_stats(stats, self.global.dim())?;

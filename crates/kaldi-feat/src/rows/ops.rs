@@ -30,8 +30,8 @@ pub fn subsample_frames(
     pick(features, rows.saturating_mul(step), |i| i / step)
 }
 
-/// The rows moved down by `shift`, or up if it is negative: row r of the result is row r - `shift`, and where there is none the
-/// first or last one.
+/// The rows moved down by `shift`, or up if it is negative: row r of the result is row r - `shift`,
+/// and where there is none the first or last one.
 #[doc(alias = "shift-feats")]
 pub fn shift_frames(features: &MatrixBase<impl Storage<Elem = f32>>, shift: i32) -> Matrix<f32> {
     let rows = features.num_rows();
@@ -86,8 +86,8 @@ pub fn select_columns(
     Ok(out)
 }
 
-/// Features side by side: the columns of the first, then of the second, and so on. Where lengths differ by no more than
-/// `length_tolerance` frames, the longer ones lose their last frames.
+/// Features side by side: the columns of the first, then of the second, and so on. Where lengths
+/// differ by no more than `length_tolerance` frames, the longer ones lose their last frames.
 ///
 /// ```
 /// use kaldi_matrix::Matrix;

@@ -1,6 +1,4 @@
-//! Rows that are numbered from the start of a stream, of which the first ones are gone.
-
-use kaldera_base::simd::{Lines, MAX_LANES};
+//! Rows that are numbered from the start of a stream, of which the first ones are discarded.
 
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
@@ -9,19 +7,16 @@ use crate::state::{StateReader, StateWriter};
 #[derive(Debug, Clone)]
 pub(crate) struct RowQueue {
     dim: usize,
-    /// Numbers up to `gone` are of rows that were let go, and those from `used` on are room for more. What begins at a multiple of a
-    /// vector's lanes does so here.
-    values: Lines,
-    gone: usize,
-    used: usize,
+    /// The values of discarded rows, as many as `discarded`, and of those that are there.
+    values: Vec<f32>,
+    discarded: usize,
     first: u64,
-    /// Counted, as a division for each look at it would cost a stream more than its copies.
     end: u64,
 }
 
 impl RowQueue {
     pub(crate) fn new(dim: usize) -> Self {
-        Self { dim, values: Lines::new(), gone: 0, used: 0, first: 0, end: 0 }
+        Self { dim, values: Vec::new(), discarded: 0, first: 0, end: 0 }
     }
 
     /// The number of the first row that is there.
@@ -39,9 +34,9 @@ impl RowQueue {
         self.first == self.end
     }
 
-    /// All rows that are there, one after the other.
+    /// All rows that are there, concatenated.
     pub(crate) fn values(&self) -> &[f32] {
-        &self.values.as_floats()[self.gone..self.used]
+        &self.values[self.discarded..]
     }
 
     /// Row `i`, if it is there.
@@ -56,34 +51,35 @@ impl RowQueue {
 
     /// Appends `rows` rows and lends them, to be written.
     pub(crate) fn push_rows(&mut self, rows: usize) -> &mut [f32] {
-        self.make_room();
-        let begin = self.used;
-        self.used += rows * self.dim;
+        self.compact();
+        let begin = self.values.len();
+        self.values.resize(begin + rows * self.dim, 0.0);
         self.end += rows as u64;
-        &mut self.values.floats(self.used)[begin..]
+        &mut self.values[begin..]
     }
 
-    /// Counts `rows` rows that somebody else has, and lets go all that is there.
+    /// Counts `rows` rows that were given away at once, and discards all that are there.
     pub(crate) fn skip(&mut self, rows: u64) {
         self.end += rows;
         self.first = self.end;
-        (self.gone, self.used) = (0, 0);
+        self.values.clear();
+        self.discarded = 0;
     }
 
-    /// Lets go the rows before row `i`.
+    /// Discards the rows before row `i`.
     pub(crate) fn discard(&mut self, i: u64) {
         let i = i.clamp(self.first, self.end);
-        self.gone += (i - self.first) as usize * self.dim;
+        self.discarded += (i - self.first) as usize * self.dim;
         self.first = i;
     }
 
-    /// Moves what is there to the front when at least as much is gone, and a few kilobytes: a number is moved once on average, or hardly ever.
-    fn make_room(&mut self) {
+    /// Frees the memory of discarded rows where they are the larger half: a value is moved once on
+    /// average.
+    fn compact(&mut self) {
         const LEAST: usize = 2048;
-        if self.gone > (self.used / 2).max(LEAST) {
-            let gone = self.gone % MAX_LANES;
-            self.values.floats(self.used).copy_within(self.gone..self.used, gone);
-            (self.gone, self.used) = (gone, self.used - self.gone + gone);
+        if self.discarded > (self.values.len() / 2).max(LEAST) {
+            self.values.drain(..self.discarded);
+            self.discarded = 0;
         }
     }
 
@@ -120,7 +116,7 @@ mod tests {
             }
             assert_eq!(queue.get(u64::from(i) + 1), None);
         }
-        assert!(queue.values.as_floats().len() < 5000);
+        assert!(queue.values.len() < 5000);
         assert_eq!(queue.get(9994), Some(&[9994.0; 2][..]));
         assert_eq!(queue.get(9993), None);
         queue.discard(u64::MAX);

@@ -15,7 +15,8 @@ use crate::state::{StateReader, StateWriter};
 pub struct SlidingWindowCmnOptions {
     /// Frames of the window. Without `center` it has that many and the frame itself.
     pub cmn_window: i32,
-    /// Frames that the window has at least at the beginning, of later ones then. Without effect on a window in the centre.
+    /// Frames that the window has at least at the beginning, of later ones then. Without effect on
+    /// a window in the centre.
     pub min_window: i32,
     /// Warnings about variances of 0 that Kaldi gives at most. No effect here.
     pub max_warnings: i32,
@@ -52,8 +53,8 @@ impl OptionSet for SlidingWindowCmnOptions {
 /// Where a variance is below it, it is it.
 const VARIANCE_FLOOR: f64 = 1e-10;
 
-/// Subtracts from each row the mean of the rows in a window around or before it, and with `normalize_variance` divides by
-/// their deviation.
+/// Subtracts from each row the mean of the rows in a window around or before it, and with
+/// `normalize_variance` divides by their deviation.
 #[derive(Debug, Clone)]
 pub struct SlidingWindowCmn {
     options: SlidingWindowCmnOptions,
@@ -78,7 +79,8 @@ impl SlidingWindowCmn {
         Ok(Self { options, window, min_window })
     }
 
-    /// The window of frame `t`, from its first frame to behind its last one, as if the utterance went on for ever.
+    /// The window of frame `t`, from its first frame to behind its last one, as if the utterance
+    /// went on for ever.
     fn wanted(&self, t: u64) -> (u64, u64) {
         if self.options.center {
             let begin = t.saturating_sub(self.window / 2);
@@ -88,7 +90,8 @@ impl SlidingWindowCmn {
         }
     }
 
-    /// The window of frame `t` of an utterance of `frames` frames: moved to the left where it sticks out, and cut.
+    /// The window of frame `t` of an utterance of `frames` frames: moved to the left where it
+    /// sticks out, and cut.
     fn within(&self, t: u64, frames: u64) -> (u64, u64) {
         let (begin, end) = self.wanted(t);
         (begin.saturating_sub(end.saturating_sub(frames)), end.min(frames))
@@ -110,8 +113,8 @@ impl SlidingWindowCmn {
         Ok(out)
     }
 
-    /// The same for rows of `dim` columns that come one by one: bit for bit what [`compute`](Self::compute) gives. It holds as many
-    /// rows as the window has.
+    /// The same for rows of `dim` columns that come one by one: bit for bit what
+    /// [`compute`](Self::compute) gives. It holds as many rows as the window has.
     pub fn stream(&self, dim: usize) -> SlidingWindowCmnStream {
         let cmn = self.clone();
         SlidingWindowCmnStream { cmn, dim, held: RowQueue::new(dim), emitted: 0, sums: Sums::new(dim) }
@@ -132,7 +135,7 @@ impl Sums {
         Self { begin: 0, end: 0, sum: vec![0.0; dim], squares: vec![0.0; dim] }
     }
 
-    /// Takes in the frames that a later window has, and lets go those that it hasn't.
+    /// Adds the frames that a later window has, and subtracts those that it has not.
     fn move_to<'a>(&mut self, begin: u64, end: u64, row: impl Fn(u64) -> &'a [f32]) {
         for frame in self.begin..begin.min(self.end) {
             self.add(row(frame), -1.0);
@@ -159,7 +162,8 @@ impl Sums {
             let mean = sum * inverse;
             let mut value = f64::from(x) - mean;
             if options.normalize_variance {
-                // Where it is the rounding that is left, its order decides whether the variance is floored.
+                // Where it is the rounding that is left, its order decides whether the variance is
+                // floored.
                 let variance = squares * inverse - inverse_square * sum * sum;
                 value *= variance.max(VARIANCE_FLOOR).powf(-0.5);
                 if frames == 1 {
@@ -182,7 +186,8 @@ pub struct SlidingWindowCmnStream {
 }
 
 impl SlidingWindowCmnStream {
-    /// Emits the next frame, of an utterance that has `frames` frames as far as its window is concerned.
+    /// Emits the next frame, of an utterance that has `frames` frames as far as its window is
+    /// concerned.
     fn emit(&mut self, frames: u64, out: &mut Vec<f32>) {
         let t = self.emitted;
         let (begin, end) = self.cmn.within(t, frames);
@@ -269,8 +274,8 @@ pub fn sliding_window_cmn(
 mod tests {
     use super::*;
 
-    /// What is left of constants is rounding, and near the floor of the variance. Kaldi takes the row that leaves the window off the sums
-    /// before it adds the one that enters.
+    /// What is left of constants is rounding, and near the floor of the variance. Kaldi takes the
+    /// row that leaves the window off the sums before it adds the one that enters.
     #[test]
     fn sums_and_variances_are_rounded_as_kaldis() {
         let options =

@@ -5,10 +5,11 @@ use std::fmt::Debug;
 use crate::error::Error;
 use crate::state::{StateReader, StateWriter};
 
-/// Makes rows of features out of rows of features while they come: deltas, spliced frames, normalised ones.
+/// Makes rows of features out of rows of features while they come: deltas, spliced frames,
+/// normalised ones.
 ///
-/// What comes out is bit for bit what the function for whole matrices gives, whenever it comes out. Memory is bounded by the
-/// options, not by the length of the stream, unless a type says otherwise.
+/// What comes out is bit for bit what the function for whole matrices gives, whenever it comes out.
+/// Memory is bounded by the options, not by the length of the stream, unless a type says otherwise.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowStream, RowWindow};
@@ -36,7 +37,8 @@ pub trait RowStream: Debug + Send {
     /// [`Error::DimMismatch`] for a row of another length; there is no other error.
     fn accept_row(&mut self, row: &[f32], out: &mut Vec<f32>) -> Result<(), Error>;
 
-    /// Says that no row comes any more: appends all that are left to `out`. The stream is then as new, for the next utterance.
+    /// Says that no row comes any more: appends all that are left to `out`. The stream is then as
+    /// new, for the next utterance.
     fn finish(&mut self, out: &mut Vec<f32>);
 
     /// What it takes to go on from here, in this process or another.
@@ -56,7 +58,7 @@ pub(crate) fn check_row(row: &[f32], dim: usize) -> Result<(), Error> {
     Err(Error::DimMismatch { what: "a row", expected: dim, found: row.len() })
 }
 
-/// Row streams one behind the other.
+/// Row streams one after the other.
 ///
 /// ```
 /// use kaldi_feat::{DeltaFeatures, RowChain, RowStream, RowWindow, SlidingWindowCmn};

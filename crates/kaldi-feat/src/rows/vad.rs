@@ -88,10 +88,12 @@ impl VadEnergyOptions {
     }
 }
 
-/// For each frame 1 if it is voiced, else 0. Column 0 of `features` is taken for the log energy, as it is in Kaldi's MFCCs.
+/// For each frame 1 if it is voiced, else 0. Column 0 of `features` is taken for the log energy, as
+/// it is in Kaldi's MFCCs.
 ///
-/// A frame is voiced when at least `vad_proportion_threshold` of the frames from `vad_frames_context` before it to as many after
-/// it, as far as there are any, have a log energy above the threshold.
+/// A frame is voiced when at least `vad_proportion_threshold` of the frames from
+/// `vad_frames_context` before it to as many after it, as far as there are any, have a log energy
+/// above the threshold.
 ///
 /// ```
 /// use kaldi_feat::{VadEnergyOptions, compute_vad_energy};
@@ -137,9 +139,10 @@ fn decisions(options: &VadEnergyOptions, context: usize, energies: &[f32]) -> Ve
 
 /// [`compute_vad_energy`] over rows that come one by one: a row of one number for each of them.
 ///
-/// The threshold depends on the mean of the whole utterance unless `vad_energy_mean_scale` is 0. Only with 0 can decisions come
-/// before the end, as soon as a frame's neighbours are there, and memory is bounded; else they all come with
-/// [`finish`](RowStream::finish), and until then a number for each frame is kept.
+/// The threshold depends on the mean of the whole utterance unless `vad_energy_mean_scale` is 0.
+/// Only with 0 can decisions come before the end, as soon as a frame's neighbours are there, and
+/// memory is bounded; else they all come with [`finish`](RowStream::finish), and until then a
+/// number for each frame is kept.
 #[derive(Debug, Clone)]
 pub struct VadStream {
     options: VadEnergyOptions,
@@ -148,7 +151,8 @@ pub struct VadStream {
     /// Log energies, from the first one that a decision to come depends on.
     energies: RowQueue,
     emitted: u64,
-    /// How many of the frames are loud that a decision about the next frame has been told of: those in `counted`.
+    /// How many of the frames are loud that a decision about the next frame has been told of: those
+    /// in `counted`.
     loud: u64,
     counted: [u64; 2],
 }

@@ -1,4 +1,5 @@
-//! Features that are made of the rows around each row: one definition for whole matrices and for streams.
+//! Features that are made of the rows around each row: one definition for whole matrices and for
+//! streams.
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
@@ -7,11 +8,11 @@ use crate::rows::stream::{RowStream, check_row};
 use crate::sealed::Sealed;
 use crate::state::{StateReader, StateWriter};
 
-/// A function of a row and of those before and after it. Before the first row stands the first one, again and again, and
-/// after the last row the last one.
+/// A function of a row and of those before and after it. Before the first row stands the first one,
+/// again and again, and after the last row the last one.
 ///
-/// [`DeltaFeatures`](crate::DeltaFeatures), [`ShiftedDeltaFeatures`](crate::ShiftedDeltaFeatures) and
-/// [`Splice`](crate::Splice) are the ones there are.
+/// [`DeltaFeatures`](crate::DeltaFeatures), [`ShiftedDeltaFeatures`](crate::ShiftedDeltaFeatures)
+/// and [`Splice`](crate::Splice) are the ones there are.
 pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
     /// Rows before a row that it takes.
     fn left_context(&self) -> usize;
@@ -36,7 +37,8 @@ pub trait RowWindow: Sealed + std::fmt::Debug + Clone + Send {
         Ok(out)
     }
 
-    /// The same for rows of `dim` columns that come one by one: bit for bit what [`compute`](Self::compute) gives.
+    /// The same for rows of `dim` columns that come one by one: bit for bit what
+    /// [`compute`](Self::compute) gives.
     fn stream(&self, dim: usize) -> WindowStream<Self>
     where
         Self: Sized,
@@ -103,7 +105,8 @@ impl<W: RowWindow> RowStream for WindowStream<W> {
         check_row(row, self.dim)?;
         let slots = self.slots();
         let at = (self.received % slots as u64) as usize * self.dim;
-        // The ring grows with the rows until it is full, so that a wide window over a short stream costs nothing.
+        // The ring grows with the rows until it is full, so that a wide window over a short stream
+        // costs nothing.
         if self.rows.len() < at + self.dim {
             self.rows.resize(at + self.dim, 0.0);
         }

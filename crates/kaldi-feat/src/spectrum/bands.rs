@@ -1,5 +1,5 @@
-//! From samples to energies in bands of frequencies: what all kinds of features do first. It is compiled once rather than into each
-//! of them.
+//! From samples to energies in bands of frequencies: what all kinds of features do first. It is
+//! compiled once rather than into each of them.
 
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
@@ -46,13 +46,14 @@ pub struct Bands<'a, V> {
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct SingleFrameBands<'a> {
-    /// As [`Bands`] says, and numbers behind them up to a whole vector.
+    /// As [`Bands`] says, and numbers after them up to a whole vector.
     pub(crate) bands: &'a mut [f32],
     pub(crate) energy: f32,
     pub(crate) scratch: &'a mut Lines,
 }
 
-/// The frames that begin at `starts` of the workspace's waveform, one in each lane: their bands into the workspace, their Σ x² out.
+/// The frames that begin at `starts` of the workspace's waveform, one in each lane: their bands
+/// into the workspace, their Σ x² out.
 pub(crate) struct ComputeBands<'a> {
     pub(crate) of: BandsOf<'a>,
     pub(crate) starts: &'a [usize],
@@ -123,8 +124,8 @@ impl BandsOf<'_> {
 
 /// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.
 ///
-/// The last columns come first: a vector that is wider than what is left of its row spills into the next row, where
-/// what belongs there is written later.
+/// The last columns come first: a vector that is wider than what is left of its row spills into the
+/// next row, where what belongs there is written later.
 pub(crate) struct StoreRows<'a> {
     pub(crate) features: &'a mut Lines,
     pub(crate) dim: usize,

@@ -1,9 +1,9 @@
 //! Power spectra of many frames at once.
 //!
-//! Vectors hold one sample of 8 or 16 frames: lane `l` of row `i` is sample `i` of frame `l`. Then a transform of one
-//! frame, written with vectors in place of numbers, transforms all of them, without a single shuffle, and the order in
-//! which results come out is a matter of which row to read. Sizes that are no power of two go frame by frame through
-//! `realfft`.
+//! Vectors hold one sample of 8 or 16 frames: lane `l` of row `i` is sample `i` of frame `l`. Then
+//! a transform of one frame, written with vectors in place of numbers, transforms all of them,
+//! without a single shuffle, and the order in which results come out is a matter of which row to
+//! read. Sizes that are no power of two go frame by frame through `realfft`.
 
 use std::f64::consts::TAU;
 
@@ -28,12 +28,14 @@ pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
     Complex::new(angle.cos() as f32, angle.sin() as f32)
 }
 
-/// The transform of N real numbers as one of N/2 complex ones, whose real and imaginary parts are every other number.
+/// The transform of N real numbers as one of N/2 complex ones, whose real and imaginary parts are
+/// every other number.
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
     pub(crate) steps: Vec<Step>,
-    /// For k = 1 .. N/4 (inclusive): the rows where the results k and N/2 - k lie, and e^(-2πi k/N).
+    /// For k = 1 .. N/4 (inclusive): the rows where the results k and N/2 - k lie, and e^(-2πi
+    /// k/N).
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
 
@@ -41,7 +43,8 @@ pub(crate) struct LaneFft {
 pub(crate) struct Step {
     pub(crate) radix: usize,
     pub(crate) part: usize,
-    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for parts of one number.
+    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for
+    /// parts of one number.
     pub(crate) twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
     pub(crate) roots: Vec<Complex<f32>>,
@@ -59,7 +62,8 @@ impl LaneFft {
             steps.push(Step { radix, part, twiddles, roots: (0..radix).map(|k| turn(k, radix)).collect() });
             size = part;
         }
-        // Each step sorts by one digit of the index, to the base of its radix, the lowest digit first.
+        // Each step sorts by one digit of the index, to the base of its radix, the lowest digit
+        // first.
         let position = |k: usize| {
             let (mut k, mut at) = (k, 0);
             for step in &steps {
@@ -72,7 +76,8 @@ impl LaneFft {
         Self { half, steps, pairs }
     }
 
-    /// Complex transform in place: even rows are real parts, odd ones imaginary. Results come out in the order of `pairs`.
+    /// Complex transform in place: even rows are real parts, odd ones imaginary. Results come out
+    /// in the order of `pairs`.
     #[inline(always)]
     pub(crate) fn transform<S: Simd>(&self, s: S, rows: &mut [S::F32]) {
         for step in &self.steps {
@@ -139,7 +144,8 @@ impl<S: Simd> Twiddle<S> for [S::F32; 2] {
     }
 }
 
-/// A step whose parts have `part` rows each, and as many roots as its radix. Without twiddles nothing is turned.
+/// A step whose parts have `part` rows each, and as many roots as its radix. Without twiddles
+/// nothing is turned.
 #[inline(always)]
 pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
     s: S,
@@ -159,9 +165,9 @@ pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
     }
 }
 
-/// 2 X\[k\] and 2 X*\[N/2-k\] of the real signal: with Z\[k\] the spectrum of the complex one, E = (Z\[k\] + Z*\[N/2-k\]) / 2
-/// is the transform of the even samples and O = (Z\[k\] - Z*\[N/2-k\]) / 2i that of the odd ones, and
-/// X\[k\] = E + w O, X*\[N/2-k\] = E - w O, where w = e^(-2πi k/N).
+/// 2 X\[k\] and 2 X*\[N/2-k\] of the real signal: with Z\[k\] the spectrum of the complex one, E =
+/// (Z\[k\] + Z*\[N/2-k\]) / 2 is the transform of the even samples and O = (Z\[k\] - Z*\[N/2-k\]) /
+/// 2i that of the odd ones, and X\[k\] = E + w O, X*\[N/2-k\] = E - w O, where w = e^(-2πi k/N).
 #[inline(always)]
 fn twice_the_spectrum<S: Simd>(
     s: S,
@@ -200,7 +206,8 @@ fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
-/// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then turned by the twiddles of j.
+/// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then
+/// turned by the twiddles of j.
 #[inline(always)]
 fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     s: S,
@@ -241,7 +248,8 @@ fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S
     y
 }
 
-/// The transform of an odd number of numbers: x\[i\] and x\[R-i\] have the same cosines, and sines of opposite signs.
+/// The transform of an odd number of numbers: x\[i\] and x\[R-i\] have the same cosines, and sines
+/// of opposite signs.
 #[inline(always)]
 fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     let roots: &[Complex<f32>; R] = roots.try_into().expect("as many roots as the radix");

@@ -38,9 +38,11 @@ impl Signal<'_> {
 pub(crate) enum Edges {
     /// No frame does (`snip-edges`).
     Snip,
-    /// As many frames as fit shifts into the signal, rounded; the signal is mirrored, its last sample coming twice.
+    /// As many frames as fit shifts into the signal, rounded; the signal is mirrored, its last
+    /// sample coming twice.
     Mirror,
-    /// The centres of frames lie at multiples of the shift, from 0 to the end of the signal, or before it without `last`.
+    /// The centres of frames lie at multiples of the shift, from 0 to the end of the signal, or
+    /// before it without `last`.
     Centered {
         /// Mirrored, the last sample coming once; else zeros.
         reflect: bool,
@@ -48,7 +50,7 @@ pub(crate) enum Edges {
     },
 }
 
-/// What is done to each frame, worked out once from the options.
+/// What is done to each frame, as the options say.
 #[derive(Debug)]
 pub struct Framing {
     pub(crate) options: FrameExtractionOptions,
@@ -77,7 +79,8 @@ impl Framing {
         ))
     }
 
-    /// Of the options only those count that say what is done to samples; `padded` is the window's length or more.
+    /// Of the options only those count that say what is done to samples; `padded` is the window's
+    /// length or more.
     pub(crate) fn with_window(
         options: FrameExtractionOptions,
         mut window: Vec<f32>,
@@ -119,7 +122,8 @@ impl Framing {
         }
     }
 
-    /// How many frames can be made when the signal has `num_samples` samples so far, and its end is not known.
+    /// How many frames can be made when the signal has `num_samples` samples so far, and its end is
+    /// not known.
     #[inline]
     pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
         if (self.edges, self.length) == (Edges::Snip, None) {
@@ -127,7 +131,8 @@ impl Framing {
         }
         let first = self.first_sample(0);
         let end = first + self.window.len() as i64;
-        // What is before the signal is the mirror image of as many samples, behind the first one perhaps.
+        // What is before the signal is the mirror image of as many samples, after the first one
+        // perhaps.
         let needed = end.max(1 - first).cast_unsigned();
         let have = self.length.map_or(num_samples, |length| num_samples.min(length));
         if have < needed {
@@ -148,13 +153,14 @@ impl Framing {
         }
     }
 
-    /// The first sample that frame `frame` and those behind it take, wherever the signal ends.
+    /// The first sample that frame `frame` and those after it take, wherever the signal ends.
     pub(crate) fn first_needed(&self, frame: u64) -> u64 {
         // A mirror at the end may reach one sample further back than the last frame.
         u64::try_from(self.first_sample(frame) - 1).unwrap_or(0)
     }
 
-    /// Which of `num_samples` samples stands at a position, most likely outside of them; none for a zero.
+    /// Which of `num_samples` samples stands at a position, most likely outside of them; none for a
+    /// zero.
     fn source(&self, position: i64, num_samples: u64) -> Option<u64> {
         let len = num_samples.cast_signed();
         match self.edges {
@@ -176,8 +182,9 @@ impl Framing {
         self.padded.max(self.window.len().next_multiple_of(lanes))
     }
 
-    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of `frames` (inclusive) are made of: with
-    /// dither, the ends filled up. Gives the place behind them, where `wave` has as many numbers as reading whole vectors takes.
+    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of
+    /// `frames` (inclusive) are made of: with dither, the ends filled up. Gives the place behind
+    /// them, where `wave` has as many numbers as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,

@@ -2,8 +2,8 @@
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
-/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the i-th on. Then they are added in
-/// halves, as [`Simd::sum`] adds lanes.
+/// How many sums a filter's energy is added up in: sum i is of every sixteenth frequency from the
+/// i-th on. Then they are added in halves, as [`Simd::sum`] adds lanes.
 pub(crate) const FILTER_SUMS: usize = 16;
 
 /// What is in the first lane.
@@ -14,8 +14,9 @@ pub(crate) fn first_lane<S: Simd>(s: S, v: S::F32) -> f32 {
     lanes[0]
 }
 
-/// `map_lanes!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for vectors; with one more argument they are written
-/// there. Not a function: the closure that it would take can't be told to become part of what is compiled for the instruction set.
+/// `map_lanes!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for
+/// vectors; with one more argument they are written there. Not a function: the closure that it
+/// would take can't be told to become part of what is compiled for the instruction set.
 macro_rules! map_lanes {
     ($s:expr, $from:expr, $x:ident => $y:expr, $to:expr) => {
         let (from, to): (&[f32], &mut [f32]) = ($from, $to);

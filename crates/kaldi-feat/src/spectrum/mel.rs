@@ -102,7 +102,8 @@ impl MelBanks {
     /// The filters for frames of these options, warped by `vtln_warp` (1 = not).
     ///
     /// # Errors
-    /// When the frequencies make no sense, or a filter would have no frequency of the spectrum in it.
+    /// When the frequencies make no sense, or a filter would have no frequency of the spectrum in
+    /// it.
     pub fn new(options: &MelBanksOptions, frame: &FrameExtractionOptions, vtln_warp: f32) -> Result<Self, Error> {
         let num_bins = usize::try_from(options.num_bins).unwrap_or(0);
         let padded = frame.padded_window_size();
@@ -162,7 +163,8 @@ impl MelBanks {
         &self.center_freqs
     }
 
-    /// The energy in each filter, in the lanes of as many frames: `energies[b]` = Σ weight · `power[frequency]`.
+    /// The energy in each filter, in the lanes of as many frames: `energies[b]` = Σ weight ·
+    /// `power[frequency]`.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(&self, s: S, power: &[S::F32], energies: &mut [S::F32]) {
         for (bin, energy) in self.bins.iter().zip(energies) {
@@ -173,11 +175,13 @@ impl MelBanks {
         }
     }
 
-    /// The same bits for one frame whose frequencies lie in the lanes, behind the last one [`PADDING`](SingleFrameMel::PADDING) zeros.
+    /// The same bits for one frame whose frequencies lie in the lanes, after the last one
+    /// [`PADDING`](SingleFrameMel::PADDING) zeros.
     #[inline(always)]
     pub(crate) fn compute_single_frame<S: Simd>(&self, s: S, power: &[f32], energies: &mut [f32]) {
         let finite = self.single_frame.compute(s, power, energies);
-        // The zeros beside a filter's weights make no difference but where a power is infinite: then nothing is left out.
+        // The zeros beside a filter's weights make no difference but where a power is infinite:
+        // then nothing is left out.
         if !finite {
             let power: Vec<_> = power.iter().map(|&x| s.splat(x)).collect();
             for (bin, energy) in self.bins.iter().zip(&mut *energies) {
@@ -296,7 +300,8 @@ impl Range {
         })
     }
 
-    /// Piecewise linear: by 1 / `warp` between the bends, and from there straight to the ends of the range, which stay.
+    /// Piecewise linear: by 1 / `warp` between the bends, and from there straight to the ends of
+    /// the range, which stay.
     #[doc(alias = "VtlnWarpFreq")]
     fn warp(&self, warp: f32, hz: f32) -> f32 {
         if hz < self.low || hz > self.high {

@@ -1,4 +1,5 @@
-//! Power spectra of frames: in lanes where the size has small prime factors, else frame by frame through `realfft`.
+//! Power spectra of frames: in lanes where the size has small prime factors, else frame by frame
+//! through `realfft`.
 
 use std::fmt;
 
@@ -51,7 +52,8 @@ fn power_of_packed(packed: &[f32]) -> impl Iterator<Item = f32> {
 pub enum SpectrumOf {
     /// |X\[k\]|² for k = 0 ..= N/2.
     Power,
-    /// N numbers: X\[0\], X\[N/2\], which are real, then real and imaginary parts of X\[1\], X\[2\] ...
+    /// N numbers: X\[0\], X\[N/2\], which are real, then real and imaginary parts of X\[1\], X\[2\]
+    /// ...
     Packed,
 }
 
@@ -78,7 +80,8 @@ impl PowerSpectrum {
         }
     }
 
-    /// What `of` says, in the rows of `spectrum`. The rows of `frames`, as many as a frame has samples, are used up.
+    /// What `of` says, in the rows of `spectrum`. The rows of `frames`, as many as a frame has
+    /// samples, are used up.
     #[inline(always)]
     pub(crate) fn compute<S: Simd>(
         &self,
@@ -102,8 +105,9 @@ impl PowerSpectrum {
         }
     }
 
-    /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros behind them: the bits that [`compute`](Self::compute) gives.
-    /// `frame` and `power` have [`PADDING`](SingleFrameFft::PADDING) more than the frame and its power.
+    /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros after them: the bits that [`compute`](Self::compute) gives.
+    /// `frame` and `power` have [`PADDING`](SingleFrameFft::PADDING) more than the frame and its
+    /// power.
     #[inline(always)]
     pub(crate) fn single_frame_power<S: Simd>(
         &self,
@@ -145,7 +149,8 @@ impl Kernel for TransformSingleFrame<'_> {
     }
 }
 
-/// The transform is the same for all kinds of features: it is compiled once, rather than into each of them.
+/// The transform is the same for all kinds of features: it is compiled once, rather than into each
+/// of them.
 struct Transform<'a> {
     plan: &'a PowerSpectrum,
     of: SpectrumOf,

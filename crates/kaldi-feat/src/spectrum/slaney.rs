@@ -47,7 +47,8 @@ pub(crate) struct MelRange {
 }
 
 impl MelRange {
-    /// The filters. Those that are too narrow to have a frequency in them are empty, as they are in librosa.
+    /// The filters. Those that are too narrow to have a frequency in them are empty, as they are in
+    /// librosa.
     #[doc(alias = "librosa.filters.mel")]
     pub(crate) fn filters(&self) -> MelBanks {
         let (low, high) = (mel_of(self.low_freq, self.htk), mel_of(self.high_freq, self.htk));

@@ -64,7 +64,8 @@ pub struct FrameExtractionOptions {
     pub frame_length_ms: f32,
     /// Standard deviation of the noise added to each sample, in units of the samples; 0 = none.
     pub dither: f32,
-    /// What makes the noise another: same seed, key and audio give the same features. Not an option of Kaldi's.
+    /// What makes the noise another: same seed, key and audio give the same features. Not an option
+    /// of Kaldi's.
     pub dither_seed: u64,
     /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\]; 0 = off.
     pub preemph_coeff: f32,
@@ -76,17 +77,19 @@ pub struct FrameExtractionOptions {
     pub blackman_coeff: f32,
     /// The size of the FFT is the next power of two, rather than the length of the frame.
     pub round_to_power_of_two: bool,
-    /// Only frames that lie wholly in the waveform; else its ends are mirrored, so that the number of frames depends on
-    /// the shift alone.
+    /// Only frames that lie wholly in the waveform; else its ends are mirrored, so that the number
+    /// of frames depends on the shift alone.
     pub snip_edges: bool,
     /// Audio of a higher sample rate is resampled rather than refused.
     pub allow_downsample: bool,
     /// Audio of a lower sample rate is resampled rather than refused.
     pub allow_upsample: bool,
-    /// A stream keeps no more rows than that; -1 = all until they are let go. Without effect on whole signals, as in Kaldi.
+    /// A stream keeps no more rows than that; -1 = all until they are taken or discarded. Without
+    /// effect on whole signals, as in Kaldi.
     pub max_feature_vectors: i32,
-    /// What the loudest sample counts as: 32768 as it stands in a WAV file, or 1, as it does for torchaudio and lhotse. Samples
-    /// are given on the scale of 16-bit integers all the same. Not an option of Kaldi's.
+    /// What the loudest sample counts as: 32768 as it stands in a WAV file, or 1, as it does for
+    /// torchaudio and lhotse. Samples are given on the scale of 16-bit integers all the same. Not
+    /// an option of Kaldi's.
     pub full_scale: f32,
 }
 
@@ -156,7 +159,8 @@ impl OptionSet for FrameExtractionOptions {
 const MAX_WINDOW: f64 = 4_194_304.0;
 
 impl FrameExtractionOptions {
-    /// From one frame to the next, in samples. A product in double precision, cut off: Kaldi's arithmetic to the bit.
+    /// From one frame to the next, in samples. A product in double precision, cut off: Kaldi's
+    /// arithmetic to the bit.
     #[doc(alias = "WindowShift")]
     pub fn window_shift(&self) -> usize {
         (f64::from(self.samp_freq) * 0.001 * f64::from(self.frame_shift_ms)) as usize
@@ -224,8 +228,9 @@ impl FrameExtractionOptions {
     /// Checks the values.
     ///
     /// # Errors
-    /// Names the first field that frames can't be made with: numbers that are not finite, a frame of fewer than 2 samples
-    /// or more than 4 million, a shift below one sample, a preemphasis outside 0 to 1, an odd size of the FFT.
+    /// Names the first field that frames can't be made with: numbers that are not finite, a frame
+    /// of fewer than 2 samples or more than 4 million, a shift below one sample, a preemphasis
+    /// outside 0 to 1, an odd size of the FFT.
     pub fn check(&self) -> Result<(), Error> {
         let rate = self.samp_freq;
         if !(1.0..=MAX_SAMPLE_RATE).contains(&rate) {

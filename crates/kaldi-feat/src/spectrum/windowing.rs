@@ -5,8 +5,9 @@ use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use crate::spectrum::frames::{EnergyOf, Framing};
 
 impl Framing {
-    /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 .. `padded` of `frames` are
-    /// its samples, without their mean, with preemphasis, windowed, and zeros at the end. Returns Σ x² as `energy` asks.
+    /// Makes frames of `wave`, one in each lane, where frame `l` begins at `starts[l]`: rows 0 ..
+    /// `padded` of `frames` are its samples, without their mean, with preemphasis, windowed, and
+    /// zeros at the end. Returns Σ x² as `energy` asks.
     #[inline(always)]
     pub(crate) fn window<S: Simd>(
         &self,
@@ -22,7 +23,7 @@ impl Framing {
         let rows = frames.vectors(s, self.rows(S::LANES));
         let zero = s.splat(0.0);
         let mean = if self.options.remove_dc_offset {
-            // As the samples lie, so that lone frames have the same sums; and first, so that they are in the first cache.
+            // Each frame's samples in the lanes, so that the single-frame path has the same sums.
             let mut sums = [zero; MAX_LANES];
             for (sum, &start) in sums.iter_mut().zip(starts) {
                 *sum = sums_of_frame(s, &wave[start..start + size]);
@@ -60,15 +61,16 @@ impl Framing {
     }
 }
 
-/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th sample from the i-th on, so that few additions of a single
-/// frame wait for each other. Then they are added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
+/// How many sums a frame's samples are added up in, and their squares: sum i is of every 64th
+/// sample from the i-th on, so that few additions of a single frame wait for each other. Then they
+/// are added in halves, as [`Simd::sum`] adds lanes: the lanes of vectors have the same sum.
 pub(crate) const SUMS: usize = 64;
 
 /// The least lanes of a vector.
 pub(crate) const MIN_LANES: usize = 8;
 
-/// Σ (x - mean)² of the rows, a frame in each lane. Passes over some of the sums each, which fit into registers: with each the one that it is
-/// added to first.
+/// Σ (x - mean)² of the rows, a frame in each lane. Passes over some of the sums each, which fit
+/// into registers: with each the one that it is added to first.
 #[inline(always)]
 fn sum_of_squares<S: Simd>(s: S, rows: &[S::F32], mean: S::F32) -> S::F32 {
     const SOME: usize = 4;
@@ -109,7 +111,8 @@ pub(crate) fn halved<S: Simd, const N: usize>(s: S, mut sums: [S::F32; N], mut l
     sums[0]
 }
 
-/// The sums of the samples of one frame, which lie in the lanes: to be added up themselves, as [`Simd::sum`] adds lanes.
+/// The sums of the samples of one frame, which lie in the lanes: to be added up themselves, as
+/// [`Simd::sum`] adds lanes.
 #[inline(always)]
 pub(crate) fn sums_of_frame<S: Simd>(s: S, frame: &[f32]) -> S::F32 {
     let zero = s.splat(0.0);

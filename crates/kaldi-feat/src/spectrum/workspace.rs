@@ -4,7 +4,8 @@ use kaldera_base::simd::Lines;
 
 use crate::spectrum::power_spectrum::FrameScratch;
 
-/// Memory that an [`Extractor`](crate::Extractor) works in. One for each thread, kept from waveform to waveform, saves allocating it anew.
+/// Memory that an [`Extractor`](crate::Extractor) works in. One for each thread, kept from waveform
+/// to waveform, saves allocating it anew.
 #[derive(Debug, Default)]
 pub struct Workspace {
     pub(crate) resampled: Vec<f32>,

@@ -1,4 +1,5 @@
-//! Log-mel spectrograms against librosa's, and Whisper's put together from librosa's parts (`scripts/make-log-mel-answers.py`).
+//! Log-mel spectrograms against librosa's, and Whisper's put together from librosa's parts
+//! (`scripts/make-log-mel-answers.py`).
 
 use kaldi_feat::{Audio, LogMel, LogMelOptions};
 
@@ -45,7 +46,8 @@ fn options(name: &str, num_bins: i32) -> LogMelOptions {
     }
 }
 
-/// The noise of a transform in single precision, relative to the largest magnitude of a frame: some roundings of 2^-24.
+/// The noise of a transform in single precision, relative to the largest magnitude of a frame: some
+/// roundings of 2^-24.
 const NOISE: f64 = 3e-7;
 
 /// `answers.txt` has six digits.

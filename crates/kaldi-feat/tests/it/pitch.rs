@@ -1,8 +1,8 @@
-//! Pitch against the definition written out in double precision, on random audio, random options and random chunks; and its streams
-//! against themselves.
+//! Pitch against the definition written out in double precision, on random audio, random options
+//! and random chunks; and its streams against themselves.
 //!
-//! A search among near ties may end elsewhere, so that paths are not compared but their costs: what came must cost no more than the best
-//! path does.
+//! A search among near ties may end elsewhere, so that paths are not compared but their costs: what
+//! came must cost no more than the best path does.
 
 use kaldera_base::random::Philox;
 use kaldi_feat::{
@@ -142,7 +142,8 @@ impl<'a> Naive<'a> {
         self.lags.iter().map(value).collect()
     }
 
-    /// Changes the ballast of the frames before `recompute-frame`, once that many are there or the audio has ended.
+    /// Changes the ballast of the frames before `recompute-frame`, once that many are there or the
+    /// audio has ended.
     fn recompute(&mut self, frames: usize, wave: &[f32]) {
         let n = wave.len() as f64;
         let [sum, square] = [1, 2].map(|p| wave.iter().map(|&x| f64::from(x).powi(p)).sum::<f64>() / n);
@@ -314,7 +315,8 @@ proptest! {
         len in 0..12000_usize,
         cuts in prop::collection::vec(0..800_usize, 0..40),
     ) {
-        // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are taken chunk by chunk.
+        // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are
+        // taken chunk by chunk.
         let options = PitchExtractionOptions { nccf_ballast_online: true, ..options };
         let samples = audio(seed, len, 150.0, options.samp_freq, 5.0);
         check(&options, &samples, &[])?;

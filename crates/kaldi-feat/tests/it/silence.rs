@@ -77,7 +77,8 @@ fn pitch_of_silence_is_finite() {
     }
 }
 
-/// Kaldi divides 0 by 0: its program writes NaN for silence, and the same numbers as with a floor for all else.
+/// Kaldi divides 0 by 0: its program writes NaN for silence, and the same numbers as with a floor
+/// for all else.
 #[test]
 fn without_a_floor_plp_of_silence_is_kaldis() {
     let [silence, .., with_tone] = quiet_signals();

@@ -1,4 +1,5 @@
-//! Streams: cut in chunks of any size, saved and restored anywhere, they give the bits that one pass gives.
+//! Streams: cut in chunks of any size, saved and restored anywhere, they give the bits that one
+//! pass gives.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ enum Between {
     SaveAndRestore,
 }
 
-/// Sizes of chunks, and what happens behind each; they are gone through again and again.
+/// Sizes of chunks, and what happens after each; they are gone through again and again.
 fn cuts() -> impl Strategy<Value = Vec<(usize, Between)>> {
     let size = prop_oneof![0_usize..5, 1_usize..400, 100_usize..3000];
     let between = prop::sample::select(vec![
@@ -319,7 +320,8 @@ proptest! {
         for row in features.rows() {
             stream.accept_row(row, &mut out).unwrap();
         }
-        // By the definition: the last rows, then of the speaker, then of the world, up to so many frames.
+        // By the definition: the last rows, then of the speaker, then of the world, up to so many
+        // frames.
         for t in 0..features.num_rows() {
             for d in 0..dim {
                 let rows = (t + 1).saturating_sub(cmn_window as usize)..t + 1;
@@ -338,7 +340,8 @@ proptest! {
                 let variance = squares / count - mean * mean;
                 let mut expected = f64::from(features[(t, d)]) - mean;
                 if normalize_variance {
-                    // What is left of the difference of two sums is nothing but rounding where it is small.
+                    // What is left of the difference of two sums is nothing but rounding where it
+                    // is small.
                     if variance < 1e-2 {
                         continue;
                     }
@@ -373,7 +376,8 @@ proptest! {
     }
 }
 
-/// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN the other is, whatever its bits.
+/// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN
+/// the other is, whatever its bits.
 fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &str) {
     let extractor = Arc::new(extractor);
     let whole = extractor.compute(&Audio::new(samples, 16000.0)).unwrap();
@@ -393,7 +397,8 @@ fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &
     }
 }
 
-/// A frame by itself multiplies powers beside a filter with 0, which must make no difference where they are infinite.
+/// A frame by itself multiplies powers beside a filter with 0, which must make no difference where
+/// they are infinite.
 #[test]
 fn rows_at_once_are_those_of_the_whole_recording_where_powers_overflow() {
     for amplitude in [1e15, 1e17, 3e17, 1e18, 1e19, 1e25, 1e38] {

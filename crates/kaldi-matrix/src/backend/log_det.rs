@@ -6,7 +6,8 @@ use kaldera_base::Real;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LogDet<T> {
-    /// The natural logarithm of the absolute value; minus infinity of a singular matrix, 0 of one without elements.
+    /// The natural logarithm of the absolute value; minus infinity of a singular matrix, 0 of one
+    /// without elements.
     pub log: T,
     /// 1 or -1; 0 of a singular matrix.
     pub sign: T,

@@ -95,7 +95,8 @@ pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Resul
     })
 }
 
-/// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
+/// `len` little-endian numbers. Memory grows with what has been read, not with what the header
+/// promises.
 pub(super) fn read_values<T: Real>(
     r: &mut ByteReader<'_>,
     precision: Precision,
@@ -177,7 +178,8 @@ pub(super) fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     w.write_all(&i32_of_size(size)?.to_le_bytes())
 }
 
-/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has them like that.
+/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has
+/// them like that.
 pub(super) fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return w.write_all(bytes(values));

@@ -33,7 +33,8 @@ impl<T: Real, K> KaldiWrite for PackedMatrix<T, K> {
     }
 }
 
-/// A line for each row of the triangle. Unlike those of matrices and vectors, the text begins without a blank.
+/// A line for each row of the triangle. Unlike those of matrices and vectors, the text begins
+/// without a blank.
 fn write_text<T: Real, K>(w: &mut dyn Write, m: &PackedMatrix<T, K>) -> io::Result<()> {
     if m.dim() == 0 {
         return w.write_all(b"[ ]\n");

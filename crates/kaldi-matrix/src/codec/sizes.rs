@@ -2,7 +2,8 @@
 
 use std::io;
 
-/// Bytes moved at a time, and the most that is allocated before the data have shown that they are there.
+/// Bytes moved at a time, and the most that is allocated before the data have shown that they are
+/// there.
 pub(super) const CHUNK: usize = 1 << 16;
 
 /// A size as Kaldi's files have it.

@@ -56,7 +56,8 @@ impl CompressedMatrix {
     /// `v =` row `row`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` is as long as one.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` is as long
+    /// as one.
     #[doc(alias = "CopyRowToVec")]
     pub fn copy_row_to_vec(&self, row: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("rows", row, 1, self.rows)?;
@@ -68,7 +69,8 @@ impl CompressedMatrix {
     /// `v =` column `col`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` is as long as one.
+    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` is as
+    /// long as one.
     #[doc(alias = "CopyColToVec")]
     pub fn copy_col_to_vec(&self, col: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("columns", col, 1, self.cols)?;

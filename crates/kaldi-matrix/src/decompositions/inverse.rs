@@ -10,7 +10,8 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::{Storage, StorageMut};
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0 for a singular matrix.
+    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0
+    /// for a singular matrix.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -21,8 +22,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond
-    /// LAPACK's 32-bit sizes in a build with OpenBLAS alone.
+    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
+    /// alone.
     #[doc(alias = "LogDet")]
     pub fn log_det(&self) -> Result<LogDet<T>, Error> {
         check_square("log_det", self)?;

@@ -9,11 +9,12 @@ use crate::matrix::{Matrix, MatrixBase, SubMatrixMut, Trans};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::Vector;
 
-/// `u =` the first principal directions of the rows of `x`, and `a = x u'`, the coordinates along them. The mean is *not*
-/// subtracted: `x` has none, or it is a direction as well.
+/// `u =` the first principal directions of the rows of `x`, and `a = x u'`, the coordinates along
+/// them. The mean is *not* subtracted: `x` has none, or it is a direction as well.
 ///
-/// The rows of `u`, G of them, are orthonormal and come by descending eigenvalue of `x' x`. All eigenvalues are returned,
-/// as many as the shorter side of `x` is long. Computed in double precision, from `x' x` or `x x'`, whichever is smaller.
+/// The rows of `u`, G of them, are orthonormal and come by descending eigenvalue of `x' x`. All
+/// eigenvalues are returned, as many as the shorter side of `x` is long. Computed in double
+/// precision, from `x' x` or `x x'`, whichever is smaller.
 ///
 /// ```
 /// use kaldi_matrix::Matrix;
@@ -27,12 +28,12 @@ use crate::vector::Vector;
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// The sign of a direction is free; directions of equal eigenvalues, and of eigenvalue zero, are any orthonormal ones, the
-/// same each time (in Kaldi those of zero are random).
+/// The sign of a direction is free; directions of equal eigenvalues, and of eigenvalue zero, are
+/// any orthonormal ones, the same each time (in Kaldi those of zero are random).
 ///
 /// # Errors
-/// [`Error::ShapeMismatch`] unless `u` has as many columns as `x`, at most as many rows as either side of it, and `a` is
-/// N x G; [`Error::NoConvergence`] for NaN or infinite elements.
+/// [`Error::ShapeMismatch`] unless `u` has as many columns as `x`, at most as many rows as either
+/// side of it, and `a` is N x G; [`Error::NoConvergence`] for NaN or infinite elements.
 #[doc(alias = "ComputePca")]
 pub fn compute_pca<T: Real>(
     x: &MatrixBase<impl Storage<Elem = T>>,

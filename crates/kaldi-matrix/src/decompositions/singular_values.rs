@@ -11,7 +11,8 @@ use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's `Svd(&s)`.
+    /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's
+    /// `Svd(&s)`.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -32,7 +33,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(descending(&s).iter().map(|&i| s[i]).collect())
     }
 
-    /// The largest singular value over the smallest one; infinity if that is zero. Computed in double precision.
+    /// The largest singular value over the smallest one; infinity if that is zero. Computed in
+    /// double precision.
     ///
     /// # Errors
     /// As [`svd`](Self::svd), and [`Error::NoElements`].
@@ -64,8 +66,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real> Matrix<T> {
-    /// [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's overwrites the matrix, and wants at least as
-    /// many rows as columns.
+    /// [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's overwrites the
+    /// matrix, and wants at least as many rows as columns.
     ///
     /// # Errors
     /// As [`svd`](MatrixBase::svd).
@@ -75,9 +77,11 @@ impl<T: Real> Matrix<T> {
     }
 }
 
-/// Sorts singular values (or eigenvalues) to descend, and with them the columns of U and the rows of V'.
+/// Sorts singular values (or eigenvalues) to descend, and with them the columns of U and the rows
+/// of V'.
 ///
-/// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep their order.
+/// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep
+/// their order.
 ///
 /// ```
 /// # use kaldi_matrix::{Matrix, Vector};

@@ -43,7 +43,8 @@ impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<VectorBase<B>> for Vector
     }
 }
 
-/// The same length, and each pair of elements no further apart than `epsilon` or `max_relative` times the larger one.
+/// The same length, and each pair of elements no further apart than `epsilon` or `max_relative`
+/// times the larger one.
 impl<A: Storage, B: Storage<Elem = A::Elem>> RelativeEq<VectorBase<B>> for VectorBase<A> {
     fn default_max_relative() -> A::Elem {
         A::Elem::EPSILON
@@ -67,7 +68,8 @@ impl<A: Storage, B: Storage<Elem = A::Elem>> AbsDiffEq<MatrixBase<B>> for Matrix
     }
 }
 
-/// The same shape, and each pair of elements no further apart than `epsilon` or `max_relative` times the larger one.
+/// The same shape, and each pair of elements no further apart than `epsilon` or `max_relative`
+/// times the larger one.
 impl<A: Storage, B: Storage<Elem = A::Elem>> RelativeEq<MatrixBase<B>> for MatrixBase<A> {
     fn default_max_relative() -> A::Elem {
         A::Elem::EPSILON

@@ -7,8 +7,9 @@
 //! | `SubMatrix`, `SubVector`, `...Mut` | `ArrayView2`, `ArrayView1`, `...Mut` | `From`: any row stride |
 //! | `ArrayView2`, `ArrayView1`, `...Mut` | `SubMatrix`, `SubVector`, `...Mut` | `TryFrom`: rows without gaps |
 //!
-//! A view with gaps between its rows cannot become a `SubMatrix`: that borrows the gaps too, and ndarray lets someone else
-//! change these meanwhile. Take the `SubMatrix` of the whole array, then its [`range`](crate::MatrixBase::range).
+//! A view with gaps between its rows cannot become a `SubMatrix`: that borrows the gaps too, and
+//! ndarray lets someone else change these meanwhile. Take the `SubMatrix` of the whole array, then
+//! its [`range`](crate::MatrixBase::range).
 
 use kaldera_base::Real;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, ArrayViewMut2, ShapeBuilder};

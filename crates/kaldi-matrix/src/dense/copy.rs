@@ -1,5 +1,5 @@
-//! Vectors copied from vectors and from parts of matrices, in either precision.
-//! Matrices copied from matrices and vectors, in either precision; transposing, exchanging, removing a row.
+//! Vectors copied from vectors and from parts of matrices, in either precision. Matrices copied
+//! from matrices and vectors, in either precision; transposing, exchanging, removing a row.
 
 use kaldera_base::Real;
 
@@ -28,7 +28,8 @@ impl<S: StorageMut> VectorBase<S> {
     /// `self = m.row(row)`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as this vector.
+    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as
+    /// this vector.
     #[doc(alias = "CopyRowFromMat")]
     pub fn copy_row_from_mat(&mut self, m: &MatrixBase<impl Storage>, row: usize) -> Result<(), Error> {
         check_range("rows", row, 1, m.num_rows())?;
@@ -40,7 +41,8 @@ impl<S: StorageMut> VectorBase<S> {
     /// `self` = column `col` of `m`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as this vector.
+    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as
+    /// this vector.
     #[doc(alias = "CopyColFromMat")]
     pub fn copy_col_from_mat(&mut self, m: &MatrixBase<impl Storage>, col: usize) -> Result<(), Error> {
         check_range("columns", col, 1, m.num_cols())?;
@@ -186,7 +188,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// Column `col` = `v`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as `v`.
+    /// [`Error::OutOfRange`] without such a column, [`Error::DimMismatch`] if it is not as long as
+    /// `v`.
     #[doc(alias = "CopyColFromVec")]
     pub fn copy_col_from_vec(&mut self, v: &VectorBase<impl Storage>, col: usize) -> Result<(), Error> {
         check_range("columns", col, 1, self.num_cols())?;
@@ -200,14 +203,16 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// Row `row` = `v`, in either precision.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as `v`.
+    /// [`Error::OutOfRange`] without such a row, [`Error::DimMismatch`] if it is not as long as
+    /// `v`.
     #[doc(alias = "CopyRowFromVec")]
     pub fn copy_row_from_vec(&mut self, v: &VectorBase<impl Storage>, row: usize) -> Result<(), Error> {
         check_range("rows", row, 1, self.num_rows())?;
         self.row_mut(row).copy_from_vec(v)
     }
 
-    /// `self(i, i) = v[i]`, in either precision; the rest keeps its values, and the matrix need not be square.
+    /// `self(i, i) = v[i]`, in either precision; the rest keeps its values, and the matrix need not
+    /// be square.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` is as long as the shorter side.
@@ -220,7 +225,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The matrix row by row from a vector of all its elements, or every row from a vector of one row's.
+    /// The matrix row by row from a vector of all its elements, or every row from a vector of one
+    /// row's.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, Vector};
@@ -245,7 +251,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The matrix column by column from a vector of all its elements, or every column from a vector of one column's.
+    /// The matrix column by column from a vector of all its elements, or every column from a vector
+    /// of one column's.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if `v` is neither.

@@ -1,5 +1,5 @@
-//! Functions of each element of a vector.
-//! Functions of each element of a matrix: `apply_...` in place, the others from a matrix of the same shape.
+//! Functions of each element of a vector. Functions of each element of a matrix: `apply_...` in
+//! place, the others from a matrix of the same shape.
 
 use kaldera_base::Real;
 
@@ -92,9 +92,9 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = |self|^power`, or with `include_sign` `sign(self) |self|^power`.
     ///
-    /// For a negative power, 0 stays 0 here (but becomes infinity in
-    /// [a matrix](crate::MatrixBase::apply_pow_abs), as in Kaldi). What overflows becomes infinity. Kaldi forgets
-    /// `include_sign` if the power is negative; here the sign is kept.
+    /// For a negative power, 0 stays 0 here (but becomes infinity in [a
+    /// matrix](crate::MatrixBase::apply_pow_abs), as in Kaldi). What overflows becomes infinity.
+    /// Kaldi forgets `include_sign` if the power is negative; here the sign is kept.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -264,7 +264,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = |self|^power`, or with `include_sign` `sign(self) |self|^power`.
     ///
-    /// For a negative power, 0 becomes infinity (but stays 0 in [a vector](crate::VectorBase::apply_pow_abs), as in Kaldi).
+    /// For a negative power, 0 becomes infinity (but stays 0 in [a
+    /// vector](crate::VectorBase::apply_pow_abs), as in Kaldi).
     #[doc(alias = "ApplyPowAbs")]
     pub fn apply_pow_abs(&mut self, power: T, include_sign: bool) {
         self.rows_mut().for_each(|row| functions::pow_abs(row, power, include_sign));
@@ -290,8 +291,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = ln(self)`; minus infinity for 0.
     ///
     /// # Errors
-    /// [`Error::Negative`] for a negative element (Kaldi's matrix, unlike its vector, would give NaN); the matrix is as
-    /// before then.
+    /// [`Error::Negative`] for a negative element (Kaldi's matrix, unlike its vector, would give
+    /// NaN); the matrix is as before then.
     #[doc(alias = "ApplyLog")]
     pub fn apply_log(&mut self) -> Result<(), Error> {
         if let Some((index, &x)) = self.rows().flatten().enumerate().find(|&(_, &x)| x < T::ZERO) {
@@ -354,7 +355,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = e^min(max(src, lower), upper)`; NaN counts as `lower`.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::OutOfDomain`] unless `lower < upper`.
+    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::OutOfDomain`] unless `lower <
+    /// upper`.
     #[doc(alias = "ExpLimited")]
     pub fn exp_limited(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, lower: T, upper: T) -> Result<(), Error> {
         check_limits("exp_limited", lower, upper)?;
@@ -406,7 +408,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = ln(1 + e^self)`; Kaldi's `m.SoftHinge(m)`.
     ///
-    /// Above 10 the element stays as it is, in both precisions, as in Kaldi; that is 4.5e-5 less than the formula there.
+    /// Above 10 the element stays as it is, in both precisions, as in Kaldi; that is 4.5e-5 less
+    /// than the formula there.
     pub fn apply_soft_hinge(&mut self) {
         self.rows_mut().for_each(functions::soft_hinge);
     }

@@ -1,9 +1,11 @@
 //! What neural networks apply to the rows of a matrix, and the derivatives.
 //!
-//! In the derivatives `diff` is that of the objective with respect to the output, and `self` becomes that with respect to
-//! the input. The functions themselves (sigmoid, tanh, soft hinge ...) stand with the other functions of each element.
+//! In the derivatives `diff` is that of the objective with respect to the output, and `self`
+//! becomes that with respect to the input. The functions themselves (sigmoid, tanh, soft hinge ...)
+//! stand with the other functions of each element.
 //!
-//! Groups: a row of `n * size` elements is `n` groups of `size` neighbours, and each makes one element of the output.
+//! Groups: a row of `n * size` elements is `n` groups of `size` neighbours, and each makes one
+//! element of the output.
 
 use kaldera_base::Real;
 
@@ -19,7 +21,8 @@ use crate::storage::{Storage, StorageMut};
 const LEAST_MAX: f64 = -1e20;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self = e^self / Σ e^self` over the whole matrix; what it returns is `ln Σ e^self`, of the old elements.
+    /// `self = e^self / Σ e^self` over the whole matrix; what it returns is `ln Σ e^self`, of the
+    /// old elements.
     #[doc(alias = "ApplySoftMax")]
     pub fn apply_soft_max(&mut self) -> T {
         let mut rows: Vec<_> = self.rows_mut().collect();
@@ -49,7 +52,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         }
     }
 
-    /// `self = diff * value * (1 - value)`, element by element: through a sigmoid that gave `value`.
+    /// `self = diff * value * (1 - value)`, element by element: through a sigmoid that gave
+    /// `value`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -92,11 +96,13 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self(r, g) = (Σ |src(r, c)|^power)^(1 / power)` over the columns c of group g.
     ///
-    /// `power` is as in [`VectorBase::norm`](crate::VectorBase::norm): 0 counts, infinity gives the largest.
+    /// `power` is as in [`VectorBase::norm`](crate::VectorBase::norm): 0 counts, infinity gives the
+    /// largest.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] if `power` is negative or NaN; [`Error::Groups`] unless the columns of `src` are a multiple of
-    /// those of this matrix, [`Error::ShapeMismatch`] if the numbers of rows differ.
+    /// [`Error::OutOfDomain`] if `power` is negative or NaN; [`Error::Groups`] unless the columns
+    /// of `src` are a multiple of those of this matrix, [`Error::ShapeMismatch`] if the numbers of
+    /// rows differ.
     #[doc(alias = "GroupPnorm")]
     pub fn group_pnorm(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, power: T) -> Result<(), Error> {
         check_power("group_pnorm", power)?;
@@ -104,15 +110,16 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.set_from_groups("group_pnorm", src, |group| T::from_f64(functions::norm([group].into_iter(), power)))
     }
 
-    /// `self(r, c) = ∂ output(r, g) / ∂ input(r, c)`, where `output` is the [`group_pnorm`](Self::group_pnorm) of `input` and
-    /// c a column of group g.
+    /// `self(r, c) = ∂ output(r, g) / ∂ input(r, c)`, where `output` is the
+    /// [`group_pnorm`](Self::group_pnorm) of `input` and c a column of group g.
     ///
-    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the power. For infinity it is
-    /// `sign(x)` for each of the largest, if several are, and 0 for the others.
+    /// That is `sign(x) (|x| / output)^(power - 1)`, and 0 where `output` or x is 0, whatever the
+    /// power. For infinity it is `sign(x)` for each of the largest, if several are, and 0 for the
+    /// others.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] if `power` is not positive; [`Error::ShapeMismatch`] and [`Error::Groups`] if the shapes do
-    /// not fit.
+    /// [`Error::OutOfDomain`] if `power` is not positive; [`Error::ShapeMismatch`] and
+    /// [`Error::Groups`] if the shapes do not fit.
     #[doc(alias = "GroupPnormDeriv")]
     pub fn group_pnorm_deriv(
         &mut self,
@@ -144,19 +151,21 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         })
     }
 
-    /// `self(r, g) = max src(r, c)` over the columns c of group g, but not below -1e20, as in Kaldi.
+    /// `self(r, g) = max src(r, c)` over the columns c of group g, but not below -1e20, as in
+    /// Kaldi.
     ///
     /// # Errors
-    /// [`Error::Groups`] unless the columns of `src` are a multiple of those of this matrix, [`Error::ShapeMismatch`] if the
-    /// numbers of rows differ.
+    /// [`Error::Groups`] unless the columns of `src` are a multiple of those of this matrix,
+    /// [`Error::ShapeMismatch`] if the numbers of rows differ.
     #[doc(alias = "GroupMax")]
     pub fn group_max(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         let least = T::from_f64(LEAST_MAX);
         self.set_from_groups("group_max", src, |group| group.iter().fold(least, |a, &b| if b > a { b } else { a }))
     }
 
-    /// `self(r, c) = 1` where `input(r, c) = output(r, g)`, else 0, where `output` is the [`group_max`](Self::group_max) of
-    /// `input` and c a column of group g. If several are the largest, each has 1.
+    /// `self(r, c) = 1` where `input(r, c) = output(r, g)`, else 0, where `output` is the
+    /// [`group_max`](Self::group_max) of `input` and c a column of group g. If several are the
+    /// largest, each has 1.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] and [`Error::Groups`] if the shapes do not fit.

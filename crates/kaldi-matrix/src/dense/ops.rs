@@ -45,7 +45,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self += alpha * v * v`, element by element, with `v` in either precision and the arithmetic in the wider one.
+    /// `self += alpha * v * v`, element by element, with `v` in either precision and the arithmetic
+    /// in the wider one.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -57,7 +58,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * v * r + beta * self`, element by element; with `beta` 0 the old values do not count, not even NaN.
+    /// `self = alpha * v * r + beta * self`, element by element; with `beta` 0 the old values do
+    /// not count, not even NaN.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -76,7 +78,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * v / r + beta * self`, element by element; with `beta` 0 the old values do not count, not even NaN.
+    /// `self = alpha * v / r + beta * self`, element by element; with `beta` 0 the old values do
+    /// not count, not even NaN.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -95,7 +98,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self *= v`, element by element, with `v` in either precision and the arithmetic in the wider one.
+    /// `self *= v`, element by element, with `v` in either precision and the arithmetic in the
+    /// wider one.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -106,7 +110,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self /= v`, element by element, with `v` in either precision and the arithmetic in the wider one.
+    /// `self /= v`, element by element, with `v` in either precision and the arithmetic in the
+    /// wider one.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -239,7 +244,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.update("min_elements", a, |y, x| if x < y || x.is_nan() { x } else { y })
     }
 
-    /// `self = alpha * a * b + beta * self`, element by element; with `beta` 0 the old values do not count, not even NaN.
+    /// `self = alpha * a * b + beta * self`, element by element; with `beta` 0 the old values do
+    /// not count, not even NaN.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.
@@ -262,8 +268,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
 
     /// `self = a * (b / c)`, element by element; `a` where `c` is 0.
     ///
-    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to `f32` even if the elements are
-    /// `f64`; here they keep their digits.
+    /// For derivatives of a norm: with `c = ‖b‖`, a zero norm passes `a` through. Kaldi rounds to
+    /// `f32` even if the elements are `f64`; here they keep their digits.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.

@@ -9,11 +9,12 @@ use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::StorageMut;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// Makes the rows orthogonal to each other and of length 1, from the top (Gram and Schmidt): row 0 keeps its direction,
-    /// and the first k rows span what they did. Computed in double precision.
+    /// Makes the rows orthogonal to each other and of length 1, from the top (Gram and Schmidt):
+    /// row 0 keeps its direction, and the first k rows span what they did. Computed in double
+    /// precision.
     ///
-    /// Where a row lies in the span of those above, up to rounding, some other direction takes its place, the same one each
-    /// time; in Kaldi a random one.
+    /// Where a row lies in the span of those above, up to rounding, some other direction takes its
+    /// place, the same one each time; in Kaldi a random one.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -57,9 +58,11 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// Takes the orthonormal rows `above` out of `row` and scales it to length 1; `false` if next to nothing remains.
+/// Takes the orthonormal rows `above` out of `row` and scales it to length 1; `false` if next to
+/// nothing remains.
 fn orthogonalize(above: &[f64], row: &mut [f64]) -> bool {
-    /// Below this part of its length, what remains of a row may be rounding errors along the rows above.
+    /// Below this part of its length, what remains of a row may be rounding errors along the rows
+    /// above.
     const SUSPECT: f64 = 0.1;
     /// Below this part of its length, nothing else remains.
     const ROUNDING: f64 = 1e-14;

@@ -55,8 +55,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if `a` and `b` cannot be multiplied, [`Error::ShapeMismatch`] if the product has
-    /// another shape than this matrix.
+    /// [`Error::ProductMismatch`] if `a` and `b` cannot be multiplied, [`Error::ShapeMismatch`] if
+    /// the product has another shape than this matrix.
     #[doc(alias = "AddMatMat")]
     #[doc(alias = "gemm")]
     pub fn add_mat_mat(
@@ -82,8 +82,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// With `beta` 0 the old values do not count, not even NaN.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if the three cannot be multiplied, [`Error::ShapeMismatch`] if the product has another
-    /// shape than this matrix.
+    /// [`Error::ProductMismatch`] if the three cannot be multiplied, [`Error::ShapeMismatch`] if
+    /// the product has another shape than this matrix.
     #[doc(alias = "AddMatMatMat")]
     #[expect(clippy::too_many_arguments, reason = "three operands, each with its flag, as in Kaldi")]
     pub fn add_mat_mat_mat(
@@ -134,8 +134,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// The lower triangle of `self = alpha * m m' + beta * self`, or with [`Trans::Yes`] of `alpha * m' m + beta * self`;
-    /// BLAS's syrk. Above the diagonal nothing changes.
+    /// The lower triangle of `self = alpha * m m' + beta * self`, or with [`Trans::Yes`] of
+    /// `alpha * m' m + beta * self`; BLAS's syrk. Above the diagonal nothing changes.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] unless this matrix is square and as wide as the product.

@@ -59,19 +59,22 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         kernels::sum(self.data())
     }
 
-    /// `Σ ln(self[i])`, the logarithm of the product, in double precision; NaN for a negative element.
+    /// `Σ ln(self[i])`, the logarithm of the product, in double precision; NaN for a negative
+    /// element.
     ///
-    /// Kaldi takes the logarithm of a running product, so that two negative elements are a positive factor there.
+    /// Kaldi takes the logarithm of a running product, so that two negative elements are a positive
+    /// factor there.
     #[doc(alias = "SumLog")]
     pub fn sum_log(&self) -> T {
         T::from_f64(self.iter().map(|x| x.to_f64().ln()).sum())
     }
 
-    /// `ln Σ e^self[i]`, without overflow; with `prune`, of the terms that are not more than this below the largest.
+    /// `ln Σ e^self[i]`, without overflow; with `prune`, of the terms that are not more than this
+    /// below the largest.
     ///
-    /// Computed in the elements' precision and summed in double precision; Kaldi rounds each element to `f32` first, even
-    /// if they are `f64`, and leaves out terms that would not change a sum in the elements' precision. A `prune` of 0 or
-    /// less means none.
+    /// Computed in the elements' precision and summed in double precision; Kaldi rounds each
+    /// element to `f32` first, even if they are `f64`, and leaves out terms that would not change a
+    /// sum in the elements' precision. A `prune` of 0 or less means none.
     #[doc(alias = "LogSumExp")]
     pub fn log_sum_exp(&self, prune: Option<T>) -> T {
         functions::log_sum_exp(std::iter::once(self.data()), prune)
@@ -89,13 +92,15 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         kernels::max(self.data())
     }
 
-    /// The place of the smallest element, the first of equals, and the element; none if there are only NaN or nothing.
+    /// The place of the smallest element, the first of equals, and the element; none if there are
+    /// only NaN or nothing.
     #[doc(alias = "Min")]
     pub fn min_index(&self) -> Option<(usize, T)> {
         kernels::min_index(self.data())
     }
 
-    /// The place of the largest element, the first of equals, and the element; none if there are only NaN or nothing.
+    /// The place of the largest element, the first of equals, and the element; none if there are
+    /// only NaN or nothing.
     ///
     /// ```
     /// # use kaldi_matrix::Vector;
@@ -107,7 +112,8 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         kernels::max_index(self.data())
     }
 
-    /// `(Σ |self[i]|^p)^(1/p)`; for `p` 0 the number of elements that are not 0, for infinity the largest `|self[i]|`.
+    /// `(Σ |self[i]|^p)^(1/p)`; for `p` 0 the number of elements that are not 0, for infinity the
+    /// largest `|self[i]|`.
     ///
     /// Computed in double precision; neither large nor small elements leave the range on the way.
     ///
@@ -127,9 +133,11 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         self.iter().all(|&x| x.abs() <= cutoff)
     }
 
-    /// `|self - other|₂ <= tolerance |self|₂`? Kaldi's default `tolerance` is 0.01. With 0: are all elements equal?
+    /// `|self - other|₂ <= tolerance |self|₂`? Kaldi's default `tolerance` is 0.01. With 0: are all
+    /// elements equal?
     ///
-    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of `approx`.
+    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of
+    /// `approx`.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if the lengths differ.
@@ -166,13 +174,15 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         T::from_f64(functions::largest_abs(self.rows()))
     }
 
-    /// `√(Σ self(i, j)²)`, in double precision; neither large nor small elements leave the range on the way.
+    /// `√(Σ self(i, j)²)`, in double precision; neither large nor small elements leave the range on
+    /// the way.
     #[doc(alias = "FrobeniusNorm")]
     pub fn frobenius_norm(&self) -> T {
         T::from_f64(functions::norm(self.rows(), 2.0))
     }
 
-    /// `ln Σ e^self(i, j)`, without overflow; with `prune`, of the terms that are not more than this below the largest.
+    /// `ln Σ e^self(i, j)`, without overflow; with `prune`, of the terms that are not more than
+    /// this below the largest.
     ///
     /// See [`VectorBase::log_sum_exp`](crate::VectorBase::log_sum_exp).
     #[doc(alias = "LogSumExp")]
@@ -180,8 +190,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         functions::log_sum_exp(self.rows(), prune)
     }
 
-    /// Is it square, and `Σ |a - b| / 2 <= cutoff * Σ |a + b| / 2` over the pairs across the diagonal (where the right
-    /// side counts the diagonal too)? Kaldi's default `cutoff` is 1e-5. A matrix with NaN is not symmetric.
+    /// Is it square, and `Σ |a - b| / 2 <= cutoff * Σ |a + b| / 2` over the pairs across the
+    /// diagonal (where the right side counts the diagonal too)? Kaldi's default `cutoff` is 1e-5. A
+    /// matrix with NaN is not symmetric.
     #[doc(alias = "IsSymmetric")]
     pub fn is_symmetric(&self, cutoff: T) -> bool {
         if self.num_rows() != self.num_cols() {
@@ -199,8 +210,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         bad <= cutoff.to_f64() * good
     }
 
-    /// `Σ |self(i, j)|` beside the diagonal `<= cutoff *` that on the diagonal? Kaldi's default `cutoff` is 1e-5. The matrix
-    /// need not be square. A matrix with NaN is not diagonal.
+    /// `Σ |self(i, j)|` beside the diagonal `<= cutoff *` that on the diagonal? Kaldi's default
+    /// `cutoff` is 1e-5. The matrix need not be square. A matrix with NaN is not diagonal.
     #[doc(alias = "IsDiagonal")]
     pub fn is_diagonal(&self, cutoff: T) -> bool {
         let (mut bad, mut good) = (0.0, 0.0);
@@ -212,8 +223,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         bad <= cutoff.to_f64() * good
     }
 
-    /// `|self(i, j) - (1 if i = j else 0)| <= cutoff` everywhere? Kaldi's default `cutoff` is 1e-5. The matrix need not be
-    /// square. A matrix with NaN is not the unit matrix.
+    /// `|self(i, j) - (1 if i = j else 0)| <= cutoff` everywhere? Kaldi's default `cutoff` is 1e-5.
+    /// The matrix need not be square. A matrix with NaN is not the unit matrix.
     #[doc(alias = "IsUnit")]
     pub fn is_unit(&self, cutoff: T) -> bool {
         let unit = |r, c| if r == c { T::ONE } else { T::ZERO };
@@ -227,10 +238,11 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         self.rows().flatten().all(|&x| x.abs() <= cutoff)
     }
 
-    /// `‖self - other‖ <= tolerance ‖self‖`, of Frobenius norms? Kaldi's default `tolerance` is 0.01. With 0: are all
-    /// elements equal?
+    /// `‖self - other‖ <= tolerance ‖self‖`, of Frobenius norms? Kaldi's default `tolerance` is
+    /// 0.01. With 0: are all elements equal?
     ///
-    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of `approx`.
+    /// Not symmetric: the tolerance is relative to `self`. For element by element see the traits of
+    /// `approx`.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] if the shapes differ.

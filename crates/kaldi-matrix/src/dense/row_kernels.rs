@@ -1,7 +1,7 @@
 //! A matrix and a vector with a number for each of its columns or rows.
 //!
-//! Most loops are plain; [`dispatch`] has them compiled for each instruction set. Small matrices and narrow ones are done on the
-//! spot: a call through [`dispatch`] costs as much as they do.
+//! Most loops are plain; [`dispatch`] has them compiled for each instruction set. Small matrices
+//! and narrow ones are done on the spot: a call through [`dispatch`] costs as much as they do.
 
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
@@ -41,7 +41,8 @@ pub(crate) fn multiply_rows<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>) {
     with_each_col(v, m, convert, |y, x| y * x);
 }
 
-/// [`dispatch`] as a function of its own, for the small case beside it to save no registers for the large one.
+/// [`dispatch`] as a function of its own, for the small case beside it to save no registers for the
+/// large one.
 #[inline(never)]
 fn dispatch_apart<K: Kernel>(kernel: K) -> K::Output {
     dispatch(kernel)
@@ -64,7 +65,8 @@ fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) 
             row[..v.len()].iter_mut().zip(v).for_each(|(y, &x)| *y = f(*y, x));
         }
     }
-    /// v in registers, for rows so short that to find out their length takes longer than to add them.
+    /// v in registers, for rows so short that to find out their length takes longer than to add
+    /// them.
     #[inline(always)]
     fn of_length<T: Real, const N: usize>(v: &[T; N], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
         for row in m.chunks_mut(stride) {
@@ -73,7 +75,8 @@ fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) 
             }
         }
     }
-    /// A function of its own: of its arguments the compiler knows that they do not overlap, which it else checks for each row.
+    /// A function of its own: of its arguments the compiler knows that they do not overlap, which
+    /// it else checks for each row.
     #[inline(never)]
     fn few<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
         if let Ok(v) = v.try_into() {
@@ -118,7 +121,8 @@ fn with_each_col<T: Real, U: Real>(v: &[U], m: SubMatrixMut<'_, T>, of: impl Fn(
     if cols < NARROW || cols * v.len() <= SMALL { Cols(v, m, of, f).go() } else { dispatch_apart(Cols(v, m, of, f)) }
 }
 
-/// `f` of each row and its number. (The iterator over rows divides to know its length, which small matrices feel.)
+/// `f` of each row and its number. (The iterator over rows divides to know its length, which small
+/// matrices feel.)
 #[inline(always)]
 fn each_row<T: Real>(m: &mut SubMatrixMut<'_, T>, mut f: impl FnMut(usize, &mut [T])) {
     let (cols, stride) = (m.num_cols(), m.stride());
@@ -133,8 +137,8 @@ fn row<'a, T: Real>(m: &'a SubMatrix<'_, T>, i: usize) -> &'a [T] {
     &m.data()[i * m.stride()..][..m.num_cols()]
 }
 
-/// y += alpha times the sum of the rows of m: one by one in a small matrix; else [`ROWS`] are added up in a tree, then to y, and
-/// what is left over one by one.
+/// y += alpha times the sum of the rows of m: one by one in a small matrix; else [`ROWS`] are added
+/// up in a tree, then to y, and what is left over one by one.
 pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
     struct RowSum<'a, T>(T, SubMatrix<'a, T>, &'a mut [T]);
     impl<T: Real> Kernel for RowSum<'_, T> {
@@ -147,7 +151,8 @@ pub(crate) fn add_row_sum<T: Real>(alpha: T, m: SubMatrix<'_, T>, y: &mut [T]) {
             let (a, zero) = (s.splat(alpha), s.splat(T::ZERO));
             let whole = m.num_rows() / ROWS * ROWS;
             let (y_lanes, y_rest) = y.split_at_mut(y.len() / lanes * lanes);
-            // What is left of y stays in a register: to load it where it was just stored through a mask would take long.
+            // What is left of y stays in a register: to load it where it was just stored through a
+            // mask would take long.
             let mut rest = s.load_partial(y_rest, zero);
             for first in (0..whole).step_by(ROWS) {
                 let rows: [&[T]; ROWS] = std::array::from_fn(|i| row(&m, first + i));
@@ -259,7 +264,8 @@ mod tests {
     use super::*;
     use crate::matrix::{Matrix, MatrixBase};
 
-    /// Integers, of which sums are exact in any order; in the gaps between the rows is something else.
+    /// Integers, of which sums are exact in any order; in the gaps between the rows is something
+    /// else.
     fn matrix<T: Real>(rows: usize, cols: usize, gap: usize) -> Matrix<T> {
         Matrix::from_fn(
             rows,

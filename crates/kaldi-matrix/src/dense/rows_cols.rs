@@ -1,7 +1,7 @@
 //! Rows and columns chosen by a list, copied or added.
 //!
-//! A list of indexes has one for each row (or column) of the result; -1 stands for a row of zeros. Where Kaldi takes an
-//! array of pointers, which may be null, there is a slice of `Option`s here.
+//! A list of indexes has one for each row (or column) of the result; -1 stands for a row of zeros.
+//! Where Kaldi takes an array of pointers, which may be null, there is a slice of `Option`s here.
 
 use kaldera_base::Real;
 
@@ -25,8 +25,9 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the numbers of rows differ, [`Error::DimMismatch`] unless there is an index for each
-    /// column, [`Error::BadIndex`] for one that names none. The matrix is as before then.
+    /// [`Error::ShapeMismatch`] if the numbers of rows differ, [`Error::DimMismatch`] unless there
+    /// is an index for each column, [`Error::BadIndex`] for one that names none. The matrix is as
+    /// before then.
     #[doc(alias = "CopyCols")]
     pub fn copy_cols(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, indexes: &[i32]) -> Result<(), Error> {
         let from = self.cols_of("copy_cols", src, indexes)?;
@@ -62,8 +63,9 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self(r, c) = src(indexes[r], c)`, or 0 where the index is -1.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless there is an index for each
-    /// row, [`Error::BadIndex`] for one that names none. The matrix is as before then.
+    /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless
+    /// there is an index for each row, [`Error::BadIndex`] for one that names none. The matrix is
+    /// as before then.
     #[doc(alias = "CopyRows")]
     pub fn copy_rows(&mut self, src: &MatrixBase<impl Storage<Elem = T>>, indexes: &[i32]) -> Result<(), Error> {
         let from = self.rows_of("copy_rows", src, indexes)?;
@@ -96,10 +98,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) = src[r][c]`, or 0 where `src[r]` is none: [`copy_rows`](Self::copy_rows) from rows anywhere.
+    /// `self(r, c) = src[r][c]`, or 0 where `src[r]` is none: [`copy_rows`](Self::copy_rows) from
+    /// rows anywhere.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row. The matrix is as before then.
+    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row. The
+    /// matrix is as before then.
     #[doc(alias = "CopyRows")]
     pub fn copy_rows_from_slices(&mut self, src: &[Option<&[T]>]) -> Result<(), Error> {
         self.check_slices("copy_rows_from_slices", src.iter().map(|row| row.map(<[T]>::len)))?;
@@ -112,8 +116,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(r, c) += alpha * src[r][c]`, or nothing where `src[r]` is none: [`add_rows`](Self::add_rows) from rows
-    /// anywhere.
+    /// `self(r, c) += alpha * src[r][c]`, or nothing where `src[r]` is none:
+    /// [`add_rows`](Self::add_rows) from rows anywhere.
     ///
     /// # Errors
     /// As [`copy_rows_from_slices`](Self::copy_rows_from_slices).
@@ -159,8 +163,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// An index may come several times: its row then gets the sum.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless there is an index for each
-    /// row, [`Error::BadIndex`] for one that names none. `dst` is as before then.
+    /// [`Error::ShapeMismatch`] if the numbers of columns differ, [`Error::DimMismatch`] unless
+    /// there is an index for each row, [`Error::BadIndex`] for one that names none. `dst` is as
+    /// before then.
     #[doc(alias = "AddToRows")]
     pub fn add_to_rows(
         &self,
@@ -182,7 +187,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// `dst[r][c] = self(r, c)`, for the rows whose `dst[r]` is there.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row. Nothing is written then.
+    /// [`Error::DimMismatch`] unless there are as many slices as rows, each as long as a row.
+    /// Nothing is written then.
     #[doc(alias = "CopyToRows")]
     pub fn copy_to_rows(&self, dst: &mut [Option<&mut [T]>]) -> Result<(), Error> {
         self.check_slices("copy_to_rows", dst.iter().map(|row| row.as_ref().map(|row| row.len())))?;
@@ -194,8 +200,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `dst[r][c] += alpha * self(r, c)`, for the rows whose `dst[r]` is there: [`add_to_rows`](Self::add_to_rows) to rows
-    /// anywhere.
+    /// `dst[r][c] += alpha * self(r, c)`, for the rows whose `dst[r]` is there:
+    /// [`add_to_rows`](Self::add_to_rows) to rows anywhere.
     ///
     /// # Errors
     /// As [`copy_to_rows`](Self::copy_to_rows).

@@ -1,7 +1,7 @@
 //! Vectors and matrices through serde; with the feature `serde`.
 //!
-//! A vector is a sequence of numbers. A matrix is `{rows, cols, data}` with the elements row by row, whatever its stride.
-//! What is read back is checked: as many elements as the shape says.
+//! A vector is a sequence of numbers. A matrix is `{rows, cols, data}` with the elements row by
+//! row, whatever its stride. What is read back is checked: as many elements as the shape says.
 
 use kaldera_base::Real;
 use serde::de::Error as _;

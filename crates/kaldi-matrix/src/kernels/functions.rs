@@ -4,7 +4,8 @@ use kaldera_base::Real;
 
 use crate::kernels::{self, map};
 
-/// Above this, `ln(1 + e^x)` counts as x: Kaldi's limit, a property of its soft hinge in both precisions.
+/// Above this, `ln(1 + e^x)` counts as x: Kaldi's limit, a property of its soft hinge in both
+/// precisions.
 const SOFT_HINGE_IS_LINEAR: f64 = 10.0;
 
 /// x^power.
@@ -72,8 +73,8 @@ fn max_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
 
 /// Σ |x|^p to the power of 1 / p; p = 0 counts what is not 0, p = ∞ gives the largest |x|.
 ///
-/// Computed in double precision. Where the powers of large or small numbers leave its range, the numbers are scaled by the
-/// largest first.
+/// Computed in double precision. Where the powers of large or small numbers leave its range, the
+/// numbers are scaled by the largest first.
 pub(crate) fn norm<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clone, p: f64) -> f64 {
     if p == 0.0 {
         sum_of(rows, |x| if x == 0.0 { 0.0 } else { 1.0 })
@@ -88,7 +89,8 @@ pub(crate) fn norm<'a, T: Real>(rows: impl Iterator<Item = &'a [T]> + Clone, p: 
     }
 }
 
-/// root(Σ power(|x|)), over numbers divided by the largest if the sum would not be a normal number otherwise.
+/// root(Σ power(|x|)), over numbers divided by the largest if the sum would not be a normal number
+/// otherwise.
 fn rescaled<'a, T: Real>(
     rows: impl Iterator<Item = &'a [T]> + Clone,
     power: impl Fn(f64) -> f64,

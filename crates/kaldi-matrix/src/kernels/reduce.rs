@@ -1,7 +1,8 @@
 //! Many numbers in, one out.
 //!
-//! Sums have a fixed order: 256 bytes of partial sums, one for each place of a block, then a tree over these, which adds
-//! those at a distance of half their number, a quarter and so on; up to 8 numbers are added one after the other. It depends on the length alone, not on the address, the
+//! Sums have a fixed order: 256 bytes of partial sums, one for each place of a block, then a tree
+//! over these, which adds those at a distance of half their number, a quarter and so on; up to 8
+//! numbers are added one after the other. It depends on the length alone, not on the address, the
 //! machine or the number of threads.
 
 use kaldera_base::real::{Real, Vector};
@@ -16,7 +17,8 @@ const fn vectors<T, L: Lanes<T>>() -> usize {
     256 / size_of::<T>() / L::LANES
 }
 
-/// Adds up vector after vector: `whole(at)` and `part(at)` give what comes from the elements at `at` and on.
+/// Adds up vector after vector: `whole(at)` and `part(at)` give what comes from the elements at
+/// `at` and on.
 #[inline(always)]
 fn add_up<T: Real, L: Lanes<T>>(
     s: L,
@@ -239,12 +241,14 @@ pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Ve
     s.max_lane(all)
 }
 
-/// The place of the smallest number, the first of equals, and the number; none if there are only NaN or nothing.
+/// The place of the smallest number, the first of equals, and the number; none if there are only
+/// NaN or nothing.
 pub(crate) fn min_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, min(x))
 }
 
-/// The place of the largest number, the first of equals, and the number; none if there are only NaN or nothing.
+/// The place of the largest number, the first of equals, and the number; none if there are only NaN
+/// or nothing.
 pub(crate) fn max_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, max(x))
 }
@@ -256,7 +260,8 @@ fn first_of<T: Real>(x: &[T], value: T) -> Option<(usize, T)> {
         #[inline(always)]
         fn run<S: Simd>(self, _: S) -> Option<usize> {
             let Self(x, value) = self;
-            // A look at a whole block, without leaving it early, is what the compiler makes vectors of.
+            // A look at a whole block, without leaving it early, is what the compiler makes vectors
+            // of.
             const BLOCK: usize = 64;
             let (blocks, rest) = x.as_chunks::<BLOCK>();
             let found = blocks.iter().position(|block| block.iter().fold(false, |found, &x| found | (x == value)));

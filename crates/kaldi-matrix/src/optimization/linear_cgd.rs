@@ -13,12 +13,13 @@ use crate::vector::{Vector, VectorBase};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LinearCgdOptions {
-    /// The most iterations; none is the number of rows plus 5, where only rounding would ask for more. Default none.
+    /// The most iterations; none is the number of rows plus 5, where only rounding would ask for
+    /// more. Default none.
     pub max_iters: Option<usize>,
     /// Enough once the residual `A x - b` is no longer than this. Default 0.
     pub max_error: f64,
-    /// The residual is computed anew, not only corrected, whenever its length has shrunk by this factor, or has grown by
-    /// its inverse. Default 0.01.
+    /// The residual is computed anew, not only corrected, whenever its length has shrunk by this
+    /// factor, or has grown by its inverse. Default 0.01.
     pub recompute_residual_factor: f64,
 }
 
@@ -28,7 +29,8 @@ impl Default for LinearCgdOptions {
     }
 }
 
-/// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of iterations.
+/// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of
+/// iterations.
 ///
 /// ```
 /// use kaldi_matrix::{SpMatrix, Vector};
@@ -41,14 +43,14 @@ impl Default for LinearCgdOptions {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Should the residual be longer in the end than it was, by rounding, because `a` is not positive definite or for want of
-/// iterations, then `x` is solved for at once, as Kaldi does: by eigenvalues, which serve singular matrices too, or without
-/// the features `openblas` and `pure` by Cholesky's factor. An `x` that is the solution already stays, while in Kaldi it
-/// becomes NaN.
+/// Should the residual be longer in the end than it was, by rounding, because `a` is not positive
+/// definite or for want of iterations, then `x` is solved for at once, as Kaldi does: by
+/// eigenvalues, which serve singular matrices too, or without the features `openblas` and `pure` by
+/// Cholesky's factor. An `x` that is the solution already stays, while in Kaldi it becomes NaN.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. Where the residual has grown: those of
-/// `solve_quadratic_problem`, or, without either feature, of
+/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. Where the residual
+/// has grown: those of `solve_quadratic_problem`, or, without either feature, of
 /// [`SpMatrix::cholesky`]; `x` is then as before.
 #[doc(alias = "LinearCgd")]
 pub fn linear_cgd<T: Real>(

@@ -19,7 +19,8 @@ impl<T: Real, K: PartialEq> AbsDiffEq for PackedMatrix<T, K> {
     }
 }
 
-/// The same size, and each pair of stored elements no further apart than `epsilon` or `max_relative` times the larger one.
+/// The same size, and each pair of stored elements no further apart than `epsilon` or
+/// `max_relative` times the larger one.
 impl<T: Real, K: PartialEq> RelativeEq for PackedMatrix<T, K> {
     fn default_max_relative() -> T {
         T::EPSILON

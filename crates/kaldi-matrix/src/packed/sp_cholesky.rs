@@ -18,8 +18,8 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where a pivot is not positive. Kaldi goes on after one that is exactly zero, and
-    /// divides by it.
+    /// [`Error::NotPositiveDefinite`] where a pivot is not positive. Kaldi goes on after one that
+    /// is exactly zero, and divides by it.
     #[doc(alias = "potrf")]
     pub fn cholesky(&self) -> Result<TpMatrix<T>, Error> {
         let mut l = TpMatrix::from_vec(self.dim, self.data.clone())?;
@@ -64,7 +64,8 @@ impl<T: Real> TpMatrix<T> {
     /// `self = L` with `orig = L L'`; see [`SpMatrix::cholesky`].
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `orig` has as many rows, [`Error::NotPositiveDefinite`]; this matrix is then as before.
+    /// [`Error::DimMismatch`] unless `orig` has as many rows, [`Error::NotPositiveDefinite`]; this
+    /// matrix is then as before.
     #[doc(alias = "Cholesky")]
     pub fn cholesky(&mut self, orig: &SpMatrix<T>) -> Result<(), Error> {
         check_dim("cholesky", self.dim, orig.dim)?;

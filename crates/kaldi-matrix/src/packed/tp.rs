@@ -33,7 +33,8 @@ impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
 }
 
 impl<T: Real> TpMatrix<T> {
-    /// The lower triangle of a square matrix of either precision, or with [`Trans::Yes`] that of its transpose.
+    /// The lower triangle of a square matrix of either precision, or with [`Trans::Yes`] that of
+    /// its transpose.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -47,8 +48,8 @@ impl<T: Real> TpMatrix<T> {
         Ok(t)
     }
 
-    /// `self =` the lower triangle of a square matrix of either precision, or with [`Trans::Yes`] its upper triangle,
-    /// transposed.
+    /// `self =` the lower triangle of a square matrix of either precision, or with [`Trans::Yes`]
+    /// its upper triangle, transposed.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] for another size.

@@ -1,4 +1,5 @@
-//! Traces of products, and quadratic forms, with symmetric matrices; all of them added in double precision.
+//! Traces of products, and quadratic forms, with symmetric matrices; all of them added in double
+//! precision.
 
 use kaldera_base::Real;
 
@@ -35,7 +36,8 @@ pub fn trace_sp_sp<T: Real, U: Real>(a: &SpMatrix<T>, b: &SpMatrix<U>) -> Result
     Ok(T::from_f64(2.0 * dot(a.data(), b.data()) - diagonal))
 }
 
-/// `sum_ij a(i, j) b(i, j)` over the lower triangle: as `tr(a b)`, but each pair off the diagonal counts once.
+/// `sum_ij a(i, j) b(i, j)` over the lower triangle: as `tr(a b)`, but each pair off the diagonal
+/// counts once.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] unless both have as many rows.
@@ -54,7 +56,8 @@ pub fn trace_sp_mat<T: Real>(a: &SpMatrix<T>, b: &MatrixBase<impl Storage<Elem =
     check_shape("trace_sp_mat", Shape { rows: a.dim(), cols: a.dim() }, b.shape())?;
     let mut trace = 0.0;
     for (r, row) in a.rows().enumerate() {
-        // The row of `a` against the row and the column of `b` up to the diagonal, which is in both.
+        // The row of `a` against the row and the column of `b` up to the diagonal, which is in
+        // both.
         let column: f64 = row.iter().enumerate().map(|(c, x)| x.to_f64() * b[(c, r)].to_f64()).sum();
         trace += dot(&row[..r], b.row_data(r)) + column;
     }
@@ -64,7 +67,8 @@ pub fn trace_sp_mat<T: Real>(a: &SpMatrix<T>, b: &MatrixBase<impl Storage<Elem =
 /// `tr(op(a) b op(c))`, where `b` is symmetric.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product is square.
+/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product
+/// is square.
 #[doc(alias = "TraceMatSpMat")]
 pub fn trace_mat_sp_mat<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,
@@ -88,7 +92,8 @@ pub fn trace_mat_sp_mat<T: Real>(
 /// `tr(op(a) b op(c) d)`, where `b` and `d` are symmetric.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product is square.
+/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product
+/// is square.
 #[doc(alias = "TraceMatSpMatSp")]
 pub fn trace_mat_sp_mat_sp<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,

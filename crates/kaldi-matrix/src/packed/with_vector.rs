@@ -23,11 +23,12 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self =` row `row` of a symmetric matrix of either precision, with the elements right of the diagonal.
+    /// `self =` row `row` of a symmetric matrix of either precision, with the elements right of the
+    /// diagonal.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows, [`Error::OutOfRange`] if there is
-    /// no such row.
+    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows,
+    /// [`Error::OutOfRange`] if there is no such row.
     #[doc(alias = "CopyRowFromSp")]
     pub fn copy_row_from_sp<U: Real>(&mut self, s: &SpMatrix<U>, row: usize) -> Result<(), Error> {
         check_dim("copy_row_from_sp", s.dim(), self.dim())?;
@@ -103,7 +104,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = alpha * t v + beta * self`, or with the transpose of `t`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN. For `self = t self` see [`mul_tp`](Self::mul_tp).
+    /// With `beta` 0 the old values do not count, not even NaN. For `self = t self` see
+    /// [`mul_tp`](Self::mul_tp).
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless both vectors have as many elements as the matrix rows.
@@ -168,8 +170,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows, [`Error::Singular`] for a zero on
-    /// the diagonal, where Kaldi divides by it.
+    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows,
+    /// [`Error::Singular`] for a zero on the diagonal, where Kaldi divides by it.
     #[doc(alias = "Solve")]
     #[doc(alias = "tpsv")]
     pub fn solve(&mut self, t: &TpMatrix<T>, trans: Trans) -> Result<(), Error> {

@@ -54,8 +54,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// With `beta` 0 the old values do not count, not even NaN.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if `op(a)` cannot be multiplied by b, [`Error::ShapeMismatch`] unless this matrix has
-    /// the product's shape.
+    /// [`Error::ProductMismatch`] if `op(a)` cannot be multiplied by b, [`Error::ShapeMismatch`]
+    /// unless this matrix has the product's shape.
     #[doc(alias = "AddSmatMat")]
     pub fn add_smat_mat(
         &mut self,

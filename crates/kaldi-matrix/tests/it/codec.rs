@@ -89,7 +89,8 @@ fn header(token: &[u8], sizes: &[i32]) -> Vec<u8> {
     bytes
 }
 
-/// A header may promise 2^31 rows; what is not there is not allocated either, or this test would need 2^63 bytes.
+/// A header may promise 2^31 rows; what is not there is not allocated either, or this test would
+/// need 2^63 bytes.
 #[test]
 fn a_promise_is_not_believed() {
     let max = i32::MAX;
@@ -208,7 +209,8 @@ proptest! {
         prop_assert!(same(back.data(), m.row(0).data()));
     }
 
-    /// Seven digits, so half a unit of the seventh; what is rounded up beyond the largest float is not read.
+    /// Seven digits, so half a unit of the seventh; what is rounded up beyond the largest float is
+    /// not read.
     #[test]
     fn text_gives_back_seven_digits(m in any_matrix()) {
         let m = Matrix::from_fn(m.num_rows(), m.num_cols(), |r, c| m[(r, c)].clamp(-3e38, 3e38));

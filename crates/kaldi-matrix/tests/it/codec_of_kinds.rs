@@ -1,4 +1,5 @@
-//! Kaldi's bytes and text for matrices that are not dense: golden ones, round trips, and inputs that are damaged.
+//! Kaldi's bytes and text for matrices that are not dense: golden ones, round trips, and inputs
+//! that are damaged.
 
 use kaldi_matrix::codec::{self, CodecError, KaldiRead, KaldiWrite};
 use kaldi_matrix::general::GeneralMatrixType;
@@ -189,7 +190,8 @@ proptest! {
         read_all(format!("{start}{text}").as_bytes());
     }
 
-    /// One byte of a whole file is another: an error, or another matrix; the scale may become infinite or NaN.
+    /// One byte of a whole file is another: an error, or another matrix; the scale may become
+    /// infinite or NaN.
     #[test]
     fn a_changed_byte_is_harmless(which in 0_usize..7, place in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = written(&compressed_samples()[which], true);

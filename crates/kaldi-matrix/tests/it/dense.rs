@@ -1,5 +1,5 @@
-//! The operations on dense vectors and matrices against loops that a reader believes at sight, in double precision, on views
-//! with gaps between their rows.
+//! The operations on dense vectors and matrices against loops that a reader believes at sight, in
+//! double precision, on views with gaps between their rows.
 
 use kaldi_matrix::dense::{same_dim, vec_mat_vec};
 use kaldi_matrix::traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
@@ -8,7 +8,8 @@ use kaldi_matrix::{
 };
 use proptest::prelude::*;
 
-/// Rounding of some hundred operations on numbers of size 1 to some hundreds; of larger results, a share.
+/// Rounding of some hundred operations on numbers of size 1 to some hundreds; of larger results, a
+/// share.
 const NEAR: f64 = 1e-11;
 
 /// `prop_assert!` for expressions with braces in them, which that takes for a format.

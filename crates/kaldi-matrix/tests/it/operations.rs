@@ -114,7 +114,8 @@ proptest! {
     #[test]
     fn precisions_mix_in_the_wider_one(v in vectors(2), alpha in number()) {
         let (a, b) = (&v[0], &v[1]);
-        // Far below what f32 could tell from its neighbour: so a sum in f32 would differ from the one in f64.
+        // Far below what f32 could tell from its neighbour: so a sum in f32 would differ from the
+        // one in f64.
         let wide: Vector<f64> = b.iter().map(|&x| f(x) * (1.0 + 1e-9)).collect();
         let mut y = a.clone();
         y.add_vec(alpha, &wide).unwrap();

@@ -1,4 +1,5 @@
-//! Packed matrices against loops over whole ones that a reader believes at sight, in both precisions.
+//! Packed matrices against loops over whole ones that a reader believes at sight, in both
+//! precisions.
 //!
 //! With `KALDERA_BACKEND=openblas` and `=pure` the same tests try the libraries.
 
@@ -65,7 +66,8 @@ impl Case {
         (T::from_f64(self.alpha), T::from_f64(self.beta))
     }
 
-    /// Is `found` = alpha * sum + beta * old, as near as some hundred roundings of these sizes allow?
+    /// Is `found` = alpha * sum + beta * old, as near as some hundred roundings of these sizes
+    /// allow?
     fn near<T: Real>(&self, found: T, sum: f64, old: T) -> bool {
         let old = if self.beta == 0.0 { 0.0 } else { self.beta * old.to_f64() };
         (found.to_f64() - self.alpha * sum - old).abs() <= 4000.0 * T::EPSILON.to_f64()

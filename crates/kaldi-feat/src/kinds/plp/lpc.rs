@@ -6,12 +6,12 @@ use kaldera_base::simd::{Kernel, Simd, dispatch};
 /// What a reflection leaves of the error at least.
 const LEAST_ERROR: f32 = 1e-5;
 
-/// The linear predictor that belongs to an autocorrelation at the lags from 0 on: the logarithm of the energy that it leaves, and
-/// a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that energy. An autocorrelation of nothing gives 0 and no
-/// coefficients.
+/// The linear predictor that belongs to an autocorrelation at the lags from 0 on: the logarithm of
+/// the energy that it leaves, and a\[1\], a\[2\] ... such that x\[t\] + Σ a\[k\] x\[t-k\] has that
+/// energy. An autocorrelation of nothing gives 0 and no coefficients.
 ///
-/// That of silence has no predictor: coefficients are not finite, as they are not for an autocorrelation from 2^127 on. One below 2^-126
-/// has fewer bits than others, and so have they.
+/// That of silence has no predictor: coefficients are not finite, as they are not for an
+/// autocorrelation from 2^127 on. One below 2^-126 has fewer bits than others, and so have they.
 ///
 /// ```
 /// let (log_energy, a) = kaldi_feat::compute_lpc(&[1.0, 0.5]);
@@ -41,7 +41,8 @@ impl Kernel for Predict<'_> {
     }
 }
 
-/// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as there are in `a`.
+/// The cepstrum, from c\[1\] on, of the all-pole filter 1 / (1 + Σ a\[k\] z^-k): as many numbers as
+/// there are in `a`.
 #[doc(alias = "Lpc2Cepstrum")]
 pub fn lpc_to_cepstrum(a: &[f32]) -> Vec<f32> {
     dispatch(Cepstrum { a })
@@ -63,12 +64,13 @@ impl Kernel for Cepstrum<'_> {
     }
 }
 
-/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest, and how large that is for who asks for the
-/// `error`.
+/// The linear predictor: a\[1\] .. a\[p\] such that x\[t\] + Σ a\[k\] x\[t-k\] is smallest; how
+/// large that is goes to `error`, if it is given.
 ///
-/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows the last one. Schur's keeps this sum
-/// for all n to come, and what it is with the coefficients backwards, so that nothing has to wait for a sum. Both have the same
-/// coefficients; the autocorrelation is used up.
+/// Levinson and Durbin's recursion adds up Σ a\[k\] r\[n-k\] for the next coefficient when it knows
+/// the last one. Schur's keeps this sum for all n to come, and what it is with the coefficients
+/// backwards, so that nothing has to wait for a sum. Both have the same coefficients; the
+/// autocorrelation is overwritten.
 #[doc(alias("ComputeLpc", "Durbin"))]
 #[inline(always)]
 pub(crate) fn linear_predictor<S: Simd>(
@@ -125,9 +127,10 @@ fn left_by<S: Simd>(s: S, reflection: S::F32) -> S::F32 {
     s.max(s.splat(LEAST_ERROR), s.neg_mul_add(reflection, reflection, s.splat(1.0)))
 }
 
-/// A step of Schur's recursion: x becomes x - f / e y, where e is the error and f the next number forward. None of the numbers waits for a
-/// quotient: with e = m 2^n and m from 1 to 2, they become m x - f 2^-n y, which is m times that. So they grow a little where nothing is
-/// reflected, and become as small as e where most is; every fourth step, all are multiplied with 2^-n.
+/// A step of Schur's recursion: x becomes x - f / e y, where e is the error and f the next number
+/// forward. None of the numbers waits for a quotient: with e = m 2^n and m from 1 to 2, they become
+/// m x - f 2^-n y, which is m times that. So they grow a little where nothing is reflected, and
+/// become as small as e where most is; every fourth step, all are multiplied with 2^-n.
 struct SchurStep<S: Simd> {
     /// The factor of x.
     kept: S::F32,
@@ -166,8 +169,8 @@ impl<S: Simd> SchurStep<S> {
     }
 }
 
-/// n c\[n\] of the cepstrum of 1 / (1 + Σ a\[k\] z^-k): -n a\[n\] - Σ over k below n of k c\[k\] a\[n-k\]. The largest k comes last: only
-/// that has to wait for it.
+/// n c\[n\] of the cepstrum of 1 / (1 + Σ a\[k\] z^-k): -n a\[n\] - Σ over k below n of k c\[k\]
+/// a\[n-k\]. The largest k comes last: only that has to wait for it.
 #[doc(alias = "Lpc2Cepstrum")]
 #[inline(always)]
 pub(crate) fn predictor_cepstrum<S: Simd>(s: S, a: &[S::F32], c: &mut [S::F32]) {
@@ -237,7 +240,8 @@ mod tests {
         for power in [-120, -60, 0, 60, 126] {
             let scale = 2.0_f32.powi(power);
             assert_is_durbins(&scaled(&fading(12), scale), 1e-5);
-            // A constant signal is known from its last sample: what is left is the least that a reflection leaves.
+            // A constant signal is known from its last sample: what is left is the least that a
+            // reflection leaves.
             assert_is_durbins(&[scale; 13], 1e-5);
         }
         // All that the first sample tells of the others is nothing.

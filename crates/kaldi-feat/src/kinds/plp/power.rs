@@ -85,7 +85,8 @@ impl Power {
     }
 }
 
-/// The polynomial that has the values of `f` at as many places between -1/2 and 1/2, those of Chebyshev. The constant comes first.
+/// The polynomial that has the values of `f` at as many places between -1/2 and 1/2, those of
+/// Chebyshev. The constant comes first.
 fn interpolation(f: impl Fn(f64) -> f64) -> [f64; NUM_COEFFICIENTS] {
     const N: usize = NUM_COEFFICIENTS;
     let places: [f64; N] = std::array::from_fn(|i| 0.5 * (std::f64::consts::PI * (i as f64 + 0.5) / N as f64).cos());
@@ -96,7 +97,8 @@ fn interpolation(f: impl Fn(f64) -> f64) -> [f64; NUM_COEFFICIENTS] {
             differences[i] = (differences[i] - differences[i - 1]) / (places[i] - places[i - order]);
         }
     }
-    // They are the coefficients of 1, (t - t0), (t - t0) (t - t1) ..: multiplied out from the last one on.
+    // They are the coefficients of 1, (t - t0), (t - t0) (t - t1) ..: multiplied out from the last
+    // one on.
     let mut coefficients = [0.0; N];
     for (place, difference) in places.into_iter().zip(differences).rev() {
         for i in (0..N).rev() {

@@ -1,7 +1,8 @@
 //! The power spectrum of one frame, for streams that cannot wait for others.
 //!
-//! Its samples lie in the lanes of vectors, and each number goes through the arithmetic that it goes through when each frame has a
-//! lane of its own ([`LaneFft`](crate::spectrum::fft::LaneFft)): the results have the same bits.
+//! Its samples lie in the lanes of vectors, and each number goes through the arithmetic that it
+//! goes through when each frame has a lane of its own ([`LaneFft`](crate::spectrum::fft::LaneFft)):
+//! the results have the same bits.
 //!
 //! ```text
 //!  first steps: numbers j, j+1 ... of a part in lanes         then, transposed: each block in a lane, as frames are otherwise
@@ -10,8 +11,9 @@
 //!    block 1 |  ====>  |                                         row 1   second number of all blocks
 //! ```
 //!
-//! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k has, and the row which quotient:
-//! with the blocks taken in the right order, a row has consecutive frequencies.
+//! Steps sort by one digit of the index each, the lowest first. So the block says which remainder k
+//! has, and the row which quotient: with the blocks taken in the right order, a row has consecutive
+//! frequencies.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 use num_complex::Complex;
@@ -23,7 +25,8 @@ use crate::spectrum::fft::{LaneFft, Step, pair_of_spectrum, power_of_twice, step
 pub(crate) struct SingleFrameFft {
     /// For 8 and for 16 lanes.
     layouts: [Layout; 2],
-    /// e^(-2πi k/N) for k from 0 to N/4 and on: as many real parts as there are lanes, then as many imaginary ones. For 8 and 16 lanes.
+    /// e^(-2πi k/N) for k from 0 to N/4 and on: as many real parts as there are lanes, then as many
+    /// imaginary ones. For 8 and 16 lanes.
     pairs: [Lines; 2],
 }
 
@@ -47,7 +50,8 @@ struct Layout {
 struct StepBefore {
     /// Vectors of a part.
     part: usize,
-    /// For each of these vectors, the twiddles for number 1, 2 ..: real parts of all lanes, then imaginary ones.
+    /// For each of these vectors, the twiddles for number 1, 2 ..: real parts of all lanes, then
+    /// imaginary ones.
     twiddles: Lines,
 }
 
@@ -67,7 +71,8 @@ fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
 impl Layout {
     fn new(plan: &LaneFft, lanes: usize) -> Self {
         let num_blocks = |split: usize| plan.steps[..split].iter().map(|step| step.radix).product::<usize>();
-        // A step before goes over the vectors of all blocks, part empty perhaps; one behind, over as many vectors of blocks.
+        // A step before goes over the vectors of all blocks, part empty perhaps; one behind, over
+        // as many vectors of blocks.
         let cost = |split: usize| {
             let blocks = num_blocks(split);
             let block = plan.half / blocks;
@@ -133,7 +138,7 @@ impl SingleFrameFft {
     }
 
     /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
-    /// [`PADDING`](crate::spectrum::single_frame::mel::SingleFrameMel::PADDING) zeros behind them.
+    /// [`PADDING`](crate::spectrum::single_frame::mel::SingleFrameMel::PADDING) zeros after them.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
         &self,
@@ -160,7 +165,7 @@ impl SingleFrameFft {
         for (step, before) in before.iter().zip(&layout.before) {
             step_of(s, &step.roots, before.part, before.twiddles.as_vectors(s).as_chunks::<2>().0, rows);
         }
-        // Real and imaginary parts in their order, each with a vector behind them.
+        // Real and imaginary parts in their order, each with a vector after them.
         let stride = (half + MAX_LANES).next_multiple_of(MAX_LANES);
         let (sorted_re, sorted_im) = sorted.floats(2 * stride).split_at_mut(stride);
         for (blocks, first) in layout.blocks.chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {

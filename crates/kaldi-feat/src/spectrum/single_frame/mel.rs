@@ -1,7 +1,8 @@
 //! The energies of one frame in mel filters, its frequencies in the lanes.
 //!
-//! A filter has sixteen sums, which are added in halves (`mel.rs`): here they are the lanes of one vector or of two, and its weights go
-//! over the powers in runs of sixteen, with zeros behind the last weight.
+//! A filter has sixteen sums, which are added in halves (`mel.rs`): here they are the lanes of one
+//! vector or of two, and its weights go over the powers in runs of sixteen, with zeros after the
+//! last weight.
 
 use kaldera_base::simd::{Lines, MAX_LANES, Simd};
 
@@ -24,7 +25,7 @@ struct Filter {
 }
 
 impl SingleFrameMel {
-    /// Powers behind the last one that are read.
+    /// Powers after the last one that are read.
     pub(crate) const PADDING: usize = FILTER_SUMS;
 
     /// Of filters that are given by their first power and their weights.

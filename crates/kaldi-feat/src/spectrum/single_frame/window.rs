@@ -6,7 +6,8 @@ use crate::spectrum::frames::{EnergyOf, Framing};
 use crate::spectrum::windowing::{MIN_LANES, SUMS, halved, sums_of_frame};
 
 impl Framing {
-    /// As [`window`](Self::window), of one frame whose samples lie in the lanes, with the same bits: to `frame`, zeros behind it.
+    /// As [`window`](Self::window), of one frame whose samples lie in the lanes, with the same
+    /// bits: to `frame`, zeros after it.
     #[inline(always)]
     pub(crate) fn window_single_frame<S: Simd>(
         &self,

@@ -14,7 +14,8 @@ use crate::storage::{Storage, StorageMut};
 use crate::vector::VectorBase;
 
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
-    /// `self(i, j) += alpha * v[j]`, with `v` in either precision and the arithmetic in the wider one.
+    /// `self(i, j) += alpha * v[j]`, with `v` in either precision and the arithmetic in the wider
+    /// one.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless `v` is as long as a row.
@@ -60,11 +61,12 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         Ok(())
     }
 
-    /// `self(i, j) *= src(i, j / group)`, where the columns are cut into as many groups as `src` has columns.
+    /// `self(i, j) *= src(i, j / group)`, where the columns are cut into as many groups as `src`
+    /// has columns.
     ///
     /// # Errors
-    /// [`Error::Groups`] unless the number of columns is a multiple of that of `src`, [`Error::ShapeMismatch`] if the
-    /// numbers of rows differ.
+    /// [`Error::Groups`] unless the number of columns is a multiple of that of `src`,
+    /// [`Error::ShapeMismatch`] if the numbers of rows differ.
     #[doc(alias = "MulRowsGroupMat")]
     pub fn mul_rows_group_mat(&mut self, src: &MatrixBase<impl Storage<Elem = T>>) -> Result<(), Error> {
         let size = group_size("mul_rows_group_mat", self.shape(), src.shape())?;
@@ -81,7 +83,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// With `beta` 0 the old values do not count, not even NaN.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long as a column.
+    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long
+    /// as a column.
     #[doc(alias = "AddDiagVecMat")]
     pub fn add_diag_vec_mat(
         &mut self,
@@ -114,7 +117,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// With `beta` 0 the old values do not count, not even NaN.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long as a row.
+    /// [`Error::ShapeMismatch`] if the shapes differ, [`Error::DimMismatch`] unless `v` is as long
+    /// as a row.
     #[doc(alias = "AddMatDiagVec")]
     pub fn add_mat_diag_vec(
         &mut self,

@@ -1,8 +1,8 @@
-//! Products with ordinary matrices that are mostly zeros: these are left out, together with what they would be multiplied
-//! by, even infinity and NaN.
+//! Products with ordinary matrices that are mostly zeros: these are left out, together with what
+//! they would be multiplied by, even infinity and NaN.
 //!
-//! It pays where less than about a tenth of the elements are not zero. For matrices that are *stored* without their zeros,
-//! see `SparseMatrix`.
+//! It pays where less than about a tenth of the elements are not zero. For matrices that are
+//! *stored* without their zeros, see `SparseMatrix`.
 
 use kaldera_base::Real;
 

@@ -11,7 +11,8 @@ use crate::vector::VectorBase;
 /// `plus += max(0, alpha * a b')` and `minus += max(0, -alpha * a b')`, element by element.
 ///
 /// # Errors
-/// [`Error::ShapeMismatch`] unless both matrices have a row for each element of `a` and a column for each one of `b`.
+/// [`Error::ShapeMismatch`] unless both matrices have a row for each element of `a` and a column
+/// for each one of `b`.
 #[doc(alias = "AddOuterProductPlusMinus")]
 pub fn add_outer_product_plus_minus<T: Real>(
     alpha: T,

@@ -25,7 +25,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * (sum of the columns of m) + beta * self`; each row is summed in double precision.
+    /// `self = alpha * (sum of the columns of m) + beta * self`; each row is summed in double
+    /// precision.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless a column of `m` is as long as this vector.
@@ -37,8 +38,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self = alpha * diag(m m') + beta * self`, or with [`Trans::Yes`] `diag(m' m)`: the squared lengths of the rows,
-    /// or of the columns.
+    /// `self = alpha * diag(m m') + beta * self`, or with [`Trans::Yes`] `diag(m' m)`: the squared
+    /// lengths of the rows, or of the columns.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless the vector has an element for each of them.
@@ -72,8 +73,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self = alpha * diag(op(m) op(n)) + beta * self`, without the rest of the product.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if the two cannot be multiplied to a square matrix, [`Error::DimMismatch`] unless the
-    /// vector has an element for each of its rows.
+    /// [`Error::ProductMismatch`] if the two cannot be multiplied to a square matrix,
+    /// [`Error::DimMismatch`] unless the vector has an element for each of its rows.
     #[doc(alias = "AddDiagMatMat")]
     pub fn add_diag_mat_mat(
         &mut self,
@@ -125,9 +126,11 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         }
     }
 
-    /// `self = alpha * op(m) * v + beta * self`, for a `v` that is mostly zeros: these are left out.
+    /// `self = alpha * op(m) * v + beta * self`, for a `v` that is mostly zeros: these are left
+    /// out.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN. What `m` has beside a zero of `v` does not count either.
+    /// With `beta` 0 the old values do not count, not even NaN. What `m` has beside a zero of `v`
+    /// does not count either.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] if a vector does not fit its side of the matrix.
