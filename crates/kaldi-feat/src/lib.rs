@@ -39,7 +39,7 @@
 //! [restored](FeatureStream::restore_state).
 //!
 //! # Why it is fast
-//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way
+//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So everything
 //! from window to DCT is the plain algorithm for one frame, written with vectors in place of
 //! numbers: nothing is moved between lanes but when samples come in and features go out (`frames`,
 //! `fft`, `extractor` in the source). A frame's features do not depend on which frames share its

@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_sine_keeps_its_shape() {
+    fn resampling_keeps_a_slow_sine() {
         let sine = |rate: f32, n: usize| -> Vec<f32> {
             (0..n).map(|i| (i as f32 / rate * 440.0 * std::f32::consts::TAU).sin()).collect()
         };
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_cannot_be_is_refused() {
+    fn invalid_filters_are_refused() {
         let refused = |rate_in, rate_out, cutoff, zeros| LinearResample::new(rate_in, rate_out, cutoff, zeros).is_err();
         assert!(refused(16000, 4000, 2001.0, 1) && refused(16000, 4000, 0.0, 1) && refused(16000, 4000, f32::NAN, 1));
         assert!(refused(16000, 4000, 1000.0, 0) && refused(0, 4000, 1000.0, 1) && refused(16000, 0, 1000.0, 1));
@@ -370,7 +370,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_change_nothing_and_the_sum_is_kaldis(
+        fn chunked_resampling_equals_whole_and_kaldis_sum(
             (rate_in, rate_out, cutoff, zeros) in rates(),
             signal in prop::collection::vec(-1000.0..1000.0_f32, 0..300),
             cuts in prop::collection::vec(0..60_usize, 0..20),

@@ -167,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_states_are_read_back() {
         read(&state(), "a=1").unwrap();
         assert_eq!(read(&state(), "a=2"), Err(Error::BadState { reason: "it is of a stream with other options" }));
     }
 
     #[test]
-    fn no_change_goes_unseen() {
+    fn changed_states_are_refused() {
         let good = state();
         for len in 0..good.len() {
             assert!(read(&good[..len], "a=1").is_err());

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compressed() {
+    fn non_finite_matrices_are_not_compressed() {
         for bad in [f64::NAN, f64::INFINITY, -1e39] {
             let m = Matrix::from_vec(1, 3, vec![0.0, bad, 1.0]).unwrap();
             for method in (1..=7).map(|number| CompressionMethod::from_number(number).unwrap()) {

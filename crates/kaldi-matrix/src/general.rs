@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_makes_no_difference() {
+    fn all_kinds_give_the_same_matrix() {
         let [full, ..] = three_kinds();
         let full = full.get_matrix();
         for mut m in three_kinds() {

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn damaged_files_are_refused() {
         let header = |descr, shape| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         for (descr, shape) in [
             ("<i4", "(2,)"),
@@ -383,7 +383,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(shape in prop::collection::vec(0_usize..4, 0..4), start in any::<f64>()) {
+        fn values_roundtrip(shape in prop::collection::vec(0_usize..4, 0..4), start in any::<f64>()) {
             let len = num_elements(&shape).unwrap();
             let array = NumpyArray::new(&shape, (0..len).map(|i| start + i as f64).collect()).unwrap();
             let mut bytes = Vec::new();

@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_at_the_ends_are_folded_in() {
+    fn duplicated_end_points_are_folded_in() {
         let (whole, folded) = (idft_bases(4, 7), cosines(4, 5));
         for (row, folded) in whole.rows().zip(folded) {
             let expected = [row[0] + row[1], row[2], row[3], row[4], row[5] + row[6]];

@@ -82,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_numbers_are_those_of_every_c_program() {
+    fn first_values_equal_the_c_librarys() {
         let mut random = CRandom::new(1);
         let first: Vec<u32> = (0..4).map(|_| random.rand()).collect();
         assert_eq!(first, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915]);
     }
 
     #[test]
-    fn numbers_are_normal() {
+    fn values_are_normally_distributed() {
         let mut random = CRandom::new(1);
         let numbers: Vec<f32> = (0..1000).flat_map(|_| random.normals(7)).collect();
         let moment = |p: i32| numbers.iter().map(|x| x.powi(p)).sum::<f32>() / 7000.0;

@@ -314,7 +314,7 @@ mod tests {
         /// Costs of few values, so that many are equal, and steps that cost nothing, next to
         /// nothing, or too much.
         #[test]
-        fn paths_end_and_come_from_where_a_search_of_all_lags_says(
+        fn grouped_search_equals_search_of_all_lags(
             costs in prop::collection::vec(0..40_u16, 1..200),
             unit in prop::sample::select(&[0.05_f32, 0.3, 1e-30, 1e-42][..]),
             factor in prop::sample::select(&[0.0_f32, 1e-45, 1e-40, 1e-31, 2.5e-6, 0.05, 3.0][..]),

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_keep_their_numbers() {
+    fn rows_keep_their_indexes() {
         let mut queue = RowQueue::new(2);
         for i in 0_u16..10_000 {
             queue.push(&[f32::from(i); 2]);

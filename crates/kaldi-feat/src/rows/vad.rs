@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_have_a_say() {
+    fn neighbours_decide_voicing() {
         let options = VadEnergyOptions { vad_energy_mean_scale: 0.0, vad_frames_context: 1, ..Default::default() };
         assert_eq!(vad(&options, &[9.0, 9.0, 0.0, 9.0, 0.0, 0.0]).unwrap(), [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
         let wide = VadEnergyOptions { vad_frames_context: i32::MAX, ..options };
@@ -263,12 +263,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_neither_voiced_nor_wrong() {
+    fn empty_features_have_no_decisions() {
         assert_eq!(vad(&VadEnergyOptions::default(), &[]), Ok(vec![]));
     }
 
     #[test]
-    fn values_that_decide_nothing_are_named() {
+    fn invalid_options_are_named() {
         let base = VadEnergyOptions::default;
         for (name, options) in [
             ("vad_energy_threshold", VadEnergyOptions { vad_energy_threshold: f32::NAN, ..base() }),

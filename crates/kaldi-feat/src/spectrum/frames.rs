@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_mirrored_as_often_as_it_takes() {
+    fn samples_outside_the_signal_are_mirrored() {
         let mirrored = |framing: &Framing, len, range: std::ops::Range<i64>| -> Vec<_> {
             range.map(|position| framing.source(position, len).unwrap()).collect()
         };
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_is_ready_needs_no_end() {
+    fn ready_frames_do_not_depend_on_the_end() {
         for framing in [
             Framing::new(&FrameExtractionOptions::default()).unwrap(),
             Framing::new(&FrameExtractionOptions { snip_edges: false, ..Default::default() }).unwrap(),

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn frequencies_that_make_no_filters_are_named() {
+    fn invalid_mel_options_are_named() {
         let base = MelBanksOptions::default;
         assert!(matches!(
             banks(MelBanksOptions { num_bins: 200, ..base() }, 1.0),

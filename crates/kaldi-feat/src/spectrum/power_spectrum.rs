@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn the_packed_spectrum_is_that_of_the_definition() {
+    fn packed_spectrum_equals_the_definition() {
         for size in [4, 6, 8, 18, 34, 50, 200, 256, 400] {
             for level in available() {
                 let error = dispatch_at(level, Packed { size });
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_transform_of_the_definition() {
+    fn power_spectrum_equals_the_definition() {
         // 34 and 1202 have a large prime factor.
         for size in [4, 6, 8, 10, 14, 16, 18, 22, 26, 30, 32, 34, 50, 64, 128, 200, 256, 400, 512, 720, 882, 1024, 1202]
         {

@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scales_go_there_and_back() {
+    fn mel_scales_invert_each_other() {
         for htk in [false, true] {
             for hz in [0.0, 20.0, 999.0, 1000.0, 8000.0] {
                 assert!((hz_of(mel_of(hz, htk), htk) - hz).abs() < 1e-9);
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn areas_are_1() {
+    fn filters_have_unit_area() {
         let range = MelRange {
             samp_freq: 16000.0,
             fft_size: 4096,

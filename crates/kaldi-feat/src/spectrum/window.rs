@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_make_no_frames_are_named() {
+    fn invalid_frame_options_are_named() {
         let base = FrameExtractionOptions::default;
         let bad = [
             ("frame.samp_freq", FrameExtractionOptions { samp_freq: f32::NAN, ..base() }),

@@ -97,7 +97,7 @@ fn rows_are_those_of_librosa() {
 }
 
 #[test]
-fn options_that_can_not_be_are_named() {
+fn invalid_options_are_named() {
     let base = || LogMelOptions::whisper(80);
     for (name, options) in [
         ("fft_size", LogMelOptions { fft_size: 401, ..base() }),

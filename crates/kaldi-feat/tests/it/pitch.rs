@@ -324,7 +324,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_goes_on_from_its_state(
+    fn restored_stream_continues_with_the_same_bits(
         options in options(),
         seed in 0..1000_u64,
         len in 1..9000_usize,
@@ -445,7 +445,7 @@ fn naive_process(options: &ProcessPitchOptions, rows: &[(f32, f32)]) -> Vec<Vec<
 
 /// In digital silence no path is better than another, so that no frame is ever sure.
 #[test]
-fn silence_that_does_not_end_takes_next_to_no_memory() {
+fn endless_silence_takes_bounded_memory() {
     let extractor = PitchExtractor::new(PitchExtractionOptions::default()).unwrap();
     for sound_seconds in [0, 3] {
         let mut samples = audio(7, sound_seconds * 16_000, 150.0, 16_000.0, 5.0);
@@ -474,7 +474,7 @@ fn silence_that_does_not_end_takes_next_to_no_memory() {
 }
 
 #[test]
-fn rows_that_come_one_by_one_give_the_same() {
+fn row_stream_equals_whole() {
     let options = ProcessPitchOptions { delay: 3, normalization_right_context: 5, ..Default::default() };
     let processor = PitchProcessor::new(options).unwrap();
     let pitch = Matrix::from_fn(40, 2, |r, c| if c == 0 { (r as f32 * 0.3).sin() } else { 100.0 + r as f32 });
@@ -558,7 +558,7 @@ fn memory_is_bounded_when_frames_are_discarded() {
 }
 
 #[test]
-fn options_that_cannot_be_are_named() {
+fn invalid_options_are_named() {
     let base = PitchExtractionOptions::default;
     let bad = [
         ("min_f0", PitchExtractionOptions { min_f0: 0.0, ..base() }),
@@ -596,7 +596,7 @@ fn options_that_cannot_be_are_named() {
 }
 
 #[test]
-fn a_workspace_of_other_signals_changes_nothing() {
+fn reused_workspace_changes_nothing() {
     let plan = |recompute_frame| {
         PitchExtractor::new(PitchExtractionOptions { recompute_frame, ..Default::default() }).unwrap()
     };

@@ -225,7 +225,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_to_add_still_scales() {
+fn beta_scales_without_a_product() {
     let nan = f32::NAN;
     for (rows, cols) in [(0, 0), (0, 2), (2, 0), (2, 2)] {
         let empty = Matrix::<f32>::zeros(rows, 0);

@@ -159,7 +159,7 @@ mod tests {
     const HEADER: HtkHeader = HtkHeader { sample_period: 100_000, sample_kind: 0o100 | 6 };
 
     #[test]
-    fn there_and_back() {
+    fn values_roundtrip() {
         let m = Matrix::from_vec(2, 3, vec![1.0_f64, -2.5, 1e-3, 4.0, 5.0, -6.0]).unwrap();
         let mut bytes = Vec::new();
         write_htk(&mut bytes, &m, &HEADER).unwrap();

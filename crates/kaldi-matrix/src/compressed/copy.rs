@@ -133,7 +133,7 @@ mod tests {
     use crate::{CompressionMethod, Vector};
 
     #[test]
-    fn every_way_out_gives_the_same_numbers() {
+    fn all_conversions_give_the_same_values() {
         let m = Matrix::from_fn(11, 4, |r, c| ((r * 7 + c * 5) % 13) as f32 / 3.0 - c as f32);
         for method in [CompressionMethod::SpeechFeature, CompressionMethod::TwoByteAuto, CompressionMethod::OneByteAuto]
         {

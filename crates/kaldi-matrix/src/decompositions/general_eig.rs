@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn large_small_and_defective_ones() {
+    fn extreme_and_defective_matrices_have_eigenvectors() {
         for scale in [1e-200, 1.0, 1e150] {
             let a = Matrix::from_fn(5, 5, |r, c| scale * ((r * 3 + c * c) % 7) as f64);
             assert!(error(&a, &a.eig().unwrap()) < 1e-12);
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_is_refused() {
+    fn unpaired_complex_eigenvalue_is_refused() {
         let v = |x: &[f64]| Vector::from(x.to_vec());
         assert!(create_eigenvalue_matrix(&v(&[1.0]), &v(&[1.0])).is_err());
         assert!(create_eigenvalue_matrix(&v(&[1.0, 1.0]), &v(&[1.0, 1.0])).is_err());

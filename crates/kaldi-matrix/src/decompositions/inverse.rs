@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_inverted_is_refused() {
+    fn non_square_and_nan_are_refused() {
         assert!(matches!(Matrix::<f32>::zeros(2, 3).invert(), Err(Error::NotSquare { .. })));
         let nan = Matrix::from_fn(2, 2, |_, _| f64::NAN);
         assert!(matches!(nan.log_det(), Err(Error::NoConvergence { .. })));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn invalid_input_is_refused() {
         let x = Matrix::<f32>::zeros(3, 2);
         assert!(compute_pca(&x, &mut Matrix::zeros(3, 2), None).is_err());
         assert!(compute_pca(&x, &mut Matrix::zeros(1, 3), None).is_err());

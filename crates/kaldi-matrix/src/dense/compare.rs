@@ -102,7 +102,7 @@ mod tests {
     use crate::{Matrix, SubMatrix, Vector};
 
     #[test]
-    fn owners_and_strides_do_not_count() {
+    fn equality_ignores_ownership_and_strides() {
         let m = Matrix::from_fn(2, 2, |r, c| (r + c) as f32);
         let wide = [0.0, 1.0, 7.0, 1.0, 2.0];
         let part = SubMatrix::new(&wide, 2, 2, 3).unwrap();

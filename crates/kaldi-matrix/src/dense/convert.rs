@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn owned_ones_move() {
+    fn owned_conversions_move() {
         let m = counting(3, 4);
         let address = m.data().as_ptr();
         let array = Array2::from(m);
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_row_by_row_is_copied() {
+    fn column_major_arrays_are_copied() {
         let array = Array2::from(counting(3, 4));
         assert_eq!(Matrix::from(array.clone().reversed_axes()), counting(3, 4).transposed());
         let part = array.clone().slice_move(s![1.., ..]);

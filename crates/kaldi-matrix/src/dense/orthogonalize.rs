@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_refused() {
+    fn invalid_input_is_refused() {
         assert!(Matrix::<f32>::zeros(3, 2).orthogonalize_rows().is_err());
         let mut m = Matrix::from_fn(2, 2, |_, _| f32::NAN);
         assert!(matches!(m.orthogonalize_rows(), Err(Error::OutOfDomain { .. })));

@@ -159,13 +159,13 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// `min self(i, j)`, the smallest element that is not NaN; infinity for none.
     #[doc(alias = "Min")]
     pub fn min(&self) -> T {
-        self.rows().map(kernels::min).fold(T::INFINITY, |a, b| if b < a { b } else { a })
+        functions::min_of(self.rows())
     }
 
     /// `max self(i, j)`, the largest element that is not NaN; minus infinity for none.
     #[doc(alias = "Max")]
     pub fn max(&self) -> T {
-        self.rows().map(kernels::max).fold(-T::INFINITY, |a, b| if b > a { b } else { a })
+        functions::max_of(self.rows())
     }
 
     /// `max |self(i, j)|`; 0 for none, NaN if any element is.

@@ -65,32 +65,8 @@ fn with_each_row<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) 
             row[..v.len()].iter_mut().zip(v).for_each(|(y, &x)| *y = f(*y, x));
         }
     }
-    /// v in registers, for rows so short that to find out their length takes longer than to add
-    /// them.
-    #[inline(always)]
-    fn of_length<T: Real, const N: usize>(v: &[T; N], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
-        for row in m.chunks_mut(stride) {
-            if let Some(row) = row.first_chunk_mut::<N>() {
-                *row = std::array::from_fn(|i| f(row[i], v[i]));
-            }
-        }
-    }
-    /// A function of its own: of its arguments the compiler knows that they do not overlap, which
-    /// it else checks for each row.
-    #[inline(never)]
-    fn few<T: Real>(v: &[T], stride: usize, m: &mut [T], f: impl Fn(T, T) -> T) {
-        if let Ok(v) = v.try_into() {
-            of_length::<T, 4>(v, stride, m, f);
-        } else if let Ok(v) = v.try_into() {
-            of_length::<T, 8>(v, stride, m, f);
-        } else if let Ok(v) = v.try_into() {
-            of_length::<T, 16>(v, stride, m, f);
-        } else {
-            row_by_row(v, stride, m, f);
-        }
-    }
     if v.len() < NARROW || m.len() <= SMALL {
-        few(v, stride, m, f);
+        row_by_row(v, stride, m, f);
     } else {
         dispatch_apart(Rows(v, stride, m, f))
     }
@@ -315,7 +291,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_shape_and_stride_is_done_as_a_plain_loop_does_it(
+        fn any_shape_and_stride_equals_a_plain_loop(
             (rows, cols) in (1_usize..40, 1_usize..150), gap in prop_oneof![Just(0_usize), 1_usize..20],
         ) {
             check::<f32>(rows, cols, gap);
@@ -323,7 +299,7 @@ mod tests {
         }
 
         #[test]
-        fn few_elements_too(rows in 1_usize..9, cols in 1_usize..9) {
+        fn small_matrices_equal_a_plain_loop(rows in 1_usize..9, cols in 1_usize..9) {
             check::<f32>(rows, cols, 3);
             check::<f64>(rows, cols, 0);
         }

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_comes_back() {
+    fn values_roundtrip_through_serde() {
         let m = Matrix::from_fn(2, 3, |r, c| (10 * r + c) as f32);
         let part = m.col_range(1, 2).unwrap();
         let text = serde_json::to_string(&part).unwrap();

@@ -67,8 +67,13 @@ pub(crate) fn soft_max<T: Real>(rows: &mut [&mut [T]]) -> T {
 }
 
 /// The largest number that is not NaN; minus infinity for none.
-fn max_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
+pub(crate) fn max_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
     rows.map(kernels::max).fold(-T::INFINITY, |a, b| if b > a { b } else { a })
+}
+
+/// The smallest number that is not NaN; infinity for none.
+pub(crate) fn min_of<'a, T: Real>(rows: impl Iterator<Item = &'a [T]>) -> T {
+    rows.map(kernels::min).fold(T::INFINITY, |a, b| if b < a { b } else { a })
 }
 
 /// Σ |x|^p to the power of 1 / p; p = 0 counts what is not 0, p = ∞ gives the largest |x|.

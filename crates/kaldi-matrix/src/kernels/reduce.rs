@@ -319,7 +319,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lowest_and_highest_are_what_a_loop_finds(
+        fn min_and_max_equal_a_loop(
             x in prop::collection::vec(prop_oneof![-9.0_f32..9.0, Just(f32::NAN), Just(f32::INFINITY), Just(3.0)], 0..200),
         ) {
             let numbers = || x.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());

@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_valley_is_walked_to_its_end() {
+    fn minimum_of_a_valley_is_found() {
         let all = LbfgsOptions::default();
         for options in [
             all,
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_at_the_end_ends() {
+    fn start_at_the_minimum_terminates() {
         let mut search = OptimizeLbfgs::new(&Vector::from(vec![0.0_f32; 3]), LbfgsOptions::default()).unwrap();
         assert_eq!(search.recent_step_length(), f32::INFINITY);
         assert_eq!(search.get_value().1, f32::INFINITY);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_input_is_refused() {
         let x = Vector::from(vec![1.0_f64, 2.0]);
         let all = LbfgsOptions::default();
         assert!(OptimizeLbfgs::new(&Vector::<f64>::zeros(0), all).is_err());

@@ -157,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn solves_what_it_says(dim in 1_usize..12, seed in any::<u64>()) {
+        fn solution_satisfies_the_system(dim in 1_usize..12, seed in any::<u64>()) {
             let (a, expected) = positive_definite(dim, seed);
             let mut b = Vector::zeros(dim);
             b.add_sp_vec(1.0, &a, &expected, 0.0).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_solution_stays() {
+    fn exact_start_is_kept() {
         let a = SpMatrix::from_vec(2, vec![2.0_f64, 1.0, 3.0]).unwrap();
         let (b, mut x) = (Vector::from(vec![4.0, 7.0]), Vector::from(vec![1.0, 2.0]));
         assert_eq!(linear_cgd(&LinearCgdOptions::default(), &a, &b, &mut x).unwrap(), 0);
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_end_when_told() {
+    fn iteration_limit_holds() {
         let (a, b) = positive_definite(8, 2);
         let count = |options| linear_cgd(&options, &a, &b, &mut Vector::zeros(8)).unwrap();
         assert_eq!(count(LinearCgdOptions { max_iters: Some(3), ..Default::default() }), 3);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_definite_is_solved_or_refused() {
+    fn indefinite_systems_are_solved_or_refused() {
         let a = SpMatrix::from_vec(2, vec![0.0_f64, 0.0, 1.0]).unwrap();
         let (b, mut x) = (Vector::from(vec![1.0, 0.0]), Vector::from(vec![0.0, 1.0]));
         let came = linear_cgd(&LinearCgdOptions::default(), &a, &b, &mut x);

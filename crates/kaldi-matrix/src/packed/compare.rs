@@ -38,7 +38,7 @@ mod tests {
     use crate::SpMatrix;
 
     #[test]
-    fn near_and_not() {
+    fn approximate_equality_uses_the_tolerance() {
         let a = SpMatrix::from_vec(2, vec![1.0_f32, 2.0, 3.0]).unwrap();
         let mut b = a.clone();
         b.scale(1.001);

@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_matrix_does_not_tell_stays() {
+    fn null_space_components_are_kept() {
         let h = SpMatrix::from_vec(2, vec![1.0_f32, 0.0, 0.0]).unwrap();
         let g = Vector::from(vec![2.0_f32, 0.0]);
         let mut x = Vector::from(vec![0.0_f32, 5.0]);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn questions() {
+    fn predicates_answer_as_defined() {
         let unit = SpMatrix::<f64>::unit(3);
         assert!(unit.is_unit(0.0) && unit.is_diagonal(0.0) && unit.is_tridiagonal(0.0) && !unit.is_zero(0.5));
         let mut s = unit.clone();

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_positive_definite_is_refused() {
+    fn indefinite_matrices_are_refused() {
         let mut l = TpMatrix::unit(2);
         for (element, row) in [(1.0_f32, 1), (2.0, 1), (f32::NAN, 1)] {
             let s = SpMatrix::from_vec(2, vec![1.0, element, 1.0]).unwrap();

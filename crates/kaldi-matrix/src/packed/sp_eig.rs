@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_power_is_refused() {
+    fn undefined_powers_are_refused() {
         let singular = SpMatrix::from_vec(2, vec![1.0_f64, 1.0, 1.0]).unwrap();
         assert!(singular.cond().unwrap() > 1e15);
         let mut zero = SpMatrix::<f64>::zeros(2);

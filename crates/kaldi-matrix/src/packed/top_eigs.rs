@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_that_closes_early_is_left() {
+    fn invariant_krylov_space_is_restarted() {
         let mut s = SpMatrix::<f32>::zeros(80);
         s[(7, 7)] = 3.0;
         s[(70, 70)] = -4.0;

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_diagonal_is_nothing() {
+    fn elements_above_the_diagonal_are_zero() {
         let mut t = example(3);
         assert_eq!(t[(0, 2)], 0.0);
         t[(2, 0)] = 5.0;

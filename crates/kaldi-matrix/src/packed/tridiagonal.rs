@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn hard_ones_converge() {
+    fn ill_conditioned_matrices_converge() {
         // Wilkinson's matrix with close eigenvalues, a scale near the ends of the range, a graded
         // one.
         for scale in [1.0, 1e-150, 1e150] {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_fit_is_refused() {
+    fn invalid_input_is_refused() {
         let mut s = SpMatrix::from_fn(3, |_, _| 1.0_f32);
         let before = s.clone();
         assert!(matches!(s.qr(None), Err(Error::OutOfDomain { .. })));

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back() {
+    fn values_roundtrip() {
         let (sparse, dense) = sample();
         assert_eq!(sparse.to_matrix(), dense);
         assert_eq!((sparse.num_rows(), sparse.num_cols(), sparse.num_elements()), (3, 4, 4));

@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_with_the_zeros(
+        fn sparse_matrix_equals_dense(
             rows in 0_usize..5, inner in 0_usize..5, cols in 0_usize..5,
             trans in prop::sample::select(vec![Trans::No, Trans::Yes]),
             beta in prop::sample::select(vec![0.0, 1.0, -0.5]),

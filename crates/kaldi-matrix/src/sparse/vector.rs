@@ -252,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn like_a_vector_with_its_zeros(
+        fn sparse_vector_equals_dense(
             pairs in prop::collection::vec((0_usize..9, -3_i8..4), 0..20),
             alpha in -2_i8..3,
         ) {

@@ -73,7 +73,7 @@ fn empty_compressed_matrices_are_followed_by_what_follows() {
 }
 
 #[test]
-fn a_promise_is_not_believed() {
+fn announced_sizes_are_not_allocated_before_data() {
     let max = i32::MAX;
     for token in ["CM", "CM2", "CM3"] {
         for (rows, cols) in [(max, 1), (1, max), (max, max), (1 << 20, 1 << 10)] {

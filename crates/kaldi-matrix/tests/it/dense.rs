@@ -429,7 +429,7 @@ fn how_far_from_symmetric_and_diagonal() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_and_changes_nothing() {
+fn mismatched_shapes_are_errors_and_change_nothing() {
     let src = Matrix::from_fn(2, 3, |r, c| (r + c) as f32);
     let mut m = Matrix::from_fn(2, 3, |_, _| 7.0_f32);
     let before = m.clone();

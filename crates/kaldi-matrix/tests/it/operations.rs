@@ -389,7 +389,7 @@ mod decompositions {
     }
 
     #[test]
-    fn what_has_no_decomposition_is_an_error() {
+    fn matrices_without_decomposition_are_errors() {
         let mut m = Matrix::<f32>::zeros(2, 3);
         assert!(matches!(m.symmetric_eig(), Err(Error::NotSquare { .. })));
         m[(1, 2)] = f32::NAN;

@@ -189,7 +189,7 @@ mod tests {
 
     /// The predictor solves the normal equations.
     #[test]
-    fn what_is_left_is_orthogonal_to_the_past() {
+    fn prediction_error_is_orthogonal_to_the_past() {
         let r = [5.0, 3.0, -1.0, 0.5];
         let (_, a) = compute_lpc(&r);
         for lag in 1..4_usize {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn the_predictor_is_durbins_as_far_as_numbers_are_normal() {
+    fn predictor_equals_durbins_for_normal_numbers() {
         for power in [-120, -60, 0, 60, 126] {
             let scale = 2.0_f32.powi(power);
             assert_is_durbins(&scaled(&fading(12), scale), 1e-5);

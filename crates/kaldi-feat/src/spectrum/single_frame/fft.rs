@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn one_frame_has_the_bits_that_it_has_among_others() {
+    fn single_frame_spectrum_equals_lanes() {
         // 34 and 1202 have a large prime factor.
         for size in [
             34, 64, 66, 70, 80, 100, 104, 110, 126, 128, 130, 160, 182, 200, 256, 320, 400, 480, 512, 720, 882, 1024,

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn one_frame_has_the_energies_that_it_has_among_others() {
+    fn single_frame_energies_equal_lanes() {
         for num_bins in [3, 4, 7, 8, 9, 15, 16, 17, 23, 40, 80, 100] {
             for htk_mode in [false, true] {
                 let options = MelBanksOptions { num_bins, htk_mode, ..Default::default() };

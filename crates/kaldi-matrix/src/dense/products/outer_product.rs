@@ -44,7 +44,7 @@ mod tests {
     use crate::{Matrix, Vector};
 
     #[test]
-    fn each_element_goes_where_its_sign_says() {
+    fn elements_are_split_by_sign() {
         let (a, b) = (Vector::from(vec![2.0, -1.0]), Vector::from(vec![3.0, 0.0, -5.0]));
         let (mut plus, mut minus) = (Matrix::zeros(2, 3), Matrix::zeros(2, 3));
         minus.set(1.0);
