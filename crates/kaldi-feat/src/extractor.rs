@@ -14,7 +14,7 @@ use crate::audio::samples::Samples;
 use crate::error::Error;
 use crate::resample::LinearResample;
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, SingleFrameBands, StoreRows};
+use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, StoreRows};
 use crate::spectrum::frames::{EnergyOf, Framing, Signal};
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
@@ -55,16 +55,6 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, frames: Bands<'_, S::F32>, features: &mut [S::F32]);
-    /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of
-    /// kinds that take power spectra.
-    #[doc(hidden)]
-    fn single_frame_features<S: Simd>(
-        &self,
-        s: S,
-        warped: &Self::Warped,
-        frame: SingleFrameBands<'_>,
-        features: &mut [f32],
-    );
     /// Calls `dispatch`. It is a method of each kind so that its kernels are compiled in this crate
     /// once, rather than in every crate that has an extractor.
     #[doc(hidden)]
@@ -409,12 +399,9 @@ fn compute_rows<S: Simd, K: Kind>(
     rows: &mut [f32],
 ) {
     if extractor.frame_by_frame(s, starts.len()) {
-        let wave = std::mem::take(&mut workspace.wave);
-        for (&start, row) in starts.iter().zip(rows.chunks_exact_mut(extractor.kind.dim())) {
-            let samples = &wave.as_floats()[start..start + extractor.framing.len()];
-            s.vectorize(SingleFrame { extractor, warped, samples, workspace, row });
+        for (start, row) in starts.chunks(1).zip(rows.chunks_exact_mut(extractor.kind.dim())) {
+            s.vectorize(Block { extractor, warped, starts: start, workspace, rows: row });
         }
-        workspace.wave = wave;
     } else {
         // Lanes past the last frame compute the first one once more.
         let mut all = [starts[0]; MAX_LANES];
@@ -423,32 +410,8 @@ fn compute_rows<S: Simd, K: Kind>(
     }
 }
 
-/// The row of one frame, given by its samples, which lie in the lanes.
-struct SingleFrame<'a, K: Kind> {
-    extractor: &'a Extractor<K>,
-    warped: &'a K::Warped,
-    samples: &'a [f32],
-    workspace: &'a mut Workspace,
-    row: &'a mut [f32],
-}
-
-impl<K: Kind> Kernel for SingleFrame<'_, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, samples, workspace, row } = self;
-        let of = extractor.bands_of(warped);
-        let energy = s.apart(ComputeSingleFrame { of, samples, workspace });
-        let Workspace { frames, spectrum, scratch, .. } = workspace;
-        let (bands, rows) = of.place(frames, spectrum);
-        let bands = bands.floats(rows.next_multiple_of(S::LANES));
-        extractor.kind.single_frame_features(s, warped, SingleFrameBands { bands, energy, scratch }, row);
-    }
-}
-
-/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane;
-/// only as many as there are in `rows` are written.
+/// The rows of the frames that begin at `starts` of the workspace's waveform: one frame by the
+/// single-frame path, or one for each lane, of which as many are written as `rows` holds.
 struct Block<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
@@ -464,7 +427,11 @@ impl<K: Kind> Kernel for Block<'_, K> {
     fn run<S: Simd>(self, s: S) {
         let Self { extractor, warped, starts, workspace, rows } = self;
         let (kind, of, dim) = (&extractor.kind, extractor.bands_of(warped), extractor.kind.dim());
-        let energy = s.load(&s.apart(ComputeBands { of, starts, workspace }));
+        let energies = match *starts {
+            [start] => s.apart(ComputeSingleFrame { of, start, workspace }),
+            _ => s.apart(ComputeBands { of, starts, workspace }),
+        };
+        let energy = s.load(&energies);
         let Workspace { frames, spectrum, features, scratch, .. } = workspace;
         let (bands, num_bands) = of.place(frames, spectrum);
         let (bands, scratch) = (bands.vectors(s, num_bands), scratch.vectors(s, kind.scratch_rows()));

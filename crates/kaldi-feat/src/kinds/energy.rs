@@ -5,7 +5,6 @@ use kaldera_base::simd::Simd;
 
 use crate::error::Error;
 use crate::spectrum::frames::EnergyOf;
-use crate::spectrum::lanes::first_lane;
 
 /// ln max(x, ε), ε the precision of `f32`: what Kaldi puts before its logarithms.
 #[inline(always)]
@@ -35,12 +34,6 @@ impl EnergyColumn {
     #[inline(always)]
     pub(crate) fn ln<S: Simd>(&self, s: S, energy: S::F32, least: f32) -> S::F32 {
         s.max(s.splat(self.log_floor), ln_of_large(s, s.max(s.splat(least), energy)))
-    }
-
-    /// The same of one frame's energy.
-    #[inline(always)]
-    pub(crate) fn single_frame_ln<S: Simd>(&self, s: S, energy: f32, least: f32) -> f32 {
-        first_lane(s, self.ln(s, s.splat(energy), least))
     }
 
     /// The least energy of Kaldi's PLP, which differs.

@@ -7,9 +7,8 @@ use crate::extractor::{Compute, Extractor, Kind};
 use crate::kinds::energy::{EnergyColumn, floored_ln};
 use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, Filters, SingleFrameBands};
+use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
-use crate::spectrum::lanes::map_lanes;
 use crate::spectrum::mel::{MelBanks, MelBanksOptions};
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -121,24 +120,6 @@ impl Kind for FbankKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
-    }
-
-    #[inline(always)]
-    fn single_frame_features<S: Simd>(&self, s: S, _: &MelBanks, frame: SingleFrameBands<'_>, features: &mut [f32]) {
-        let filters = match self.energy {
-            None => features,
-            Some(energy) => {
-                let place = if energy.last { self.num_bins } else { 0 };
-                features[place] = energy.single_frame_ln(s, frame.energy, f32::EPSILON);
-                let first = usize::from(!energy.last);
-                &mut features[first..first + self.num_bins]
-            }
-        };
-        if self.use_log_fbank {
-            map_lanes!(s, &frame.bands[..self.num_bins], x => floored_ln(s, x), filters);
-        } else {
-            filters.copy_from_slice(&frame.bands[..self.num_bins]);
-        }
     }
 
     #[inline(always)]

@@ -11,9 +11,8 @@ use crate::error::Error;
 use crate::extractor::{Compute, Extractor, Kind};
 use crate::options::{OptionError, OptionSet, OptionValue, Registry};
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, Filters, SingleFrameBands};
+use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{Edges, EnergyOf, Framing};
-use crate::spectrum::lanes::map_lanes;
 use crate::spectrum::mel::MelBanks;
 use crate::spectrum::slaney::MelRange;
 use crate::spectrum::window::FrameExtractionOptions;
@@ -346,16 +345,6 @@ impl Kind for LogMelKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
-    }
-
-    #[inline(always)]
-    fn single_frame_features<S: Simd>(&self, s: S, _: &MelBanks, frame: SingleFrameBands<'_>, features: &mut [f32]) {
-        let bands = &frame.bands[..self.num_bins];
-        if let Some(factor) = self.log_factor {
-            map_lanes!(s, bands, x => s.mul(self.floored_ln(s, x), s.splat(factor)), features);
-        } else {
-            features.copy_from_slice(bands);
-        }
     }
 
     #[inline(always)]

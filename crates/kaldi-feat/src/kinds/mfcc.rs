@@ -10,12 +10,11 @@ use crate::extractor::{Compute, Extractor, Kind};
 use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
 use crate::kinds::lifter::lifter;
-use crate::kinds::products::{Columns, weighted_sum};
+use crate::kinds::products::weighted_sum;
 use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, Filters, SingleFrameBands};
+use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
-use crate::spectrum::lanes::map_lanes;
 use crate::spectrum::mel::{MelBanks, MelBanksOptions};
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -81,8 +80,6 @@ pub type Mfcc = Extractor<MfccKind>;
 pub struct MfccKind {
     /// For each cepstrum, its weight of each filter: DCT and liftering in one.
     rows: Vec<Vec<f32>>,
-    /// The same, for one frame at a time.
-    columns: Columns,
     energy: Option<EnergyColumn>,
     htk_compat: bool,
 }
@@ -109,12 +106,7 @@ impl Kind for MfccKind {
         }
         let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
         let rows = liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter));
-        Ok(Self {
-            columns: Columns::new(&rows),
-            rows,
-            energy: options.use_energy.then_some(column),
-            htk_compat: options.htk_compat,
-        })
+        Ok(Self { rows, energy: options.use_energy.then_some(column), htk_compat: options.htk_compat })
     }
 
     fn warped(options: &MfccOptions, vtln_warp: f32) -> Result<MelBanks, Error> {
@@ -139,26 +131,6 @@ impl Kind for MfccKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
-    }
-
-    #[inline(always)]
-    fn single_frame_features<S: Simd>(&self, s: S, _: &MelBanks, frame: SingleFrameBands<'_>, features: &mut [f32]) {
-        // First, as nothing has to wait for it but the row.
-        let energy = match &self.energy {
-            Some(energy) => Some(energy.single_frame_ln(s, frame.energy, f32::EPSILON)),
-            None => None,
-        };
-        map_lanes!(s, frame.bands, x => floored_ln(s, x));
-        self.columns.times_single_frame(s, frame.bands, features);
-        if let Some(energy) = energy {
-            features[0] = energy;
-        }
-        if self.htk_compat {
-            if self.energy.is_none() {
-                features[0] *= SQRT_2;
-            }
-            features.rotate_left(1);
-        }
     }
 
     #[inline(always)]

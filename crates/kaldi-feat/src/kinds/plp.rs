@@ -15,12 +15,11 @@ use crate::kinds::energy::EnergyColumn;
 use crate::kinds::lifter::lifter;
 use crate::kinds::plp::lpc::{linear_predictor, predictor_cepstrum};
 use crate::kinds::plp::power::Power;
-use crate::kinds::products::{Columns, weighted_sum};
+use crate::kinds::products::weighted_sum;
 use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, Filters, SingleFrameBands};
+use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
-use crate::spectrum::lanes::first_lane;
 use crate::spectrum::mel::{MelBanks, MelBanksOptions};
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -115,8 +114,6 @@ pub struct PlpKind {
     order: usize,
     /// For each lag from 0 to the order, the weight of each filter in the autocorrelation.
     cosines: Vec<Vec<f32>>,
-    /// The same, for one frame at a time.
-    columns: Columns,
     /// What a filter's energy is heard as.
     compress: Power,
     autocorrelation_floor: f32,
@@ -210,7 +207,6 @@ impl Kind for PlpKind {
         let cosines = cosines(order + 1, num_bins);
         Ok(Self {
             order,
-            columns: Columns::new(&cosines),
             cosines,
             compress: Power::new(options.compress_factor),
             autocorrelation_floor: options.autocorrelation_floor,
@@ -261,48 +257,6 @@ impl Kind for PlpKind {
         self.cepstra(s, autocorrelation, predictor, cepstrum, features);
         if let Some(energy) = self.energy {
             features[0] = energy.ln(s, frame_energy, energy.least_of_plp());
-        }
-        if self.htk_compat {
-            features.rotate_left(1);
-        }
-    }
-
-    #[inline(always)]
-    fn single_frame_features<S: Simd>(
-        &self,
-        s: S,
-        filters: &PlpFilters,
-        frame: SingleFrameBands<'_>,
-        features: &mut [f32],
-    ) {
-        let SingleFrameBands { bands: loudness, scratch, .. } = frame;
-        // Nothing waits for it, so that it costs least where there is other work to do.
-        let energy = match &self.energy {
-            Some(energy) => Some(energy.single_frame_ln(s, frame.energy, energy.least_of_plp())),
-            None => None,
-        };
-        for (x, weights) in loudness.chunks_exact_mut(S::LANES).zip(filters.equal_loudness.chunks(S::LANES)) {
-            let heard = s.mul(s.load(x), s.load_partial(weights, s.splat(1.0)));
-            s.store(self.compress.of(s, heard), x);
-        }
-        // Vectors with the frame in each lane, and after them its lags.
-        let (lags, dim) = (self.order + 1, features.len());
-        let num_rows = lags + 2 * self.order + dim;
-        let (rows, autocorrelation) = scratch.floats(num_rows * S::LANES + lags).split_at_mut(num_rows * S::LANES);
-        self.columns.times_single_frame(s, loudness, autocorrelation);
-        for (row, &x) in rows.chunks_exact_mut(S::LANES).zip(&*autocorrelation) {
-            row.fill(x);
-        }
-        let rows = scratch.vectors(s, num_rows);
-        let (autocorrelation, rest) = rows.split_at_mut(lags);
-        let (predictor, rest) = rest.split_at_mut(self.order);
-        let (cepstrum, row) = rest.split_at_mut(self.order);
-        self.cepstra(s, autocorrelation, predictor, cepstrum, row);
-        for (to, &x) in features.iter_mut().zip(&*row) {
-            *to = first_lane(s, x);
-        }
-        if let Some(energy) = energy {
-            features[0] = energy;
         }
         if self.htk_compat {
             features.rotate_left(1);

@@ -8,9 +8,8 @@ use crate::kinds::energy::EnergyColumn;
 use crate::kinds::energy::floored_ln;
 use crate::options::{OptionSet, Registry};
 use crate::sealed::Sealed;
-use crate::spectrum::bands::{Bands, Filters, SingleFrameBands};
+use crate::spectrum::bands::{Bands, Filters};
 use crate::spectrum::frames::{EnergyOf, Framing};
-use crate::spectrum::lanes::map_lanes;
 use crate::spectrum::power_spectrum::SpectrumOf;
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -109,14 +108,6 @@ impl Kind for SpectrogramKind {
 
     fn run(compute: Compute<'_, '_, Self>) {
         dispatch(compute);
-    }
-
-    #[inline(always)]
-    fn single_frame_features<S: Simd>(&self, s: S, (): &(), frame: SingleFrameBands<'_>, features: &mut [f32]) {
-        if let Some(energy) = self.energy {
-            map_lanes!(s, &frame.bands[..self.dim], x => floored_ln(s, x), features);
-            features[0] = energy.single_frame_ln(s, frame.energy, f32::EPSILON);
-        }
     }
 
     #[inline(always)]

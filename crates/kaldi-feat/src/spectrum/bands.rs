@@ -4,7 +4,6 @@
 use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
 
 use crate::spectrum::frames::{EnergyOf, Framing};
-use crate::spectrum::lanes::map_lanes;
 use crate::spectrum::mel::MelBanks;
 use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::single_frame::fft::SingleFrameFft;
@@ -42,16 +41,6 @@ pub struct Bands<'a, V> {
     pub(crate) scratch: &'a mut [V],
 }
 
-/// The bands of one frame.
-#[derive(Debug)]
-#[doc(hidden)]
-pub struct SingleFrameBands<'a> {
-    /// As [`Bands`] says, and numbers after them up to a whole vector.
-    pub(crate) bands: &'a mut [f32],
-    pub(crate) energy: f32,
-    pub(crate) scratch: &'a mut Lines,
-}
-
 /// The frames that begin at `starts` of the workspace's waveform, one in each lane: their bands
 /// into the workspace, their Σ x² out.
 pub(crate) struct ComputeBands<'a> {
@@ -84,31 +73,40 @@ impl Kernel for ComputeBands<'_> {
     }
 }
 
-/// The same of one frame, given by its samples, which lie in the lanes.
+/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all lanes.
 pub(crate) struct ComputeSingleFrame<'a> {
     pub(crate) of: BandsOf<'a>,
-    pub(crate) samples: &'a [f32],
+    pub(crate) start: usize,
     pub(crate) workspace: &'a mut Workspace,
 }
 
 impl Kernel for ComputeSingleFrame<'_> {
-    type Output = f32;
+    type Output = [f32; MAX_LANES];
 
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) -> f32 {
-        let Self { of: BandsOf { framing, plan, energy_of, filters, .. }, samples, workspace } = self;
-        let Workspace { frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+    fn run<S: Simd>(self, s: S) -> Self::Output {
+        let Self { of, start, workspace } = self;
+        let BandsOf { framing, plan, energy_of, filters, .. } = of;
+        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
         let power = spectrum.floats(framing.padded / 2 + 1 + SingleFrameMel::PADDING);
         let frame = frames.floats(framing.padded + SingleFrameFft::PADDING);
+        let samples = &wave.as_floats()[start..start + framing.len()];
         let energy = framing.window_single_frame(s, samples, energy_of, frame);
         plan.single_frame_power(s, frame, power, [features, scratch], frame_scratch);
         if let Some(Filters { banks, magnitudes }) = filters {
             if magnitudes {
-                map_lanes!(s, power, x => s.sqrt(x));
+                power.iter_mut().for_each(|x| *x = x.sqrt());
             }
-            banks.compute_single_frame(s, power, frames.floats(banks.bins().len().next_multiple_of(S::LANES)));
+            banks.compute_single_frame(s, power, frames.floats(banks.bins().len()));
         }
-        energy
+        let (bands, num_bands) = of.place(frames, spectrum);
+        let bands = bands.floats(num_bands * S::LANES);
+        // From the last one, as its lanes lie on those of bands that are done.
+        for i in (0..num_bands).rev() {
+            let band = bands[i];
+            bands[i * S::LANES..][..S::LANES].fill(band);
+        }
+        [energy; MAX_LANES]
     }
 }
 

@@ -13,36 +13,3 @@ pub(crate) fn first_lane<S: Simd>(s: S, v: S::F32) -> f32 {
     s.store(v, &mut lanes);
     lanes[0]
 }
-
-/// `map_lanes!(s, numbers, x => y)` replaces all numbers x of a frame by y, which is said for
-/// vectors; with one more argument they are written there. Not a function: the closure that it
-/// would take can't be told to become part of what is compiled for the instruction set.
-macro_rules! map_lanes {
-    ($s:expr, $from:expr, $x:ident => $y:expr, $to:expr) => {
-        let (from, to): (&[f32], &mut [f32]) = ($from, $to);
-        let (mut from, mut to) = (from.chunks_exact(S::LANES), to.chunks_exact_mut(S::LANES));
-        for (from, to) in (&mut from).zip(&mut to) {
-            let $x = $s.load(from);
-            $s.store($y, to);
-        }
-        let (from, to) = (from.remainder(), to.into_remainder());
-        if !to.is_empty() {
-            let $x = $s.load_partial(from, $s.splat(1.0));
-            $s.store_partial($y, to);
-        }
-    };
-    ($s:expr, $numbers:expr, $x:ident => $y:expr) => {
-        let numbers: &mut [f32] = $numbers;
-        let mut vectors = numbers.chunks_exact_mut(S::LANES);
-        for v in &mut vectors {
-            let $x = $s.load(v);
-            $s.store($y, v);
-        }
-        let rest = vectors.into_remainder();
-        if !rest.is_empty() {
-            let $x = $s.load_partial(rest, $s.splat(1.0));
-            $s.store_partial($y, rest);
-        }
-    };
-}
-pub(crate) use map_lanes;

@@ -4,7 +4,7 @@ use kaldera_base::simd::Simd;
 
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
-use crate::spectrum::lanes::{FILTER_SUMS, first_lane, map_lanes};
+use crate::spectrum::lanes::{FILTER_SUMS, first_lane};
 use crate::spectrum::single_frame::mel::SingleFrameMel;
 use crate::spectrum::window::FrameExtractionOptions;
 
@@ -190,7 +190,8 @@ impl MelBanks {
             }
         }
         if self.htk_mode {
-            map_lanes!(s, energies, x => s.max(x, s.splat(1.0)));
+            // As `Simd::max`: 1 for NaN.
+            energies.iter_mut().for_each(|x| *x = if *x > 1.0 { *x } else { 1.0 });
         }
     }
 }
