@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 
-use kaldera::feat::options::fields_to_options;
+use kaldera::feat::fields_to_options;
 use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};

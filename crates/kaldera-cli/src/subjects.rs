@@ -63,7 +63,10 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Energy", &["use-energy", "raw-energy", "energy-floor", "htk-compat"]),
-    ("Cepstra", &["num-ceps", "cepstral-lifter", "cepstral-scale", "lpc-order", "compress-factor"]),
+    (
+        "Cepstra",
+        &["num-ceps", "cepstral-lifter", "cepstral-scale", "lpc-order", "compress-factor", "autocorrelation-floor"],
+    ),
     ("Vocal tract length and mean", &["vtln-warp", "vtln-low", "vtln-high", "vtln-map", "utt2spk", "subtract-mean"]),
     (
         "Search for pitch",

@@ -179,6 +179,18 @@ pub enum Error {
         /// Samples per second.
         samp_freq: f32,
     },
+    /// Features with NaN or infinite values, which nothing could use.
+    #[error(
+        "{rows} of its {frames} rows have values that are not finite, the first is row {first} (counted from 0): its samples, or an option such as `floor`, cause that"
+    )]
+    NotFinite {
+        /// Rows with such a value.
+        rows: usize,
+        /// All rows.
+        frames: usize,
+        /// The first such row.
+        first: usize,
+    },
     /// A WAV file that cannot be read or written.
     #[error(transparent)]
     Wave(#[from] kaldi_io::wave::WaveError),

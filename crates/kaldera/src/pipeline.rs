@@ -37,7 +37,7 @@ pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};
 pub use self::post::Cmvn;
-use self::post::{GroupStats, Post};
+use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 use self::recording::Reader;
 pub use self::recording::Recording;
@@ -265,6 +265,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         let done = self.post.apply(utterance, stats, raw)?;
         let frames = done.num_rows();
         *features = done.into_vec();
+        check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
     }
 
@@ -301,6 +302,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             let dim = self.raw_dim();
             subtract_mean(&mut SubMatrixMut::new(features, frames, dim, dim)?)?;
         }
+        check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
     }
 

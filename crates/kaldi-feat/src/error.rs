@@ -4,8 +4,9 @@ use thiserror::Error;
 
 /// Why features can't be computed.
 ///
-/// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field `frame`. A program whose users type
-/// options hands its messages to [`options::fields_to_options`](crate::options::fields_to_options).
+/// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field
+/// `frame`. A program whose users type options hands its messages to
+/// [`fields_to_options`](crate::fields_to_options).
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -130,7 +131,8 @@ pub enum Error {
         found: usize,
     },
 
-    /// Interleaved samples are not a whole number of frames of the channels, or there are no channels.
+    /// Interleaved samples are not a whole number of frames of the channels, or there are no
+    /// channels.
     #[error("{samples} samples are not frames of {num_channels} channels")]
     NotInterleaved {
         /// How many samples.

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera::Error;
-use kaldera::feat::{Fbank, FbankOptions};
+use kaldera::feat::{Fbank, FbankOptions, PlpOptions};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::{Matrix, SubMatrix};
-use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline};
+use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Utterance};
+use kaldera::{Error, Recording};
 use ndarray::Array2;
 use safetensors::SafeTensors;
 use tempfile::TempDir;
@@ -254,4 +254,42 @@ fn a_run_that_is_asked_to_stop_stops() {
     assert!(matches!(outcome, Err(Error::Stopped)) && seen == 5, "{seen}: {outcome:?}");
     drop(file);
     assert_eq!(names(out.path()), [""; 0]);
+}
+
+#[test]
+fn a_recording_whose_rows_are_not_finite_fails_and_spoils_no_statistics() {
+    let samples = |nan: bool| {
+        let mut samples: Vec<f32> = (0..4000).map(|i| ((i * i) % 2003) as f32).collect();
+        samples[2000] = if nan { f32::NAN } else { samples[2000] };
+        Recording::from_f32(samples, 16_000.0)
+    };
+    let fbank = Fbank::new(FbankOptions::default().with_dither(0.0)).unwrap();
+    let good = [Utterance::new("a", samples(false)), Utterance::new("c", samples(false))];
+    let [first, last] = good.clone();
+    let with_nan = Inputs::new(vec![first, Utterance::new("b", samples(true)), last]).unwrap();
+    for cmvn in [Cmvn::Utterance { norm_vars: false }, Cmvn::All { norm_vars: true }] {
+        let pipeline = Pipeline::new(&fbank).cmvn(cmvn);
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        pipeline.run(&Inputs::new(good.to_vec()).unwrap(), &mut expected).unwrap();
+        let summary = pipeline.run(&with_nan, &mut found).unwrap();
+        assert!(found == expected);
+        let [failure] = &summary.failures[..] else { panic!("{:?}", summary.failures) };
+        assert_eq!(failure.utterance.key, "b");
+        assert!(matches!(failure.source, Error::NotFinite { rows: 3, frames: 23, first: 10 }), "{}", failure.source);
+    }
+}
+
+#[test]
+fn one_row_and_silence_are_normalised_to_zeros() {
+    for samples in [vec![0; 400], vec![0; 8000], vec![77; 400]] {
+        let inputs = Inputs::new(vec![Utterance::new("a", Recording::from_i16(samples, 16_000.0))]).unwrap();
+        for norm_vars in [false, true] {
+            let plp = PlpOptions::default().with_dither(0.0);
+            let mut features = Vec::new();
+            let pipeline = Pipeline::plp(plp).unwrap().cmvn(Cmvn::Utterance { norm_vars });
+            let summary = pipeline.run(&inputs, &mut features).unwrap();
+            assert!(summary.failures.is_empty());
+            assert!(features[0].1.data().iter().all(|x| x.abs() < 1e-3), "{:?}", features[0].1);
+        }
+    }
 }

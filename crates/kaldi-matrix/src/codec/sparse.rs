@@ -4,10 +4,11 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::binary::{i32_of_size, read_size, write_size, write_values};
-use super::reader::{ByteReader, Word, describe, is_space};
-use super::text::{push_number, read_number};
-use super::{CodecError, KaldiRead, KaldiWrite};
+use crate::codec::binary::{read_size, write_size, write_values};
+use crate::codec::reader::{ByteReader, Word, describe, is_space};
+use crate::codec::sizes::i32_of_size;
+use crate::codec::text::{push_number, read_number};
+use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::sparse::{SparseMatrix, SparseVector};
 
 /// Either precision is read, and converted if need be.

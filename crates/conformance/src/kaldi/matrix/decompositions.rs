@@ -1,10 +1,9 @@
 //! Decompositions of dense matrices, inverses, powers, orthogonal rows.
 
 use kaldera::base::Real;
+use kaldera::matrix::decompositions::{attempt_complex_power, create_eigenvalue_matrix, sort_svd};
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use kaldera::matrix::{
-    Error, Matrix, SpMatrix, Trans, Vector, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
-};
+use kaldera::matrix::{Error, Matrix, SpMatrix, Trans, Vector};
 
 use super::answer::Answer;
 use super::record::Record;
