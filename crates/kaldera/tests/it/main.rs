@@ -3,3 +3,4 @@
 mod first_steps;
 mod papers;
 mod pipeline;
+mod recordings;
