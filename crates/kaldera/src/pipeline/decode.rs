@@ -37,6 +37,12 @@ pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording,
 
 fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
     let most = FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes.len() as u64));
+    decode_up_to(most, bytes, allow_truncated)
+}
+
+/// Decodes what has `most` samples at the most.
+fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+    let truncated = mpeg_frames_missing(&bytes);
     let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
@@ -47,7 +53,10 @@ fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error>
         _ => error.into(),
     })?;
     let mut decoded = Decoded { samples: Vec::new(), layout: None, most };
-    let ended = decoded.read_all(&mut *format);
+    let ended = match (decoded.read_all(&mut *format), truncated) {
+        (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
+        (ended, _) => ended,
+    };
     match ended {
         Err(error)
             if allow_truncated && !decoded.samples.is_empty() && !matches!(error, Error::TooManySamples { .. }) =>
@@ -129,6 +138,33 @@ impl Decoded {
     }
 }
 
+/// How many bytes the first frame of an MP3 file, which many encoders use for this, says that there are, and how many there are,
+/// where those are fewer: the decoder takes the end of the file for that of the recording.
+fn mpeg_frames_missing(bytes: &[u8]) -> Option<(u64, u64)> {
+    /// Tags behind the frames may or may not be counted.
+    const TAGS: u64 = 1 << 11;
+    let mut frames = bytes;
+    if let Some(&[b'I', b'D', b'3', _, _, flags, a, b, c, d]) = bytes.first_chunk::<10>() {
+        let size = [a, b, c, d].iter().fold(0, |size, &byte| size << 7 | usize::from(byte & 0x7F));
+        frames = bytes.get(10 + size + if flags & 0x10 == 0 { 0 } else { 10 }..)?;
+    }
+    let &[0xFF, version, _, mode] = frames.first_chunk::<4>()? else { return None };
+    let is_mono = mode >> 6 == 3;
+    let side_information = match (version & 0x18 == 0x18, is_mono) {
+        (true, false) => 32,
+        (true, true) | (false, false) => 17,
+        (false, true) => 9,
+    };
+    let info = frames.get(4 + side_information..)?;
+    let info = info.strip_prefix(b"Xing").or_else(|| info.strip_prefix(b"Info"))?;
+    let (&[_, _, _, flags], info) = info.split_first_chunk::<4>()?;
+    // The number of frames comes first, where it is there.
+    let info = if flags & 1 == 0 { info } else { info.get(4..)? };
+    let expected = u64::from(u32::from_be_bytes(*info.first_chunk().filter(|_| flags & 2 != 0)?));
+    let found = frames.len() as u64;
+    (found + TAGS < expected).then_some((expected, found))
+}
+
 /// Runs what may panic; the error is the message of the panic, which nobody else is told.
 fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     thread_local! {
@@ -165,6 +201,29 @@ mod tests {
         assert_eq!(catch_panic(|| 1), Ok(1));
         assert_eq!(catch_panic(|| -> i32 { panic!("no {}", "more") }), Err("no more".to_owned()));
         assert_eq!(catch_panic(|| -> i32 { panic!("static") }), Err("static".to_owned()));
+    }
+
+    #[test]
+    fn what_swells_is_refused_with_the_limit() {
+        let flac = include_bytes!("../../tests/it/audio/tone.flac");
+        assert_eq!(decode_up_to(4800, flac.to_vec(), false).unwrap().num_samples(), 4800);
+        for allow_truncated in [false, true] {
+            let error = decode_up_to(4799, flac.to_vec(), allow_truncated).unwrap_err().to_string();
+            assert!(error.contains("more than 4799 samples"), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_frames_are_seen_from_the_first_one() {
+        let mut mp3 = b"ID3\x04\0\0\0\0\0\x02..\xff\xfb\x90\xc0".to_vec();
+        mp3.extend([0; 17]);
+        mp3.extend(b"Info\0\0\0\x03\0\0\0\x01\0\0\x20\0");
+        assert_eq!(mpeg_frames_missing(&mp3), Some((0x2000, mp3.len() as u64 - 12)));
+        mp3.resize(12 + 0x2000, 0);
+        assert_eq!(mpeg_frames_missing(&mp3), None);
+        for end in 0..40 {
+            assert_eq!(mpeg_frames_missing(&mp3[..end]), None);
+        }
     }
 
     #[test]

@@ -13,6 +13,11 @@ pub(super) fn most_bytes(compressed: u64) -> u64 {
     compressed.saturating_mul(SWELLING).max(FREE)
 }
 
+/// The error of what would become more.
+pub(super) fn swells(limit: u64) -> io::Error {
+    io::Error::other(format!("it decompresses to more than {limit} bytes, which is the limit for its size"))
+}
+
 /// A reader that refuses to give more than a limit.
 pub(super) struct Limited<R> {
     reader: R,
@@ -31,13 +36,7 @@ impl<R> Limited<R> {
 impl<R: Read> Read for Limited<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.reader.read(buffer)?;
-        let too_many = || {
-            io::Error::other(format!(
-                "it decompresses to more than {} bytes, which is the limit for its size",
-                self.limit
-            ))
-        };
-        self.left = self.left.checked_sub(read as u64).ok_or_else(too_many)?;
+        self.left = self.left.checked_sub(read as u64).ok_or_else(|| swells(self.limit))?;
         Ok(read)
     }
 }

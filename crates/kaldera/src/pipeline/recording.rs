@@ -72,6 +72,14 @@ impl Recording {
         read_file(path, options).map_err(|source| Error::Recording { path: path.to_owned(), source: Box::new(source) })
     }
 
+    /// Reads what would be an audio file from anywhere, such as bytes in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), without a name.
+    pub fn read(mut reader: impl Read, options: &ReadOptions) -> Result<Self, Error> {
+        read_stream(&mut reader, options)
+    }
+
     /// One channel of 16-bit samples.
     #[must_use]
     pub fn from_i16(samples: Vec<i16>, samp_freq: f32) -> Self {
