@@ -125,6 +125,9 @@ pub enum Error {
         /// Of what.
         unit: &'static str,
     },
+    /// A file that ends early, where nothing tells how long it should be.
+    #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
+    NoEnd,
     /// A small file that becomes a very long recording.
     #[error("it decodes to more than {limit} samples, which is the limit for a file of its size")]
     TooManySamples {

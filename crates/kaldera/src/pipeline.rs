@@ -292,7 +292,11 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         features: &mut Vec<f32>,
     ) -> Result<Extent, Error> {
         self.check_stop()?;
-        let recording = worker.reader.read(&utterance.source, utterance.span, &self.reading)?;
+        let recording = {
+            // Warnings from the depths then say what they are about.
+            let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
+            worker.reader.read(&utterance.source, utterance.span, &self.reading)?
+        };
         let range = recording.samples_of(utterance.span)?;
         let samp_freq = recording.samp_freq();
         let seconds = range.len() as f32 / samp_freq;

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::cell::Cell;
-use std::io::Cursor;
+use std::io::{Cursor, ErrorKind};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Once;
 
@@ -43,6 +43,7 @@ fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error>
 /// Decodes what has `most` samples at the most.
 fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
     let truncated = mpeg_frames_missing(&bytes);
+    let has_end = has_end_of_ogg(&bytes);
     let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
@@ -55,6 +56,10 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let mut decoded = Decoded { samples: Vec::new(), layout: None, most };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
+        (Ok(()), None) if !has_end => Err(Error::NoEnd),
+        (Err(Error::Decode(SymphoniaError::IoError(error))), _) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(Error::NoEnd)
+        }
         (ended, _) => ended,
     };
     match ended {
@@ -163,6 +168,31 @@ fn mpeg_frames_missing(bytes: &[u8]) -> Option<(u64, u64)> {
     let expected = u64::from(u32::from_be_bytes(*info.first_chunk().filter(|_| flags & 2 != 0)?));
     let found = frames.len() as u64;
     (found + TAGS < expected).then_some((expected, found))
+}
+
+/// Whether each stream in an Ogg file has its last page, and that page all of its bytes; true of other files. The decoder takes a file
+/// that is cut off where another stream begins for a whole one.
+fn has_end_of_ogg(bytes: &[u8]) -> bool {
+    /// Flags of the first and of the last page of a stream.
+    const FIRST: u8 = 2;
+    const LAST: u8 = 4;
+    let (mut rest, mut open) = (bytes, Vec::new());
+    while let Some((header, after)) = rest.split_first_chunk::<27>() {
+        let &[b'O', b'g', b'g', b'S', _, flags, .., num_segments] = header else { break };
+        let Some((segments, body)) = after.split_at_checked(usize::from(num_segments)) else { return false };
+        let Some((_, next)) = body.split_at_checked(segments.iter().map(|&len| usize::from(len)).sum()) else {
+            return false;
+        };
+        let serial = &header[14..18];
+        if flags & FIRST != 0 {
+            open.push(serial);
+        }
+        if flags & LAST != 0 {
+            open.retain(|other| *other != serial);
+        }
+        rest = next;
+    }
+    open.is_empty() && !(rest.len() < 27 && !rest.is_empty() && rest.starts_with(&b"OggS"[..rest.len().min(4)]))
 }
 
 /// Runs what may panic; the error is the message of the panic, which nobody else is told.

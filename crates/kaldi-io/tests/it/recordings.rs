@@ -430,7 +430,9 @@ fn chunks_behind_no_samples_are_no_samples() {
     // Half a frame is none.
     let (file, _) = variant.write(&[1, 2]);
     assert!(matches!(WaveAudio::read(&file[..]), Err(WaveError::Empty)));
-    let wave = WaveData::read(&file[..]).unwrap();
+    // Kaldi's reader gives a recording without a sample then.
+    let (file, samples) = Variant { channels: 2, ..Variant::plain() }.write(&[1, 2, 3, 4]);
+    let wave = WaveData::read(&file[..samples.end - 2]).unwrap();
     assert_eq!((wave.num_channels, wave.num_samples(), wave.channel(1).len()), (2, 0, 0));
 }
 
