@@ -13,6 +13,8 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "jobs",
             "channel",
             "min-duration",
+            "allow-truncated",
+            "no-pipes",
             "output-format",
             "write-utt2dur",
             "sample-frequency",

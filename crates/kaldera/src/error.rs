@@ -25,9 +25,19 @@ pub enum Error {
         /// The script.
         path: PathBuf,
         /// The line, counted from 1.
-        line: usize,
-        /// What stands there.
+        line: u64,
+        /// What stands there, or the beginning of it.
         text: String,
+    },
+    /// A line of a list that is too long, or no text.
+    #[error("{}:{line}: {source}", path.display())]
+    Line {
+        /// The list.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        source: kaldi_io::lines::LineError,
     },
     /// A line of a manifest that cannot be used.
     #[error("{}:{line}: {reason}", path.display())]
@@ -35,7 +45,7 @@ pub enum Error {
         /// The manifest.
         path: PathBuf,
         /// The line, counted from 1.
-        line: usize,
+        line: u64,
         /// What is wrong with it.
         reason: String,
     },
@@ -82,6 +92,59 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: Box<Error>,
+    },
+    /// Audio of a format that this build does not read.
+    #[error("{format}, which is not read here: in a wav.scp, write '{command}' in the place of the file")]
+    UnreadFormat {
+        /// The format.
+        format: String,
+        /// What makes WAV of FILE.
+        command: &'static str,
+    },
+    /// A file in a folder that is audio by its contents and not by its name.
+    #[error("{}: audio by its contents, but not by its name: rename it, or list it in a wav.scp", path.display())]
+    UnlistedFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that is of no format that is known.
+    #[error("not audio: it begins with {found}")]
+    NotAudio {
+        /// Its first bytes.
+        found: String,
+    },
+    /// A file that ends early.
+    #[error(
+        "truncated: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
+    )]
+    Truncated {
+        /// By the header.
+        expected: u64,
+        /// In the file.
+        found: u64,
+        /// Of what.
+        unit: &'static str,
+    },
+    /// A file that ends early, where nothing tells how long it should be.
+    #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
+    NoEnd,
+    /// A small file that becomes a very long recording.
+    #[error("it decodes to more than {limit} samples, which is the limit for a file of its size")]
+    TooManySamples {
+        /// The most samples, of all channels.
+        limit: u64,
+    },
+    /// The system has no memory for a recording.
+    #[error("there is no memory for {samples} samples")]
+    NoMemory {
+        /// How many there were to be, at least.
+        samples: usize,
+    },
+    /// A file that a decoder cannot cope with.
+    #[error("damaged: the decoder gave up ({message})")]
+    Decoder {
+        /// Its last words.
+        message: String,
     },
     /// A recording that cannot be opened.
     #[error("cannot open it: {source}; check the name and that it may be read")]

@@ -15,7 +15,9 @@ mod batches;
 #[cfg(feature = "symphonia")]
 mod decode;
 mod extract;
+mod formats;
 mod inputs;
+mod limits;
 mod merge;
 mod ordered;
 mod pitch;
@@ -26,6 +28,7 @@ mod sink;
 
 use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, VadEnergyOptions};
@@ -40,7 +43,7 @@ pub use self::post::Cmvn;
 use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 use self::recording::Reader;
-pub use self::recording::Recording;
+pub use self::recording::{ReadOptions, Recording};
 pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
 use crate::Error;
 
@@ -69,6 +72,7 @@ pub struct Pipeline<'a, E> {
     subtract_mean: bool,
     pitch: Option<&'a PitchFeatures>,
     post: Post,
+    reading: ReadOptions,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -85,6 +89,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             subtract_mean: false,
             pitch: None,
             post: Post::default(),
+            reading: ReadOptions::default(),
             stop: None,
         }
     }
@@ -152,6 +157,12 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         self
     }
 
+    /// Reads recordings as `options` say.
+    #[must_use]
+    pub fn reading(self, options: ReadOptions) -> Self {
+        Self { reading: options, ..self }
+    }
+
     /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete leaves nothing.
     #[must_use]
     pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
@@ -185,7 +196,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         let utterances: Vec<_> = inputs.utterances().iter().filter(|utterance| !sink.has(&utterance.key)).collect();
         let dim = self.dim();
         let earlier = (inputs.utterances().len() - utterances.len()) as u64;
-        let mut summary = Summary { dim, earlier, ..Summary::default() };
+        let rejected = inputs.rejected().to_vec();
+        let mut summary = Summary { dim, earlier, rejected, ..Summary::default() };
         let work = |worker: &mut Worker<E::Workspace>, index: usize, extracted: &mut Extracted| {
             extracted.outcome = self.extract(utterances[index], stats.as_ref(), worker, &mut extracted.features);
         };
@@ -281,7 +293,11 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         features: &mut Vec<f32>,
     ) -> Result<Extent, Error> {
         self.check_stop()?;
-        let recording = worker.reader.read(&utterance.source, utterance.span)?;
+        let recording = {
+            // Warnings from the depths then say what they are about.
+            let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
+            worker.reader.read(&utterance.source, utterance.span, &self.reading)?
+        };
         let range = recording.samples_of(utterance.span)?;
         let samp_freq = recording.samp_freq();
         let seconds = range.len() as f32 / samp_freq;
@@ -347,6 +363,8 @@ pub struct Summary {
     pub dim: usize,
     /// Recordings that did not, in order.
     pub failures: Vec<Failure>,
+    /// What the inputs name and what could not even be listed: see [`Inputs::rejected`].
+    pub rejected: Vec<Arc<Error>>,
 }
 
 /// A recording without features.

@@ -42,6 +42,17 @@ pub enum Error {
         found: f32,
     },
 
+    /// The sample rates are too far from each other.
+    #[error("can't resample from {from} Hz to {to} Hz: the limit is a factor of {limit}")]
+    ResamplingFactor {
+        /// The rate of what goes in, Hz.
+        from: u32,
+        /// The rate of what should come out, Hz.
+        to: u32,
+        /// The most that one may be of the other.
+        limit: u32,
+    },
+
     /// A resampler can't have such a filter.
     #[error("can't resample with a filter whose {what} is {value}: it must be {expected}")]
     BadFilter {

@@ -15,6 +15,9 @@ use crate::state::{StateReader, StateWriter};
 /// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;
 
+/// The most that a rate may be of the other: more makes a long signal of a short one, or next to nothing of a long one.
+const MAX_FACTOR: u32 = 1000;
+
 /// The most weights that a resampler may have: a quarter of a gigabyte.
 const MAX_WEIGHTS: f64 = 67_108_864.0;
 
@@ -63,9 +66,14 @@ impl LinearResample {
     /// `filter_cutoff` Hz (at most half of both rates) and has `num_zeros` zeros on each side.
     ///
     /// # Errors
+    /// [`Error::ResamplingFactor`] when one rate is more than a thousand times the other;
     /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶
     /// weights.
     pub fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Result<Self, Error> {
+        let (lower, higher) = (samp_rate_in.min(samp_rate_out), samp_rate_in.max(samp_rate_out));
+        if u64::from(higher) > u64::from(lower) * u64::from(MAX_FACTOR) {
+            return Err(Error::ResamplingFactor { from: samp_rate_in, to: samp_rate_out, limit: MAX_FACTOR });
+        }
         let sinc = WindowedSinc::new(filter_cutoff, num_zeros)?;
         let slower = samp_rate_in.min(samp_rate_out);
         if f64::from(filter_cutoff) * 2.0 > f64::from(slower) {
@@ -352,6 +360,9 @@ mod tests {
     fn invalid_filters_are_refused() {
         let refused = |rate_in, rate_out, cutoff, zeros| LinearResample::new(rate_in, rate_out, cutoff, zeros).is_err();
         assert!(refused(16000, 4000, 2001.0, 1) && refused(16000, 4000, 0.0, 1) && refused(16000, 4000, f32::NAN, 1));
+        let factor = LinearResample::for_waveform(15.0, 16000.0).unwrap_err().to_string();
+        assert!(factor.contains("from 15 Hz to 16000 Hz") && factor.contains("1000"), "{factor}");
+        assert!(LinearResample::for_waveform(16.0, 16000.0).is_ok());
         assert!(refused(16000, 4000, 1000.0, 0) && refused(0, 4000, 1000.0, 1) && refused(16000, 0, 1000.0, 1));
         assert!(refused(9_999_991, 9_999_973, 1.0, 6));
         assert!(LinearResample::for_waveform(f32::INFINITY, 16000.0).is_err());

@@ -5,6 +5,9 @@ use std::str::FromStr;
 use super::parse_error::{ParseError, ParseErrorKind};
 use crate::Error;
 
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// Reads a text from its start, field by field.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
@@ -23,8 +26,10 @@ pub(super) struct Field<'a> {
 const FEW_STATES: usize = 1 << 16;
 
 impl<'a> Cursor<'a> {
+    /// At the start of `text`, after a byte order mark.
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, at }
     }
 
     /// At the start of the same text.

@@ -7,7 +7,7 @@ use fsa::graphs::{
     ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
     make_hlg,
 };
-use fsa::io::SymbolTable;
+use fsa::io::{K2Text, OpenFstText, SymbolTable};
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 use ragged_core::Ragged;
@@ -743,4 +743,33 @@ fn limits_of_memory_are_those_of_every_step() {
     }
     let message = make(Some(1000), true).unwrap_err().to_string();
     assert!(message.contains("but its limit is 1000; raise the limit"), "{message}");
+}
+
+/// As Windows writes texts: a byte order mark in front, and carriage returns.
+#[test]
+fn byte_order_marks_and_carriage_returns_are_no_part_of_symbols_and_words() {
+    let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let table = "<eps> 0\na 1\n";
+    assert_eq!(windows(table).parse::<SymbolTable>().unwrap(), table.parse().unwrap());
+    let fst = "0 1 1 1 0.5\n1\n";
+    let text = OpenFstText::default();
+    assert_eq!(text.print(&text.read(&windows(fst)).unwrap()), text.print(&text.read(fst).unwrap()));
+    let fsa = "0 1 1 0.5\n1 2 -1 0\n2\n";
+    let text = K2Text::acceptor();
+    assert_eq!(text.print(&text.read(&windows(fsa)).unwrap()), text.print(&text.read(fsa).unwrap()));
+
+    let lexicon = "read r iy d\nrid r ih d\n";
+    let read_lexicon = |text: &str| {
+        let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
+        Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+        (tokens, words)
+    };
+    assert_eq!(read_lexicon(&windows(lexicon)), read_lexicon(lexicon));
+    let model = "\\data\\\nngram 1=3\n\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 a\n\n\\end\\\n";
+    let read_model = |text: &str| {
+        let mut words = SymbolTable::default();
+        let model = read(text, &mut words, &ArpaOptions::default()).unwrap();
+        (model.num_ngrams(), words)
+    };
+    assert_eq!(read_model(&windows(model)), read_model(model));
 }

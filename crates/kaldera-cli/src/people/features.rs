@@ -16,7 +16,7 @@ use kaldera::feat::{
     VadEnergyOptions,
 };
 use kaldera::pipeline::{
-    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Inputs, Pipeline, PitchFeatures, Shard, Summary,
+    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Inputs, Pipeline, PitchFeatures, ReadOptions, Shard, Summary,
 };
 
 use super::{Trouble, arguments, print};
@@ -42,8 +42,10 @@ Inputs:
 
 OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
-Recordings that cannot be used are left out and listed at the end. All must have the sample rate of
---sample-frequency (default 16000) unless --allow-downsample or --allow-upsample is given.
+Recordings that cannot be used are left out and listed at the end, and so are files of folders that
+are audio of other formats, and lines of lists that are none. With --no-pipes no command of a list
+is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
+--allow-downsample or --allow-upsample is given.
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
 
@@ -315,6 +317,8 @@ struct Options {
     resume: bool,
     channel: i32,
     min_duration: f32,
+    allow_truncated: bool,
+    no_pipes: bool,
     vtln_warp: f32,
     subtract_mean: bool,
     with_pitch: bool,
@@ -327,7 +331,7 @@ struct Options {
 }
 
 /// Options that do not decide what the features are.
-const NOT_OF_FEATURES: [&str; 4] = ["output", "jobs", "shard", "resume"];
+const NOT_OF_FEATURES: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
 
 impl Default for Options {
     fn default() -> Self {
@@ -341,6 +345,8 @@ impl Default for Options {
             resume: false,
             channel: -1,
             min_duration: 0.0,
+            allow_truncated: false,
+            no_pipes: false,
             vtln_warp: 1.0,
             subtract_mean: false,
             with_pitch: false,
@@ -368,6 +374,12 @@ impl OptionSet for Options {
         registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off");
         registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
+        registry.add(
+            "allow-truncated",
+            &mut self.allow_truncated,
+            "Of recordings that end early take what is there; they fail otherwise",
+        );
+        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
@@ -495,6 +507,7 @@ fn pipeline<'a, E: FeatureExtractor>(
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
+        .reading(ReadOptions::default().with_allow_truncated(options.allow_truncated).with_pipes(!options.no_pipes))
         .stop_when(interrupt::watch());
     if options.jobs > 0 {
         pipeline = pipeline.jobs(usize::try_from(options.jobs).unwrap_or(usize::MAX));
@@ -557,10 +570,41 @@ fn extract<E: FeatureExtractor>(
     if !options.quiet {
         print(&totals(&summary, &written, begin.elapsed()))?;
     }
+    for rejected in &summary.rejected {
+        say(format_args!("rejected: {}", log::one_line(rejected)));
+    }
     for failure in &summary.failures {
         say(format_args!("failed: {}", log::one_line(failure)));
     }
-    Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !options.quiet {
+        tell_others(inputs.others());
+    }
+    let all_went_well = summary.failures.is_empty() && summary.rejected.is_empty();
+    Ok(if all_went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Names files of folders that are no audio.
+fn tell_others(others: &[PathBuf]) {
+    /// So many are named; all of them with `--verbose=1`.
+    const NAMED: usize = 10;
+    let names = |paths: &[PathBuf]| {
+        paths.iter().map(|path| log::printable(&path.display().to_string())).collect::<Vec<_>>().join(", ")
+    };
+    for other in others {
+        tracing::debug!("not audio: {}", other.display());
+    }
+    match others {
+        [] => {}
+        [other] => say(format_args!("1 other file is not audio: {}", names(std::slice::from_ref(other)))),
+        others if others.len() <= NAMED => {
+            say(format_args!("{} other files are not audio: {}", others.len(), names(others)));
+        }
+        others => say(format_args!(
+            "{} other files are not audio: {}, ... (--verbose=1 names all)",
+            others.len(),
+            names(&others[..NAMED])
+        )),
+    }
 }
 
 /// A number that stands for a text: FNV-1a, which is the same in every version of this program.
@@ -605,6 +649,13 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: Duration) -> String {
     }
     if !summary.failures.is_empty() {
         let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
+    }
+    match summary.rejected.len() {
+        0 => {}
+        1 => text.push_str("1 file or line was rejected\n"),
+        count => {
+            let _ = writeln!(text, "{count} files or lines were rejected");
+        }
     }
     text
 }

@@ -2,6 +2,7 @@
 
 mod feature_programs;
 mod fst;
+mod inputs;
 mod kaldi_face;
 mod kaldi_tables;
 mod manners;

@@ -114,6 +114,27 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
+    /// Runs no command that a script file has in place of a file, for lists that are not to be trusted: its key is an error,
+    /// [`Error::PipeRefused`]. It says nothing of what is read in the background already.
+    ///
+    /// ```
+    /// use kaldi_io::table::SequentialReader;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("words.scp");
+    /// std::fs::write(&path, "a echo 1 |\n")?;
+    /// let mut numbers = SequentialReader::<i32>::from_script(&path)?.without_pipes();
+    /// let error = numbers.next().unwrap().unwrap_err();
+    /// assert!(error.to_string().contains("'echo 1' is not run"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_pipes(mut self) -> Self {
+        if let Source::Script(items) = &mut self.source {
+            items.without_pipes();
+        }
+        self
+    }
+
     /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even opened; what else is in an archive has to
     /// be read on the way, and so has what is read in the background already.
     ///
