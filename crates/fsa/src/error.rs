@@ -1,5 +1,7 @@
 //! What can be wrong with an FSA or with what is asked of it.
 
+pub(crate) mod parse;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
 /// `fsa` is the place of the FSA in its vector, `state` and `arc` are counted within the FSA.
@@ -272,7 +274,7 @@ pub enum Error {
     },
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
-    Parse(Box<crate::io::ParseError>),
+    Parse(Box<crate::error::parse::ParseError>),
     /// A binary file that is not what it should be.
     #[error("byte {offset}: {what}")]
     Binary {
@@ -424,8 +426,8 @@ impl Error {
     }
 }
 
-impl From<crate::io::ParseError> for Error {
-    fn from(error: crate::io::ParseError) -> Self {
+impl From<crate::error::parse::ParseError> for Error {
+    fn from(error: crate::error::parse::ParseError) -> Self {
         Self::Parse(Box::new(error))
     }
 }

@@ -85,12 +85,9 @@ fn measured<T>(operation: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 }
 
 mod ours {
-    use fsa::algorithms::{ComposeOptions, compose};
+    use fsa::k2::{ComposeOptions, compose};
     use fsa::io::OpenFstBinary;
-    use fsa::optimize::{
-        DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize,
-        shortest_paths,
-    };
+    use fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize, shortest_paths};
     use fsa::{Fsa, Graph};
 
     use super::{Outcome, fs, measured};

@@ -1,8 +1,8 @@
 //! Intersection and composition.
 
-use fsa::algorithms::{self, ComposeOptions, Epsilons};
-use fsa::scores::{Semiring, total_scores};
-use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph};
+use fsa::k2::{ComposeOptions, Epsilons};
+use fsa::paths::total_scores;
+use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph, Semiring, k2};
 use serde_json::Value;
 
 use super::json::{close, field, graph, numbers};
@@ -76,7 +76,7 @@ fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
 fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let epsilons = epsilons(args)?;
-    let (fsas, map_a, map_b) = algorithms::intersect(a.fsas(), b.fsas(), epsilons)?;
+    let (fsas, map_a, map_b) = k2::intersect(a.fsas(), b.fsas(), epsilons)?;
     let mut differences = check_maps(&fsas, [(a.fsas(), &map_a), (b.fsas(), &map_b)]);
     let came = a.intersect(&b, epsilons)?;
     differences.append(&mut judge(expect, &came, scores)?);
@@ -87,7 +87,7 @@ fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>
 fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (a, b) = (vector(graph(&args["a"])?)?, graph(&args["b"])?);
     let map: Vec<i32> = field(args, "b_to_a_map")?;
-    let (fsas, map_a, map_b) = algorithms::intersect_device(a.fsas(), b.fsas(), &map)?;
+    let (fsas, map_a, map_b) = k2::intersect_device(a.fsas(), b.fsas(), &map)?;
     let mut differences = check_maps(&fsas, [(&a.fsas().clone().into(), &map_a), (b.fsas(), &map_b)]);
     let came = a.intersect_device(&b, &map)?;
     differences.append(&mut judge(expect, &came, Scores::Both)?);
@@ -127,8 +127,8 @@ fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
 fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let symbols = ragged_core::Ragged::from_lists(&symbols).map_err(fsa::Error::from)?;
-    let topo = fsa::builders::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?;
-    let linear = Graph::new(fsa::builders::linear_fsas(&symbols)?);
+    let topo = fsa::graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?;
+    let linear = Graph::new(fsa::k2::linear_fsas(&symbols)?);
     let came = topo.compose(&linear, &ComposeOptions::default())?.connect()?;
     let right = graph(expect)?.connect()?;
     let (right, came) = (visible(&right)?, visible(&came)?);

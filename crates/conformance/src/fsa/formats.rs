@@ -1,7 +1,7 @@
 //! Text, plain arrays and properties.
 
-use fsa::io::{self, K2Text};
-use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph};
+use fsa::io::K2Text;
+use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph, io};
 use serde_json::{Value, json};
 
 use super::json::{self, compare, compare_ints, field};

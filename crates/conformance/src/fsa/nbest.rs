@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fsa::scores::{
-    MatchingOptions, Nbest, REF_LABELS, Semiring, backward_scores, get_best_matching_stats, levenshtein_alignment,
-    n_best_paths, random_paths, total_scores,
+use fsa::paths::{
+    MatchingOptions, Nbest, REF_LABELS, backward_scores, get_best_matching_stats, levenshtein_alignment, n_best_paths,
+    random_paths, total_scores,
 };
-use fsa::{FsaOrVec, Fsas, Graph};
+use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 use serde_json::Value;
 

@@ -1,10 +1,10 @@
 //! Scores, posteriors, gradients and best paths.
 
-use fsa::scores::{
-    Semiring, arc_posteriors_saved, backward_scores, forward_scores, prune_on_arc_post, set_scores_stochastic,
-    shortest_path, total_scores, total_scores_saved,
+use fsa::paths::{
+    arc_posteriors_saved, backward_scores, forward_scores, prune_on_arc_post, set_scores_stochastic, shortest_path,
+    total_scores, total_scores_saved,
 };
-use fsa::{FsaOrVec, Fsas, Graph};
+use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::Value;
 
 use super::json::{close, compare, compare_numbers, floats, graph, number, numbers};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fsa::algorithms::{self, WeightPushing};
-use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties};
+use fsa::k2::WeightPushing;
+use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties, k2};
 use serde_json::Value;
 
 use super::json::{close, compare, compare_ints, field, graph, number};
@@ -13,10 +13,10 @@ use super::{Operation, Stop};
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
-        "arc_sort" => |args, expect| with_map(args, expect, algorithms::arc_sort),
-        "connect" => |args, expect| with_map(args, expect, algorithms::connect),
-        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::add_epsilon_self_loops),
-        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::remove_epsilon_self_loops),
+        "arc_sort" => |args, expect| with_map(args, expect, k2::arc_sort),
+        "connect" => |args, expect| with_map(args, expect, k2::connect),
+        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::add_epsilon_self_loops),
+        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::remove_epsilon_self_loops),
         "closure" => closure,
         "union" => union,
         "invert" => |args, expect| compare(expect, &graph(args)?.invert()?),
@@ -48,7 +48,7 @@ fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> 
 /// a label that a transducer cannot have, since nothing but arcs into the final state may have it; here it is 0 like all others.
 fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
-    let (_, arc_map) = algorithms::closure(before.fsas())?;
+    let (_, arc_map) = k2::closure(before.fsas())?;
     let mut differences = compare_ints(expect, "arc_map", &arc_map)?;
     let mut after = before.closure()?;
     let behind = arc_map.iter().position(|&from| from == -1).map(|new| new + 1);
@@ -73,20 +73,20 @@ pub(super) fn vector(graph: Graph<FsaOrVec>) -> Result<Graph<FsaVec>, Stop> {
 
 fn union(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = vector(graph(args)?)?;
-    let mut differences = compare_ints(expect, "arc_map", &algorithms::union(before.fsas())?.1)?;
+    let mut differences = compare_ints(expect, "arc_map", &k2::union(before.fsas())?.1)?;
     differences.append(&mut compare(expect, &before.union()?)?);
     Ok(differences)
 }
 
 fn invert_ragged(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let (after, _) = algorithms::invert(&graph(args)?)?;
+    let (after, _) = k2::invert(&graph(args)?)?;
     compare_languages(expect, &after, Scores::Both)
 }
 
 fn replace_fsa(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (src, index) = (graph(&args["src"])?, graph(&args["index"])?);
     let first = field(args, "symbol_begin_range")?;
-    let (_, map_index, map_src) = algorithms::replace_fsa(src.fsas().as_vec(), index.fsas(), first)?;
+    let (_, map_index, map_src) = k2::replace_fsa(src.fsas().as_vec(), index.fsas(), first)?;
     let mut differences = compare_ints(expect, "arc_map_index", &map_index)?;
     differences.append(&mut compare_ints(expect, "arc_map_src", &map_src)?);
     differences.append(&mut compare(expect, &index.replace_fsa(&vector(src)?, first)?)?);

@@ -1,12 +1,12 @@
 //! The operations by their names.
 
-use fsa::algorithms::{ComposeOptions, Epsilons, remove_epsilon};
-use fsa::optimize::{
+use fsa::k2::{ComposeOptions, Epsilons, remove_epsilon};
+use fsa::openfst::{
     DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, equivalent, minimize, optimize,
     project, push_weights, shortest_paths,
 };
-use fsa::scores::{Semiring, reverse_shortest_distance, shortest_distance};
-use fsa::{EPSILON, FINAL, Fsa, FsaVec, Graph};
+use fsa::paths::{reverse_shortest_distance, shortest_distance};
+use fsa::{EPSILON, FINAL, Fsa, FsaVec, Graph, Semiring};
 use serde_json::Value;
 
 use super::compare::{close, compare_counts, compare_language, compare_some_strings};

@@ -2,11 +2,13 @@
 
 use std::io::BufRead;
 
-use super::lines::Lines;
-use super::{OutOfVocabulary, Progress};
-use crate::io::SymbolTable;
-use crate::pair_numbers::PairNumbers;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::error::Error;
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::{OutOfVocabulary, Progress};
+use crate::io::symbols::SymbolTable;
+use crate::support::pair_numbers::PairNumbers;
 
 /// How an ARPA file is read.
 #[derive(Debug, Clone, PartialEq)]

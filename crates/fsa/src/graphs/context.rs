@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use ragged_core::Ragged;
 
-use crate::arc::index;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::error::Error;
+use crate::support::ids::index;
 
 /// A state of a [`ContextGraph`]: how much of which phrases has been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

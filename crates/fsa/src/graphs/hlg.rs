@@ -2,11 +2,21 @@
 
 use std::io::BufRead;
 
-use super::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Progress};
-use crate::algorithms::{ComposeOptions, remove_epsilon_within};
-use crate::io::SymbolTable;
-use crate::optimize::{DeterminizeOptions, MinimizeOptions, determinize, minimize};
-use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON};
+use crate::core::attributes::Attribute;
+use crate::core::fsa::Fsa;
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::error::Error;
+use crate::graphs::arpa::{ArpaOptions, NgramModel};
+use crate::graphs::ctc_topology::CtcTopology;
+use crate::graphs::lexicon::{Lexicon, LexiconOptions};
+use crate::graphs::progress::{OutOfVocabulary, Progress};
+use crate::io::symbols::SymbolTable;
+use crate::k2::compose::ComposeOptions;
+use crate::k2::remove_epsilon::remove_epsilon_within;
+use crate::openfst::determinize::DeterminizeOptions;
+use crate::openfst::minimize::MinimizeOptions;
+use crate::openfst::{determinize, minimize};
 
 /// How [`make_hlg`] and [`compile_hlg`] work.
 #[derive(Debug, Clone, PartialEq)]
@@ -134,7 +144,9 @@ pub fn compile_hlg(
     };
     let topology = match options.max_token {
         Some(max_token) => max_token,
-        None => crate::arc::index(lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max)),
+        None => crate::support::ids::index(
+            lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max),
+        ),
     };
     let topology = CtcTopology::new(topology, options.modified)?;
 

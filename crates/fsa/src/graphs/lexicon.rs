@@ -5,10 +5,13 @@ use std::io::BufRead;
 
 use ragged_core::Ragged;
 
-use super::OutOfVocabulary;
-use super::lines::Lines;
-use crate::io::SymbolTable;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::error::Error;
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::OutOfVocabulary;
+use crate::io::symbols::SymbolTable;
 
 /// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
 pub const BACKOFF_SYMBOL: &str = "#0";

@@ -1,6 +1,6 @@
 //! Numbers in a binary file, whose length is all that is believed of it.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Reads a file from its start.
 pub(super) struct Bytes<'a> {

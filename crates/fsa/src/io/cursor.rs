@@ -2,8 +2,8 @@
 
 use std::str::FromStr;
 
-use super::parse_error::{ParseError, ParseErrorKind};
-use crate::Error;
+use crate::error::Error;
+use crate::error::parse::{ParseError, ParseErrorKind};
 
 /// Reads a text from its start, field by field.
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ impl<'a> Cursor<'a> {
     /// A field as a label: a symbol, 0 or -1.
     pub(super) fn label(&self, field: Field<'a>) -> Result<i32, Error> {
         let label: i32 = self.parse(field, "a label")?;
-        if label < crate::FINAL {
+        if label < crate::core::arc::FINAL {
             return Err(self.error(ParseErrorKind::Expected { what: "a label, -1 or above" }, field.position));
         }
         Ok(label)

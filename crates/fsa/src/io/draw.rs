@@ -4,9 +4,14 @@ use std::fmt::{self, Write};
 
 use ragged_core::TextValue;
 
-use super::layout::{Edge, Extent, Layout, layout};
-use super::symbols::SymbolTable;
-use crate::{AUX_LABELS, Arc, Attribute, Error, FsaView, Fsas, Graph};
+use crate::core::arc::Arc;
+use crate::core::attributes::Attribute;
+use crate::core::fsa::Fsas;
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::core::view::FsaView;
+use crate::error::Error;
+use crate::io::layout::{Edge, Extent, Layout, layout};
+use crate::io::symbols::SymbolTable;
 
 /// The radius of a state, the height of a line of text, and the space around everything.
 const RADIUS: f64 = 16.0;
@@ -311,7 +316,8 @@ impl fmt::Display for Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FINAL, Fsa, FsaVec};
+    use crate::core::arc::FINAL;
+    use crate::core::fsa::{Fsa, FsaVec};
 
     #[test]
     fn every_arc_is_drawn() {

@@ -11,11 +11,15 @@ use std::str::FromStr;
 
 use ragged_core::{Ragged, RaggedShape, RowSplits, TextValue};
 
-use super::cursor::Cursor;
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use crate::arc::index;
-use crate::{AUX_LABELS, Arc, Attribute, Attributes, Error, FINAL, Fsa, FsaOrVec, Fsas, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::attributes::{Attribute, Attributes};
+use crate::core::fsa::{Fsa, FsaOrVec, Fsas};
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::error::Error;
+use crate::error::parse::ParseErrorKind;
+use crate::io::cursor::Cursor;
+use crate::io::openfst::{self, TO_FINAL};
+use crate::support::ids::index;
 
 /// What stands on the lines of k2's text, for reading and for printing.
 ///

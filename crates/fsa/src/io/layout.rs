@@ -5,7 +5,7 @@
 //! Layers are then put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama, Tagawa, Toda 1981),
 //! and moved as close to their neighbours as their heights allow, which is a monotone regression (pool adjacent violators).
 
-use crate::Error;
+use crate::error::Error;
 
 /// Most places in all layers: more cannot be looked at.
 const MOST_PLACES: usize = 200_000;

@@ -1,8 +1,11 @@
 //! The border to OpenFst: final costs of states become arcs with the label -1 into one final state, and costs turn their sign.
 
-use crate::arc::index;
-use crate::scores::Semiring;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::Error;
+use crate::support::ids::index;
 
 /// What stands for the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
@@ -77,7 +80,7 @@ impl CostStates {
 /// The states of a transducer, or of an acceptor, which puts out what it takes. Final arcs become final costs, but those that put something
 /// out become arcs into one more state.
 pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
-    let aux_labels = match graph.attributes().get(crate::AUX_LABELS) {
+    let aux_labels = match graph.attributes().get(crate::core::graph::AUX_LABELS) {
         None => None,
         Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute {
             what: "OpenFst has one label put out for each arc; expand the lists into arcs first",

@@ -1,10 +1,13 @@
 //! OpenFst's binary files.
 
-use super::bytes::{Bytes, string};
-use super::openfst::{self, CostArc, TO_FINAL};
-use super::symbols::SymbolTable;
-use crate::scores::Semiring;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::Error;
+use crate::io::bytes::{Bytes, string};
+use crate::io::openfst::{self, CostArc, TO_FINAL};
+use crate::io::symbols::SymbolTable;
 
 /// The first bytes of every file.
 const MAGIC: i32 = 2_125_659_606;
@@ -62,7 +65,7 @@ impl Cost {
 /// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
 ///
 /// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; those of the type `log64` are read,
-/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](super::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
+/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
 /// in acceptors too, where they are the labels.
 ///
 /// ```

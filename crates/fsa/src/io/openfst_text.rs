@@ -4,13 +4,16 @@ use std::fmt::Write;
 
 use ragged_core::TextValue;
 
-use super::cursor::{Cursor, Field};
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use super::symbols::SymbolTable;
-use crate::arc::index;
-use crate::scores::Semiring;
-use crate::{Arc, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::Error;
+use crate::error::parse::ParseErrorKind;
+use crate::io::cursor::{Cursor, Field};
+use crate::io::openfst::{self, TO_FINAL};
+use crate::io::symbols::SymbolTable;
+use crate::support::ids::index;
 
 /// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
 /// for each final state; the state of the first line is the start.

@@ -5,10 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc as Shared;
 
-use super::bytes::{Bytes, string};
-use super::cursor::Cursor;
-use super::parse_error::ParseErrorKind;
-use crate::{EPSILON, Error};
+use crate::core::arc::EPSILON;
+use crate::error::Error;
+use crate::error::parse::ParseErrorKind;
+use crate::io::bytes::{Bytes, string};
+use crate::io::cursor::Cursor;
 
 /// The first bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;

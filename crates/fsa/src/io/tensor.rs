@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-use crate::arc::index;
-use crate::{Arc, Attribute, Error, FINAL, Fsa, FsaOrVec, FsaVec, Fsas, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::attributes::Attribute;
+use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
+use crate::core::graph::Graph;
+use crate::error::Error;
+use crate::support::ids::index;
 
 /// The key of the arcs in a [`Dict`].
 pub const ARCS: &str = "arcs";
@@ -47,7 +51,7 @@ pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
 /// ```
 /// use fsa::io::{fsa_vec_from_tensor, fsa_vec_to_tensor};
 ///
-/// let fsas = fsa::builders::linear_fsa(&[7])?.into_vec();
+/// let fsas = fsa::k2::linear_fsa(&[7])?.into_vec();
 /// let tensor = fsa_vec_to_tensor(&fsas)?;
 /// assert_eq!(tensor, [1, 0, 0, 3, 0, 2, 0, 1, 7, 0, 1, 2, -1, 0]);
 /// assert_eq!(fsa_vec_from_tensor(&tensor)?, fsas);

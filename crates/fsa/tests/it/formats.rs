@@ -1,8 +1,7 @@
 //! What is written reads back, and nothing that is read makes a panic.
 
-use fsa::io::{self, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use fsa::scores::Semiring;
-use fsa::{Arc, Fsa, FsaOrVec, FsaVec, Fsas, Graph};
+use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use fsa::{Arc, Fsa, FsaOrVec, FsaVec, Fsas, Graph, Semiring, io};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ragged_core::Ragged;

@@ -564,7 +564,7 @@ proptest! {
     fn modified_frames_hold_each_token_for_a_while(graph in token_graph(), frames in 0..5_usize) {
         let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, None).unwrap();
         let found = frames_of(&composed, frames);
-        let explicit = fsa::builders::ctc_topo(3, true).unwrap();
+        let explicit = fsa::graphs::ctc_topo(3, true).unwrap();
         let mut expected: HashMap<_, (f64, usize)> = HashMap::new();
         let tokens = language(&graph, frames + 1, frames);
         for ((string, topology), (_, ways)) in frames_of(&explicit, frames) {

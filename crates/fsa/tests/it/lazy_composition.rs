@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fsa::algorithms::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
-use fsa::optimize::{LazyArc, LazyComposition, LazyOptions};
+use fsa::k2::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
+use fsa::openfst::{LazyArc, LazyComposition, LazyOptions};
 use fsa::{Arc, Error, FINAL, Fsa, Graph};
 use proptest::prelude::*;
 
@@ -48,7 +48,7 @@ fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<
     (found, Ok(()))
 }
 
-/// The arcs of a walk, with states numbered as [`compose`](fsa::algorithms::compose()) does it, labels put out, and arc maps.
+/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, labels put out, and arc maps.
 fn in_order(found: &BTreeMap<i32, Vec<LazyArc>>) -> (Vec<Arc>, Vec<i32>, Vec<(i32, i32)>) {
     let mut order: Vec<i32> = found.keys().copied().take(1).collect();
     let (mut arcs, mut at) = (vec![], 0);

@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 
-use kaldera::fsa::algorithms::{self, ComposeOptions, Epsilons};
 use kaldera::fsa::io::{Drawing, OpenFstText};
-use kaldera::fsa::optimize::{
-    self, DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique,
-};
-use kaldera::fsa::scores::{Semiring, sample_paths};
-use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use kaldera::fsa::k2::{ComposeOptions, Epsilons};
+use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::paths::sample_paths;
+use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph, Semiring, k2, openfst};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
@@ -448,14 +446,14 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
 fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
-    let (a, b) = (algorithms::arc_sort(&a).map_err(failed)?.0, algorithms::arc_sort(&b).map_err(failed)?.0);
-    connected(Graph::new(algorithms::intersect(&a, &b, Epsilons::Sequenced).map_err(failed)?.0), options)
+    let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
+    connected(Graph::new(k2::intersect(&a, &b, Epsilons::Sequenced).map_err(failed)?.0), options)
 }
 
 fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
-    fst(optimize::difference(&a, &b).map(|(made, _)| Graph::new(made)))
+    fst(openfst::difference(&a, &b).map(|(made, _)| Graph::new(made)))
 }
 
 fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -475,34 +473,34 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
     if let Ok(most) = usize::try_from(options.nstate) {
         how = how.with_max_states(most);
     }
-    fst(optimize::determinize(&take(&mut files), &how))
+    fst(openfst::determinize(&take(&mut files), &how))
 }
 
 fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
-    fst(optimize::epsilon_normalize(&take(&mut files), side))
+    fst(openfst::epsilon_normalize(&take(&mut files), side))
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet);
     how.delta = options.delta;
-    fst(optimize::minimize(&take(&mut files), &how))
+    fst(openfst::minimize(&take(&mut files), &how))
 }
 
 fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
     let to = if options.to_final { PushTo::Final } else { PushTo::Initial };
-    fst(optimize::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
+    fst(openfst::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
 }
 
 fn rmepsilon(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
-    let without = |fsa: &Fsa| algorithms::remove_epsilon(fsa).map(|(made, _)| made);
+    let without = |fsa: &Fsa| k2::remove_epsilon(fsa).map(|(made, _)| made);
     if is_acceptor(&graph) {
         return fst(without(graph.fsas()).and_then(|made| Graph::new(made).connect()));
     }
     // Pairs of labels as one, so that arcs that put something out stay.
-    let encoded = optimize::encode(&graph, false);
+    let encoded = openfst::encode(&graph, false);
     fst(encoded.and_then(|(fsa, encoder)| encoder.decode(&without(&fsa)?)?.connect()))
 }
 
@@ -517,7 +515,7 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
             return Err(Trouble::Failed("unique paths are those of acceptors; project the FST first".to_owned()));
         }
     };
-    let paths = optimize::shortest_paths(&graph, number, unique).map_err(failed)?;
+    let paths = openfst::shortest_paths(&graph, number, unique).map_err(failed)?;
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
@@ -576,7 +574,7 @@ fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troubl
     if has_epsilons(&a) || has_epsilons(&b) {
         return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
     }
-    optimize::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
+    openfst::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
 }
 
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -587,7 +585,7 @@ fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
             return Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output")));
         }
     };
-    fst(optimize::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
+    fst(openfst::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
 fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -608,7 +606,7 @@ fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
 
 /// One behind the other; both put something out, or none.
 fn concat(a: &Graph<Fsa>, b: &Graph<Fsa>) -> Result<Graph<Fsa>, Error> {
-    let (fsa, from_a, from_b) = algorithms::concat(a.fsas(), b.fsas())?;
+    let (fsa, from_a, from_b) = k2::concat(a.fsas(), b.fsas())?;
     let (Some(of_a), Some(of_b)) = (a.aux_labels(), b.aux_labels()) else { return Ok(Graph::new(fsa)) };
     let of = |labels: &[i32], from: i32| usize::try_from(from).ok().and_then(|from| labels.get(from).copied());
     let label = |((from_a, from_b), arc): ((&i32, &i32), &Arc)| {
