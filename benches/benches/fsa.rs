@@ -73,7 +73,7 @@ fn bench_epsilons(criterion: &mut Criterion) {
 
 fn bench_determinize(criterion: &mut Criterion) {
     let mut group = group(criterion);
-    bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_vec(), |fsas| {
+    bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_fsa_vec(), |fsas| {
         determinize(fsas, WeightPushing::No)
     });
 }

@@ -306,7 +306,7 @@ pub enum Error {
         label: i32,
     },
     /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
-    /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
+    /// cycles whose paths take the same labels with other scores or other output labels, or for homophones without disambiguation symbols.
     #[error(
         "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
          {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
@@ -324,7 +324,7 @@ pub enum Error {
         arcs: usize,
         /// The size of the largest subset of states of the input.
         largest_subset: usize,
-        /// How many labels are still to be put out in the newest state, at most.
+        /// How many labels are still to be output in the newest state, at most.
         pending_labels: usize,
         /// Which score is still to come in the newest state, at most.
         pending_score: f32,
@@ -346,9 +346,9 @@ pub enum Error {
         /// The number of arcs made, or to be made.
         arcs: usize,
     },
-    /// A transducer that puts out two strings for one, where one was to be kept.
+    /// A transducer with two output strings for one input string, where one was to be kept.
     #[error(
-        "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
+        "FSA {fsa}: two paths with the same input, up to label {label}, output {first:?} and {second:?} behind what they have in common; \
          disambiguate to keep the better one, or encode the labels"
     )]
     NotFunctional {
@@ -356,14 +356,14 @@ pub enum Error {
         fsa: usize,
         /// The label where the paths meet.
         label: i32,
-        /// The labels put out by the better path, or the beginning of them.
+        /// The output labels of the better path, or the beginning of them.
         first: Vec<i32>,
-        /// The labels put out by the other path, or the beginning of them.
+        /// The output labels of the other path, or the beginning of them.
         second: Vec<i32>,
     },
-    /// A cycle whose arcs put out more labels than they take, where those that an arc cannot put out are to wait for later ones.
+    /// A cycle with more output than input labels, where output labels wait for later arcs.
     #[error(
-        "FSA {fsa}: a cycle puts out more labels than it takes, so that more than the {labels} labels of any path without cycles would have to \
+        "FSA {fsa}: a cycle has more output labels than input labels, so that more than the {labels} labels of any path without cycles would have to \
          wait, and then ever more; determinize with remove_epsilons, which lets none wait"
     )]
     EndlessOutput {

@@ -31,7 +31,7 @@ fn epsilons(args: &Value) -> Result<Epsilons, Stop> {
 fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<String>, Stop> {
     let mut differences = compare_languages(expect, came, scores)?;
     let connected = came.connect()?;
-    if expect["empty"] == true && connected.fsas().as_vec().num_arcs() > 0 {
+    if expect["empty"] == true && connected.fsas().as_fsa_vec().num_arcs() > 0 {
         differences.push("expected no paths".into());
     }
     if expect["tot"].is_null() {
@@ -62,9 +62,10 @@ fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<
 /// Each arc's score is the sum of those that it comes from.
 fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
     let mut differences = Vec::new();
-    for (i, arc) in came.as_vec().arcs().iter().enumerate() {
-        let score =
-            |(fsas, map): (&FsaOrVec, &[i32])| usize::try_from(map[i]).map_or(0.0, |at| fsas.as_vec().arcs()[at].score);
+    for (i, arc) in came.as_fsa_vec().arcs().iter().enumerate() {
+        let score = |(fsas, map): (&FsaOrVec, &[i32])| {
+            usize::try_from(map[i]).map_or(0.0, |at| fsas.as_fsa_vec().arcs()[at].score)
+        };
         let sum: f32 = sides.into_iter().map(score).sum();
         if sum != arc.score {
             differences.push(format!("arc {i} has score {}, but comes from arcs with {sum}", arc.score));
@@ -115,7 +116,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
 
 /// Acceptors of pairs of a label and what is put out, so that blanks, label 0, count as well.
 fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     let aux = graph.aux_labels().ok_or_else(|| Stop::Damaged("no aux_labels".into()))?;
     let pair = |arc: &Arc, aux: i32| if arc.label < 0 { arc.label } else { 1 + arc.label * 1000 + aux };
     let arcs: Vec<_> = fsas.arcs().iter().zip(aux).map(|(arc, &aux)| Arc { label: pair(arc, aux), ..*arc }).collect();
@@ -133,7 +134,7 @@ fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let right = graph(expect)?.connect()?;
     let (right, came) = (visible(&right)?, visible(&came)?);
     let mut differences = compare_both(&right, &came, Scores::Both)?;
-    for (i, (right, came)) in right.fsas().as_vec().iter().zip(came.fsas().as_vec().iter()).enumerate() {
+    for (i, (right, came)) in right.fsas().as_fsa_vec().iter().zip(came.fsas().as_fsa_vec().iter()).enumerate() {
         if right.num_states() != came.num_states() {
             differences.push(format!("FSA {i}: expected {} states, came {}", right.num_states(), came.num_states()));
         }

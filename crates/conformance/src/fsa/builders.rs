@@ -77,6 +77,6 @@ fn levenshtein_graph(args: &Value, expect: &Value) -> Differences {
 fn offsets(graph: &Graph<FsaVec>) -> Vec<f32> {
     match graph.attributes().get(k2::INS_DEL_SCORE_OFFSET) {
         Some(Attribute::Floats { values, .. }) => values.to_vec(),
-        _ => vec![0.0; graph.fsas().as_vec().num_arcs()],
+        _ => vec![0.0; graph.fsas().as_fsa_vec().num_arcs()],
     }
 }

@@ -56,7 +56,7 @@ impl Attribute {
         })
     }
 
-    /// The attribute of arcs that each come from several: whole numbers become lists, without fillers, lists are put behind each other,
+    /// The attribute of arcs that each come from several: whole numbers become lists, without fillers, lists are concatenated,
     /// and floating-point numbers add up. O(arcs + entries).
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Attribute {
         })
     }
 
-    /// The attribute of arcs behind each other, `None` unless all are of one kind; the filler is that of the first. O(entries).
+    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the first. O(entries).
     fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
         let ints = attributes.iter().map(|attribute| match attribute {
             Self::Ints { values, .. } => Some(&values[..]),
@@ -196,7 +196,7 @@ impl Attributes {
         self.each(|attribute| attribute.carry_ragged(arc_map))
     }
 
-    /// The attributes of arcs behind each other: those that all have, and of one kind. O(entries).
+    /// The concatenated attributes: those that all have, and of one kind. O(entries).
     pub(crate) fn cat(all: &[&Self]) -> Result<Self, Error> {
         let mut made = Self::default();
         for name in all.first().into_iter().flat_map(|first| first.0.keys()) {

@@ -1,4 +1,4 @@
-//! Algorithms work on one FSA at a time; this runs them over all, and puts the results behind each other.
+//! Algorithms work on one FSA at a time; this runs them over all, and concatenates the results.
 
 use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
@@ -9,19 +9,19 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::id;
-use crate::support::slots::{Room, Rooms};
+use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::for_each_job;
 
-/// An FSA in the making: the arcs, and where those of each state end.
+/// Builds an FSA state by state: the arcs, and where those of each state end.
 #[derive(Debug, Default, Clone, PartialEq)]
-pub(crate) struct Part {
+pub(crate) struct SortedFsaBuilder {
     /// For each state, the number of arcs up to its last one.
     pub(crate) ends: Vec<usize>,
     /// The arcs in the order of the states that they leave.
     pub(crate) arcs: Vec<Arc>,
 }
 
-impl Part {
+impl SortedFsaBuilder {
     /// Room for that many states and arcs.
     pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
         Self { ends: Vec::with_capacity(states), arcs: Vec::with_capacity(arcs) }
@@ -50,26 +50,26 @@ impl Part {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
-        Ok(assemble(parts.into_iter().map(|part| (part, [])).collect())?.0)
+        Ok(assemble(parts.into_iter().map(|builder| (builder, [])).collect())?.0)
     }
 }
 
-/// An FSA in the making that lies in memory as an [`FsaVec`] of it alone, which large ones mostly become: nothing is made anew then.
+/// Builds an FSA in the memory layout of an [`FsaVec`] of it alone, so that a single large one is not copied.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WholePart {
+pub(crate) struct SingleFsaBuilder {
     /// Where the arcs of each state begin, and those of the last one end.
     pub(crate) splits: Vec<i32>,
     /// The arcs in the order of the states that they leave.
     pub(crate) arcs: Vec<Arc>,
 }
 
-impl Default for WholePart {
+impl Default for SingleFsaBuilder {
     fn default() -> Self {
         Self { splits: vec![0], arcs: vec![] }
     }
 }
 
-impl WholePart {
+impl SingleFsaBuilder {
     /// Room for that many states and arcs.
     pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
         let mut splits = Vec::with_capacity(states + 1);
@@ -84,12 +84,12 @@ impl WholePart {
 }
 
 /// What becomes an FSA of an [`FsaVec`].
-pub(crate) trait Made: Send + Sync {
+pub(crate) trait IntoFsa: Send + Sync {
     /// How many states and arcs there are.
     fn size(&self) -> Size;
 
     /// Writes it behind other FSAs.
-    fn copy<const N: usize>(&self, place: &mut Place<'_, N>);
+    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>);
 
     /// It alone: where the arcs of each state begin and the last ones end, and the arcs.
     ///
@@ -98,12 +98,12 @@ pub(crate) trait Made: Send + Sync {
     fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error>;
 }
 
-impl Made for Part {
+impl IntoFsa for SortedFsaBuilder {
     fn size(&self) -> Size {
         Size { states: self.ends.len(), arcs: self.arcs.len() }
     }
 
-    fn copy<const N: usize>(&self, place: &mut Place<'_, N>) {
+    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>) {
         let first = place.first_arc;
         place.splits.extend(self.ends.iter().map(|end| id(first + end)));
         place.arcs.extend(self.arcs.iter().copied());
@@ -114,12 +114,12 @@ impl Made for Part {
     }
 }
 
-impl Made for WholePart {
+impl IntoFsa for SingleFsaBuilder {
     fn size(&self) -> Size {
         Size { states: self.num_states(), arcs: self.arcs.len() }
     }
 
-    fn copy<const N: usize>(&self, place: &mut Place<'_, N>) {
+    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>) {
         let first = id(place.first_arc);
         place.splits.extend(self.splits[1..].iter().map(|split| first + split));
         place.arcs.extend(self.arcs.iter().copied());
@@ -154,22 +154,22 @@ impl ArcMap {
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub(crate) fn assemble<M: Made, const N: usize>(
+pub(crate) fn assemble<M: IntoFsa, const N: usize>(
     parts: Vec<(M, [ArcMap; N])>,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     match <[_; 1]>::try_from(parts) {
         // Nothing is copied.
-        Ok([(part, maps)]) => {
-            let splits = checked_splits([part.size()].into_iter())?;
+        Ok([(builder, maps)]) => {
+            let splits = checked_splits([builder.size()].into_iter())?;
             let maps = maps.map(|map| if map.first_arc == 0 { map.map } else { map.of_all().collect() });
-            let (arc_splits, arcs) = part.alone()?;
+            let (arc_splits, arcs) = builder.alone()?;
             Ok((behind_each_other(splits, arc_splits, arcs)?, maps))
         }
         Err(parts) => {
-            let num_arcs: usize = parts.iter().map(|(part, _)| part.size().arcs).sum();
-            let sizes = parts.iter().map(|(part, _)| part.size()).collect();
-            write_each(num_arcs / COPY, sizes, parts, |_, part, place| {
-                copy(part, place);
+            let num_arcs: usize = parts.iter().map(|(builder, _)| builder.size().arcs).sum();
+            let sizes = parts.iter().map(|(builder, _)| builder.size()).collect();
+            write_each(num_arcs / COPY, sizes, parts, |_, builder, place| {
+                copy(builder, place);
                 Ok(())
             })
         }
@@ -177,11 +177,11 @@ pub(crate) fn assemble<M: Made, const N: usize>(
 }
 
 /// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor that has just read it.
-fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Place<'_, N>) {
-    part.copy(&mut place);
-    for (room, map) in place.maps.iter_mut().zip(&maps) {
-        debug_assert_eq!(part.size().arcs, map.map.len(), "one source for each arc");
-        room.extend(map.of_all());
+fn copy<M: IntoFsa, const N: usize>((builder, maps): (M, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
+    builder.copy(&mut place);
+    for (slot, map) in place.maps.iter_mut().zip(&maps) {
+        debug_assert_eq!(builder.size().arcs, map.map.len(), "one source for each arc");
+        slot.extend(map.of_all());
     }
 }
 
@@ -189,7 +189,7 @@ fn copy<M: Made, const N: usize>((part, maps): (M, [ArcMap; N]), mut place: Plac
 ///
 /// # Errors
 /// That of the first job that has one; [`Error::TooLarge`].
-pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
+pub(crate) fn make_each<J: Send, M: IntoFsa, const N: usize>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
     run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
@@ -197,7 +197,7 @@ pub(crate) fn make_each<J: Send, M: Made, const N: usize>(
     assemble(for_each_job(num_arcs, jobs, run)?)
 }
 
-/// Lists of arcs that the arcs of an FSA come from, one behind the other.
+/// Lists of arcs that the arcs of an FSA come from, one after another.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Lists {
     /// Where each begins, and the last one ends.
@@ -233,24 +233,24 @@ impl Lists {
             return lists.swap_remove(0).into_ragged();
         }
         let num_entries: usize = lists.iter().map(|of_one| of_one.arcs.len()).sum();
-        let mut rooms = ListRooms::new(lists.iter().map(|of_one| (of_one.splits.len() - 1, of_one.arcs.len())))?;
-        for_each_job(num_entries / COPY, lists.iter().zip(rooms.each()), |_, (of_one, mut place)| {
+        let mut slots = ListSlots::new(lists.iter().map(|of_one| (of_one.splits.len() - 1, of_one.arcs.len())))?;
+        for_each_job(num_entries / COPY, lists.iter().zip(slots.each()), |_, (of_one, mut place)| {
             place.copy(of_one);
             Ok(())
         })?;
-        rooms.finish()
+        slots.finish()
     }
 }
 
-/// An arc map of lists in the making: room for those of each FSA.
-pub(crate) struct ListRooms {
-    splits: Rooms<i32>,
-    arcs: Rooms<i32>,
+/// Builds an arc map of lists, with a slot for each FSA.
+pub(crate) struct ListSlots {
+    splits: SlotVec<i32>,
+    arcs: SlotVec<i32>,
     /// For each FSA, how many entries the lists before its own have.
     firsts: Vec<i32>,
 }
 
-impl ListRooms {
+impl ListSlots {
     /// For FSAs with so many lists, and so many entries in all of them.
     ///
     /// # Errors
@@ -263,35 +263,35 @@ impl ListRooms {
             num_entries += entries;
         }
         Error::fit("the number of entries of the arc map", num_entries)?;
-        let splits = Rooms::new(std::iter::once(1).chain(sizes.clone().map(|(lists, _)| lists)));
-        Ok(Self { splits, arcs: Rooms::new(sizes.map(|(_, entries)| entries)), firsts })
+        let splits = SlotVec::new(std::iter::once(1).chain(sizes.clone().map(|(lists, _)| lists)));
+        Ok(Self { splits, arcs: SlotVec::new(sizes.map(|(_, entries)| entries)), firsts })
     }
 
-    /// The room of each FSA.
-    pub(crate) fn each(&mut self) -> impl ExactSizeIterator<Item = ListPlace<'_>> + Send {
+    /// The slot of each FSA.
+    pub(crate) fn each(&mut self) -> impl ExactSizeIterator<Item = ListSlot<'_>> + Send {
         let mut splits = self.splits.each();
         splits.next().into_iter().for_each(|mut first| first.push(0));
-        let rooms = self.firsts.iter().zip(splits).zip(self.arcs.each());
-        rooms.map(|((&first, splits), arcs)| ListPlace { first, splits, arcs })
+        let slots = self.firsts.iter().zip(splits).zip(self.arcs.each());
+        slots.map(|((&first, splits), arcs)| ListSlot { first, splits, arcs })
     }
 
     /// The arc map.
     ///
     /// # Errors
-    /// None, if the rooms are full.
+    /// None, if the slots are full.
     pub(crate) fn finish(self) -> Result<Ragged<i32>, Error> {
         Lists { splits: self.splits.finish(), arcs: self.arcs.finish() }.into_ragged()
     }
 }
 
 /// Where the lists of one FSA are written.
-pub(crate) struct ListPlace<'a> {
+pub(crate) struct ListSlot<'a> {
     first: i32,
-    splits: Room<'a, i32>,
-    arcs: Room<'a, i32>,
+    splits: Slot<'a, i32>,
+    arcs: Slot<'a, i32>,
 }
 
-impl ListPlace<'_> {
+impl ListSlot<'_> {
     /// The next entries of a list.
     #[inline(always)]
     pub(crate) fn extend(&mut self, arcs: &[i32]) {
@@ -322,15 +322,15 @@ pub(crate) struct Size {
 }
 
 /// Where one FSA of several is written, with its arc maps, which count among all arcs.
-pub(crate) struct Place<'a, const N: usize> {
+pub(crate) struct FsaSlot<'a, const N: usize> {
     /// The number of arcs of the FSAs before.
     first_arc: usize,
-    splits: Room<'a, i32>,
-    arcs: Room<'a, Arc>,
-    maps: [Room<'a, i32>; N],
+    splits: Slot<'a, i32>,
+    arcs: Slot<'a, Arc>,
+    maps: [Slot<'a, i32>; N],
 }
 
-impl<const N: usize> Place<'_, N> {
+impl<const N: usize> FsaSlot<'_, N> {
     /// The next arc, and the arcs that it comes from.
     #[inline(always)]
     pub(crate) fn push(&mut self, arc: Arc, from: [i32; N]) {
@@ -357,7 +357,7 @@ impl<const N: usize> Place<'_, N> {
     }
 }
 
-impl Place<'_, 1> {
+impl FsaSlot<'_, 1> {
     /// An FSA as it is.
     fn copy(&mut self, fsa: FsaView<'_>) {
         self.splits.extend((0..fsa.num_states()).map(|state| id(self.first_arc + fsa.arc_range(state).end)));
@@ -366,7 +366,7 @@ impl Place<'_, 1> {
     }
 }
 
-/// What `write` makes of the plans, at the place of each, which has room for an FSA of this size; on several threads where `num_arcs` to go through
+/// What `write` makes of the plans, in the slot of each, which has this size; on several threads where `num_arcs` to go through
 /// are worth it.
 ///
 /// # Errors
@@ -375,7 +375,7 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     num_arcs: usize,
     sizes: Vec<Size>,
     plans: Vec<P>,
-    write: impl Fn(usize, P, Place<'_, N>) -> Result<(), Error> + Sync,
+    write: impl Fn(usize, P, FsaSlot<'_, N>) -> Result<(), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     let mut output = Output::new(sizes)?;
     let places = output.places();
@@ -383,13 +383,13 @@ pub(crate) fn write_each<P: Send, const N: usize>(
     output.finish()
 }
 
-/// FSAs behind each other in the making, with arc maps: room for each.
+/// Builds concatenated FSAs and their arc maps, with a slot for each.
 struct Output<const N: usize> {
     sizes: Vec<Size>,
     state_splits: RowSplits,
-    splits: Rooms<i32>,
-    arcs: Rooms<Arc>,
-    maps: [Rooms<i32>; N],
+    splits: SlotVec<i32>,
+    arcs: SlotVec<Arc>,
+    maps: [SlotVec<i32>; N],
 }
 
 impl<const N: usize> Output<N> {
@@ -401,15 +401,15 @@ impl<const N: usize> Output<N> {
         let by_arcs = || sizes.iter().map(|size| size.arcs);
         Ok(Self {
             state_splits: checked_splits(sizes.iter().copied())?,
-            splits: Rooms::new(std::iter::once(1).chain(sizes.iter().map(|size| size.states))),
-            arcs: Rooms::new(by_arcs()),
-            maps: [(); N].map(|()| Rooms::new(by_arcs())),
+            splits: SlotVec::new(std::iter::once(1).chain(sizes.iter().map(|size| size.states))),
+            arcs: SlotVec::new(by_arcs()),
+            maps: [(); N].map(|()| SlotVec::new(by_arcs())),
             sizes,
         })
     }
 
     /// The place of each FSA.
-    fn places(&mut self) -> impl ExactSizeIterator<Item = Place<'_, N>> + Send {
+    fn places(&mut self) -> impl ExactSizeIterator<Item = FsaSlot<'_, N>> + Send {
         let Self { sizes, splits, arcs, maps, .. } = self;
         let mut splits = splits.each();
         splits.next().into_iter().for_each(|mut first| first.push(0));
@@ -418,7 +418,7 @@ impl<const N: usize> Output<N> {
         splits.zip(arcs.each()).zip(sizes).map(move |((splits, arcs), size)| {
             let maps = maps.each_mut().map(|maps| maps.next().expect("as many as FSAs"));
             first_arc += size.arcs;
-            Place { first_arc: first_arc - size.arcs, splits, arcs, maps }
+            FsaSlot { first_arc: first_arc - size.arcs, splits, arcs, maps }
         })
     }
 
@@ -428,7 +428,7 @@ impl<const N: usize> Output<N> {
     /// None, if all places are full.
     fn finish(self) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
         let Self { state_splits, splits, arcs, maps, .. } = self;
-        Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(Rooms::finish)))
+        Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(SlotVec::finish)))
     }
 }
 
@@ -454,11 +454,12 @@ fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Ar
 }
 
 /// The FSAs that `run` makes of each, with whatever else it makes.
-pub(crate) fn map_fsas<M: Made, T: Send>(
+pub(crate) fn map_fsas<M: IntoFsa, T: Send>(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Sync,
 ) -> Result<(FsaVec, Vec<T>), Error> {
-    let (parts, rest): (Vec<_>, _) = for_each(fsas, run)?.into_iter().map(|(part, rest)| ((part, []), rest)).unzip();
+    let (parts, rest): (Vec<_>, _) =
+        for_each(fsas, run)?.into_iter().map(|(builder, rest)| ((builder, []), rest)).unzip();
     Ok((assemble(parts)?.0, rest))
 }
 
@@ -466,9 +467,9 @@ pub(crate) fn map_fsas<M: Made, T: Send>(
 /// of them come back as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(Part, Vec<i32>), Error> + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, Vec<i32>), Error> + Sync,
 ) -> Result<(FsaVec, Vec<i32>), Error> {
-    let parts = for_each(fsas, |i, fsa| run(i, fsa).map(|(part, map)| (part, [ArcMap::new(fsa, map)])))?;
+    let parts = for_each(fsas, |i, fsa| run(i, fsa).map(|(builder, map)| (builder, [ArcMap::new(fsa, map)])))?;
     let (made, [map]) = assemble(parts)?;
     Ok((made, map))
 }
@@ -479,9 +480,9 @@ pub(crate) fn map_arcs(
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
     plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,
-    write: impl Fn(usize, FsaView<'_>, P, &mut Place<'_, 1>) -> Result<(), Error> + Sync,
+    write: impl Fn(usize, FsaView<'_>, P, &mut FsaSlot<'_, 1>) -> Result<(), Error> + Sync,
 ) -> Result<(F, Vec<i32>), Error> {
-    let all = fsas.as_vec();
+    let all = fsas.as_fsa_vec();
     let plans = for_each(all, plan)?;
     if plans.iter().all(Option::is_none) {
         return Ok((fsas.clone(), identity(all.num_arcs())));

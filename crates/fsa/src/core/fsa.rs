@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::support::ids::{id, index};
 use crate::support::threads;
 
-/// FSAs behind each other: a ragged tensor of arcs with the axes `[fsa][state][arc]`.
+/// Concatenated FSAs: a ragged tensor of arcs with the axes `[fsa][state][arc]`.
 ///
 /// ```text
 ///   FSA 0   0 --a--> 1 --> (2)        row_splits(1)  0     3     5        the states of each FSA
@@ -77,7 +77,7 @@ impl FsaVec {
         Self::trusted(none.and_then(|none| Ragged::new(none, vec![])).expect("no lists are lists"))
     }
 
-    /// The FSAs behind each other. O(states + arcs).
+    /// Concatenates FSAs. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -87,7 +87,7 @@ impl FsaVec {
         Self::cat(&fsas.iter().map(|fsa| &fsa.0).collect::<Vec<_>>())
     }
 
-    /// The FSAs of all vectors behind each other. O(states + arcs).
+    /// Concatenates the FSAs of all vectors. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -391,7 +391,7 @@ pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
     type With<B: Fsas>: Fsas;
 
     /// As a vector; nothing is copied.
-    fn as_vec(&self) -> &FsaVec;
+    fn as_fsa_vec(&self) -> &FsaVec;
 
     /// Whether it is one FSA and no vector.
     fn is_single(&self) -> bool;
@@ -418,7 +418,7 @@ impl Fsas for FsaVec {
     }
 
     #[inline]
-    fn as_vec(&self) -> &FsaVec {
+    fn as_fsa_vec(&self) -> &FsaVec {
         self
     }
 
@@ -440,7 +440,7 @@ impl Fsas for Fsa {
     }
 
     #[inline]
-    fn as_vec(&self) -> &FsaVec {
+    fn as_fsa_vec(&self) -> &FsaVec {
         &self.0
     }
 
@@ -464,9 +464,9 @@ impl Fsas for FsaOrVec {
         }
     }
 
-    fn as_vec(&self) -> &FsaVec {
+    fn as_fsa_vec(&self) -> &FsaVec {
         match self {
-            Self::Fsa(fsa) => fsa.as_vec(),
+            Self::Fsa(fsa) => fsa.as_fsa_vec(),
             Self::FsaVec(vec) => vec,
         }
     }

@@ -6,7 +6,7 @@ use crate::core::attributes::{Attribute, Attributes};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::error::Error;
 
-/// The name of the labels that a transducer puts out.
+/// The name of the attribute with the output labels of a transducer.
 pub const AUX_LABELS: &str = "aux_labels";
 
 /// FSAs and attributes of their arcs, as k2's Python class `Fsa` holds them: it is a transducer if it has [`AUX_LABELS`].
@@ -39,7 +39,11 @@ impl<F: Fsas> Graph<F> {
     /// [`Error::Size`] if the numbers of arcs differ.
     pub fn from_parts(fsas: F, attributes: Attributes) -> Result<Self, Error> {
         for (_, attribute) in attributes.iter() {
-            Error::same_size("the number of entries of an attribute", fsas.as_vec().num_arcs(), attribute.num_arcs())?;
+            Error::same_size(
+                "the number of entries of an attribute",
+                fsas.as_fsa_vec().num_arcs(),
+                attribute.num_arcs(),
+            )?;
         }
         Ok(Self { fsas, attributes })
     }
@@ -50,12 +54,16 @@ impl<F: Fsas> Graph<F> {
     /// [`Error::Size`] if it has not one entry for each arc.
     pub fn with(mut self, name: &str, attribute: impl Into<Attribute>) -> Result<Self, Error> {
         let attribute = attribute.into();
-        Error::same_size("the number of entries of an attribute", self.fsas.as_vec().num_arcs(), attribute.num_arcs())?;
+        Error::same_size(
+            "the number of entries of an attribute",
+            self.fsas.as_fsa_vec().num_arcs(),
+            attribute.num_arcs(),
+        )?;
         self.attributes.insert(name, attribute);
         Ok(self)
     }
 
-    /// With these labels put out: a list of numbers, or of lists, with one entry for each arc.
+    /// With these output labels: a list of numbers, or of lists, with one entry for each arc.
     ///
     /// # Errors
     /// [`Error::Size`] if it has not one entry for each arc.
@@ -82,7 +90,7 @@ impl<F: Fsas> Graph<F> {
         &self.attributes
     }
 
-    /// The labels put out, if there is one for each arc.
+    /// The output labels, if there is one for each arc.
     pub fn aux_labels(&self) -> Option<&[i32]> {
         self.attributes.ints(AUX_LABELS)
     }
@@ -102,7 +110,7 @@ impl<F: Fsas> Graph<F> {
     /// [`Error::TooLarge`].
     #[doc(alias = "create_fsa_vec")]
     pub fn cat(graphs: &[&Self]) -> Result<Graph<FsaVec>, Error> {
-        let fsas: Vec<_> = graphs.iter().map(|graph| graph.fsas.as_vec()).collect();
+        let fsas: Vec<_> = graphs.iter().map(|graph| graph.fsas.as_fsa_vec()).collect();
         let attributes: Vec<_> = graphs.iter().map(|graph| &graph.attributes).collect();
         Graph::from_parts(FsaVec::cat(&fsas)?, Attributes::cat(&attributes)?)
     }

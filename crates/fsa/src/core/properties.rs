@@ -116,7 +116,7 @@ impl Properties {
     }
 }
 
-/// What single arcs, and arcs of a state that stand behind each other, say of all.
+/// What single arcs, and arcs of a state that stand side by side, say of all.
 #[derive(Debug, Default)]
 struct Order {
     back: bool,

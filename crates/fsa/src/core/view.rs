@@ -65,7 +65,7 @@ impl<'a> FsaView<'a> {
         self.splits
     }
 
-    /// Tells the processor that [`arc_range`](Self::arc_range) of a state is soon asked for.
+    /// Prefetches what [`arc_range`](Self::arc_range) of a state reads.
     #[inline]
     pub(crate) fn prefetch_state(&self, state: usize) {
         prefetch(self.splits, state);

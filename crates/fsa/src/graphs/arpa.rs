@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::graphs::lines::Lines;
 use crate::graphs::progress::{OutOfVocabulary, Progress};
 use crate::io::symbols::SymbolTable;
-use crate::support::pair_numbers::PairNumbers;
+use crate::support::pair_interner::PairInterner;
 
 /// How an ARPA file is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ impl Default for ArpaOptions {
 #[derive(Debug, Clone)]
 pub struct NgramModel {
     /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
-    tree: PairNumbers,
+    tree: PairInterner,
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
@@ -97,7 +97,7 @@ impl NgramModel {
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
         let mut model = Self {
-            tree: PairNumbers::with_capacity(0),
+            tree: PairInterner::with_capacity(0),
             nodes: vec![root],
             order: promised.len(),
             skipped: 0,

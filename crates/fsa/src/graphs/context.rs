@@ -53,7 +53,7 @@ pub struct ContextMatch {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ContextGraph {
-    /// In the order of their depths; the children of each behind each other, in the order of their tokens. The root is the first.
+    /// In the order of their depths; the children of each side by side, in the order of their tokens. The root is the first.
     nodes: Vec<Node>,
 }
 
@@ -177,7 +177,7 @@ impl ContextGraph {
         self.nodes.len()
     }
 
-    /// Takes a token. Where `strict` is not asked for, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
+    /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
     /// beginning of another; its bonus is then that of the longest phrase alone. O(log of the phrases), on the average over the tokens.
     ///
     /// # Panics

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::k2::flat::{Flat, check_lists, check_symbols, small};
 use crate::support::ids::index;
 
-/// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame, and puts out each token once.
+/// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame, and outputs each token once.
 ///
 /// State `i` is "the last frame had token `i`", state 0 "it had a blank". In the standard one all are connected, so that it has
 /// `(max_token + 1) * (max_token + 2)` arcs; the `modified` one has `4 * max_token + 2`, and does not ask for a blank between two
@@ -107,7 +107,7 @@ pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>,
     Graph::new(fsas).with_aux_labels(aux_labels)
 }
 
-/// The graph that puts out what it takes, any string of the tokens `1..=max_token`: one state with a self-loop for each, and the
+/// The graph that outputs what it takes, any string of the tokens `1..=max_token`: one state with a self-loop for each, and the
 /// final one. O(`max_token`).
 ///
 /// # Errors

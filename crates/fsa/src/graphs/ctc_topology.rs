@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::support::ids::index;
 
 /// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of which the standard one has as many as the square of
-/// the tokens, are told when they are asked for.
+/// the tokens, are told when they are requested.
 ///
 /// ```
 /// use fsa::graphs::CtcTopology;
@@ -54,7 +54,7 @@ impl CtcTopology {
         }
     }
 
-    /// An arc of a state and the token that it puts out, in the order of [`ctc_topo`](crate::graphs::ctc_topo).
+    /// An arc of a state and the token that it outputs, in the order of [`ctc_topo`](crate::graphs::ctc_topo).
     ///
     /// # Panics
     /// If the state has not so many arcs, as indexing a slice does.
@@ -75,7 +75,7 @@ impl CtcTopology {
         }
     }
 
-    /// The arcs of a state, each with the token that it puts out.
+    /// The arcs of a state, each with the token that it outputs.
     pub fn arcs_of(&self, state: usize) -> impl ExactSizeIterator<Item = (Arc, i32)> {
         let topology = *self;
         (0..self.num_arcs_of(state)).map(move |arc| topology.arc(state, arc))
@@ -114,7 +114,7 @@ impl CtcTopology {
         let within = |bytes| Error::within(max_bytes.unwrap_or(usize::MAX), "H o LG", bytes, num_states, num_arcs);
         within(bytes)?;
         Error::fit("the number of arcs", num_arcs)?;
-        let mut made = Made { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
+        let mut made = IntoFsa { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
         for state in 0..last {
             self.arcs_after(None, state, &frames, fsa, &mut made)?;
             for entered in frames.of(state) {
@@ -143,7 +143,7 @@ impl CtcTopology {
         state: usize,
         frames: &Frames,
         fsa: &Fsa,
-        made: &mut Made,
+        made: &mut IntoFsa,
     ) -> Result<(), Error> {
         let view = fsa.view();
         let blank = frames.blanks[state];
@@ -189,12 +189,12 @@ impl CtcTopology {
 }
 
 /// Arcs, and those of the graph that they come from.
-struct Made {
+struct IntoFsa {
     arcs: Vec<Arc>,
     arc_map: Vec<i32>,
 }
 
-impl Made {
+impl IntoFsa {
     /// How many elements the lists of all arcs have together.
     fn elements(&self, lists: &Ragged<i32>) -> usize {
         let splits: &[i32] = lists.shape().last_splits().as_ref();

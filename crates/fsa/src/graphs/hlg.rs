@@ -228,7 +228,7 @@ fn without_disambiguation(graph: &Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph
     let plain = |label, first| if label >= first { EPSILON } else { label };
     let arcs: Vec<_> = fsa.arcs().iter().map(|&arc| Arc { label: plain(arc.label, first), ..arc }).collect();
     let words =
-        attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G puts out a word or none on each arc" })?;
+        attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G outputs a word or none on each arc" })?;
     let words: Vec<_> = words.iter().map(|&word| plain(word, lexicon.backoff_word())).collect();
     Graph::new(Fsa::from_arcs(fsa.num_states(), arcs)?).with_aux_labels(Attribute::from(words))
 }

@@ -169,7 +169,7 @@ impl Lexicon {
         self.backoff_word
     }
 
-    /// L: from any sequence of pronunciations to the words. Each word is put out by its first arc, and its pronunciation's score is there.
+    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc, and its pronunciation's score is there.
     /// O(tokens).
     ///
     /// # Errors
@@ -196,7 +196,7 @@ impl Lexicon {
             let last = Some(self.disambiguations[entry]).filter(|&k| disambiguated && k > 0);
             let last = last.map(|k| self.disambiguation_tokens[k]);
             let tokens = self.tokens.row(entry);
-            // A word must be put out somewhere.
+            // A word must be output somewhere.
             let none = tokens.is_empty() && last.is_none();
             tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
         };

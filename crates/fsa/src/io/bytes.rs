@@ -70,8 +70,8 @@ impl<'a> Bytes<'a> {
 
     /// A number of things of `size` bytes or more, which the file must have room for.
     pub(super) fn count(&self, number: i64, size: usize) -> Result<usize, Error> {
-        let room = (self.data.len() - self.at) / size;
-        let number = usize::try_from(number).ok().filter(|&number| number <= room);
+        let slot = (self.data.len() - self.at) / size;
+        let number = usize::try_from(number).ok().filter(|&number| number <= slot);
         number.ok_or_else(|| self.error("a number of things that the file has no room for"))
     }
 

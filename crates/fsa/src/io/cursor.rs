@@ -110,7 +110,7 @@ impl<'a> Cursor<'a> {
         Ok(label)
     }
 
-    /// A field as a label put out: k2 takes any number that is whole, `3.0` too.
+    /// A field as an output label: k2 takes any number that is whole, `3.0` too.
     pub(super) fn aux_label(&self, field: Field<'a>) -> Result<i32, Error> {
         if let Ok(label) = field.text.parse() {
             return Ok(label);

@@ -87,7 +87,7 @@ impl<'a> Drawing<'a> {
         writeln!(out, "digraph FSA {{\n  rankdir = LR;\n  labelloc = t;\n  label = \"{}\";", Quoted(self.title))?;
         writeln!(out, "  node [shape = circle];")?;
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 writeln!(out, "  subgraph cluster_{i} {{\n  label = \"FSA {i}\";")?;
             }
@@ -142,7 +142,7 @@ impl<'a> Drawing<'a> {
             top += 2.0 * LINE;
         }
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 ok = ok.and(write_text(&mut body, MARGIN, top + LINE - 3.0, "start", &format!("FSA {i}")));
                 top += 1.5 * LINE;

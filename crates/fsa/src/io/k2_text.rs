@@ -151,7 +151,7 @@ impl K2Text {
         let labels = self.labels.iter().map(named).collect::<Result<Vec<_>, _>>()?;
         let named = |name: &String| graph.attributes().lists(name).ok_or_else(|| missing.clone());
         let lists = self.lists.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-        let fsas = graph.fsas().as_vec();
+        let fsas = graph.fsas().as_fsa_vec();
         let single = graph.fsas().is_single();
         let mut text = String::with_capacity(24 * fsas.num_arcs());
         for (i, fsa) in fsas.iter().enumerate() {

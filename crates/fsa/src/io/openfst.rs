@@ -77,13 +77,13 @@ impl CostStates {
     }
 }
 
-/// The states of a transducer, or of an acceptor, which puts out what it takes. Final arcs become final costs, but those that put something
+/// The states of a transducer, or of an acceptor, whose output labels are its input labels. Final arcs become final costs, but those that put something
 /// out become arcs into one more state.
 pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
     let aux_labels = match graph.attributes().get(crate::core::graph::AUX_LABELS) {
         None => None,
         Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute {
-            what: "OpenFst has one label put out for each arc; expand the lists into arcs first",
+            what: "OpenFst has one output label for each arc; expand the lists into arcs first",
         })?),
     };
     let view = graph.fsas().view();

@@ -85,7 +85,7 @@ pub struct OpenFstBinary {
     pub semiring: Semiring,
     /// What labels stand for.
     pub input_symbols: Option<SymbolTable>,
-    /// What labels put out stand for.
+    /// The symbols of the output labels.
     pub output_symbols: Option<SymbolTable>,
 }
 
@@ -253,7 +253,7 @@ impl Rows {
         }
     }
 
-    /// States with their arcs, one behind another; as many as there are if their number is not known.
+    /// States with their arcs, one after another; as many as there are if their number is not known.
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
             -1 => i32::MAX,

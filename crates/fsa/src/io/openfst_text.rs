@@ -60,7 +60,7 @@ impl<'a> OpenFstText<'a> {
         Self { input_symbols: symbols, ..self }
     }
 
-    /// Symbols stand for the labels put out.
+    /// The symbols of the output labels.
     #[must_use]
     #[doc(alias = "osymbols")]
     pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
@@ -101,7 +101,7 @@ impl<'a> OpenFstText<'a> {
                 aux_labels.push(match self.acceptor {
                     true => label,
                     false => {
-                        let output = cursor.expect("a label to put out")?;
+                        let output = cursor.expect("an output label")?;
                         label_out(&cursor, output, self.output_symbols)?
                     }
                 });
@@ -146,7 +146,7 @@ impl<'a> OpenFstText<'a> {
     /// Prints an FSA. O(arcs).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and a label put out is not that taken;
+    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and an output label differs from its input label;
     /// [`Error::NoSymbol`] for a label without a symbol.
     #[doc(alias = "fstprint")]
     pub fn print(&self, graph: &Graph<Fsa>) -> Result<String, Error> {
@@ -172,7 +172,7 @@ impl<'a> OpenFstText<'a> {
                     text.push('\t');
                     output.write(text, arc.olabel)?;
                 } else if arc.ilabel != arc.olabel {
-                    return Err(Error::Attribute { what: "an acceptor puts out what it takes" });
+                    return Err(Error::Attribute { what: "the output labels of an acceptor are its input labels" });
                 }
                 ok = ok.and(write_cost(text, arc.cost));
             }

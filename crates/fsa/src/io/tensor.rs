@@ -147,7 +147,7 @@ pub type Dict = BTreeMap<String, Entry>;
 /// [`Error::TooLarge`]; [`Error::Attribute`] if an attribute is called `arcs`.
 #[doc(alias = "as_dict")]
 pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     let arcs = if graph.fsas().is_single() {
         Entry::Rows(fsas.arcs().iter().map(row).collect())
     } else {

@@ -7,7 +7,7 @@ use crate::core::builder::identity;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::error::Error;
 use crate::support::ids::{id, index};
-use crate::support::slots::{Room, Rooms};
+use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::{pieces, share, worth};
 
 /// Sorts the arcs of each state by label and then by the state that they enter ([`Arc::sort_key`]), and returns the arc map. Arcs of equal
@@ -28,7 +28,7 @@ use crate::support::threads::{pieces, share, worth};
 /// None at present.
 #[doc(alias = "ArcSort")]
 pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let all = fsas.as_vec();
+    let all = fsas.as_fsa_vec();
     let arcs = all.arcs();
     if all.is_arc_sorted() {
         return Ok((fsas.clone(), identity(arcs.len())));
@@ -37,7 +37,7 @@ pub fn arc_sort<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let parallel = worth(arcs.len());
     let pieces = pieces(parallel, splits);
     let by_pieces = || pieces.iter().map(|rows| index(splits[rows.end] - splits[rows.start]));
-    let (mut sorted, mut order) = (Rooms::new(by_pieces()), Rooms::new(by_pieces()));
+    let (mut sorted, mut order) = (SlotVec::new(by_pieces()), SlotVec::new(by_pieces()));
     share(parallel, pieces.iter().cloned().zip(sorted.each()).zip(order.each()), |((rows, mut sorted), mut order)| {
         sort_rows(arcs, splits, rows, &mut sorted, &mut order);
     });
@@ -54,7 +54,7 @@ fn is_sorted(arcs: &[Arc]) -> bool {
 const FEW: usize = 16;
 
 /// The arcs of these rows in order, and where they were.
-fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Room<'_, Arc>, order: &mut Room<'_, i32>) {
+fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Slot<'_, Arc>, order: &mut Slot<'_, i32>) {
     let mut keyed = Vec::new();
     for row in rows {
         let first = splits[row];

@@ -1,12 +1,12 @@
 //! Any number of repetitions.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{Part, map_arcs};
+use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
 use crate::error::Error;
 use crate::support::ids::id;
 
-/// FSAs that accept any number of strings of theirs behind each other, also none: final arcs go back to the start with label 0 instead, and
+/// The Kleene closure: FSAs that accept any number of their strings in a row, also none: final arcs go back to the start with label 0 instead, and
 /// a new arc leads from the start to the final state, the last of the start's. Returns the arc map. O(arcs).
 ///
 /// As in k2 this is right if no arcs enter the start. Else whatever leads back to it is accepted as well; the [`union`](crate::k2::union()) of a single
@@ -16,9 +16,9 @@ use crate::support::ids::id;
 /// [`Error::TooLarge`].
 #[doc(alias = "Closure")]
 pub fn closure<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = map_arcs(fsas.as_vec(), |_, fsa| {
+    let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let num_states = fsa.num_states().max(2);
-        let mut part = Part::with_capacity(num_states, fsa.arcs().len() + 1);
+        let mut builder = SortedFsaBuilder::with_capacity(num_states, fsa.arcs().len() + 1);
         let mut map = Vec::with_capacity(fsa.arcs().len() + 1);
         for state in 0..num_states {
             if state < fsa.num_states() {
@@ -26,16 +26,16 @@ pub fn closure<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
                     FINAL => Arc { dest_state: 0, label: EPSILON, ..*arc },
                     _ => *arc,
                 };
-                part.arcs.extend(fsa.arcs_of(state).iter().map(back));
+                builder.arcs.extend(fsa.arcs_of(state).iter().map(back));
                 map.extend(fsa.arc_range(state).map(id));
             }
             if state == 0 {
-                part.arcs.push(Arc::new(0, id(num_states - 1), FINAL, 0.0));
+                builder.arcs.push(Arc::new(0, id(num_states - 1), FINAL, 0.0));
                 map.push(-1);
             }
-            part.end_state();
+            builder.end_state();
         }
-        Ok((part, map))
+        Ok((builder, map))
     })?;
     Ok((fsas.same_kind(made), map))
 }

@@ -1,4 +1,4 @@
-//! Transducers one behind the other.
+//! Composition: the output labels of one transducer are the input labels of the next.
 
 use crate::core::arc::Arc;
 use crate::core::attributes::{Attribute, Attributes};
@@ -22,14 +22,14 @@ pub struct ComposeOptions {
     pub max_bytes: Option<usize>,
 }
 
-/// What `a` makes of its input and `b` of that: the labels that `a` puts out meet those of `b`, scores add.
+/// The transducer that reads with `a` and writes with `b`: the output labels of `a` match the input labels of `b`, scores add.
 ///
-/// The result has the labels of `a` and puts out what `b` does, or, if `b` puts out nothing, the labels where they met. If `a` puts out nothing, its labels
-/// stand for that. Attributes of one side follow by its arc map; floating-point ones with the same name on both add, others of the same name
+/// The result has the input labels of `a` and the output labels of `b`; if `b` is an acceptor, the labels where they met. If `a` is an acceptor, its labels are
+/// its output labels. Attributes of one side follow by its arc map; floating-point ones with the same name on both add, others of the same name
 /// are left out. As for [`intersect`](crate::k2::intersect()), states may lead nowhere, sorted arcs save work, and single ones meet several.
 ///
 /// # Errors
-/// [`Error::Attribute`] if `a` puts out lists ([`invert`] makes single labels of them), [`Error::MemoryLimit`],
+/// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them), [`Error::MemoryLimit`],
 /// and as [`invert`] and [`intersect`](crate::k2::intersect()).
 #[doc(alias = "Compose")]
 pub fn compose<A: Fsas, B: Fsas>(
@@ -37,20 +37,20 @@ pub fn compose<A: Fsas, B: Fsas>(
     b: &Graph<B>,
     options: &ComposeOptions,
 ) -> Result<Graph<A::With<B>>, Error> {
-    let (met, map_a, map_b) = intersect_within(&put_out(a)?, b.fsas(), options.epsilons, options.max_bytes)?;
+    let (met, map_a, map_b) = intersect_within(&output_acceptor(a)?, b.fsas(), options.epsilons, options.max_bytes)?;
     composed(a, b, met, &map_a, &map_b, options.inner_labels.as_deref())
 }
 
-/// FSAs with the labels that they put out in place of their own.
-pub(crate) fn put_out<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
+/// The acceptors of the output labels.
+pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(graph.fsas().clone()),
         Some(Attribute::Ints { .. }) => Ok(invert(graph)?.0.into_parts().0),
-        _ => Err(Error::Attribute { what: "the labels put out by the first of two must be one for each arc" }),
+        _ => Err(Error::Attribute { what: "the output labels of the first of two must be one for each arc" }),
     }
 }
 
-/// What `a` takes and `b` puts out, where what `a` puts out has `met` the labels of `b`.
+/// The composition of `a` and `b`, where the output labels of `a` have `met` the input labels of `b`.
 pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
     a: &Graph<A>,
     b: &Graph<B>,
@@ -59,11 +59,11 @@ pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
     map_b: &[i32],
     inner_labels: Option<&str>,
 ) -> Result<Graph<C>, Error> {
-    let inner = met.as_vec().labels();
-    let label_of_a = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| a.fsas().as_vec().arcs()[arc].label);
+    let inner = met.as_fsa_vec().labels();
+    let label_of_a = |&arc: &i32| usize::try_from(arc).map_or(0, |arc| a.fsas().as_fsa_vec().arcs()[arc].label);
     let labels = map_a.iter().map(label_of_a);
-    let arcs: Vec<_> = met.as_vec().arcs().iter().zip(labels).map(|(&arc, label)| Arc { label, ..arc }).collect();
-    let made = met.same_kind(FsaVec::trusted(met.as_vec().as_ragged().with_values(arcs)?));
+    let arcs: Vec<_> = met.as_fsa_vec().arcs().iter().zip(labels).map(|(&arc, label)| Arc { label, ..arc }).collect();
+    let made = met.same_kind(FsaVec::trusted(met.as_fsa_vec().as_ragged().with_values(arcs)?));
     drop(met);
 
     let mut attributes = merge(&without(a, AUX_LABELS), map_a, &without(b, AUX_LABELS), map_b)?;
@@ -115,8 +115,8 @@ pub(crate) fn either<A: Fsas, B: Fsas>(
     b: &Graph<B>,
     map_b: &[i32],
 ) -> Result<Attributes, Error> {
-    let num_a = a.fsas().as_vec().num_arcs();
-    Error::fit("the number of arcs", num_a + b.fsas().as_vec().num_arcs())?;
+    let num_a = a.fsas().as_fsa_vec().num_arcs();
+    Error::fit("the number of arcs", num_a + b.fsas().as_fsa_vec().num_arcs())?;
     let of_both = map_a.iter().zip(map_b).map(|(&a, &b)| if a < 0 && b >= 0 { id(num_a) + b } else { a });
     let (a, b) = (a.attributes(), b.attributes());
     let mut made = Attributes::cat(&[a, b])?.carry(&of_both.collect::<Vec<_>>())?;
@@ -129,7 +129,7 @@ pub(crate) fn either<A: Fsas, B: Fsas>(
 }
 
 impl<F: Fsas> Graph<F> {
-    /// With -1 put out on final arcs only, after an algorithm that moved them.
+    /// With output label -1 on final arcs only, after an algorithm that moved them.
     pub(crate) fn with_final_aux_labels(self) -> Result<Self, Error> {
         match self.aux_labels() {
             None => Ok(self),

@@ -1,10 +1,10 @@
-//! One string behind another.
+//! Concatenation.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::error::Error;
-use crate::k2::pairs::{PairPart, WithArcMaps, map_pairs};
+use crate::k2::pairs::{BuiltPair, WithArcMaps, map_pairs};
 use crate::support::ids::id;
 
 /// FSAs that accept a string of `a` followed by one of `b`: the final arcs of `a` enter the start of `b` with label 0. Returns both arc maps.
@@ -15,26 +15,26 @@ use crate::support::ids::id;
 pub fn concat<A: Fsas, B: Fsas>(a: &A, b: &B) -> Result<WithArcMaps<A::With<B>>, Error> {
     map_pairs(a, b, |a, b| {
         let (Some(first), true) = (a.final_state(), b.num_states() > 0) else {
-            return Ok(PairPart { part: Part::default(), map_a: vec![], map_b: vec![] });
+            return Ok(BuiltPair { builder: SortedFsaBuilder::default(), map_a: vec![], map_b: vec![] });
         };
         Error::fit("the number of states", first + b.num_states())?;
         let (num_a, num_b) = (a.arcs().len(), b.arcs().len());
         Error::fit("the number of arcs", num_a + num_b)?;
-        let mut part = Part::with_capacity(first + b.num_states(), num_a + num_b);
+        let mut builder = SortedFsaBuilder::with_capacity(first + b.num_states(), num_a + num_b);
         // The final state of `a` has the number that the start of `b` gets.
-        part.arcs.extend(a.arcs().iter().map(|arc| match arc.label {
+        builder.arcs.extend(a.arcs().iter().map(|arc| match arc.label {
             FINAL => Arc { label: EPSILON, ..*arc },
             _ => *arc,
         }));
-        part.ends.extend((0..first).map(|state| a.arc_range(state).end));
+        builder.ends.extend((0..first).map(|state| a.arc_range(state).end));
         let moved =
             |arc: &Arc| Arc { src_state: arc.src_state + id(first), dest_state: arc.dest_state + id(first), ..*arc };
-        part.arcs.extend(b.arcs().iter().map(moved));
-        part.ends.extend((0..b.num_states()).map(|state| num_a + b.arc_range(state).end));
+        builder.arcs.extend(b.arcs().iter().map(moved));
+        builder.ends.extend((0..b.num_states()).map(|state| num_a + b.arc_range(state).end));
         let none = |len| std::iter::repeat_n(-1, len);
         let map_a = (0..id(num_a)).chain(none(num_b)).collect();
         let map_b = none(num_a).chain(0..id(num_b)).collect();
-        Ok(PairPart { part, map_a, map_b })
+        Ok(BuiltPair { builder, map_a, map_b })
     })
 }
 

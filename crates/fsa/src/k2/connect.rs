@@ -1,7 +1,7 @@
-//! Leaving out what no accepted path meets.
+//! Expansion out what no accepted path meets.
 
 use crate::core::arc::Arc;
-use crate::core::builder::{Place, Size, map_arcs_if_needed};
+use crate::core::builder::{FsaSlot, Size, map_arcs_if_needed};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::Error;
@@ -50,7 +50,7 @@ fn size(fsa: FsaView<'_>, names: &[i32]) -> Size {
 
 /// The states that have names, in the order of these, the arcs between them, and where these come from. The start and the final state are among
 /// them, or nothing is.
-fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut Place<'_, 1>) {
+fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut FsaSlot<'_, 1>) {
     for (state, &src_state) in names.iter().enumerate().filter(|&(_, &name)| name >= 0) {
         for (arc, from) in fsa.arcs_of(state).iter().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..) {
             let dest_state = names[arc.states().1];
@@ -130,7 +130,7 @@ const SWEEPS: usize = 2;
 /// Those of `states` from which `last` is reached over such.
 ///
 /// Most states reach the end over one that was found later, so that sweeps back settle nearly all at little cost. What they leave, in the
-/// worst case everything, is settled along the arcs turned round.
+/// worst case everything, is settled along the reversed arcs.
 fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
     let mut reaches = vec![false; fsa.num_states()];
     let mut open = states;

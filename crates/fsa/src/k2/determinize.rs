@@ -2,15 +2,15 @@
 
 use ragged_core::Ragged;
 
-use crate::core::builder::{Lists, WholePart, map_fsas};
+use crate::core::builder::{Lists, SingleFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::k2::connect::{goes_forward, useful_states};
-use crate::k2::determinize::leaving::{Leaving, Search};
+use crate::k2::determinize::expansion::{Expansion, Search};
 use crate::k2::determinize::subsets::{Numbering, Subsets};
 
-mod leaving;
+mod expansion;
 mod subsets;
 
 /// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole path is the same.
@@ -36,7 +36,7 @@ const MOST_STATES: usize = 1 << 24;
 /// the arcs before that it stands for, in order. Label 0 is a symbol like others.
 ///
 /// Where several paths are open, arcs stand for none until the best one is decided; the one after that stands for all of its arcs since. So attributes
-/// of the best path follow by [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that puts out different strings for one input keeps the best. States of no use are
+/// of the best path follow by [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that outputs different strings for one input keeps the best. States of no use are
 /// left out. [`optimize::determinize`](crate::openfst::determinize) is smaller, as it puts states together whose scores ahead are equal.
 ///
 /// A state of the result is the last state through which all open paths went, and the labels since. That takes time and memory in proportion to the
@@ -58,7 +58,7 @@ pub fn determinize_within<F: Fsas>(
     weight_pushing: WeightPushing,
     max_states: usize,
 ) -> Result<(F, Ragged<i32>), Error> {
-    let (made, maps) = map_fsas(fsas.as_vec(), |i, fsa| determinize_one(i, fsa, weight_pushing, max_states))?;
+    let (made, maps) = map_fsas(fsas.as_fsa_vec(), |i, fsa| determinize_one(i, fsa, weight_pushing, max_states))?;
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
@@ -71,12 +71,12 @@ fn determinize_one(
     fsa: FsaView<'_>,
     weight_pushing: WeightPushing,
     max_states: usize,
-) -> Result<(WholePart, Lists), Error> {
+) -> Result<(SingleFsaBuilder, Lists), Error> {
     let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
     if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
         return Ok(nothing());
     }
-    let (mut known, mut leaving) = (Subsets::default(), Leaving::default());
+    let (mut known, mut expansion) = (Subsets::default(), Expansion::default());
     let mut numbering = Numbering::new(fsa_index, fsa, max_states);
     numbering.single(&known, 0, 0)?;
     loop {
@@ -86,15 +86,15 @@ fn determinize_one(
         }
         let search = Search { fsa, weight_pushing, useful: useful.as_deref(), known: &known };
         for first in (0..num_states).step_by(STATES_AT_ONCE) {
-            search.leave(first..num_states.min(first + STATES_AT_ONCE), &mut leaving);
-            numbering.number(&known, &leaving)?;
+            search.leave(first..num_states.min(first + STATES_AT_ONCE), &mut expansion);
+            numbering.number(&known, &expansion)?;
         }
     }
 }
 
 /// No states, and no arc map.
-fn nothing() -> (WholePart, Lists) {
-    (WholePart::default(), Lists::default())
+fn nothing() -> (SingleFsaBuilder, Lists) {
+    (SingleFsaBuilder::default(), Lists::default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Epsilon arcs from a state to itself, which let one side of an intersection wait for the other.
 
 use crate::core::arc::{Arc, EPSILON};
-use crate::core::builder::{Part, Size, map_arcs, map_arcs_if_needed};
+use crate::core::builder::{Size, SortedFsaBuilder, map_arcs, map_arcs_if_needed};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::Error;
@@ -13,21 +13,21 @@ use crate::support::ids::id;
 /// [`Error::TooLarge`].
 #[doc(alias = "AddEpsilonSelfLoops")]
 pub fn add_epsilon_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = map_arcs(fsas.as_vec(), |_, fsa| {
+    let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let num_arcs = fsa.arcs().len() + fsa.num_states();
-        let mut part = Part::with_capacity(fsa.num_states(), num_arcs);
+        let mut builder = SortedFsaBuilder::with_capacity(fsa.num_states(), num_arcs);
         let mut map = Vec::with_capacity(num_arcs);
         for (state, name) in (0..fsa.num_states()).zip(0..) {
             if Some(state) != fsa.final_state() {
-                part.arcs.push(Arc::new(name, name, EPSILON, 0.0));
+                builder.arcs.push(Arc::new(name, name, EPSILON, 0.0));
                 map.push(-1);
             }
             let range = fsa.arc_range(state);
-            part.arcs.extend_from_slice(&fsa.arcs()[range.clone()]);
+            builder.arcs.extend_from_slice(&fsa.arcs()[range.clone()]);
             map.extend(range.map(id));
-            part.end_state();
+            builder.end_state();
         }
-        Ok((part, map))
+        Ok((builder, map))
     })?;
     Ok((fsas.same_kind(made), map))
 }

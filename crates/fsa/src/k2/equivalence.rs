@@ -184,7 +184,7 @@ impl<'a> Side<'a> {
 
 /// For each state the least number of arcs to the final one; all states reach it.
 fn distances_to_final(fsa: &Fsa) -> Vec<usize> {
-    let entering = fsa.as_vec().entering_arcs();
+    let entering = fsa.as_fsa_vec().entering_arcs();
     let mut distances = vec![usize::MAX; fsa.num_states()];
     let mut open = std::collections::VecDeque::from([fsa.num_states() - 1]);
     distances[fsa.num_states() - 1] = 0;

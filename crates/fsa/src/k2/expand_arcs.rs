@@ -3,7 +3,7 @@
 use ragged_core::RaggedShape;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{Part, map_fsas};
+use crate::core::builder::{SortedFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
 use crate::error::Error;
 use crate::support::ids::{id, index};
@@ -29,7 +29,7 @@ pub struct ExpandedArcs<F> {
 /// [`Error::Axes`] or [`Error::Size`] if lists are not two axes with a row for each arc; [`Error::TooLarge`].
 #[doc(alias = "ExpandArcs")]
 pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<ExpandedArcs<F>, Error> {
-    let all = fsas.as_vec();
+    let all = fsas.as_fsa_vec();
     for lists in lists {
         if lists.num_axes() != 2 {
             return Err(Error::Axes { what: "the lists of arcs", expected: 2, found: lists.num_axes() });
@@ -50,7 +50,7 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
             names.push(next);
             next += 1 + lengths[fsa.arc_range(state)].iter().map(|length| id(length - 1)).sum::<i32>();
         }
-        let mut part = Part::with_capacity(index(next), total);
+        let mut builder = SortedFsaBuilder::with_capacity(index(next), total);
         // The arc of this FSA and the place in its chain that each new arc has.
         let mut sources = Vec::with_capacity(total);
         for (state, &name) in names.iter().enumerate() {
@@ -61,11 +61,11 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
                     1 => (names[fsa.arcs()[arc].states().1], label),
                     _ => (inner, if label == FINAL { EPSILON } else { label }),
                 };
-                part.arcs.push(Arc { src_state: name, dest_state, label, score });
+                builder.arcs.push(Arc { src_state: name, dest_state, label, score });
                 sources.push((arc, 0));
                 inner += id(lengths[arc] - 1);
             }
-            part.end_state();
+            builder.end_state();
             inner = name + 1;
             for arc in fsa.arc_range(state) {
                 for step in 1..lengths[arc] {
@@ -73,15 +73,15 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
                     let Arc { label, .. } = fsa.arcs()[arc];
                     let dest_state = if ends { names[fsa.arcs()[arc].states().1] } else { inner + 1 };
                     let label = if ends && label == FINAL { FINAL } else { EPSILON };
-                    part.arcs.push(Arc { src_state: inner, dest_state, label, score: 0.0 });
+                    builder.arcs.push(Arc { src_state: inner, dest_state, label, score: 0.0 });
                     sources.push((arc, step));
-                    part.end_state();
+                    builder.end_state();
                     inner += 1;
                 }
             }
         }
         sources.iter_mut().for_each(|(arc, _)| *arc += first_arc);
-        Ok((part, sources))
+        Ok((builder, sources))
     })?;
     let sources = maps.concat();
     let list_map = |list| {

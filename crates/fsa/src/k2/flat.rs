@@ -6,7 +6,7 @@ use crate::core::arc::Arc;
 use crate::core::fsa::FsaVec;
 use crate::error::Error;
 
-/// FSAs in the making, one behind another.
+/// Builds FSAs one after another.
 pub(crate) struct Flat {
     states: Vec<i32>,
     ends: Vec<i32>,
@@ -34,7 +34,7 @@ impl Flat {
         Ok(made)
     }
 
-    /// Room for labels put out, one for each arc.
+    /// Room for output labels, one for each arc.
     pub(crate) fn transducers(mut self) -> Self {
         self.aux_labels.reserve_exact(self.arcs.capacity());
         self
@@ -71,7 +71,7 @@ impl Flat {
         self.states.push(small(self.ends.len() - 1));
     }
 
-    /// The FSAs and the labels put out.
+    /// The FSAs and the output labels.
     pub(crate) fn finish(self) -> Result<(FsaVec, Vec<i32>), Error> {
         let shape = RaggedShape::new([RowSplits::new(self.states)?, RowSplits::new(self.ends)?])?;
         Ok((FsaVec::trusted(Ragged::new(shape, self.arcs)?), self.aux_labels))

@@ -49,7 +49,7 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::remove_epsilon_self_loops(self.fsas())?)
     }
 
-    /// [`closure`](of_fsas::closure) with the attributes; former final arcs put out 0 in place of -1.
+    /// [`closure`](of_fsas::closure) with the attributes; former final arcs have output label 0 in place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -57,7 +57,7 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::closure(self.fsas())?)?.with_final_aux_labels()
     }
 
-    /// [`reverse`](of_fsas::reverse) with the attributes; former final arcs put out 0 in place of -1.
+    /// [`reverse`](of_fsas::reverse) with the attributes; former final arcs have output label 0 in place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -73,7 +73,7 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::invert(self)?.0)
     }
 
-    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs put out 0 in place of -1. Attributes of one name that are of two kinds
+    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs have output label 0 in place of -1. Attributes of one name that are of two kinds
     /// are left out.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
-    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both; former final arcs put out 0 in place of -1. Attributes of
+    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both; former final arcs have output label 0 in place of -1. Attributes of
     /// one name that are of two kinds are left out.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ impl<F: Fsas> Graph<F> {
 
     /// The result of an algorithm that returns the very same FSAs if there is nothing to do.
     fn carry_unless_same(&self, (fsas, arc_map): (F, Vec<i32>)) -> Result<Self, Error> {
-        if fsas.as_vec().ptr_eq(self.fsas().as_vec()) { Ok(self.clone()) } else { self.carry((fsas, arc_map)) }
+        if fsas.as_fsa_vec().ptr_eq(self.fsas().as_fsa_vec()) { Ok(self.clone()) } else { self.carry((fsas, arc_map)) }
     }
 }
 

@@ -1,15 +1,15 @@
 //! What two FSAs both accept.
 
 use crate::core::arc::Arc;
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::k2::arc_sort;
 use crate::k2::meeting::{Pair, Step, for_each_step};
-use crate::k2::pairs::{PairPart, WithArcMaps, map_chosen_pairs, map_pairs};
+use crate::k2::pairs::{BuiltPair, WithArcMaps, map_chosen_pairs, map_pairs};
 use crate::support::ids::{id, index};
-use crate::support::pair_numbers::PairNumbers;
+use crate::support::pair_interner::PairInterner;
 
 /// What label 0 means where two FSAs meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -76,13 +76,13 @@ pub fn intersect_within<A: Fsas, B: Fsas>(
 /// [`Error::Size`] if the map has not one entry for each FSA of `b`, [`Error::OutOfRange`] if it names what is not there, and as [`intersect`].
 #[doc(alias = "IntersectDevice")]
 pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Result<WithArcMaps<B>, Error> {
-    Error::same_size("the number of entries of b_to_a_map", b.as_vec().num_fsas(), b_to_a_map.len())?;
+    Error::same_size("the number of entries of b_to_a_map", b.as_fsa_vec().num_fsas(), b_to_a_map.len())?;
     let num_fsas = i64::try_from(a.num_fsas()).unwrap_or(i64::MAX);
     if let Some(&found) = b_to_a_map.iter().find(|&&i| !(0..num_fsas).contains(&i64::from(i))) {
         let (min, max, found) = (0, num_fsas - 1, found.into());
         return Err(Error::OutOfRange { what: "an entry of b_to_a_map", min, max, found });
     }
-    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_vec())?);
+    let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_fsa_vec())?);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
     let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol, None, |_| true);
     let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
@@ -98,7 +98,7 @@ pub(crate) struct Sorted<F> {
 
 impl<F: Fsas> Sorted<F> {
     pub(crate) fn of(fsas: &F) -> Result<Self, Error> {
-        if fsas.as_vec().is_arc_sorted() {
+        if fsas.as_fsa_vec().is_arc_sorted() {
             return Ok(Self { fsas: fsas.clone(), places: None });
         }
         let (fsas, places) = arc_sort(fsas)?;
@@ -123,10 +123,10 @@ impl<F: Fsas> Sorted<F> {
     }
 }
 
-/// The result in the making. States are numbered as they come up; the final one gets the last number in the end.
+/// Builds the result. States are numbered as they come up; the final one gets the last number in the end.
 struct Meeting {
-    states: PairNumbers,
-    made: PairPart,
+    states: PairInterner,
+    made: BuiltPair,
     max_bytes: usize,
 }
 
@@ -137,14 +137,14 @@ pub(crate) fn intersect_pair(
     epsilons: Epsilons,
     max_bytes: Option<usize>,
     keep: impl Fn(Pair) -> bool,
-) -> Result<PairPart, Error> {
+) -> Result<BuiltPair, Error> {
     // What comes out is mostly not smaller than what goes in.
     let expected = a.num_states().max(b.num_states());
     let expected = max_bytes.map_or(expected, |most| expected.min(most / BYTES_OF_STATE_AND_TWO_ARCS));
     let mut meeting = Meeting {
-        states: PairNumbers::with_capacity(expected),
-        made: PairPart {
-            part: Part::with_capacity(expected, 2 * expected),
+        states: PairInterner::with_capacity(expected),
+        made: BuiltPair {
+            builder: SortedFsaBuilder::with_capacity(expected, 2 * expected),
             map_a: Vec::with_capacity(2 * expected),
             map_b: Vec::with_capacity(2 * expected),
         },
@@ -161,22 +161,22 @@ pub(crate) fn intersect_pair(
         for_each_step((a, b), from, epsilons, |step| {
             if step.label < 0 || keep(step.to) { meeting.push(src_state, step) } else { Ok(()) }
         })?;
-        meeting.made.part.end_state();
+        meeting.made.builder.end_state();
         at += 1;
     }
     let mut made = meeting.made;
-    made.part.end_state();
+    made.builder.end_state();
     let last = Error::fit("the number of states", at)?;
-    Error::fit("the number of arcs", made.part.arcs.len())?;
+    Error::fit("the number of arcs", made.builder.arcs.len())?;
     // Two scores that are finite or -inf can only overflow.
     let overflows = |arc: &Arc| arc.score == f32::INFINITY;
     let mut infinite = false;
-    for arc in &mut made.part.arcs {
+    for arc in &mut made.builder.arcs {
         arc.dest_state = if arc.dest_state < 0 { last } else { arc.dest_state };
         infinite |= overflows(arc);
     }
     if infinite {
-        let arc = made.part.arcs.iter().position(overflows).unwrap_or(0);
+        let arc = made.builder.arcs.iter().position(overflows).unwrap_or(0);
         return Err(Error::Score { arc, score: f32::INFINITY });
     }
     Ok(made)
@@ -204,10 +204,10 @@ impl Meeting {
     fn push(&mut self, src_state: i32, step: Step) -> Result<(), Error> {
         let Step { to, label, score, from_a, from_b } = step;
         let dest_state = if label < 0 { -1 } else { self.number(to)? };
-        if self.made.part.arcs.len() == self.made.part.arcs.capacity() {
-            self.make_room()?;
+        if self.made.builder.arcs.len() == self.made.builder.arcs.capacity() {
+            self.reserve()?;
         }
-        self.made.part.arcs.push(Arc { src_state, dest_state, label, score });
+        self.made.builder.arcs.push(Arc { src_state, dest_state, label, score });
         self.made.map_a.push(from_a);
         self.made.map_b.push(from_b);
         Ok(())
@@ -215,24 +215,24 @@ impl Meeting {
 
     /// Room for twice as many arcs, or for as many as the limit allows.
     #[cold]
-    fn make_room(&mut self) -> Result<(), Error> {
-        let arcs = self.made.part.arcs.len();
+    fn reserve(&mut self) -> Result<(), Error> {
+        let arcs = self.made.builder.arcs.len();
         let allowed = (self.max_bytes / BYTES_OF_ARC).saturating_sub(arcs + self.bytes_of_states() / BYTES_OF_ARC);
         let more = arcs.max(64).min(allowed);
         self.check_limit(more.max(1))?;
-        self.made.part.arcs.reserve_exact(more);
+        self.made.builder.arcs.reserve_exact(more);
         self.made.map_a.reserve_exact(more);
         self.made.map_b.reserve_exact(more);
         Ok(())
     }
 
     fn bytes_of_states(&self) -> usize {
-        self.states.bytes_with_one_more() + self.made.part.ends.capacity() * size_of::<usize>()
+        self.states.bytes_with_one_more() + self.made.builder.ends.capacity() * size_of::<usize>()
     }
 
     /// With so many arcs more than there are.
     fn check_limit(&self, more: usize) -> Result<(), Error> {
-        let arcs = self.made.part.arcs.len();
+        let arcs = self.made.builder.arcs.len();
         let needed = self.bytes_of_states() + (arcs + more) * BYTES_OF_ARC;
         Error::within(self.max_bytes, "intersection or composition", needed, self.states.len(), arcs)
     }

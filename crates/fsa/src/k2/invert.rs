@@ -1,4 +1,4 @@
-//! What goes in and what comes out, exchanged.
+//! Input and output labels, exchanged.
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
@@ -11,19 +11,19 @@ use crate::error::Error;
 use crate::k2::expand_arcs;
 use crate::support::ids::index;
 
-/// Exchanges the labels of a transducer with those that it puts out, and returns the arc map.
+/// Exchanges the input and output labels of a transducer, and returns the arc map.
 ///
-/// Lists of labels put out become chains of arcs ([`expand_arcs`]): the score and the former label stand on the first arc, -1 on the last one of a
+/// Lists of output labels become chains of arcs ([`expand_arcs`]): the score and the former label stand on the first arc, -1 on the last one of a
 /// final arc, whose chain gets one more arc if its list does not end with -1. Then the other attributes follow the first arc. O(states + arcs).
 ///
 /// # Errors
-/// [`Error::Attribute`] without labels put out; [`Error::FinalLabel`] or [`Error::Label`] if they cannot be labels, because -1 does not
+/// [`Error::Attribute`] without output labels; [`Error::FinalLabel`] or [`Error::Label`] if they cannot be labels, because -1 does not
 /// stand on the arcs into the final state, or does elsewhere.
 #[doc(alias = "Invert")]
 pub fn invert<F: Fsas>(graph: &Graph<F>) -> Result<(Graph<F>, Vec<i32>), Error> {
     match graph.attributes().get(AUX_LABELS) {
         Some(Attribute::Ints { values, .. }) => {
-            let fsas = graph.fsas().as_vec();
+            let fsas = graph.fsas().as_fsa_vec();
             let arc_map = identity(fsas.num_arcs());
             let made =
                 Graph::from_parts(graph.fsas().same_kind(with_labels(fsas, values)?), graph.attributes().clone())?;
@@ -41,7 +41,7 @@ fn with_labels(fsas: &FsaVec, labels: &[i32]) -> Result<FsaVec, Error> {
 }
 
 fn invert_lists<F: Fsas>(graph: &Graph<F>, lists: &Ragged<i32>) -> Result<(Graph<F>, Vec<i32>), Error> {
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     // A final arc without -1 at the end of its list gets it.
     let mut elements = Vec::with_capacity(lists.num_elements());
     let mut lengths = Vec::with_capacity(fsas.num_arcs());
@@ -55,8 +55,8 @@ fn invert_lists<F: Fsas>(graph: &Graph<F>, lists: &Ragged<i32>) -> Result<(Graph
     let expanded = expand_arcs(graph.fsas(), &[&shape])?;
     let label = |&element: &i32| if element < 0 { EPSILON } else { elements[index(element)] };
     let labels: Vec<_> = expanded.list_maps[0].iter().map(label).collect();
-    let former = expanded.fsas.as_vec().labels();
-    let made = graph.fsas().same_kind(with_labels(expanded.fsas.as_vec(), &labels)?);
+    let former = expanded.fsas.as_fsa_vec().labels();
+    let made = graph.fsas().same_kind(with_labels(expanded.fsas.as_fsa_vec(), &labels)?);
     let rest = graph.clone().without(AUX_LABELS);
     Ok((rest.carry((made, expanded.arc_map.clone()))?.with_aux_labels(former)?, expanded.arc_map))
 }

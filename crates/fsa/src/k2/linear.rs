@@ -3,7 +3,7 @@
 use ragged_core::Ragged;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{self, Part};
+use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::Graph;
 use crate::error::Error;
@@ -33,7 +33,7 @@ pub fn linear_fsas(labels: &Ragged<i32>) -> Result<FsaVec, Error> {
     linear(labels.rows(), labels.values())
 }
 
-/// The transducer that accepts `labels` and puts out the label of the same place in `aux_labels` for each.
+/// The transducer that accepts `labels` and outputs the label of the same place in `aux_labels` for each.
 ///
 /// # Errors
 /// [`Error::Symbol`] for a label below 0; [`Error::Size`] if the numbers of labels differ; [`Error::TooLarge`].
@@ -95,23 +95,24 @@ fn linear<'a>(lists: impl ExactSizeIterator<Item = &'a [i32]>, all: &[i32]) -> R
 #[doc(alias = "linear_fst_with_self_loops")]
 #[doc(alias = "LinearFsaWithSelfLoops")]
 pub fn with_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = builder::map_arcs(fsas.as_vec(), |i, fsa| {
+    let (made, map) = builder::map_arcs(fsas.as_fsa_vec(), |i, fsa| {
         let arcs = fsa.arcs();
         let next = |arc: &Arc| arc.dest_state == arc.src_state + 1;
         if let Some(state) = (1..fsa.num_states()).find(|&s| !matches!(fsa.arcs_of(s - 1), [arc] if next(arc))) {
             return Err(Error::NotLinear { fsa: i, state: state - 1 });
         }
-        let mut part = Part { ends: Vec::with_capacity(fsa.num_states()), arcs: Vec::with_capacity(2 * arcs.len()) };
+        let mut builder =
+            SortedFsaBuilder { ends: Vec::with_capacity(fsa.num_states()), arcs: Vec::with_capacity(2 * arcs.len()) };
         let mut map = Vec::with_capacity(2 * arcs.len());
         for (at, arc) in arcs.iter().enumerate() {
-            part.arcs.extend([Arc::new(arc.src_state, arc.src_state, EPSILON, 0.0), *arc]);
-            part.end_state();
+            builder.arcs.extend([Arc::new(arc.src_state, arc.src_state, EPSILON, 0.0), *arc]);
+            builder.end_state();
             map.extend([-1, small(at)]);
         }
         if fsa.num_states() > 0 {
-            part.end_state();
+            builder.end_state();
         }
-        Ok((part, map))
+        Ok((builder, map))
     })?;
     Ok((fsas.same_kind(made), map))
 }

@@ -1,13 +1,13 @@
 //! Algorithms of two FSAs, run over two vectors.
 
-use crate::core::builder::{ArcMap, Part, make_each};
+use crate::core::builder::{ArcMap, SortedFsaBuilder, make_each};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::Error;
 
 /// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or -1.
-pub(crate) struct PairPart {
-    pub(crate) part: Part,
+pub(crate) struct BuiltPair {
+    pub(crate) builder: SortedFsaBuilder,
     pub(crate) map_a: Vec<i32>,
     pub(crate) map_b: Vec<i32>,
 }
@@ -23,9 +23,9 @@ pub type WithArcMaps<F> = (F, Vec<i32>, Vec<i32>);
 pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
     a: &A,
     b: &B,
-    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
+    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<BuiltPair, Error> + Sync,
 ) -> Result<WithArcMaps<A::With<B>>, Error> {
-    let (all_a, all_b) = (a.as_vec(), b.as_vec());
+    let (all_a, all_b) = (a.as_fsa_vec(), b.as_fsa_vec());
     let (many_a, many_b) = (all_a.num_fsas() != 1, all_b.num_fsas() != 1);
     if many_a && many_b {
         Error::same_size("the number of FSAs on the second side", all_a.num_fsas(), all_b.num_fsas())?;
@@ -43,14 +43,14 @@ pub(crate) fn map_chosen_pairs(
     a: &FsaVec,
     b: &FsaVec,
     choose: impl Fn(usize) -> (usize, usize) + Sync,
-    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<PairPart, Error> + Sync,
+    run: impl Fn(FsaView<'_>, FsaView<'_>) -> Result<BuiltPair, Error> + Sync,
 ) -> Result<WithArcMaps<FsaVec>, Error> {
     let (fsas, [map_a, map_b]) = make_each(a.num_arcs() + b.num_arcs(), 0..num_pairs, |_, i| {
         let (i_a, i_b) = choose(i);
         let (fsa_a, fsa_b) = (a.fsa(i_a), b.fsa(i_b));
-        let PairPart { part: Part { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
+        let BuiltPair { builder: SortedFsaBuilder { ends, arcs }, map_a, map_b } = run(fsa_a, fsa_b)?;
         let maps = [ArcMap::new(fsa_a, fitted(map_a)), ArcMap::new(fsa_b, fitted(map_b))];
-        Ok((Part { ends: fitted(ends), arcs: fitted(arcs) }, maps))
+        Ok((SortedFsaBuilder { ends: fitted(ends), arcs: fitted(arcs) }, maps))
     })?;
     Ok((fsas, map_a, map_b))
 }

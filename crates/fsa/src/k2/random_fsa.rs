@@ -3,7 +3,7 @@
 use kaldera_base::random::Philox;
 
 use crate::core::arc::{Arc, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{Fsa, FsaVec};
 use crate::error::Error;
 use crate::support::ids::index;
@@ -73,7 +73,7 @@ pub fn random_fsa_vec(seed: u64, num_fsas: usize, options: &RandomFsaOptions) ->
     let parts = (0..num_fsas)
         .map(|i| Ok(draw(&mut Draws { stream, fsa: words(i), next: 0 }, options)))
         .collect::<Result<_, Error>>()?;
-    Part::assemble(parts)
+    SortedFsaBuilder::assemble(parts)
 }
 
 /// Half of the index, half of the index: what the counter of the random numbers holds.
@@ -111,11 +111,11 @@ impl Draws {
     }
 }
 
-fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> Part {
+fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> SortedFsaBuilder {
     let bound = |count: usize| i32::try_from(count).unwrap_or(i32::MAX - 1);
     let num_arcs = draws.between(bound(options.min_num_arcs), bound(options.max_num_arcs) + 1);
     if num_arcs == 0 {
-        return Part { ends: vec![0; if draws.between(0, 2) == 0 { 0 } else { 2 }], arcs: vec![] };
+        return SortedFsaBuilder { ends: vec![0; if draws.between(0, 2) == 0 { 0 } else { 2 }], arcs: vec![] };
     }
     // Two arcs at most connect a state.
     let last = draws.between(1, (num_arcs / 2).max(1) + 1);
@@ -136,16 +136,16 @@ fn draw(draws: &mut Draws, options: &RandomFsaOptions) -> Part {
         ends.push((from, draws.between(if options.acyclic { from + 1 } else { 0 }, last + 1)));
     }
     ends.sort_by_key(|&(from, _)| from);
-    let mut part = Part::with_capacity(index(last) + 1, ends.len());
+    let mut builder = SortedFsaBuilder::with_capacity(index(last) + 1, ends.len());
     for state in 0..=last {
-        for &(from, to) in ends[part.arcs.len()..].iter().take_while(|&&(from, _)| from == state) {
+        for &(from, to) in ends[builder.arcs.len()..].iter().take_while(|&&(from, _)| from == state) {
             let drawn = draws.between(options.min_symbol, options.max_symbol + 1);
             let label = if to == last { FINAL } else { drawn };
-            part.arcs.push(Arc::new(from, to, label, draws.score()));
+            builder.arcs.push(Arc::new(from, to, label, draws.score()));
         }
-        part.end_state();
+        builder.end_state();
     }
-    part
+    builder
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use ragged_core::Ragged;
 
 use crate::core::arc::{Arc, EPSILON};
-use crate::core::builder::{ListPlace, ListRooms, Place, Size, write_each};
+use crate::core::builder::{FsaSlot, ListSlot, ListSlots, Size, write_each};
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::semiring::Semiring;
@@ -34,8 +34,8 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
 /// [`Error::MemoryLimit`], and as [`remove_epsilon`].
 pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Result<(F, Ragged<i32>), Error> {
     let max_bytes = max_bytes.unwrap_or(usize::MAX);
-    let plans = plans(fsas.as_vec(), Semiring::Tropical, max_bytes)?;
-    let mut lists = ListRooms::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, max_bytes)?;
+    let mut lists = ListSlots::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
     let made = write(&plans, lists.each().map(Some))?;
     Ok((fsas.same_kind(made), lists.finish()?))
 }
@@ -46,7 +46,7 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Res
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let plans = plans(fsas.as_vec(), Semiring::Log, usize::MAX)?;
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, usize::MAX)?;
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
@@ -67,7 +67,7 @@ fn plans(fsas: &FsaVec, semiring: Semiring, max_bytes: usize) -> Result<Vec<Plan
 }
 
 /// The FSAs as planned, and the lists of their arc maps where there is a place for them.
-fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListPlace<'a>>>) -> Result<FsaVec, Error> {
+fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) -> Result<FsaVec, Error> {
     let num_arcs = plans.iter().map(|plan| plan.num_arcs).sum();
     let sizes = plans.iter().map(|plan| Size { states: plan.ends.len(), arcs: plan.num_arcs }).collect();
     let (made, []) = write_each(num_arcs, sizes, plans.iter().zip(lists).collect(), |_, (plan, lists), place| {
@@ -174,7 +174,7 @@ impl Plan {
 
     /// # Errors
     /// [`Error::Score`].
-    fn write(&self, mut place: Place<'_, 0>, mut lists: Option<ListPlace<'_>>) -> Result<(), Error> {
+    fn write(&self, mut place: FsaSlot<'_, 0>, mut lists: Option<ListSlot<'_>>) -> Result<(), Error> {
         let (mut begin, mut way_begin) = (0, 0);
         for (src_state, &end) in (0..).zip(&self.ends) {
             for &Reached { state, way_end, score } in &self.reached[begin..end] {

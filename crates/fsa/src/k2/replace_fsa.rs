@@ -1,7 +1,7 @@
 //! FSAs in place of labels.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{Part, flatten, map_fsas};
+use crate::core::builder::{SortedFsaBuilder, flatten, map_fsas};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::error::Error;
 use crate::k2::pairs::WithArcMaps;
@@ -25,7 +25,7 @@ pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Resul
         let which = usize::try_from(label.checked_sub(first_symbol)?).ok()?;
         (which < src.num_fsas()).then(|| src.fsa(which))
     };
-    let (made, maps) = map_fsas(index.as_vec(), |_, fsa| {
+    let (made, maps) = map_fsas(index.as_fsa_vec(), |_, fsa| {
         let (mut next, mut num_arcs) = (0_usize, fsa.arcs().len());
         let mut names = Vec::with_capacity(fsa.num_states());
         for state in 0..fsa.num_states() {
@@ -38,44 +38,44 @@ pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Resul
         }
         Error::fit("the number of states", next)?;
         Error::fit("the number of arcs", num_arcs)?;
-        let mut part = Part::with_capacity(next, num_arcs);
+        let mut builder = SortedFsaBuilder::with_capacity(next, num_arcs);
         let (mut map_index, mut map_src) = (Vec::with_capacity(num_arcs), Vec::with_capacity(num_arcs));
         for (state, &name) in names.iter().enumerate() {
             let mut start = name + 1;
             for (arc, from) in fsa.arcs_of(state).iter().zip(fsa.arc_range(state)) {
                 let dest_state = names[arc.states().1];
                 match replacement(arc.label) {
-                    None => part.arcs.push(Arc { src_state: name, dest_state, ..*arc }),
+                    None => builder.arcs.push(Arc { src_state: name, dest_state, ..*arc }),
                     Some(copy) if copy.num_states() == 0 => continue,
                     Some(copy) => {
-                        part.arcs.push(Arc::new(name, start, EPSILON, arc.score));
+                        builder.arcs.push(Arc::new(name, start, EPSILON, arc.score));
                         start += id(copy.num_states() - 1);
                     }
                 }
                 map_index.push(id(fsa.first_arc() + from));
                 map_src.push(-1);
             }
-            part.end_state();
+            builder.end_state();
             start = name + 1;
             for arc in fsa.arcs_of(state) {
                 let Some(copy) = replacement(arc.label) else { continue };
                 let after = names[arc.states().1];
                 for state in 0..copy.num_states().saturating_sub(1) {
-                    part.arcs.extend(copy.arcs_of(state).iter().map(|arc| {
+                    builder.arcs.extend(copy.arcs_of(state).iter().map(|arc| {
                         let (dest_state, label) = match arc.label {
                             FINAL => (after, EPSILON),
                             label => (start + arc.dest_state, label),
                         };
                         Arc { src_state: start + arc.src_state, dest_state, label, ..*arc }
                     }));
-                    part.end_state();
+                    builder.end_state();
                 }
                 map_index.extend(std::iter::repeat_n(-1, copy.arcs().len()));
                 map_src.extend((id(copy.first_arc())..).take(copy.arcs().len()));
                 start += id(copy.num_states().saturating_sub(1));
             }
         }
-        Ok((part, (map_index, map_src)))
+        Ok((builder, (map_index, map_src)))
     })?;
     let (maps_index, maps_src) = maps.into_iter().unzip();
     Ok((index.same_kind(made), flatten(maps_index), flatten(maps_src)))

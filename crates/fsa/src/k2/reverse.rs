@@ -1,12 +1,12 @@
 //! Strings from their last symbol to the first.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{Part, map_arcs};
+use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
 use crate::error::Error;
 use crate::support::ids::{id, index};
 
-/// FSAs that accept the strings turned round, with the scores that they had; returns the arc map. O(states + arcs).
+/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map. O(states + arcs).
 ///
 /// The old final state becomes the start, left by the old final arcs with label 0; the old start takes its number, and a new arc leads from it
 /// to a final state of its own. The other states keep their numbers. Arcs that leave a state are in the order that they had.
@@ -15,8 +15,8 @@ use crate::support::ids::{id, index};
 /// [`Error::TooLarge`].
 #[doc(alias = "Reverse")]
 pub fn reverse<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = map_arcs(fsas.as_vec(), |_, fsa| {
-        let Some(last) = fsa.final_state() else { return Ok((Part::default(), vec![])) };
+    let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
+        let Some(last) = fsa.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
         Error::fit("the number of states", last + 2)?;
         let name = |state: i32| match index(state) {
             0 => id(last),
@@ -33,19 +33,19 @@ pub fn reverse<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
             next[state] += next[state - 1];
         }
         let num_arcs = fsa.arcs().len() + 1;
-        let mut part = Part { ends: next[1..].to_vec(), arcs: vec![Arc::default(); num_arcs] };
-        part.ends.push(num_arcs);
+        let mut builder = SortedFsaBuilder { ends: next[1..].to_vec(), arcs: vec![Arc::default(); num_arcs] };
+        builder.ends.push(num_arcs);
         let mut map = vec![-1; num_arcs];
         for (arc, from) in fsa.arcs().iter().zip(0..) {
             let src_state = name(arc.dest_state);
             let at = &mut next[index(src_state)];
             let label = if arc.label == FINAL { EPSILON } else { arc.label };
-            part.arcs[*at] = Arc { src_state, dest_state: name(arc.src_state), label, ..*arc };
+            builder.arcs[*at] = Arc { src_state, dest_state: name(arc.src_state), label, ..*arc };
             map[*at] = from;
             *at += 1;
         }
-        part.arcs[next[last]] = Arc::new(id(last), id(last + 1), FINAL, 0.0);
-        Ok((part, map))
+        builder.arcs[next[last]] = Arc::new(id(last), id(last + 1), FINAL, 0.0);
+        Ok((builder, map))
     })?;
     Ok((fsas.same_kind(made), map))
 }

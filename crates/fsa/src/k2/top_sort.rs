@@ -1,7 +1,7 @@
 //! States in an order in which all arcs go forwards.
 
 use crate::core::arc::Arc;
-use crate::core::builder::{Place, Size, map_arcs_if_needed};
+use crate::core::builder::{FsaSlot, Size, map_arcs_if_needed};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::Error;
@@ -90,7 +90,7 @@ fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
 }
 
 /// The states in this order, and the arcs that leave them.
-fn write_in_order(fsa: FsaView<'_>, order: &[i32], place: &mut Place<'_, 1>) {
+fn write_in_order(fsa: FsaView<'_>, order: &[i32], place: &mut FsaSlot<'_, 1>) {
     let mut names = vec![0; order.len()];
     for (&state, name) in order.iter().zip(0..) {
         names[index(state)] = name;

@@ -1,7 +1,7 @@
 //! One FSA for what any of several accepts.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::error::Error;
 use crate::support::ids::id;
@@ -22,30 +22,30 @@ pub fn union(fsas: &FsaVec) -> Result<(Fsa, Vec<i32>), Error> {
     let num_states = fsas.num_states() - num_parts + 2;
     let last = Error::fit("the number of states", num_states)? - 1;
     Error::fit("the number of arcs", fsas.num_arcs() + num_parts)?;
-    let mut part = Part::with_capacity(num_states, fsas.num_arcs() + num_parts);
+    let mut builder = SortedFsaBuilder::with_capacity(num_states, fsas.num_arcs() + num_parts);
     let mut map = Vec::with_capacity(fsas.num_arcs() + num_parts);
     let mut first = 1;
     for fsa in parts() {
-        part.arcs.push(Arc::new(0, first, EPSILON, 0.0));
+        builder.arcs.push(Arc::new(0, first, EPSILON, 0.0));
         map.push(-1);
         first += id(fsa.num_states() - 1);
     }
-    part.end_state();
+    builder.end_state();
     first = 1;
     for fsa in parts() {
-        let begin = part.arcs.len();
+        let begin = builder.arcs.len();
         let moved = |arc: &Arc| {
             let dest_state = if arc.label == FINAL { last } else { arc.dest_state + first };
             Arc { src_state: arc.src_state + first, dest_state, ..*arc }
         };
-        part.arcs.extend(fsa.arcs().iter().map(moved));
+        builder.arcs.extend(fsa.arcs().iter().map(moved));
         let states = 0..fsa.num_states() - 1;
-        part.ends.extend(states.map(|state| begin + fsa.arc_range(state).end));
+        builder.ends.extend(states.map(|state| begin + fsa.arc_range(state).end));
         map.extend((id(fsa.first_arc())..).take(fsa.arcs().len()));
         first += id(fsa.num_states() - 1);
     }
-    part.end_state();
-    Ok((Fsa::empty().same_kind(Part::assemble(vec![part])?), map))
+    builder.end_state();
+    Ok((Fsa::empty().same_kind(SortedFsaBuilder::assemble(vec![builder])?), map))
 }
 
 #[cfg(test)]

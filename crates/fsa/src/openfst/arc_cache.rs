@@ -1,4 +1,4 @@
-//! The arcs of those states that were asked for last, in bounded memory.
+//! The arcs of those states that were requested last, in bounded memory.
 
 use crate::openfst::lazy_composition::LazyArc;
 use crate::support::ids::number;

@@ -4,14 +4,14 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
 use crate::openfst::factor::{Rest, factor};
-use crate::openfst::machine::{Machine, Made, map_each};
+use crate::openfst::machine::{Built, Machine, map_each};
 use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
@@ -28,7 +28,7 @@ pub struct DeterminizeOptions {
     /// Scores that are left behind on the way are rounded to multiples of this, so that states with equal futures can be told.
     /// OpenFst's 1/1024 unless set.
     pub delta: f32,
-    /// If a transducer puts out different strings for the same input, keep the one with the best score instead of refusing.
+    /// If a transducer outputs different strings for the same input, keep the one with the best score instead of refusing.
     pub disambiguate: bool,
     /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's `fstdeterminizestar` does; if not, 0 is a symbol like others.
     pub remove_epsilons: bool,
@@ -101,12 +101,12 @@ impl DeterminizeOptions {
 
 /// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path, with the best score of its paths before.
 ///
-/// The labels put out by a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
+/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
 /// the input ends follows on arcs with label 0. Other attributes are refused, as an arc of the result stands for many. States that lead nowhere lead
 /// nowhere afterwards. Epsilons are symbols like others.
 ///
-/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The labels put
-/// out come as early as they are certain, all of them: what one arc cannot put out follows on arcs with label 0, each the only one of its state.
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The output
+/// labels come as early as they are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only one of its state.
 /// ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that
 /// only arcs with label 0 leave do not count when subsets are compared.
 ///
@@ -126,7 +126,7 @@ impl DeterminizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::LostAttribute`]; [`Error::Attribute`] if the labels put out are lists;
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
 /// with a beam or with epsilons removed, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
@@ -135,34 +135,34 @@ pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> R
 }
 
 /// [`determinize`] of one FSA.
-pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Made, Error> {
+pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Built, Error> {
     let mut strings = Strings::new();
-    let (part, outputs) = if options.remove_epsilons {
+    let (builder, outputs) = if options.remove_epsilons {
         without_epsilons(fsa, machine, options, &mut strings)?
     } else {
         determinize_parts(fsa, machine, options, &mut strings)?
     };
     let rest = if options.remove_epsilons { Rest::AtOnce } else { Rest::Waits };
     match machine.aux {
-        None => Ok(Made { part, aux: None }),
-        Some(_) => factor(part, outputs, &mut strings, rest, usize::MAX),
+        None => Ok(Built { builder, aux: None }),
+        Some(_) => factor(builder, outputs, &mut strings, rest, usize::MAX),
     }
 }
 
-/// Epsilons and labels put out on ways that lead nowhere must not make the rest seem endless, or not functional.
+/// Epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not functional.
 fn without_epsilons(
     fsa: usize,
     machine: Machine<'_>,
     options: &DeterminizeOptions,
     strings: &mut Strings,
-) -> Result<(Part, Vec<u32>), Error> {
+) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
     let trimmed = trim(machine.fsa);
-    if trimmed.part.ends.is_empty() {
+    if trimmed.builder.ends.is_empty() {
         return Ok(Default::default());
     }
-    let splits = trimmed.part.splits()?;
+    let splits = trimmed.builder.splits()?;
     let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
-    let useful = Machine { fsa: FsaView::new(&splits, &trimmed.part.arcs), aux: machine.aux.map(|_| &outputs[..]) };
+    let useful = Machine { fsa: FsaView::new(&splits, &trimmed.builder.arcs), aux: machine.aux.map(|_| &outputs[..]) };
     determinize_parts(fsa, useful, options, strings).map_err(|error| trimmed.name_state(machine.fsa, error))
 }
 
@@ -172,7 +172,7 @@ pub(super) fn determinize_parts(
     machine: Machine<'_>,
     options: &DeterminizeOptions,
     strings: &mut Strings,
-) -> Result<(Part, Vec<u32>), Error> {
+) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
     let Some(last) = machine.fsa.final_state() else { return Ok(Default::default()) };
     let beam = match options.beam {
         None => None,
@@ -185,7 +185,7 @@ pub(super) fn determinize_parts(
         last: number(last),
         strings,
         subsets: Subsets::new(last + 1),
-        part: Part::default(),
+        builder: SortedFsaBuilder::default(),
         outputs: Vec::new(),
         records: Vec::new(),
         group: Vec::new(),
@@ -194,10 +194,10 @@ pub(super) fn determinize_parts(
         beam,
     };
     work.run()?;
-    Ok((work.part, work.outputs))
+    Ok((work.builder, work.outputs))
 }
 
-/// A state of the input as a member of a subset: what is left to put out and to pay when the subset is reached.
+/// A state of the input as a member of a subset: the output string and the cost that are left when the subset is reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     pub state: u32,
@@ -227,7 +227,7 @@ impl Record {
     }
 }
 
-/// The subsets met so far, one behind the other: they are the states of the result.
+/// The subsets met so far, one after another: they are the states of the result.
 struct Subsets {
     elements: Vec<Element>,
     ends: Vec<usize>,
@@ -307,8 +307,8 @@ struct Work<'a> {
     last: u32,
     strings: &'a mut Strings,
     subsets: Subsets,
-    part: Part,
-    /// What each arc puts out, if it is a transducer.
+    builder: SortedFsaBuilder,
+    /// The output string of each arc, if it is a transducer.
     outputs: Vec<u32>,
     records: Vec<Record>,
     group: Vec<Element>,
@@ -336,7 +336,7 @@ impl Work<'_> {
         let mut next = 0;
         while next < self.subsets.ends.len() {
             self.expand(next)?;
-            self.part.end_state();
+            self.builder.end_state();
             next += 1;
         }
         let order: Vec<_> = (0..number(self.subsets.ends.len())).collect();
@@ -416,7 +416,7 @@ impl Work<'_> {
         })
     }
 
-    /// What all members put out next: all of it if epsilons are removed, else one label at most.
+    /// What all members output next: all of it if epsilons are removed, else one label at most.
     fn common_output(&mut self, group: &[Element]) -> u32 {
         let first = group[0].string;
         if self.closure.is_some() {
@@ -427,7 +427,7 @@ impl Work<'_> {
         if group[1..].iter().all(same) { self.strings.cons(label, EMPTY) } else { EMPTY }
     }
 
-    /// The arc to a subset, whose members put out and pay on the arc what they have in common.
+    /// The arc to a subset, whose members output and pay on the arc what they have in common.
     fn arc_to(&mut self, from: usize, label: i32, group: &mut [Element]) -> Result<(), Error> {
         let cost = group.iter().fold(f32::INFINITY, |least, element| least.min(element.cost));
         let mut string = EMPTY;
@@ -448,7 +448,7 @@ impl Work<'_> {
                 beam.reach(from, cost, to, new, group);
             }
             let [src, dest] = [from, to as usize].map(|state| Error::fit("the number of states", state));
-            self.part.arcs.push(Arc::new(src?, dest?, label, 0.0 - cost));
+            self.builder.arcs.push(Arc::new(src?, dest?, label, 0.0 - cost));
             if self.machine.aux.is_some() {
                 self.outputs.push(string);
             }
@@ -467,16 +467,16 @@ impl Work<'_> {
             new[the_final as usize] = number(num_others);
         }
         Error::fit("the number of states", num_others)?;
-        for arc in &mut self.part.arcs {
+        for arc in &mut self.builder.arcs {
             for state in [&mut arc.src_state, &mut arc.dest_state] {
                 *state = new[index(*state)].cast_signed();
             }
         }
         // It has no arcs, so that its place is one of two equal ends.
         if let Some(place) = order.iter().position(|&state| state == the_final) {
-            self.part.ends.remove(place);
+            self.builder.ends.remove(place);
         }
-        self.part.end_state();
+        self.builder.end_state();
         Ok(())
     }
 
@@ -484,7 +484,7 @@ impl Work<'_> {
         let states = self.subsets.ends.len();
         let bytes = self.subsets.bytes()
             + self.strings.bytes()
-            + self.part.arcs.capacity() * size_of::<Arc>()
+            + self.builder.arcs.capacity() * size_of::<Arc>()
             + self.outputs.capacity() * size_of::<u32>();
         let (what, limit) = if states > self.options.max_states {
             ("states", self.options.max_states)
@@ -499,7 +499,7 @@ impl Work<'_> {
             what,
             limit,
             states,
-            arcs: self.part.arcs.len(),
+            arcs: self.builder.arcs.len(),
             largest_subset: self.largest,
             pending_labels: newest.iter().map(|element| self.strings.labels(element.string).count()).max().unwrap_or(0),
             pending_score: newest.iter().map(|element| element.cost).fold(0.0, f32::max),
@@ -572,7 +572,7 @@ impl Work<'_> {
             done.resize(self.subsets.ends.len(), false);
             if !std::mem::replace(&mut done[subset], true) {
                 self.expand(subset)?;
-                self.part.end_state();
+                self.builder.end_state();
                 order.push(number(subset));
             }
         }

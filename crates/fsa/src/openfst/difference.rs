@@ -1,7 +1,7 @@
 //! What one FSA accepts and another does not.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{self, Part};
+use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, Fsas};
 use crate::core::view::FsaView;
 use crate::error::Error;
@@ -29,7 +29,7 @@ use crate::support::interner::{Table, mix};
 #[doc(alias = "fstdifference")]
 pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     let b = Minus::new(b.view())?;
-    let (made, map) = builder::map_arcs(a.as_vec(), |_, a| subtract(a, &b))?;
+    let (made, map) = builder::map_arcs(a.as_fsa_vec(), |_, a| subtract(a, &b))?;
     Ok((a.same_kind(made), map))
 }
 
@@ -75,8 +75,8 @@ impl Minus {
 /// In place of a state: this string is not accepted, nor any that begins with it.
 const GONE: u32 = u32::MAX;
 
-fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(Part, Vec<i32>), Error> {
-    let Some(last) = a.final_state() else { return Ok((Part::default(), vec![])) };
+fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
+    let Some(last) = a.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
     let (mut pairs, mut table) = (Vec::new(), Table::new());
     let mut number_of = |pairs: &mut Vec<(u32, u32)>, pair: (u32, u32)| {
         let hash = mix(0, (u64::from(pair.0) << 32) | u64::from(pair.1));
@@ -89,7 +89,7 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(Part, Vec<i32>), Error> {
     // The final state stands first, as what its number is to be is not known yet.
     number_of(&mut pairs, (number(last), GONE));
     number_of(&mut pairs, (0, if b.splits.len() > 1 { 0 } else { GONE }));
-    let (mut part, mut map, mut next) = (Part::default(), Vec::new(), 1);
+    let (mut builder, mut map, mut next) = (SortedFsaBuilder::default(), Vec::new(), 1);
     while let Some(&(state, other)) = pairs.get(next) {
         for at in a.arc_range(state as usize) {
             let arc = a.arcs()[at];
@@ -99,16 +99,16 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(Part, Vec<i32>), Error> {
             }
             let dest = number_of(&mut pairs, (arc.dest_state.cast_unsigned(), behind));
             let [src, dest] = [next, dest as usize].map(|state| Error::fit("the number of states", state));
-            part.arcs.push(Arc { src_state: src? - 1, dest_state: dest? - 1, ..arc });
+            builder.arcs.push(Arc { src_state: src? - 1, dest_state: dest? - 1, ..arc });
             map.push(Error::fit("the number of arcs", at)?);
         }
-        part.end_state();
+        builder.end_state();
         next += 1;
     }
-    part.end_state();
+    builder.end_state();
     let last = Error::fit("the number of states", next - 1)?;
-    part.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = last);
-    let trimmed = trim_part(&part)?;
+    builder.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = last);
+    let trimmed = trim_part(&builder)?;
     let map = trimmed.sources.iter().map(|&arc| map[arc as usize]).collect();
-    Ok((trimmed.part, map))
+    Ok((trimmed.builder, map))
 }

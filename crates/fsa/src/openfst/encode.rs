@@ -1,7 +1,7 @@
 //! What stands on an arc as one label, so that an algorithm takes it for one symbol, and back.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::error::Error;
@@ -13,28 +13,28 @@ use crate::support::interner::{Table, mix};
 /// What each label stands for that [`encode`] made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Encoder {
-    /// Label, label put out, and score of label `i + 1`.
+    /// Label, output label, and score of label `i + 1`.
     codes: Vec<(i32, i32, f32)>,
-    /// Whether labels put out are among them.
+    /// Whether output labels are among them.
     transducer: bool,
     /// Whether scores are.
     with_scores: bool,
 }
 
-/// Acceptors in which one label stands for label, label put out, and, if `with_scores`, score; and what turns them back.
+/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and what turns them back.
 ///
-/// Arcs that take and put out nothing keep the label 0, if scores are not encoded. Final arcs whose score is encoded are two arcs, of which
+/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose score is encoded are two arcs, of which
 /// [`Encoder::decode`] makes one. O(arcs).
 ///
 /// # Errors
-/// [`Error::LostAttribute`] for attributes other than the labels put out; [`Error::Attribute`] if these are lists; [`Error::TooLarge`].
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists; [`Error::TooLarge`].
 #[doc(alias = "fstencode")]
 pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encoder), Error> {
     let all_aux = only_aux_labels(graph)?;
     let mut codes = Codes { codes: Vec::new(), table: Table::new() };
     let mut parts = Vec::new();
-    for fsa in graph.fsas().as_vec().iter() {
-        let mut part = Part::default();
+    for fsa in graph.fsas().as_fsa_vec().iter() {
+        let mut builder = SortedFsaBuilder::default();
         let before = Error::fit("the number of states", fsa.num_states().saturating_sub(1))?;
         let last = before.saturating_add(1);
         for state in 0..fsa.num_states().saturating_sub(1) {
@@ -50,20 +50,20 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
                 let silent = !with_scores && aux == EPSILON && (arc.label == EPSILON || arc.label == FINAL);
                 let score = if with_scores { arc.score } else { 0.0 };
                 let label = if silent { arc.label } else { codes.number((arc.label, aux, score))? };
-                part.arcs.push(Arc { dest_state, label, score: arc.score - score, ..arc });
+                builder.arcs.push(Arc { dest_state, label, score: arc.score - score, ..arc });
             }
-            part.end_state();
+            builder.end_state();
         }
         if fsa.num_states() > 0 {
             Error::fit("the number of states", index(last) + 1)?;
-            part.arcs.push(Arc::new(before, last, FINAL, 0.0));
-            part.end_state();
-            part.end_state();
+            builder.arcs.push(Arc::new(before, last, FINAL, 0.0));
+            builder.end_state();
+            builder.end_state();
         }
-        parts.push(part);
+        parts.push(builder);
     }
     let encoder = Encoder { codes: codes.codes, transducer: all_aux.is_some(), with_scores };
-    Ok((graph.fsas().same_kind(Part::assemble(parts)?), encoder))
+    Ok((graph.fsas().same_kind(SortedFsaBuilder::assemble(parts)?), encoder))
 }
 
 struct Codes {
@@ -89,16 +89,16 @@ impl Codes {
 }
 
 impl Encoder {
-    /// Labels, labels put out, and scores in place of the labels that stand for them. Scores that have come to encoded arcs since are added. What
+    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that have come to encoded arcs since are added. What
     /// is on no path to the final state is left out. O(arcs).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for labels that were not encoded here.
     pub fn decode<F: Fsas>(&self, fsas: &F) -> Result<Graph<F>, Error> {
         let (mut parts, mut aux_labels) = (Vec::new(), Vec::new());
-        for fsa in fsas.as_vec().iter() {
+        for fsa in fsas.as_fsa_vec().iter() {
             let last = Error::fit("the number of states", fsa.num_states().saturating_sub(1))?;
-            let mut part = Part::default();
+            let mut builder = SortedFsaBuilder::default();
             let mut aux_of = Vec::new();
             for state in 0..fsa.num_states() {
                 for arc in fsa.arcs_of(state) {
@@ -121,16 +121,16 @@ impl Encoder {
                         }
                         _ => (arc.dest_state, 0.0),
                     };
-                    part.arcs.push(Arc { dest_state, label, score: arc.score + score + behind, ..*arc });
+                    builder.arcs.push(Arc { dest_state, label, score: arc.score + score + behind, ..*arc });
                     aux_of.push(if label == FINAL && aux == EPSILON { FINAL } else { aux });
                 }
-                part.end_state();
+                builder.end_state();
             }
-            let trimmed = trim_part(&part)?;
+            let trimmed = trim_part(&builder)?;
             aux_labels.extend(trimmed.sources.iter().map(|&arc| aux_of[arc as usize]));
-            parts.push(trimmed.part);
+            parts.push(trimmed.builder);
         }
-        let graph = Graph::new(fsas.same_kind(Part::assemble(parts)?));
+        let graph = Graph::new(fsas.same_kind(SortedFsaBuilder::assemble(parts)?));
         if self.transducer { graph.with_aux_labels(aux_labels) } else { Ok(graph) }
     }
 

@@ -4,13 +4,13 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::error::Error;
 use crate::k2::epsilon_closure::ranks;
 use crate::openfst::factor::{Rest, factor};
-use crate::openfst::machine::{Machine, Made, map_each, only_aux_labels};
+use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
 use crate::openfst::project::{Side, project};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
@@ -18,14 +18,14 @@ use crate::support::ids::number;
 use crate::support::ids::{index, narrow};
 use crate::support::interner::{Table, mix};
 
-/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], put out nothing) come behind all others. Acceptors come back
+/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output nothing) come behind all others. Acceptors come back
 /// without epsilons.
 ///
-/// Labels put out by arcs that take nothing wait for the next arc that takes a symbol, and those that have none follow at the end. Of several ways
+/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those that have none follow at the end. Of several ways
 /// with the same labels the best stays. So a transducer can be determinized whose epsilons are no symbols: as [`determinize`](crate::openfst::determinize()) with
 /// `remove_epsilons` does at once, and, since it need not let labels wait, for more transducers. States that lie on no path are left out.
 ///
-/// It is finite if no cycle puts out more labels than it takes; otherwise ever more labels would wait. It need not be functional. As OpenFst's
+/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would wait. It need not be functional. As OpenFst's
 /// `EpsNormalize` (M. Mohri, *Generic epsilon-removal and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and
 /// memory in proportion to the ways that epsilons lead from state to state, and to the labels that can wait at a state.
 ///
@@ -44,7 +44,7 @@ use crate::support::interner::{Table, mix};
 ///
 /// # Errors
 /// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of epsilons makes scores better; [`Error::OutOfRange`] for more than
-/// 2^24 states; [`Error::LostAttribute`] for attributes other than the labels put out; [`Error::Attribute`] if these are lists.
+/// 2^24 states; [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists.
 #[doc(alias = "EpsNormalize")]
 #[doc(alias = "fstepsnormalize")]
 pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
@@ -57,38 +57,38 @@ pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<
 /// No FSA gets more states, nor more ways that epsilons lead to them.
 const MOST_STATES: usize = 1 << 24;
 
-/// What a transducer takes and what it puts out, exchanged. Other than by `invert`, its final arcs may put out labels.
+/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may output labels.
 fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     let (fsas, map) = project(graph, Side::Output)?;
-    let old = graph.fsas().as_vec().arcs();
+    let old = graph.fsas().as_fsa_vec().arcs();
     let taken = |(&from, arc): (&i32, &Arc)| match arc.label {
         FINAL => FINAL,
         _ => old.get(index(from.max(0))).map_or(EPSILON, |old| old.label.max(EPSILON)),
     };
-    let aux: Vec<_> = map.iter().zip(fsas.as_vec().arcs()).map(taken).collect();
+    let aux: Vec<_> = map.iter().zip(fsas.as_fsa_vec().arcs()).map(taken).collect();
     Graph::new(fsas).with_aux_labels(aux)
 }
 
-fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Made, Error> {
+fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
     let trimmed = trim(machine.fsa);
-    let part = &trimmed.part;
-    if part.ends.is_empty() {
-        return Ok(Made::default());
+    let builder = &trimmed.builder;
+    if builder.ends.is_empty() {
+        return Ok(Built::default());
     }
     let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
-    let work = Work::new(fsa, part, &outputs);
-    let silent = part.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label == EPSILON);
-    check_growth(fsa, part.ends.len(), silent.map(|(arc, &output)| (arc.states(), i64::from(output != EPSILON))))?;
+    let work = Work::new(fsa, builder, &outputs);
+    let silent = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label == EPSILON);
+    check_growth(fsa, builder.ends.len(), silent.map(|(arc, &output)| (arc.states(), i64::from(output != EPSILON))))?;
     let mut strings = Strings::new();
-    let (part, outputs) = work.run(&mut strings).map_err(|error| trimmed.name_state(machine.fsa, error))?;
+    let (builder, outputs) = work.run(&mut strings).map_err(|error| trimmed.name_state(machine.fsa, error))?;
     if machine.aux.is_none() {
-        return Ok(Made { part, aux: None });
+        return Ok(Built { builder, aux: None });
     }
     let more =
         |(arc, &output): (&Arc, &u32)| (arc.states(), strings.labels(output).fold(-1, |length: i64, _| length + 1));
-    let going_on = part.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label != FINAL);
-    check_growth(fsa, part.ends.len(), going_on.map(more))?;
-    factor(part, outputs, &mut strings, Rest::Waits, MOST_STATES)
+    let going_on = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label != FINAL);
+    check_growth(fsa, builder.ends.len(), going_on.map(more))?;
+    factor(builder, outputs, &mut strings, Rest::Waits, MOST_STATES)
 }
 
 /// The labels that wait when a state is reached, of which each arc adds or takes away so many, are bounded: no cycle adds some.
@@ -135,7 +135,7 @@ fn check_growth(
     Ok(())
 }
 
-/// A state that arcs with label 0 lead to, and what they put out on the way.
+/// A state that arcs with label 0 lead to, and what they output on the way.
 #[derive(Debug, Clone, Copy)]
 struct Way {
     state: u32,
@@ -152,8 +152,8 @@ const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
 
 struct Work<'a> {
     fsa: usize,
-    part: &'a Part,
-    /// For each arc the label that it puts out.
+    builder: &'a SortedFsaBuilder,
+    /// For each arc its output label.
     outputs: &'a [i32],
     /// For each state whether arcs with label 0 leave it.
     silent: Vec<bool>,
@@ -165,25 +165,25 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(fsa: usize, part: &'a Part, outputs: &'a [i32]) -> Self {
-        let num_states = part.ends.len();
-        let row = |state: usize| &part.arcs[range(part, state)];
+    fn new(fsa: usize, builder: &'a SortedFsaBuilder, outputs: &'a [i32]) -> Self {
+        let num_states = builder.ends.len();
+        let row = |state: usize| &builder.arcs[range(builder, state)];
         let is_silent = |arc: &&Arc| arc.label == EPSILON;
         let silent = (0..num_states).map(|state| row(state).iter().any(|arc| is_silent(&arc))).collect();
         let dests = |state| row(state).iter().filter(is_silent).map(|arc| arc.states().1);
         // States that only arcs with label 0 enter are not needed.
         let mut names = vec![-1; num_states];
-        part.arcs.iter().filter(|arc| arc.label != EPSILON).for_each(|arc| names[arc.states().1] = 0);
+        builder.arcs.iter().filter(|arc| arc.label != EPSILON).for_each(|arc| names[arc.states().1] = 0);
         (names[0], names[num_states - 1]) = (0, 0);
         names.iter_mut().filter(|name| **name == 0).zip(0..).for_each(|(name, new)| *name = new);
-        Self { fsa, part, outputs, silent, ranks: ranks(num_states, dests).0, names, ways: Vec::new() }
+        Self { fsa, builder, outputs, silent, ranks: ranks(num_states, dests).0, names, ways: Vec::new() }
     }
 
-    /// The machine without arcs with label 0, and what each arc puts out.
-    fn run(mut self, strings: &mut Strings) -> Result<(Part, Vec<u32>), Error> {
-        let (mut made, mut outputs) = (Part::default(), Vec::new());
+    /// The machine without arcs with label 0, and what each arc outputs.
+    fn run(mut self, strings: &mut Strings) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
+        let (mut made, mut outputs) = (SortedFsaBuilder::default(), Vec::new());
         let mut row: Vec<(Arc, u32)> = Vec::new();
-        for state in 0..self.part.ends.len() {
+        for state in 0..self.builder.ends.len() {
             let src_state = self.names[state];
             if src_state < 0 {
                 continue;
@@ -191,8 +191,8 @@ impl<'a> Work<'a> {
             self.follow(state, strings)?;
             row.clear();
             for way in &self.ways {
-                for at in range(self.part, way.state as usize) {
-                    let arc = self.part.arcs[at];
+                for at in range(self.builder, way.state as usize) {
+                    let arc = self.builder.arcs[at];
                     if arc.label != EPSILON {
                         let dest_state = self.names[arc.states().1];
                         let string = strings.append(way.string, self.outputs[at]);
@@ -212,7 +212,7 @@ impl<'a> Work<'a> {
         Ok((made, outputs))
     }
 
-    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they put out, the best of each.
+    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they output, the best of each.
     fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
         self.ways.clear();
         self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
@@ -227,8 +227,8 @@ impl<'a> Work<'a> {
         while let Some(Reverse((_, _, from))) = queue.pop() {
             let way = self.ways[from as usize];
             self.ways[from as usize].queued = false;
-            for at in range(self.part, way.state as usize) {
-                let Arc { dest_state, label, score, .. } = self.part.arcs[at];
+            for at in range(self.builder, way.state as usize) {
+                let Arc { dest_state, label, score, .. } = self.builder.arcs[at];
                 if label != EPSILON {
                     continue;
                 }
@@ -272,6 +272,6 @@ impl<'a> Work<'a> {
 }
 
 /// Where the arcs of a state stand.
-fn range(part: &Part, state: usize) -> std::ops::Range<usize> {
-    state.checked_sub(1).map_or(0, |before| part.ends[before])..part.ends[state]
+fn range(builder: &SortedFsaBuilder, state: usize) -> std::ops::Range<usize> {
+    state.checked_sub(1).map_or(0, |before| builder.ends[before])..builder.ends[state]
 }

@@ -11,9 +11,9 @@ use crate::openfst::strings::Strings;
 use crate::openfst::trim::{trim, trim_part};
 use crate::support::ids::number;
 
-/// Whether `a` and `b` accept the same strings with scores within `delta` of each other, and, as transducers, put out the same.
+/// Whether `a` and `b` accept the same strings with scores within `delta` of each other, and, as transducers, output the same.
 ///
-/// Exact, not by trying: what is not deterministic is determinized, scores and labels put out are pushed to the start, and then both must go the same ways (Hopcroft
+/// Exact, not by trying: what is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
 /// and Karp). Epsilons count as symbols: remove them first. OpenFst's `delta` is 1/1024.
 ///
 /// ```
@@ -62,25 +62,25 @@ impl Canonical {
             let of = |&arc: &u32| strings.append(0, machine.output(arc as usize));
             trimmed.sources.iter().map(of).collect::<Vec<_>>()
         });
-        let mut part = trimmed.part;
-        if !sort_rows(&mut part.arcs, &part.ends, outputs.as_deref_mut()) {
+        let mut builder = trimmed.builder;
+        if !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
             let (made, made_outputs) = determinize_parts(fsa, machine, &DeterminizeOptions::default(), strings)?;
             let trimmed = trim_part(&made)?;
             outputs = aux.map(|_| trimmed.sources.iter().map(|&arc| made_outputs[arc as usize]).collect());
-            part = trimmed.part;
+            builder = trimmed.builder;
         }
-        let mut pushed = Pushed { part, outputs };
-        let before = if pushed.part.ends.is_empty() { (0.0, 0) } else { push_to_start(fsa, &mut pushed, strings)? };
+        let mut pushed = Pushed { builder, outputs };
+        let before = if pushed.builder.ends.is_empty() { (0.0, 0) } else { push_to_start(fsa, &mut pushed, strings)? };
         Ok(Self { pushed, before })
     }
 
     fn arcs_of(&self, state: u32) -> std::ops::Range<usize> {
-        let (state, ends) = (state as usize, &self.pushed.part.ends);
+        let (state, ends) = (state as usize, &self.pushed.builder.ends);
         state.checked_sub(1).map_or(0, |before| ends[before])..ends[state]
     }
 
     fn arc(&self, at: usize) -> (&Arc, u32) {
-        (&self.pushed.part.arcs[at], self.pushed.outputs.as_ref().map_or(0, |outputs| outputs[at]))
+        (&self.pushed.builder.arcs[at], self.pushed.outputs.as_ref().map_or(0, |outputs| outputs[at]))
     }
 }
 
@@ -106,7 +106,7 @@ fn sort_rows(arcs: &mut [Arc], ends: &[usize], mut outputs: Option<&mut [u32]>) 
 }
 
 fn same(a: &Canonical, b: &Canonical, delta: f32) -> bool {
-    let [of_a, of_b] = [a, b].map(|machine| machine.pushed.part.ends.len());
+    let [of_a, of_b] = [a, b].map(|machine| machine.pushed.builder.ends.len());
     if of_a == 0 || of_b == 0 {
         return of_a == of_b;
     }

@@ -1,9 +1,9 @@
-//! Arcs that put out strings, as arcs that put out one label each.
+//! Transducers with a string of output labels on an arc, as transducers with one output label on each arc.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::error::Error;
-use crate::openfst::machine::Made;
+use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::ids::number;
 use crate::support::interner::{Table, mix};
@@ -11,7 +11,7 @@ use crate::support::interner::{Table, mix};
 /// In place of a state of the input: behind the last of its arcs, where only labels are still to come.
 const BEHIND: u32 = u32::MAX;
 
-/// Where the rest of a string goes, of which an arc puts out the first label. At the end of the input it follows on arcs with label 0.
+/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the input it follows on arcs with label 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It waits for the next arc: as OpenFst's `FactorWeightFst`, state by state.
@@ -20,44 +20,44 @@ pub(super) enum Rest {
     AtOnce,
 }
 
-/// A transducer that puts out one label on each arc, from one whose arcs put out the `strings` of those `outputs`.
+/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of those `outputs`.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] if it needs more than `most_states` states.
 pub(super) fn factor(
-    part: Part,
+    builder: SortedFsaBuilder,
     outputs: Vec<u32>,
     strings: &mut Strings,
     rest: Rest,
     most_states: usize,
-) -> Result<Made, Error> {
+) -> Result<Built, Error> {
     let short = |(arc, &string): (&Arc, &u32)| {
         strings.split(string).is_none_or(|(_, rest)| rest == EMPTY && arc.label != FINAL)
     };
-    if part.arcs.iter().zip(&outputs).all(short) {
-        let aux = part.arcs.iter().zip(&outputs).map(|(arc, &string)| match strings.split(string) {
+    if builder.arcs.iter().zip(&outputs).all(short) {
+        let aux = builder.arcs.iter().zip(&outputs).map(|(arc, &string)| match strings.split(string) {
             Some((label, _)) => label,
             None => arc.label.min(EPSILON),
         });
-        return Ok(Made { aux: Some(aux.collect()), part });
+        return Ok(Built { aux: Some(aux.collect()), builder });
     }
     let work = Work {
-        waiting: Waiting { pairs: Vec::new(), table: Table::new(), nothing: vec![NONE; part.ends.len()] },
-        made: Part::default(),
+        waiting: Waiting { pairs: Vec::new(), table: Table::new(), nothing: vec![NONE; builder.ends.len()] },
+        made: SortedFsaBuilder::default(),
         aux: Vec::new(),
         rest,
         most_states,
     };
-    work.run(&part, &outputs, strings)
+    work.run(&builder, &outputs, strings)
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The states made: states of the input, each with what is still to be put out there.
+/// The states made: states of the input, each with what is still to be output there.
 struct Waiting {
     pairs: Vec<(u32, u32)>,
     table: Table,
-    /// For each state of the input, the one with nothing to be put out.
+    /// For each state of the input, the one with nothing to be output.
     nothing: Vec<u32>,
 }
 
@@ -85,14 +85,14 @@ impl Waiting {
 
 struct Work {
     waiting: Waiting,
-    made: Part,
+    made: SortedFsaBuilder,
     aux: Vec<i32>,
     rest: Rest,
     most_states: usize,
 }
 
 impl Work {
-    fn run(mut self, part: &Part, outputs: &[u32], strings: &mut Strings) -> Result<Made, Error> {
+    fn run(mut self, builder: &SortedFsaBuilder, outputs: &[u32], strings: &mut Strings) -> Result<Built, Error> {
         self.waiting.number(0, EMPTY);
         let mut next = 0;
         while let Some(&(state_number, pending)) = self.waiting.pairs.get(next) {
@@ -101,7 +101,7 @@ impl Work {
                 let what = "the number of states where labels wait";
                 return Err(Error::too_many(what, self.most_states, self.waiting.pairs.len()));
             }
-            if part.ends.get(state_number as usize).is_none() {
+            if builder.ends.get(state_number as usize).is_none() {
                 // Behind the last arc.
                 self.last_arc(from, pending, 0.0, strings)?;
             } else if let (Rest::AtOnce, Some((output, rest))) = (self.rest, strings.split(pending)) {
@@ -109,9 +109,9 @@ impl Work {
                 self.push(from, to, EPSILON, output, 0.0)?;
             } else {
                 let state = state_number as usize;
-                let first = state.checked_sub(1).map_or(0, |before| part.ends[before]);
-                let arcs = first..part.ends[state];
-                for (arc, &output) in part.arcs[arcs.clone()].iter().zip(&outputs[arcs]) {
+                let first = state.checked_sub(1).map_or(0, |before| builder.ends[before]);
+                let arcs = first..builder.ends[state];
+                for (arc, &output) in builder.arcs[arcs.clone()].iter().zip(&outputs[arcs]) {
                     let Arc { dest_state, label, score, .. } = *arc;
                     let string = strings.concat(pending, output);
                     if label == FINAL {
@@ -129,10 +129,10 @@ impl Work {
         let the_final = Error::fit("the number of states", next)?;
         self.made.end_state();
         self.made.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = the_final);
-        Ok(Made { part: self.made, aux: Some(self.aux) })
+        Ok(Built { builder: self.made, aux: Some(self.aux) })
     }
 
-    /// An arc into the final state, or on the way there if there is something to put out.
+    /// An arc into the final state, or on the way there if there is something to output.
     fn last_arc(&mut self, from: i32, string: u32, score: f32, strings: &Strings) -> Result<(), Error> {
         match strings.split(string) {
             // The state is named when all are numbered.
@@ -164,11 +164,12 @@ mod tests {
         let outputs = vec![of(&[7, 8, 9]), of(&[]), of(&[5])];
         let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
         let made =
-            factor(Part { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings, Rest::Waits, usize::MAX).unwrap();
-        let triples: Vec<_> = made.part.arcs.iter().map(|arc| (arc.src_state, arc.dest_state, arc.label)).collect();
+            factor(SortedFsaBuilder { ends: vec![1, 2, 3, 3], arcs }, outputs, &mut strings, Rest::Waits, usize::MAX)
+                .unwrap();
+        let triples: Vec<_> = made.builder.arcs.iter().map(|arc| (arc.src_state, arc.dest_state, arc.label)).collect();
         assert_eq!(triples, [(0, 1, 1), (1, 2, 2), (2, 3, 0), (3, 4, 0), (4, 5, -1)]);
         assert_eq!(made.aux.unwrap(), [7, 8, 9, 5, -1]);
-        assert_eq!(index(made.part.arcs[2].dest_state), 3);
-        assert_eq!(made.part.ends, [1, 2, 3, 4, 5, 5]);
+        assert_eq!(index(made.builder.arcs[2].dest_state), 3);
+        assert_eq!(made.builder.ends, [1, 2, 3, 4, 5, 5]);
     }
 }

@@ -8,7 +8,7 @@ use crate::k2::meeting::Pair;
 use crate::support::ids::index;
 use crate::support::ids::number;
 use crate::support::interner::{Table, mix};
-use crate::support::pair_numbers::PairNumbers;
+use crate::support::pair_interner::PairInterner;
 
 /// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths from it; for each state of another FSA its
 /// own labels: two states need not meet if they have none in common.
@@ -50,7 +50,7 @@ impl FirstLabels {
         let mut search = Search {
             fsa: first,
             pass: epsilons != Epsilons::AsSymbol,
-            labels: PairNumbers::with_capacity(0),
+            labels: PairInterner::with_capacity(0),
             seen: vec![0; num_states],
             earliest: vec![0; num_states],
             num_seen: 0,
@@ -187,7 +187,7 @@ struct Search<'a> {
     fsa: FsaView<'a>,
     /// Whether arcs with label 0 are passed.
     pass: bool,
-    labels: PairNumbers,
+    labels: PairInterner,
     /// When each state was come upon, from 1; 0 if it has not been.
     seen: Vec<u32>,
     /// The first one of those still open that is known to be reached from each.
@@ -347,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_tree_has_one_interval_for_each_state_and_a_long_chain_no_recursion() {
-        // 0 -> 1, 2 by label 0; these put out two labels each.
+        // 0 -> 1, 2 by label 0; these output two labels each.
         let arcs = [(0, 1, 0), (0, 2, 0), (1, 3, 7), (1, 3, 9), (2, 3, 8), (2, 3, 6), (3, 4, FINAL)];
         let tree = Fsa::from_arcs(5, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()).unwrap();
         let tree = arc_sort(&tree).unwrap().0;

@@ -1,18 +1,18 @@
-//! Composition on demand: a state's arcs are worked out when they are asked for.
+//! Composition on demand: the arcs of a state are computed when they are requested.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::error::Error;
-use crate::k2::compose::{composed, put_out};
+use crate::k2::compose::{composed, output_acceptor};
 use crate::k2::intersect::{Epsilons, Sorted, intersect_pair};
 use crate::k2::meeting::{Pair, Step, for_each_step};
 use crate::openfst::arc_cache::ArcCache;
 use crate::openfst::first_labels::FirstLabels;
 use crate::support::ids::index;
-use crate::support::pair_numbers::PairNumbers;
+use crate::support::pair_interner::PairInterner;
 
 /// How a [`LazyComposition`] works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct LazyOptions {
     pub look_ahead: bool,
     /// The largest number of bytes for states, arcs and what looks ahead, without the two graphs and sorted copies of them; what needs more is refused.
     pub max_bytes: usize,
-    /// How much of it arcs may take that were asked for before; those of the state asked for last stay in any case. 64 MiB unless set.
+    /// How much of it arcs may take that were requested before; those of the state requested last stay in any case. 64 MiB unless set.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
 }
@@ -61,7 +61,7 @@ impl LazyOptions {
         self
     }
 
-    /// With at most this number of bytes for arcs that were asked for before.
+    /// With at most this number of bytes for arcs that were requested before.
     #[must_use]
     pub fn with_cache_bytes(mut self, cache_bytes: usize) -> Self {
         self.cache_bytes = cache_bytes;
@@ -75,7 +75,7 @@ impl LazyOptions {
 pub struct LazyArc {
     /// The states as the composition numbers them, the label that the first graph takes, and both scores together.
     pub arc: Arc,
-    /// What the second graph puts out; the label where both met if it puts out nothing, 0 if it puts out lists, which `arc_b` leads to.
+    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it outputs lists, which `arc_b` leads to.
     pub aux_label: i32,
     /// The arc of the first graph, -1 if it waits. Its attributes are those at this place.
     pub arc_a: i32,
@@ -87,10 +87,10 @@ pub struct LazyArc {
 /// part of them.
 ///
 /// States are numbered as they come up; the start is 0 and the final state is 1, whether paths lead there or not. Arcs stay in a cache of bounded size, and what
-/// was dropped is worked out again, with the same numbers. In which order states are asked for has a bearing on their numbers, and on nothing else.
+/// was dropped is computed again, with the same numbers. In which order states are requested has a bearing on their numbers, and on nothing else.
 ///
 /// With look-ahead, on unless switched off, a state comes up only if one of the labels that can come next in the first graph is on an arc of the second
-/// one (or the second has an arc with label 0 there, behind which may be any). That leaves out most dead ends where the first graph puts out
+/// one (or the second has an arc with label 0 there, behind which may be any). That leaves out most dead ends where the first graph outputs
 /// its labels late, as a determinized lexicon does; scores and labels are not moved to earlier arcs.
 ///
 /// A search for the best path that never has the whole graph:
@@ -135,9 +135,9 @@ pub struct LazyArc {
 #[doc(alias = "DelayedCompose")]
 pub struct LazyComposition {
     sides: Sides,
-    states: PairNumbers,
+    states: PairInterner,
     cache: ArcCache,
-    /// Those of the state that is worked out.
+    /// Those of the state that is computed.
     steps: Vec<Step>,
     max_bytes: usize,
     cache_bytes: usize,
@@ -148,10 +148,10 @@ pub struct LazyComposition {
 struct Sides {
     a: Graph<Fsa>,
     b: Graph<Fsa>,
-    /// With the labels put out in place of the others.
+    /// With the output labels in place of the others.
     sorted_a: Sorted<Fsa>,
     sorted_b: Sorted<Fsa>,
-    /// What `b` puts out.
+    /// The output labels of `b`.
     aux_b: Option<Attribute>,
     epsilons: Epsilons,
     ahead: Option<FirstLabels>,
@@ -164,14 +164,14 @@ impl LazyComposition {
     /// Of two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of both with look-ahead, or to sort what is not sorted; otherwise O(1).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if `a` puts out lists, [`Error::FinalLabel`] or [`Error::Label`] if it puts out what cannot be a label; [`Error::MemoryLimit`] if
+    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it outputs what cannot be a label; [`Error::MemoryLimit`] if
     /// what looks ahead takes too much.
     pub fn new(a: &Graph<Fsa>, b: &Graph<Fsa>, options: &LazyOptions) -> Result<Self, Error> {
         let LazyOptions { epsilons, look_ahead, max_bytes, cache_bytes } = *options;
-        let (sorted_a, sorted_b) = (Sorted::of(&put_out(a)?)?, Sorted::of(b.fsas())?);
+        let (sorted_a, sorted_b) = (Sorted::of(&output_acceptor(a)?)?, Sorted::of(b.fsas())?);
         let (view_a, view_b) = (sorted_a.fsas.view(), sorted_b.fsas.view());
         let ahead = look_ahead.then(|| FirstLabels::new(view_a, view_b, epsilons, max_bytes)).transpose()?;
-        let mut states = PairNumbers::with_capacity(0);
+        let mut states = PairInterner::with_capacity(0);
         if let (Some(last_a), Some(last_b)) = (view_a.final_state(), view_b.final_state()) {
             let last = Pair { a: crate::support::ids::id(last_a), b: crate::support::ids::id(last_b), b_moved: false };
             for (first, second) in [Pair::START.to_numbers(), last.to_numbers()] {
@@ -228,7 +228,7 @@ impl LazyComposition {
         Ok(self.cache.arcs(place))
     }
 
-    /// The whole of it as [`compose`](crate::k2::compose()) makes it, the same arcs in the same order if there is no look-ahead, whatever has been asked for before. The
+    /// The whole of it as [`compose`](crate::k2::compose()) makes it, the same arcs in the same order if there is no look-ahead, whatever has been requested before. The
     /// labels where both met become the attribute `inner_labels`, if it has a name. Needs memory of its own within the limit, beside
     /// what is kept here.
     ///
@@ -248,7 +248,7 @@ impl LazyComposition {
                 intersect_pair(a, b, sides.epsilons, Some(left), |pair| ahead.may_meet(pair, b, sides.epsilons))?
             }
         };
-        let met = Fsa::single(Part::assemble(vec![made.part])?);
+        let met = Fsa::single(SortedFsaBuilder::assemble(vec![made.builder])?);
         let (map_a, map_b) = (sides.sorted_a.original(made.map_a), sides.sorted_b.original(made.map_b));
         composed(&sides.a, &sides.b, met, &map_a, &map_b, inner_labels)
     }
@@ -276,7 +276,7 @@ impl LazyComposition {
         self.steps.shrink_to(USUAL_STEPS);
         if number.cast_signed() != Self::FINAL_STATE {
             let from = Pair::from_numbers(self.states.pair(number));
-            self.make_room(0)?;
+            self.reserve(0)?;
             let (max_bytes, others) = (self.max_bytes, self.bytes() - self.steps.capacity() * size_of::<Step>());
             let Self { sides, steps, states, .. } = self;
             sides.for_each_step(from, |step| {
@@ -294,23 +294,23 @@ impl LazyComposition {
         let mut arcs = Vec::new();
         for at in 0..self.steps.len() {
             if at == 0 {
-                self.make_room(cost)?;
+                self.reserve(cost)?;
                 arcs.reserve_exact(self.steps.len());
             }
             let step = self.steps[at];
             let (first, second) = step.to.to_numbers();
             let (dest, is_new) = self.states.insert(first, second)?;
             if is_new && self.states.len().is_power_of_two() {
-                self.make_room(cost)?;
+                self.reserve(cost)?;
             }
             arcs.push(self.sides.arc(number.cast_signed(), dest.cast_signed(), step)?);
         }
-        self.make_room(cost)?;
+        self.reserve(cost)?;
         Ok(self.cache.insert(number, arcs.into()))
     }
 
     /// Drops arcs from the cache until there is room for some that take `bytes`.
-    fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
+    fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
         let needed = self.bytes_but_arcs().saturating_add(bytes);
         Error::within(self.max_bytes, WHAT, needed, self.states.len(), self.steps.len())?;
         self.cache.shrink((self.max_bytes - needed).min(self.cache_bytes.saturating_sub(bytes)));

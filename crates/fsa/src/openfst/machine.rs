@@ -2,13 +2,13 @@
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::attributes::Attribute;
-use crate::core::builder::{self, Part};
+use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::view::FsaView;
 use crate::error::Error;
 
-/// One FSA with the labels that its arcs put out, if it is a transducer.
+/// One FSA with the labels that its arcs output, if it is a transducer.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Machine<'a> {
     pub fsa: FsaView<'a>,
@@ -22,13 +22,13 @@ impl<'a> Machine<'a> {
         Self { fsa, aux: all_aux.map(|aux| &aux[first..first + fsa.arcs().len()]) }
     }
 
-    /// What an arc puts out; 0 is nothing.
+    /// What an arc outputs; 0 is nothing.
     #[inline]
     pub(super) fn output(&self, arc: usize) -> i32 {
         self.aux.map_or(EPSILON, |aux| aux[arc].max(EPSILON))
     }
 
-    /// Whether every arc puts out just what it takes in: then it is an acceptor, whatever it is called.
+    /// Whether the output label of every arc is its input label: then it is an acceptor, whatever it is called.
     fn repeats_itself(&self) -> bool {
         self.aux.is_some_and(|aux| {
             self.fsa
@@ -40,24 +40,24 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// An FSA made here: its arcs, and what each of them puts out.
+/// An FSA made here: its arcs and their output labels.
 #[derive(Debug, Default)]
-pub(super) struct Made {
-    pub part: Part,
+pub(super) struct Built {
+    pub builder: SortedFsaBuilder,
     /// For each arc, if it is a transducer.
     pub aux: Option<Vec<i32>>,
 }
 
-/// The FSAs and their labels put out; of several FSAs, what `run` makes of each.
+/// The FSAs and their output labels; of several FSAs, what `run` makes of each.
 ///
 /// # Errors
-/// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the labels put out are lists; those of `run`.
+/// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the output labels are lists; those of `run`.
 pub(super) fn map_each<F: Fsas>(
     graph: &Graph<F>,
-    run: impl Fn(usize, Machine<'_>) -> Result<Made, Error> + Sync,
+    run: impl Fn(usize, Machine<'_>) -> Result<Built, Error> + Sync,
 ) -> Result<Graph<F>, Error> {
     let all_aux = only_aux_labels(graph)?;
-    let vec = graph.fsas().as_vec();
+    let vec = graph.fsas().as_fsa_vec();
     let (made, aux) = builder::map_fsas(vec, |i, fsa| {
         let mut machine = Machine::new(fsa, all_aux);
         let repeats_itself = machine.repeats_itself();
@@ -66,16 +66,16 @@ pub(super) fn map_each<F: Fsas>(
         }
         let mut made = run(i, machine)?;
         if repeats_itself {
-            made.aux = Some(made.part.arcs.iter().map(|arc| arc.label).collect());
+            made.aux = Some(made.builder.arcs.iter().map(|arc| arc.label).collect());
         }
-        debug_assert!(made.aux.as_ref().is_none_or(|aux| aux.len() == made.part.arcs.len()));
-        Ok((made.part, made.aux.unwrap_or_default()))
+        debug_assert!(made.aux.as_ref().is_none_or(|aux| aux.len() == made.builder.arcs.len()));
+        Ok((made.builder, made.aux.unwrap_or_default()))
     })?;
     let graph = Graph::new(graph.fsas().same_kind(made));
     if all_aux.is_some() { graph.with_aux_labels(builder::flatten(aux)) } else { Ok(graph) }
 }
 
-/// The labels put out, if there are such, where no other attribute may be.
+/// The output labels, if there are such, where no other attribute may be.
 ///
 /// # Errors
 /// [`Error::LostAttribute`]; [`Error::Attribute`] if they are lists.
@@ -86,7 +86,7 @@ pub(super) fn only_aux_labels<F: Fsas>(graph: &Graph<F>) -> Result<Option<&[i32]
     }
 }
 
-/// The labels put out, if there are such.
+/// The output labels, if there are such.
 ///
 /// # Errors
 /// [`Error::Attribute`] if they are lists.
@@ -94,6 +94,8 @@ pub(super) fn aux_labels<F: Fsas>(graph: &Graph<F>) -> Result<Option<&[i32]>, Er
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(None),
         Some(Attribute::Ints { values, .. }) => Ok(Some(values)),
-        Some(_) => Err(Error::Attribute { what: "here every arc puts out one label: invert twice to expand lists" }),
+        Some(_) => Err(Error::Attribute {
+            what: "here every arc has one output label; expand lists with Graph::expand_aux_labels",
+        }),
     }
 }

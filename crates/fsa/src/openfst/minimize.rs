@@ -1,13 +1,13 @@
 //! Minimization of weighted acceptors and transducers.
 
 use crate::core::arc::Arc;
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::error::Error;
 use crate::openfst::determinize::quantize;
 use crate::openfst::factor::{Rest, factor};
-use crate::openfst::machine::{Machine, Made, map_each};
+use crate::openfst::machine::{Built, Machine, map_each};
 use crate::openfst::partition::{Automaton, same_futures};
 use crate::openfst::push::{Pushed, push_to_start};
 use crate::openfst::strings::Strings;
@@ -60,11 +60,11 @@ impl MinimizeOptions {
     }
 }
 
-/// The smallest equivalent deterministic FSAs. Scores, and the labels that a transducer puts out, are pushed towards the start, which makes
+/// The smallest equivalent deterministic FSAs. Scores, and the output labels of a transducer, are pushed towards the start, which makes
 /// states comparable that differ only in where their scores and labels stand; then states with the same future become one.
 ///
 /// Labels that come two at a time after pushing wait for later arcs, which can need states of their own, as in OpenFst. A start state that
-/// can be entered again gets another one before it, if there is something to be pushed through. Other attributes than the labels put out are
+/// can be entered again gets another one before it, if there is something to be pushed through. Other attributes than the output labels are
 /// refused. Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
 ///
 /// ```
@@ -80,7 +80,7 @@ impl MinimizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::LostAttribute`]; [`Error::Attribute`] if the labels put out are lists;
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
 /// [`Error::MemoryLimit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
@@ -88,7 +88,7 @@ pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<
 }
 
 /// [`minimize`] of one FSA.
-pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Made, Error> {
+pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Built, Error> {
     let (states, arcs) = (machine.fsa.num_states(), machine.fsa.arcs().len());
     let flat = states.saturating_mul(BYTES_OF_STATE).saturating_add(arcs.saturating_mul(BYTES_OF_ARC));
     let within = |strings: &Strings| {
@@ -96,34 +96,34 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
         Error::within(options.max_bytes.unwrap_or(usize::MAX), "minimization", needed, states, arcs)
     };
     within(&Strings::new())?;
-    let Trimmed { part, sources, acyclic } = trim(machine.fsa);
-    if part.ends.is_empty() {
-        return Ok(Made::default());
+    let Trimmed { builder, sources, acyclic } = trim(machine.fsa);
+    if builder.ends.is_empty() {
+        return Ok(Built::default());
     }
-    let deterministic = is_deterministic(machine, fsa, &part, options.allow_nondet)?;
+    let deterministic = is_deterministic(machine, fsa, &builder, options.allow_nondet)?;
     let mut strings = Strings::new();
     let outputs = machine
         .aux
         .map(|_| sources.iter().map(|&arc| strings.append(0, machine.output(arc as usize))).collect::<Vec<_>>());
     drop(sources);
-    let mut work = Pushed { part, outputs };
+    let mut work = Pushed { builder, outputs };
     let (score, before) = push_to_start(fsa, &mut work, &mut strings)?;
     work.pass_start(score, before, &mut strings)?;
     within(&strings)?;
     let symbols = symbols(&work, options.delta);
-    let dests: Vec<_> = work.part.arcs.iter().map(|arc| arc.dest_state.cast_unsigned()).collect();
-    let automaton = Automaton { ends: &work.part.ends, symbols: &symbols, dests: &dests };
+    let dests: Vec<_> = work.builder.arcs.iter().map(|arc| arc.dest_state.cast_unsigned()).collect();
+    let automaton = Automaton { ends: &work.builder.ends, symbols: &symbols, dests: &dests };
     let (classes, num_classes) = same_futures(&automaton, acyclic, deterministic);
     drop(dests);
-    let Pushed { part, outputs } = merge(work, &symbols, &classes, num_classes, deterministic);
+    let Pushed { builder, outputs } = merge(work, &symbols, &classes, num_classes, deterministic);
     drop((symbols, classes));
     match outputs {
-        None => Ok(Made { part, aux: None }),
-        Some(outputs) => factor(part, outputs, &mut strings, Rest::Waits, usize::MAX),
+        None => Ok(Built { builder, aux: None }),
+        Some(outputs) => factor(builder, outputs, &mut strings, Rest::Waits, usize::MAX),
     }
 }
 
-/// What is held at a time for an arc at the most: the arc twice (36 with what it puts out and where it stood), its symbol as a key in a table that has just
+/// What is held at a time for an arc at the most: the arc twice (36 with what it outputs and where it stood), its symbol as a key in a table that has just
 /// grown (44) and as a number, with the state behind (8), and while states are told apart its place among those that enter a state, with the
 /// same symbol, and in a signature (36).
 const BYTES_OF_ARC: usize = 124;
@@ -132,10 +132,15 @@ const BYTES_OF_ARC: usize = 124;
 const BYTES_OF_STATE: usize = 80;
 
 /// Whether no two arcs of a state have the same label.
-fn is_deterministic(machine: Machine<'_>, fsa: usize, part: &Part, allow_nondet: bool) -> Result<bool, Error> {
+fn is_deterministic(
+    machine: Machine<'_>,
+    fsa: usize,
+    builder: &SortedFsaBuilder,
+    allow_nondet: bool,
+) -> Result<bool, Error> {
     let (mut start, mut labels) = (0, Vec::new());
-    for &end in &part.ends {
-        let arcs = &part.arcs[start..end];
+    for &end in &builder.ends {
+        let arcs = &builder.arcs[start..end];
         start = end;
         if arcs.is_sorted_by(|a, b| a.label < b.label) {
             continue;
@@ -163,7 +168,7 @@ fn not_deterministic(machine: Machine<'_>, fsa: usize, label: i32) -> Error {
 /// A number for each arc: equal ones for the same label, string and rounded score.
 fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
     let (mut known, mut table) = (Vec::<(u64, u32)>::new(), Table::new());
-    let arcs = work.part.arcs.iter().enumerate();
+    let arcs = work.builder.arcs.iter().enumerate();
     arcs.map(|(at, arc)| {
         let cost = quantize(-arc.score, delta).to_bits();
         let output = work.outputs.as_ref().map_or(0, |outputs| outputs[at]);
@@ -181,8 +186,8 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
 /// One state for each class, in the order in which they are met from the start; its arcs are those of the first of its states.
 fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
     const NONE: u32 = u32::MAX;
-    let Pushed { part, outputs } = work;
-    let last = part.ends.len() - 1;
+    let Pushed { builder, outputs } = work;
+    let last = builder.ends.len() - 1;
     let mut first = vec![NONE; num_classes];
     for (state, &class) in classes.iter().enumerate().rev() {
         first[class as usize] = number(state);
@@ -191,16 +196,16 @@ fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, det
     new[classes[last] as usize] = number(num_classes - 1);
     new[classes[0] as usize] = 0;
     let (mut queue, mut next) = (vec![classes[0]], 0);
-    let mut made = Pushed { part: Part::default(), outputs: outputs.as_ref().map(|_| Vec::new()) };
+    let mut made = Pushed { builder: SortedFsaBuilder::default(), outputs: outputs.as_ref().map(|_| Vec::new()) };
     let mut row = Vec::new();
     while let Some(&class) = queue.get(next) {
         next += 1;
         let state = first[class as usize] as usize;
         let src = new[class as usize].cast_signed();
-        let start = made.part.arcs.len();
-        let arcs = state.checked_sub(1).map_or(0, |before| part.ends[before])..part.ends[state];
+        let start = made.builder.arcs.len();
+        let arcs = state.checked_sub(1).map_or(0, |before| builder.ends[before])..builder.ends[state];
         row.clear();
-        row.extend(arcs.map(|arc| (symbols[arc], classes[index(part.arcs[arc].dest_state)], arc)));
+        row.extend(arcs.map(|arc| (symbols[arc], classes[index(builder.arcs[arc].dest_state)], arc)));
         if !deterministic {
             // Of arcs that have become the same the first one stays.
             row.sort_unstable();
@@ -208,19 +213,19 @@ fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, det
             row.sort_unstable_by_key(|(_, _, arc)| *arc);
         }
         for &(_, to, arc) in &row {
-            let Arc { label, score, .. } = part.arcs[arc];
+            let Arc { label, score, .. } = builder.arcs[arc];
             if new[to as usize] == NONE {
                 new[to as usize] = number(queue.len());
                 queue.push(to);
             }
-            made.part.arcs.push(Arc::new(src, new[to as usize].cast_signed(), label, score));
+            made.builder.arcs.push(Arc::new(src, new[to as usize].cast_signed(), label, score));
             if let (Some(made), Some(outputs)) = (&mut made.outputs, &outputs) {
                 made.push(outputs[arc]);
             }
         }
-        debug_assert!(made.part.arcs.len() > start, "only the final state has no arcs, and it is not in the queue");
-        made.part.end_state();
+        debug_assert!(made.builder.arcs.len() > start, "only the final state has no arcs, and it is not in the queue");
+        made.builder.end_state();
     }
-    made.part.end_state();
+    made.builder.end_state();
     made
 }

@@ -14,7 +14,7 @@ use crate::openfst::trim::trim;
 
 /// Equivalent FSAs without epsilons, deterministic and minimal.
 ///
-/// Of a transducer, label and label put out together are taken for one symbol, which every transducer survives; it becomes deterministic in these pairs, and
+/// Of a transducer, label and output label together are taken for one symbol, which every transducer survives; it becomes deterministic in these pairs, and
 /// minimal but for labels that stand earlier or later. For FSAs with cycles and scores that are not deterministic yet, the score is taken into the
 /// symbol as well, as determinization might not end otherwise: the result has no two arcs of a state with the same label and score. As Thrax
 /// and `fstoptimize` do it.
@@ -32,7 +32,7 @@ pub fn optimize<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
 
 fn optimize_acceptors<F: Fsas>(fsas: &F) -> Result<F, Error> {
     let fsas = connect(&remove_epsilon(&connect(fsas)?.0)?.0)?.0;
-    let safe = each_fsa::for_each(fsas.as_vec(), |_, fsa| {
+    let safe = each_fsa::for_each(fsas.as_fsa_vec(), |_, fsa| {
         Ok(is_deterministic(fsa) || trim(fsa).acyclic || !is_weighted(fsa))
     })?;
     if safe.into_iter().all(|safe| safe) {

@@ -1,4 +1,4 @@
-//! How far each state is from the final one, in costs and in labels to be put out: what weights are pushed by.
+//! How far each state is from the final one, in costs and in labels to be output: what weights are pushed by.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -125,7 +125,7 @@ pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
 /// Not yet known: every string begins with it.
 const ALL: u32 = u32::MAX;
 
-/// The longest string that all paths from each state to the `target` begin to put out. All states must have such paths.
+/// The longest string that all paths from each state to the `target` begin to output. All states must have such paths.
 pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
     let num_states = entering.num_states();
     let mut known = vec![ALL; num_states];

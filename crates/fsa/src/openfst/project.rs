@@ -1,7 +1,7 @@
-//! A transducer's input or output as an acceptor.
+//! The input or the output labels of a transducer as an acceptor.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{self, Part};
+use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
 use crate::error::Error;
@@ -11,15 +11,15 @@ use crate::openfst::machine::aux_labels;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Side {
-    /// What it takes.
+    /// The input labels.
     Input,
-    /// What it puts out.
+    /// The output labels.
     Output,
 }
 
-/// Acceptors of what transducers take or put out, and the arc map. Acceptors stay as they are.
+/// The acceptors of the input or the output labels of transducers, and the arc map. Acceptors stay as they are.
 ///
-/// A label that is put out by an arc into the final state stands on an arc of its own, before a final arc whose place in the arc map is -1.
+/// A label that is output by an arc into the final state stands on an arc of its own, before a final arc whose place in the arc map is -1.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -32,17 +32,17 @@ pub enum Side {
 /// ```
 ///
 /// # Errors
-/// [`Error::Attribute`] if the labels put out are lists.
+/// [`Error::Attribute`] if the output labels are lists.
 #[doc(alias = "fstproject")]
 pub fn project<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<(F, Vec<i32>), Error> {
-    let vec = graph.fsas().as_vec();
+    let vec = graph.fsas().as_fsa_vec();
     let (Side::Output, Some(all_aux)) = (side, aux_labels(graph)?) else {
         return Ok((graph.fsas().clone(), (0..Error::fit("the number of arcs", vec.num_arcs())?).collect()));
     };
     let (made, map) = builder::map_arcs(vec, |_, fsa| {
         let aux = &all_aux[fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()];
-        let Some(last) = fsa.final_state() else { return Ok((Part::default(), vec![])) };
-        let mut part = Part::default();
+        let Some(last) = fsa.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
+        let mut builder = SortedFsaBuilder::default();
         let one_more = fsa.arcs().iter().zip(aux).any(|(arc, &aux)| arc.label == FINAL && aux > EPSILON);
         let before = Error::fit("the number of states", last)?;
         let last = Error::fit("the number of states", last + usize::from(one_more))?;
@@ -50,21 +50,21 @@ pub fn project<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<(F, Vec<i32>), E
         for state in 0..fsa.num_states() - 1 {
             for at in fsa.arc_range(state) {
                 let (arc, label) = (fsa.arcs()[at], aux[at].max(EPSILON));
-                part.arcs.push(match (arc.label, label) {
+                builder.arcs.push(match (arc.label, label) {
                     (FINAL, EPSILON) => Arc { dest_state: last, ..arc },
                     (FINAL, _) => Arc { dest_state: before, label, ..arc },
                     _ => Arc { label, ..arc },
                 });
             }
-            part.end_state();
+            builder.end_state();
         }
         if one_more {
-            part.arcs.push(Arc::new(before, last, FINAL, 0.0));
-            part.end_state();
+            builder.arcs.push(Arc::new(before, last, FINAL, 0.0));
+            builder.end_state();
             map.push(-1);
         }
-        part.end_state();
-        Ok((part, map))
+        builder.end_state();
+        Ok((builder, map))
     })?;
     Ok((graph.fsas().same_kind(made), map))
 }

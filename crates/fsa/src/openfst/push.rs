@@ -1,8 +1,8 @@
-//! Pushing scores, and the labels put out, towards the start or the end.
+//! Pushing scores, and the output labels, towards the start or the end.
 
 use crate::core::adjacency::Entering;
 use crate::core::arc::{Arc, EPSILON, FINAL};
-use crate::core::builder::{self, Part};
+use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::Error;
@@ -38,29 +38,29 @@ pub enum PushTo {
 /// [`Error::EndlessCycle`]: there is no best path.
 #[doc(alias = "fstpush")]
 pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = builder::map_arcs(fsas.as_vec(), |i, fsa| push_one(i, fsa, to))?;
+    let (made, map) = builder::map_arcs(fsas.as_fsa_vec(), |i, fsa| push_one(i, fsa, to))?;
     Ok((fsas.same_kind(made), map))
 }
 
-fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(Part, Vec<i32>), Error> {
+fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
-    let mut part = Part { ends, arcs: view.arcs().to_vec() };
-    let mut map: Vec<i32> = (0..Error::fit("the number of arcs", part.arcs.len())?).collect();
-    let Some(last) = view.final_state() else { return Ok((part, map)) };
+    let mut builder = SortedFsaBuilder { ends, arcs: view.arcs().to_vec() };
+    let mut map: Vec<i32> = (0..Error::fit("the number of arcs", builder.arcs.len())?).collect();
+    let Some(last) = view.final_state() else { return Ok((builder, map)) };
     match to {
         PushTo::Initial => {
-            let costs = costs_to(fsa, last, &Entering::new(&part.ends, &part.arcs))?;
-            push_costs(&mut part, &costs);
-            if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut part, -costs[0])? {
+            let costs = costs_to(fsa, last, &Entering::new(&builder.ends, &builder.arcs))?;
+            push_costs(&mut builder, &costs);
+            if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
                 map.insert(0, -1);
             }
         }
         PushTo::Final => {
-            let turned: Vec<_> = (part.arcs.iter())
+            let turned: Vec<_> = (builder.arcs.iter())
                 .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
                 .collect();
-            let costs = costs_to(fsa, 0, &Entering::new(&part.ends, &turned))?;
-            for arc in &mut part.arcs {
+            let costs = costs_to(fsa, 0, &Entering::new(&builder.ends, &turned))?;
+            for arc in &mut builder.arcs {
                 let (src, dest) = arc.states();
                 let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
                 if costs[src] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
@@ -69,12 +69,12 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(Part, Vec<i32>
             }
         }
     }
-    Ok((part, map))
+    Ok((builder, map))
 }
 
 /// Pushes the costs of the best paths to the final state from behind the arcs to before them.
-fn push_costs(part: &mut Part, costs: &[f32]) {
-    for arc in &mut part.arcs {
+fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
+    for arc in &mut builder.arcs {
         let (src, dest) = arc.states();
         if costs[src] < f32::INFINITY && costs[dest] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
             let cost = (costs[dest] - arc.score) - costs[src];
@@ -84,50 +84,50 @@ fn push_costs(part: &mut Part, costs: &[f32]) {
 }
 
 /// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can be entered again: then `true`.
-fn pass_start(part: &mut Part, score: f32) -> Result<bool, Error> {
-    if part.arcs.iter().all(|arc| arc.dest_state != 0) {
-        let end = part.ends[0];
-        part.arcs[..end].iter_mut().for_each(|arc| arc.score = (arc.score + score).clamp(f32::MIN, f32::MAX));
+fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error> {
+    if builder.arcs.iter().all(|arc| arc.dest_state != 0) {
+        let end = builder.ends[0];
+        builder.arcs[..end].iter_mut().for_each(|arc| arc.score = (arc.score + score).clamp(f32::MIN, f32::MAX));
         return Ok(false);
     }
-    add_start(part, score)?;
+    add_start(builder, score)?;
     Ok(true)
 }
 
 /// A new start state with one arc, with label 0, to the old one.
-fn add_start(part: &mut Part, score: f32) -> Result<(), Error> {
-    Error::fit("the number of states", part.ends.len() + 1)?;
-    Error::fit("the number of arcs", part.arcs.len() + 1)?;
-    for arc in &mut part.arcs {
+fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
+    Error::fit("the number of states", builder.ends.len() + 1)?;
+    Error::fit("the number of arcs", builder.arcs.len() + 1)?;
+    for arc in &mut builder.arcs {
         arc.src_state += 1;
         arc.dest_state += 1;
     }
-    part.arcs.insert(0, Arc::new(0, 1, EPSILON, score));
-    part.ends.iter_mut().for_each(|end| *end += 1);
-    part.ends.insert(0, 1);
+    builder.arcs.insert(0, Arc::new(0, 1, EPSILON, score));
+    builder.ends.iter_mut().for_each(|end| *end += 1);
+    builder.ends.insert(0, 1);
     Ok(())
 }
 
-/// A trimmed machine, and what its arcs put out if it is a transducer.
+/// A trimmed machine, and what its arcs output if it is a transducer.
 #[derive(Debug)]
 pub(super) struct Pushed {
-    pub part: Part,
+    pub builder: SortedFsaBuilder,
     /// Strings.
     pub outputs: Option<Vec<u32>>,
 }
 
 /// Pushes scores and strings to the start, and gives back what is pushed out there.
 pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
-    let Pushed { part, outputs } = work;
-    let last = part.ends.len() - 1;
-    let entering = Entering::new(&part.ends, &part.arcs);
-    let weighted = part.arcs.iter().any(|arc| arc.score != 0.0);
+    let Pushed { builder, outputs } = work;
+    let last = builder.ends.len() - 1;
+    let entering = Entering::new(&builder.ends, &builder.arcs);
+    let weighted = builder.arcs.iter().any(|arc| arc.score != 0.0);
     let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
     drop(entering);
     let mut before = EMPTY;
     if let (Some(outputs), Some(known)) = (outputs, known) {
-        for (arc, output) in part.arcs.iter().zip(outputs) {
+        for (arc, output) in builder.arcs.iter().zip(outputs) {
             let (src, dest) = arc.states();
             if known[src] != EMPTY || known[dest] != EMPTY {
                 let through = strings.concat(*output, known[dest]);
@@ -137,7 +137,7 @@ pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings
         before = known[0];
     }
     let Some(costs) = costs else { return Ok((0.0, before)) };
-    push_costs(part, &costs);
+    push_costs(builder, &costs);
     Ok((0.0 - costs[0], before))
 }
 
@@ -147,11 +147,11 @@ impl Pushed {
         if score == 0.0 && before == EMPTY {
             return Ok(());
         }
-        let added = pass_start(&mut self.part, score)?;
+        let added = pass_start(&mut self.builder, score)?;
         match &mut self.outputs {
             Some(outputs) if added => outputs.insert(0, before),
             Some(outputs) => {
-                let first = &mut outputs[..self.part.ends[0]];
+                let first = &mut outputs[..self.builder.ends[0]];
                 first.iter_mut().for_each(|output| *output = strings.concat(before, *output));
             }
             None => {}

@@ -17,7 +17,7 @@ pub enum Unique {
     Paths,
     /// Those with different labels, epsilons left out: the best path of each string.
     Labels,
-    /// Those that put out different labels, epsilons left out: the best path of each string.
+    /// Those that output different labels, epsilons left out: the best path of each string.
     AuxLabels,
 }
 
@@ -39,14 +39,14 @@ pub enum Unique {
 /// ```
 ///
 /// # Errors
-/// Those of the two; [`Error::Attribute`] if different labels put out are asked for, and there are none or lists.
+/// Those of the two; [`Error::Attribute`] if different output labels are requested, and there are none or lists.
 #[doc(alias = "fstshortestpath")]
 pub fn shortest_paths<F: Fsas>(graph: &Graph<F>, n: usize, unique: Unique) -> Result<Ragged<i32>, Error> {
     match unique {
         Unique::Paths => n_best_paths(graph.fsas(), n),
-        Unique::Labels => n_best_strings(graph.fsas(), &graph.fsas().as_vec().labels(), n),
+        Unique::Labels => n_best_strings(graph.fsas(), &graph.fsas().as_fsa_vec().labels(), n),
         Unique::AuxLabels => {
-            let what = "paths with different labels put out need aux_labels";
+            let what = "paths with different output labels need aux_labels";
             n_best_strings(graph.fsas(), aux_labels(graph)?.ok_or(Error::Attribute { what })?, n)
         }
     }

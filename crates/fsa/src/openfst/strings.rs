@@ -11,7 +11,7 @@ pub(super) struct Strings {
     /// The first label and the rest of string `i + 1`.
     cells: Vec<(i32, u32)>,
     table: Table,
-    /// For turning strings around.
+    /// For reversing strings.
     scratch: Vec<i32>,
 }
 
@@ -41,7 +41,7 @@ impl Strings {
         }
     }
 
-    /// `string` with `label` behind it; a label that puts out nothing changes nothing.
+    /// `string` with `label` behind it; a label that outputs nothing changes nothing.
     #[inline]
     pub(super) fn append(&mut self, string: u32, label: i32) -> u32 {
         if label <= 0 {

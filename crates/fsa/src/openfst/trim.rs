@@ -2,7 +2,7 @@
 
 use crate::core::adjacency::Entering;
 use crate::core::arc::Arc;
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::index;
@@ -12,7 +12,7 @@ use crate::support::ids::number;
 /// arcs wherever there is no cycle. Arcs with the score -inf are on no path.
 #[derive(Debug, Default)]
 pub(super) struct Trimmed {
-    pub part: Part,
+    pub builder: SortedFsaBuilder,
     /// For each arc, where it stands in the machine.
     pub sources: Vec<u32>,
     /// No arc goes back.
@@ -24,7 +24,7 @@ impl Trimmed {
     pub(super) fn name_state(&self, view: FsaView<'_>, error: Error) -> Error {
         match error {
             Error::EndlessCycle { fsa, state, visits } => {
-                let first_arc = state.checked_sub(1).map_or(0, |before| self.part.ends[before]);
+                let first_arc = state.checked_sub(1).map_or(0, |before| self.builder.ends[before]);
                 let state = view.arcs()[self.sources[first_arc] as usize].states().0;
                 Error::EndlessCycle { fsa, state, visits }
             }
@@ -33,9 +33,9 @@ impl Trimmed {
     }
 }
 
-/// [`trim`] of an FSA in the making.
-pub(super) fn trim_part(part: &Part) -> Result<Trimmed, Error> {
-    Ok(trim(FsaView::new(&part.splits()?, &part.arcs)))
+/// [`trim`] of an FSA that is being built.
+pub(super) fn trim_part(builder: &SortedFsaBuilder) -> Result<Trimmed, Error> {
+    Ok(trim(FsaView::new(&builder.splits()?, &builder.arcs)))
 }
 
 /// O(states + arcs). Empty if there is no path.
@@ -59,13 +59,13 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
             let dest = new[index(dest_state)];
             if dest != NONE && score > f32::NEG_INFINITY {
                 made.acyclic &= src < dest;
-                made.part.arcs.push(Arc::new(src.cast_signed(), dest.cast_signed(), label, score));
+                made.builder.arcs.push(Arc::new(src.cast_signed(), dest.cast_signed(), label, score));
                 made.sources.push(number(at));
             }
         }
-        made.part.end_state();
+        made.builder.end_state();
     }
-    made.part.end_state();
+    made.builder.end_state();
     made
 }
 

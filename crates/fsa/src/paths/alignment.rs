@@ -3,7 +3,7 @@
 use ragged_core::Ragged;
 
 use crate::core::arc::{Arc, FINAL};
-use crate::core::builder::Part;
+use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::FsaVec;
 use crate::core::graph::Graph;
 use crate::error::Error;
@@ -62,20 +62,20 @@ pub fn levenshtein_alignment(
         };
         let reference = refs.row(reference);
         let pairs = table.align(reference, hyp)?;
-        let mut part = Part::default();
+        let mut builder = SortedFsaBuilder::default();
         Error::fit("the number of states", pairs.len() + 2)?;
         for (state, (a, b)) in (0..).zip(pairs.into_iter().chain([(FINAL, FINAL)])) {
             let (label, score) = if a == b { (a, 0.0) } else { (0, -1.0) };
-            part.arcs.push(Arc::new(state, state + 1, label, score));
-            part.end_state();
+            builder.arcs.push(Arc::new(state, state + 1, label, score));
+            builder.end_state();
             sides[0].push(a);
             sides[1].push(b);
         }
-        part.end_state();
-        parts.push(part);
+        builder.end_state();
+        parts.push(builder);
     }
     let [of_refs, of_hyps] = sides;
-    Graph::new(Part::assemble(parts)?).with(REF_LABELS, of_refs)?.with(HYP_LABELS, of_hyps)
+    Graph::new(SortedFsaBuilder::assemble(parts)?).with(REF_LABELS, of_refs)?.with(HYP_LABELS, of_hyps)
 }
 
 /// How the best alignment of two beginnings ends.

@@ -14,7 +14,7 @@ pub struct MatchingStats {
     pub var: Vec<f32>,
     /// The sum of their counts; 0, as in k2, where no token with a count is the same: then the mean and the variance are those of all tokens.
     pub counts: Vec<i64>,
-    /// How many tokens they have in common, up to and with this one, but not more than the highest order asked for; that is also
+    /// How many tokens they have in common, up to and with this one, but not more than the highest order requested; that is also
     /// what a match back to the beginning of the token's own sentence counts as.
     pub ngram_order: Vec<i32>,
 }

@@ -3,7 +3,7 @@
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::core::arc::Arc;
-use crate::core::builder::{Part, map_arcs};
+use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
@@ -30,7 +30,7 @@ use crate::support::ids::index;
 /// [`Error::NotTopSorted`].
 #[doc(alias = "ShortestPath")]
 pub fn shortest_path<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
-    let (made, map) = map_arcs(fsas.as_vec(), |i, fsa| {
+    let (made, map) = map_arcs(fsas.as_fsa_vec(), |i, fsa| {
         let map = best_path(i, fsa)?;
         Ok((linear(map.iter().map(|&arc| fsa.arcs()[index(arc)]))?, map))
     })?;
@@ -42,7 +42,7 @@ pub fn shortest_path<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
 /// # Errors
 /// [`Error::NotTopSorted`].
 pub fn best_paths<F: Fsas>(fsas: &F) -> Result<Ragged<i32>, Error> {
-    let paths = for_each(fsas.as_vec(), |i, fsa| {
+    let paths = for_each(fsas.as_fsa_vec(), |i, fsa| {
         let mut path = best_path(i, fsa)?;
         let first = Error::fit("the number of arcs", fsa.first_arc())?;
         path.iter_mut().for_each(|arc| *arc += first);
@@ -66,14 +66,14 @@ fn best_path(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
 }
 
 /// The FSA that has these arcs one after another.
-fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<Part, Error> {
-    let mut part = Part::default();
+fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, Error> {
+    let mut builder = SortedFsaBuilder::default();
     if arcs.len() > 0 {
         Error::fit("the number of states", arcs.len() + 1)?;
-        part.arcs.extend((0..).zip(arcs).map(|(state, arc)| Arc::new(state, state + 1, arc.label, arc.score)));
-        part.ends.extend((1..=part.arcs.len()).chain([part.arcs.len()]));
+        builder.arcs.extend((0..).zip(arcs).map(|(state, arc)| Arc::new(state, state + 1, arc.label, arc.score)));
+        builder.ends.extend((1..=builder.arcs.len()).chain([builder.arcs.len()]));
     }
-    Ok(part)
+    Ok(builder)
 }
 
 /// The FSA of each path, `[path][arc]` with arcs of `fsas` counted over all, and the arc map. The paths must go from a start to a final state.

@@ -45,7 +45,7 @@ pub fn reverse_shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f
 }
 
 fn distances<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64, direction: Direction) -> Result<Vec<f64>, Error> {
-    let fsas = fsas.as_vec();
+    let fsas = fsas.as_fsa_vec();
     let mut scores = vec![f64::NEG_INFINITY; fsas.num_states()];
     for_each_with(fsas, by_states(fsas, &mut scores), |i, fsa, scores| {
         of_one(i, fsa, semiring, delta, direction, scores)
@@ -376,7 +376,7 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The strongly connected components of the states that can be reached: the states of each behind each other, and where they end.
+    /// The strongly connected components of the states that can be reached: the states of each side by side, and where they end.
     /// Components that can be reached come before those that they can be reached from (R. Tarjan, 1972).
     fn find_components(&mut self, start: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut states, mut ends) = (Vec::new(), vec![0]);

@@ -38,7 +38,7 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 /// For each of the `n` best strings of each FSA its best path, from the best string down: `[fsa][path][arc]`, with arcs counted over
 /// all FSAs.
 ///
-/// `labels` has an entry for each arc, such as what it puts out; 0 and below do not count. So each string comes once, with the score of its best path, while several of
+/// `labels` has an entry for each arc, such as what it outputs; 0 and below do not count. So each string comes once, with the score of its best path, while several of
 /// the [`n_best_paths`] may have the same. Strings are made longer label by label, each with the states that it leads to and the best scores there: the FSA
 /// is made deterministic as far as is needed, in the order of what can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the n-best-strings
 /// problem*, 2002).
@@ -46,7 +46,7 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one label for each arc; [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
-    Error::same_size("the number of labels", fsas.as_vec().num_arcs(), labels.len())?;
+    Error::same_size("the number of labels", fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))
 }
 
@@ -55,9 +55,9 @@ fn collect<F: Fsas>(
     fsas: &F,
     run: impl Fn(usize, FsaView<'_>) -> Result<Paths, Error> + Sync,
 ) -> Result<Ragged<i32>, Error> {
-    let mut found = for_each(fsas.as_vec(), run)?.into_iter();
+    let mut found = for_each(fsas.as_fsa_vec(), run)?.into_iter();
     let (mut paths, mut splits, mut arcs) = (vec![0], vec![0], Vec::new());
-    for fsa in fsas.as_vec().iter() {
+    for fsa in fsas.as_fsa_vec().iter() {
         let first = Error::fit("the number of arcs", fsa.first_arc())?;
         let own = found.next().unwrap_or_default();
         for end in own.ends {
@@ -70,7 +70,7 @@ fn collect<F: Fsas>(
     Ok(Ragged::new(shape, arcs)?)
 }
 
-/// Paths behind each other.
+/// Concatenated paths.
 #[derive(Debug, Default)]
 struct Paths {
     arcs: Vec<u32>,
@@ -112,7 +112,7 @@ impl<T> Ord for Ranked<T> {
     }
 }
 
-/// The highest so far, and how many more of them will be asked for.
+/// The highest so far, and how many more of them will be requested.
 struct Queue<T> {
     heap: BinaryHeap<Ranked<T>>,
     made: u64,
@@ -131,7 +131,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// What comes out is one less that will be asked for.
+    /// What comes out is one less that will be requested.
     fn pop(&mut self) -> Option<Ranked<T>> {
         // Where each that comes out is one wanted, what is below so many others cannot be.
         if self.heap.len() > self.wanted.saturating_mul(4).saturating_add(1024) {
@@ -246,7 +246,7 @@ struct Way {
     arc: u32,
 }
 
-/// Strings in the making.
+/// The strings found so far.
 struct Strings<'a> {
     fsa: FsaView<'a>,
     labels: &'a [i32],

@@ -66,7 +66,7 @@ impl Nbest {
     /// As [`random_paths`]; [`Error::Score`] if a score becomes infinite or NaN by `scale`.
     #[doc(alias = "Nbest.from_lattice")]
     pub fn from_lattice<F: Fsas>(lattice: &Graph<F>, num_paths: usize, scale: f32) -> Result<Self, Error> {
-        let fsas = lattice.fsas().as_vec();
+        let fsas = lattice.fsas().as_fsa_vec();
         let paths = if scale == 1.0 {
             random_paths(fsas, num_paths)?
         } else {
@@ -79,13 +79,13 @@ impl Nbest {
     /// The `n` best sequences of words of each FSA of a lattice, exactly, from the best down, each with its best path.
     ///
     /// # Errors
-    /// As [`n_best_strings`]; [`Error::Attribute`] if the arcs put out lists.
+    /// As [`n_best_strings`]; [`Error::Attribute`] if the arcs output lists.
     pub fn best<F: Fsas>(lattice: &Graph<F>, n: usize) -> Result<Self, Error> {
-        let fsas = lattice.fsas().as_vec();
+        let fsas = lattice.fsas().as_fsa_vec();
         let paths = match lattice.attributes().get(AUX_LABELS) {
             Some(Attribute::Ints { values, .. }) => n_best_strings(fsas, values, n)?,
             Some(Attribute::Lists(_)) => {
-                return Err(Error::Attribute { what: "the best words are found where each arc puts out one label" });
+                return Err(Error::Attribute { what: "the best words are found where each arc outputs one label" });
             }
             _ => n_best_strings(fsas, &fsas.labels(), n)?,
         };
@@ -95,7 +95,7 @@ impl Nbest {
     }
 
     /// The different sequences of an attribute along `num_paths` [`random_paths`] of each FSA, as linear FSAs with these as their labels and
-    /// scores of 0; entries that are 0 or -1 are left out. Of a lattice with words as labels put out and tokens as the attribute it gives the
+    /// scores of 0; entries that are 0 or -1 are left out. Of a lattice with words as output labels and tokens as the attribute it gives the
     /// token sequences, to be scored by [`intersect`](Self::intersect).
     ///
     /// # Errors
@@ -143,7 +143,7 @@ impl Nbest {
         Ok(Self { paths: best, utterances: self.utterances.clone() })
     }
 
-    /// For each path the [graph](levenshtein_graph) of its words and their edits, all behind each other.
+    /// For each path the [graph](levenshtein_graph) of its words and their edits, concatenated over utterances.
     ///
     /// # Errors
     /// As [`levenshtein_graph`].
@@ -157,11 +157,11 @@ impl Nbest {
         let unique = words(lattice, paths)?.unique();
         let utterances = unique.num_repeats.shape().last_splits().clone();
         let (kept, _) = paths.index(1, &unique.new2old)?;
-        let paths = lattice.carry(fsas_of_paths(lattice.fsas().as_vec(), &kept.remove_axis(0)?)?)?;
+        let paths = lattice.carry(fsas_of_paths(lattice.fsas().as_fsa_vec(), &kept.remove_axis(0)?)?)?;
         Ok(Self { paths, utterances })
     }
 
-    /// The paths of all utterances behind each other.
+    /// The paths of all utterances, concatenated.
     pub fn paths(&self) -> &Graph<FsaVec> {
         &self.paths
     }
@@ -171,7 +171,7 @@ impl Nbest {
         &self.utterances
     }
 
-    /// The words of each path, `[utterance][path][word]`: what it puts out, or its labels where nothing is put out, without 0 and -1.
+    /// The words of each path, `[utterance][path][word]`: what it outputs, or its labels where nothing is output, without 0 and -1.
     pub fn words(&self) -> Ragged<i32> {
         let fsas = self.paths.fsas();
         let arcs: Vec<_> = (0..).take(fsas.num_arcs()).collect();
@@ -215,15 +215,15 @@ impl Nbest {
 }
 
 /// The lattice with the scores of a language model in place of those that it has: its `lm_scores`, which are in its scores, are taken away, and
-/// those of `grammar` come in their place. It keeps the labels (tokens) and what is put out (words), which `grammar` accepts.
+/// those of `grammar` come in their place. It keeps the labels (tokens) and what is output (words), which `grammar` accepts.
 ///
-/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice put out nothing ([`add_epsilon_self_loops`]). The result is
+/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice output nothing ([`add_epsilon_self_loops`]). The result is
 /// connected and top-sorted. States and arcs are as many as the pairs that meet.
 ///
 /// [`add_epsilon_self_loops`]: crate::k2::add_epsilon_self_loops()
 ///
 /// # Errors
-/// [`Error::Attribute`] without `lm_scores`, or if nothing is put out; [`Error::Cycle`]; [`Error::TooLarge`]: prune the lattice with
+/// [`Error::Attribute`] without `lm_scores`, or if nothing is output; [`Error::Cycle`]; [`Error::TooLarge`]: prune the lattice with
 /// [`prune_on_arc_post`](crate::paths::prune_on_arc_post).
 #[doc(alias = "whole_lattice_rescoring")]
 pub fn rescore_lattice(lattice: &Graph<FsaVec>, grammar: &Graph<Fsa>) -> Result<Graph<FsaVec>, Error> {
@@ -249,7 +249,7 @@ fn words<F: Fsas>(graph: &Graph<F>, paths: &Ragged<i32>) -> Result<Ragged<i32>, 
         Some(Attribute::Lists(lists)) => lists.index_ragged(paths)?.remove_axis(2)?,
         Some(Attribute::Ints { values, .. }) => paths.with_values(index_select(values, paths.values(), 0)?)?,
         _ => {
-            let arcs = graph.fsas().as_vec().arcs();
+            let arcs = graph.fsas().as_fsa_vec().arcs();
             paths.with_values(paths.values().iter().map(|&arc| arcs[index(arc)].label).collect::<Vec<_>>())?
         }
     };

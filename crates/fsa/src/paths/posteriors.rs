@@ -34,7 +34,7 @@ use crate::support::threads::{join, share, worth};
 #[doc(alias = "get_arc_post")]
 #[doc(alias = "GetArcPost")]
 pub fn arc_posteriors<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Vec<T>, Error> {
-    let fsas = fsas.as_vec();
+    let fsas = fsas.as_fsa_vec();
     let (forward, backward) = both(fsas, semiring)?;
     combine(fsas, &forward.0, &backward)
 }
@@ -47,7 +47,7 @@ pub fn arc_posteriors_saved<T: Real, F: Fsas>(
     fsas: &F,
     semiring: Semiring,
 ) -> Result<(Vec<T>, ArcPosteriorsSaved<T>), Error> {
-    let fsas = fsas.as_vec();
+    let fsas = fsas.as_fsa_vec();
     let ((scores, last_arcs), backward) = both(fsas, semiring)?;
     let posteriors = combine(fsas, &scores, &backward)?;
     let forward = ForwardScoresSaved { fsas: fsas.clone(), semiring, scores, last_arcs };

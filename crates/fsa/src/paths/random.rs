@@ -67,7 +67,7 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     num_paths: usize,
     points: impl Fn(usize, usize) -> P + Sync,
 ) -> Result<Ragged<i32>, Error> {
-    let fsas = fsas.as_vec();
+    let fsas = fsas.as_fsa_vec();
     let drawn = for_each(fsas, |i, fsa| {
         let (mut splits, mut arcs) = (vec![0], Vec::new());
         let Some(mut cut) = Cut::new(i, fsa)? else { return Ok((splits, arcs)) };

@@ -33,7 +33,7 @@ use crate::paths::passes::{
 #[doc(alias = "get_forward_scores")]
 #[doc(alias = "GetForwardScores")]
 pub fn forward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Vec<T>, Error> {
-    Ok(forward(fsas.as_vec(), semiring)?.0)
+    Ok(forward(fsas.as_fsa_vec(), semiring)?.0)
 }
 
 /// [`forward_scores`] with what their gradient needs.
@@ -44,7 +44,7 @@ pub fn forward_scores_saved<T: Real, F: Fsas>(
     fsas: &F,
     semiring: Semiring,
 ) -> Result<(Vec<T>, ForwardScoresSaved<T>), Error> {
-    let fsas = fsas.as_vec().clone();
+    let fsas = fsas.as_fsa_vec().clone();
     let (scores, last_arcs) = forward::<T>(&fsas, semiring)?;
     Ok((scores.clone(), ForwardScoresSaved { fsas, semiring, scores, last_arcs }))
 }
@@ -58,7 +58,7 @@ pub fn forward_scores_saved<T: Real, F: Fsas>(
 #[doc(alias = "get_backward_scores")]
 #[doc(alias = "GetBackwardScores")]
 pub fn backward_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Vec<T>, Error> {
-    backward(fsas.as_vec(), semiring)
+    backward(fsas.as_fsa_vec(), semiring)
 }
 
 /// [`backward_scores`] with what their gradient needs.
@@ -69,7 +69,7 @@ pub fn backward_scores_saved<T: Real, F: Fsas>(
     fsas: &F,
     semiring: Semiring,
 ) -> Result<(Vec<T>, BackwardScoresSaved<T>), Error> {
-    let fsas = fsas.as_vec().clone();
+    let fsas = fsas.as_fsa_vec().clone();
     let scores = backward::<T>(&fsas, semiring)?;
     Ok((scores.clone(), BackwardScoresSaved { fsas, semiring, scores }))
 }
@@ -96,7 +96,7 @@ pub fn backward_scores_saved<T: Real, F: Fsas>(
 #[doc(alias = "get_tot_scores")]
 #[doc(alias = "GetTotScores")]
 pub fn total_scores<T: Real, F: Fsas>(fsas: &F, semiring: Semiring) -> Result<Vec<T>, Error> {
-    let fsas = fsas.as_vec();
+    let fsas = fsas.as_fsa_vec();
     Ok(at_starts(fsas, &backward(fsas, semiring)?))
 }
 
@@ -114,7 +114,7 @@ pub fn total_scores_saved<T: Real, F: Fsas>(
             (at_starts(&saved.fsas, &scores), TotalScoresSaved(Totals::Log(saved)))
         }
         Semiring::Tropical => {
-            let fsas = fsas.as_vec();
+            let fsas = fsas.as_fsa_vec();
             let (scores, last_arcs) = forward::<T>(fsas, semiring)?;
             (at_ends(fsas, &scores), TotalScoresSaved(Totals::Tropical { fsas: fsas.clone(), last_arcs }))
         }

@@ -20,7 +20,7 @@ use crate::error::Error;
 /// None that valid FSAs could have.
 #[doc(alias = "set_scores_stochastic_")]
 pub fn set_scores_stochastic<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let vec = fsas.as_vec();
+    let vec = fsas.as_fsa_vec();
     let scores = by_state(vec, vec.scores())?.normalize_log();
     // Where all scores are -inf there is nothing to make a sum of 1 of.
     let scores: Vec<_> = scores.values().iter().map(|&x| if x.is_nan() { f32::NEG_INFINITY } else { x }).collect();
@@ -33,7 +33,7 @@ pub fn set_scores_stochastic<F: Fsas>(fsas: &F) -> Result<F, Error> {
 /// # Errors
 /// [`Error::Size`] if `out_grad` has not one entry for each arc.
 pub fn set_scores_stochastic_backward<F: Fsas>(stochastic: &F, out_grad: &[f32]) -> Result<Vec<f32>, Error> {
-    let vec = stochastic.as_vec();
+    let vec = stochastic.as_fsa_vec();
     Error::same_size("the number of output gradients", vec.num_arcs(), out_grad.len())?;
     Ok(by_state(vec, vec.scores())?.normalize_log_grad(out_grad)?.values().to_vec())
 }

@@ -13,7 +13,7 @@ use fsa::{Arc, FINAL, Fsa, FsaVec, FsaView, Graph, Properties, Semiring};
 use proptest::prelude::*;
 use ragged_core::{RaggedShape, RowSplits};
 
-/// Labels and labels put out, without epsilons.
+/// Labels and output labels, without epsilons.
 type Strings = (Vec<i32>, Vec<i32>);
 /// For each the score of the best path and the logarithm of the sum of all.
 type Language = BTreeMap<Strings, (f64, f64)>;
@@ -120,10 +120,11 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Labels put out, drawn from the arcs themselves.
+/// Output labels, drawn from the arcs themselves.
 fn transducer(fsa: Fsa, salt: i32) -> Graph<Fsa> {
-    let put_out = |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
-    let aux: Vec<_> = fsa.arcs().iter().map(put_out).collect();
+    let output_acceptor =
+        |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
+    let aux: Vec<_> = fsa.arcs().iter().map(output_acceptor).collect();
     Graph::new(fsa).with_aux_labels(aux).unwrap()
 }
 

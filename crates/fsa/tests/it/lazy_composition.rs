@@ -18,8 +18,9 @@ fn graph(seed: u64, salt: i32, sorted: bool) -> Graph<Fsa> {
     };
     let fsa = random_fsa(seed, &options).unwrap();
     let fsa = if sorted { arc_sort(&fsa).unwrap().0 } else { fsa };
-    let put_out = |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
-    let aux: Vec<_> = fsa.arcs().iter().map(put_out).collect();
+    let output_acceptor =
+        |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
+    let aux: Vec<_> = fsa.arcs().iter().map(output_acceptor).collect();
     let numbers: Vec<i32> = (0..).take(fsa.num_arcs()).collect();
     let costs: Vec<f32> = fsa.scores().iter().map(|score| score / 2.0).collect();
     let graph = Graph::new(fsa).with("costs", costs).unwrap().with(&format!("arcs {salt}"), numbers).unwrap();
@@ -30,7 +31,7 @@ fn epsilons() -> impl Strategy<Value = Epsilons> {
     prop::sample::select(vec![Epsilons::Sequenced, Epsilons::AnyOrder, Epsilons::AsSymbol])
 }
 
-/// All arcs by the states that they leave, asked for in an order that `pick` gives; up to the first error.
+/// All arcs by the states that they leave, requested in an order that `pick` gives; up to the first error.
 fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<i32, Vec<LazyArc>>, Result<(), Error>) {
     let mut found = BTreeMap::new();
     let mut open: Vec<_> = lazy.start().into_iter().collect();
@@ -48,7 +49,7 @@ fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<
     (found, Ok(()))
 }
 
-/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, labels put out, and arc maps.
+/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, output labels, and arc maps.
 fn in_order(found: &BTreeMap<i32, Vec<LazyArc>>) -> (Vec<Arc>, Vec<i32>, Vec<(i32, i32)>) {
     let mut order: Vec<i32> = found.keys().copied().take(1).collect();
     let (mut arcs, mut at) = (vec![], 0);
@@ -84,7 +85,7 @@ proptest! {
         let options = LazyOptions::default().with_epsilons(epsilons);
         let of = |look_ahead| {
             let mut lazy = LazyComposition::new(&a, &b, &options.clone().with_look_ahead(look_ahead)).unwrap();
-            // What was asked for before is of no importance.
+            // What was requested before is of no importance.
             if let Some(start) = lazy.start() {
                 lazy.arcs(start).unwrap();
             }

@@ -21,7 +21,7 @@ fn fsa(seed: u64, least: i32) -> Fsa {
     random_fsa(seed, &options).unwrap()
 }
 
-/// The same as a transducer, which puts out up to two different labels.
+/// The same as a transducer, which outputs up to two different labels.
 fn transducer(seed: u64, least: i32) -> Graph<Fsa> {
     let fsa = fsa(seed, least);
     let random = |at: usize| i32::try_from((seed >> (at % 20)).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 61).unwrap();
@@ -30,7 +30,7 @@ fn transducer(seed: u64, least: i32) -> Graph<Fsa> {
     Graph::new(fsa).with_aux_labels(aux).unwrap()
 }
 
-/// What a path takes, puts out, and scores. Epsilons put out are left out; those taken only if `skip`.
+/// What a path takes, outputs, and scores. Epsilons output are left out; those taken only if `skip`.
 type Path = (Vec<i32>, Vec<i32>, f32);
 
 fn paths_from(graph: &Graph<Fsa>, start: usize, skip: bool) -> Vec<Path> {
@@ -57,7 +57,7 @@ fn paths_from(graph: &Graph<Fsa>, start: usize, skip: bool) -> Vec<Path> {
     found
 }
 
-/// For each pair of strings, taken and put out, the best score.
+/// For each pair of strings, taken and output, the best score.
 type Relation = BTreeMap<(Vec<i32>, Vec<i32>), f32>;
 
 fn relation(graph: &Graph<Fsa>, skip: bool) -> Relation {
@@ -328,7 +328,7 @@ fn cyclic(num_states: usize, arcs: &[(i32, i32, i32, i32, f32)]) -> Graph<Fsa> {
 
 #[test]
 fn cycles_that_put_out_more_than_they_take() {
-    // Each 1 puts out 7 and then 8, which takes nothing.
+    // Each 1 outputs 7 and then 8, which takes nothing.
     let graph = cyclic(3, &[(0, 1, 1, 7, 0.0), (0, 2, -1, -1, 0.0), (1, 0, 0, 8, -0.5)]);
     let star = determinize(&graph, &DeterminizeOptions::default().with_remove_epsilons(true)).unwrap();
     assert_eq!(star.fsas().labels(), [1, -1, 0]);

@@ -461,7 +461,7 @@ fn each_fsa_of_a_large_batch_is_as_alone() {
     }
     let each: Vec<_> = alone.iter().map(|fsa| shortest_path(fsa).unwrap().0).collect();
     assert_eq!(shortest_path(&batch).unwrap().0, FsaVec::from_fsas(&each).unwrap());
-    assert_eq!(batch.as_vec().num_arcs(), 8 * 499 * 8);
+    assert_eq!(batch.as_fsa_vec().num_arcs(), 8 * 499 * 8);
 }
 
 proptest! {

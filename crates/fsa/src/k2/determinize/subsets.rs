@@ -1,10 +1,10 @@
 //! The states of the result: single states of the FSA, and subsets of open paths; and what numbers they get.
 
 use crate::core::arc::{Arc, FINAL};
-use crate::core::builder::{Lists, WholePart};
+use crate::core::builder::{Lists, SingleFsaBuilder};
 use crate::core::view::FsaView;
 use crate::error::Error;
-use crate::k2::determinize::leaving::{Leaving, Open};
+use crate::k2::determinize::expansion::{Expansion, Open};
 use crate::support::ids::{id, index, narrow};
 use crate::support::interner::Table;
 
@@ -44,7 +44,7 @@ pub(super) enum State {
     Open(u32),
 }
 
-/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the bits of a place turned round.
+/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the complement of an index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed(i32);
 
@@ -92,7 +92,7 @@ fn append<T>(known: &mut Vec<T>, new: &mut Vec<T>) {
     if known.is_empty() { std::mem::swap(known, new) } else { known.append(new) }
 }
 
-/// The result in the making. It numbers states in the order in which arcs lead to them.
+/// Builds the result. It numbers states in the order in which arcs lead to them.
 pub(super) struct Numbering<'a> {
     fsa_index: usize,
     fsa: FsaView<'a>,
@@ -109,7 +109,7 @@ pub(super) struct Numbering<'a> {
     final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
-    part: WholePart,
+    part: SingleFsaBuilder,
     map: Lists,
 }
 
@@ -130,19 +130,19 @@ impl<'a> Numbering<'a> {
             final_arcs: vec![],
             new: Subsets::default(),
             // What comes out may be larger than what goes in.
-            part: WholePart::with_capacity(num_states, 2 * num_arcs),
+            part: SingleFsaBuilder::with_capacity(num_states, 2 * num_arcs),
             map: Lists::with_capacity(num_arcs),
         }
     }
 
     /// The arcs that leave the next states, with the numbers of the states that they enter.
-    pub(super) fn number(&mut self, known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
+    pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
         let (first_state, first_arc, first_place) =
             (id(self.part.num_states()), id(self.part.arcs.len()), id(self.map.arcs.len()));
-        let arcs = &leaving.arcs;
+        let arcs = &expansion.arcs;
         // All at once, as what may call for memory at each arc is slow.
         Error::fit("the number of arcs", self.part.arcs.len() + arcs.len())?;
-        if leaving.alone {
+        if expansion.alone {
             let len = id(arcs.len());
             Error::fit("the number of entries of the arc map", self.map.arcs.len() + arcs.len())?;
             self.part.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
@@ -150,27 +150,33 @@ impl<'a> Numbering<'a> {
             self.map.arcs.extend(arcs.iter().map(|arc| arc.src_state));
             self.map.splits.extend((0..len).map(|before| first_place + before + 1));
         } else {
-            Error::fit("the number of entries of the arc map", self.map.arcs.len() + leaving.map.len())?;
+            Error::fit("the number of entries of the arc map", self.map.arcs.len() + expansion.map.len())?;
             self.part.arcs.extend_from_slice(arcs);
-            self.part.splits.extend(leaving.ends.iter().map(|&end| first_arc + id(end)));
-            self.map.arcs.extend_from_slice(&leaving.map);
-            self.map.splits.extend(leaving.map_ends.iter().map(|end| first_place + end));
+            self.part.splits.extend(expansion.ends.iter().map(|&end| first_arc + id(end)));
+            self.map.arcs.extend_from_slice(&expansion.map);
+            self.map.splits.extend(expansion.map_ends.iter().map(|end| first_place + end));
         }
-        self.infinite |= leaving.infinite;
+        self.infinite |= expansion.infinite;
         let mut arcs = std::mem::take(&mut self.part.arcs);
-        let numbered = self.number_from(index(first_arc), &mut arcs, known, leaving);
+        let numbered = self.number_from(index(first_arc), &mut arcs, known, expansion);
         self.part.arcs = arcs;
         numbered
     }
 
     /// Numbers the states that arcs from place `first` on enter.
-    fn number_from(&mut self, first: usize, arcs: &mut [Arc], known: &Subsets, leaving: &Leaving) -> Result<(), Error> {
-        /// So many arcs ahead, the place of the state's number is asked for.
+    fn number_from(
+        &mut self,
+        first: usize,
+        arcs: &mut [Arc],
+        known: &Subsets,
+        expansion: &Expansion,
+    ) -> Result<(), Error> {
+        /// The number of a state is prefetched so many arcs ahead.
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
         // The steps of the first state, which may be many, lie where those of the next ones come behind them.
-        self.new.steps.reserve(2 * leaving.steps.len());
+        self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
                 kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
@@ -182,7 +188,7 @@ impl<'a> Numbering<'a> {
                     -1
                 }
                 state if state >= 0 => self.single(known, state.cast_unsigned(), at_arc)?,
-                open => self.open(known, leaving, &leaving.open[at((!open).cast_unsigned())], at_arc)?,
+                open => self.open(known, expansion, &expansion.open[at((!open).cast_unsigned())], at_arc)?,
             };
         }
         Ok(())
@@ -202,8 +208,8 @@ impl<'a> Numbering<'a> {
 
     /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
     #[inline(never)]
-    fn open(&mut self, known: &Subsets, leaving: &Leaving, open: &Open, arcs: usize) -> Result<i32, Error> {
-        let steps = &leaving.steps[open.steps.clone()];
+    fn open(&mut self, known: &Subsets, expansion: &Expansion, open: &Open, arcs: usize) -> Result<i32, Error> {
+        let steps = &expansion.steps[open.steps.clone()];
         let num_known = known.steps.len();
         let num_steps = |new: &Subsets| Error::fit("the number of open paths", num_known + new.steps.len());
         let begin = num_steps(&self.new)?.cast_unsigned();
@@ -298,7 +304,7 @@ impl<'a> Numbering<'a> {
     ///
     /// # Errors
     /// [`Error::Score`].
-    pub(super) fn finish(mut self) -> Result<(WholePart, Lists), Error> {
+    pub(super) fn finish(mut self) -> Result<(SingleFsaBuilder, Lists), Error> {
         if self.infinite {
             let arc = self.part.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });

@@ -4,14 +4,14 @@ use crate::error::Error;
 
 /// Gives each pair that comes the next number, from 0 on.
 #[derive(Debug, Clone)]
-pub(crate) struct PairNumbers {
+pub(crate) struct PairInterner {
     /// The pairs by their numbers.
     pairs: Vec<u64>,
     /// Numbers plus one, 0 where a place is free; as many as a power of two, and at least twice as many as pairs.
     places: Vec<u32>,
 }
 
-impl PairNumbers {
+impl PairInterner {
     /// Room for about so many pairs; more come in, too.
     pub(crate) fn with_capacity(pairs: usize) -> Self {
         let pairs = pairs.min(1 << 28);
@@ -128,12 +128,12 @@ mod tests {
 
     #[test]
     fn pairs_keep_their_numbers() {
-        let mut pairs = PairNumbers::with_capacity(0);
+        let mut pairs = PairInterner::with_capacity(0);
         for round in 0..2 {
             for i in 0..10_000 {
-                let room = pairs.bytes_with_one_more();
+                let expected = pairs.bytes_with_one_more();
                 assert_eq!(pairs.insert(i % 100, i / 100), Ok((i, round == 0)));
-                assert!(pairs.bytes() <= room, "{} {room}", pairs.bytes());
+                assert!(pairs.bytes() <= expected, "{} {expected}", pairs.bytes());
             }
         }
         assert_eq!(

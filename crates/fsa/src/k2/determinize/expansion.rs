@@ -14,15 +14,15 @@ use crate::support::interner::mix;
 
 /// The arcs that leave some states of the result, and the memory that it took to find them.
 #[derive(Debug, Default)]
-pub(super) struct Leaving {
-    /// Where an arc goes is a single state of the FSA or, if it is negative, the bits of the place of a subset in `open` turned round.
+pub(super) struct Expansion {
+    /// Where an arc goes is a single state of the FSA or, if it is negative, the complement of the index of a subset in `open`.
     pub(super) arcs: Vec<Arc>,
     /// Whether each state is a single one that is left by one arc. Then an arc has in place of its source the arc that it stands for, and nothing else
     /// is listed: what goes from one processor to another takes time by its size.
     pub(super) alone: bool,
     /// Where the arcs of each state end.
     pub(super) ends: Vec<usize>,
-    /// For each arc the arcs that it stands for, one behind the other, and where they end.
+    /// For each arc the arcs that it stands for, one after another, and where they end.
     pub(super) map: Vec<i32>,
     pub(super) map_ends: Vec<i32>,
     /// Whether the score of an arc is infinitely good.
@@ -92,7 +92,7 @@ struct From {
 
 impl Search<'_> {
     /// The arcs that leave the states in these places.
-    pub(super) fn leave(&self, states: Range<usize>, made: &mut Leaving) {
+    pub(super) fn leave(&self, states: Range<usize>, made: &mut Expansion) {
         made.begin();
         made.alone = self.leave_alone(states.clone(), made);
         if made.alone {
@@ -127,9 +127,9 @@ impl Search<'_> {
     }
 
     /// The arcs that leave these states, if each is a single one that is left by one arc.
-    fn leave_alone(&self, states: Range<usize>, made: &mut Leaving) -> bool {
+    fn leave_alone(&self, states: Range<usize>, made: &mut Expansion) -> bool {
         made.arcs.resize(states.len(), Arc::default());
-        for (room, place) in made.arcs.iter_mut().zip(states) {
+        for (slot, place) in made.arcs.iter_mut().zip(states) {
             self.look_ahead(place);
             let State::Single(state) = self.known.states[place].state() else { return false };
             let range = self.fsa.arc_range(at(state));
@@ -138,12 +138,12 @@ impl Search<'_> {
                 return false;
             }
             // A sum that begins with 0 is never -0.
-            *room = Arc { src_state: id(self.fsa.first_arc() + range.start), score: 0.0 + arc.score, ..*arc };
+            *slot = Arc { src_state: id(self.fsa.first_arc() + range.start), score: 0.0 + arc.score, ..*arc };
         }
         true
     }
 
-    /// States come in an order of their own, so that memory must be told what is needed soon.
+    /// Prefetches what the next states need: they come in no order of memory.
     #[inline]
     fn look_ahead(&self, place: usize) {
         const STATES: usize = 24;
@@ -179,7 +179,7 @@ impl Search<'_> {
 
     /// The only arc of a single state.
     #[inline]
-    fn leave_by(&self, arc: &Arc, from: &From, made: &mut Leaving) {
+    fn leave_by(&self, arc: &Arc, from: &From, made: &mut Expansion) {
         if self.leads_to_end(arc) {
             let place = self.fsa.arc_range(at(from.single)).start;
             made.map.push(id(self.fsa.first_arc() + place));
@@ -201,7 +201,7 @@ impl Search<'_> {
     }
 
     /// One arc for each label of the records, which are used up.
-    fn enter_all(&self, from: &From, made: &mut Leaving) {
+    fn enter_all(&self, from: &From, made: &mut Expansion) {
         let mut records = std::mem::take(&mut made.records);
         // Of equal labels and states the best comes first, of equal ones the earliest.
         if !records.is_sorted_by(|a, b| a.key < b.key) {
@@ -219,13 +219,13 @@ impl Search<'_> {
     }
 
     /// The path is decided: its arcs since the base, and this one.
-    fn enter_single(&self, from: &From, only: &Record, made: &mut Leaving) {
+    fn enter_single(&self, from: &From, only: &Record, made: &mut Expansion) {
         self.list_path(from.base, only.before, &mut made.map);
         made.map.push(id(self.fsa.first_arc() + at(only.arc)));
         made.push(from, only.state().cast_signed(), only.label().cast_signed(), only.score);
     }
 
-    fn enter_open(&self, from: &From, group: &[Record], made: &mut Leaving) {
+    fn enter_open(&self, from: &From, group: &[Record], made: &mut Expansion) {
         let begin = made.steps.len();
         let (base, base_state, base_score) = if from.base == NONE {
             made.steps.push(Step { state: from.single, before: NONE, arc: NONE, score: 0.0 });
@@ -286,7 +286,7 @@ impl Search<'_> {
     }
 }
 
-impl Leaving {
+impl Expansion {
     /// Nothing yet.
     fn begin(&mut self) {
         self.open.clear();
