@@ -6,6 +6,7 @@ pub(crate) mod attributes;
 pub(crate) mod builder;
 pub(crate) mod each_fsa;
 pub(crate) mod fsa;
+pub(crate) mod fsa_builder;
 pub(crate) mod graph;
 pub(crate) mod properties;
 pub(crate) mod semiring;

@@ -38,6 +38,29 @@ pub enum Error {
         /// How many there are.
         num_states: usize,
     },
+    /// Arcs that do not stand in the order of the states that they leave.
+    #[error(
+        "arc {arc} leaves state {found} and stands behind one that leaves state {before}; arcs come in the order of the states \
+         that they leave: sort them, or use FsaBuilder, which takes any order"
+    )]
+    UnsortedArcs {
+        /// Which arc.
+        arc: usize,
+        /// The state that it leaves.
+        found: i32,
+        /// The state that the arc before it leaves.
+        before: i32,
+    },
+    /// An arc or a final score of a state that was not added to a builder.
+    #[error("arc {arc} (final states come behind all others) names state {state}, but {num_states} states were added")]
+    NoState {
+        /// Which arc, in the order in which they were added.
+        arc: usize,
+        /// The state that it names.
+        state: i32,
+        /// How many there are.
+        num_states: usize,
+    },
     /// An arc that leaves the final state, which is the last one.
     #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
     FinalStateLeft {
@@ -48,7 +71,8 @@ pub enum Error {
     },
     /// The label -1 on an arc that does not enter the final state, or another label on one that does.
     #[error(
-        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the final state, and on no other"
+        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the \
+         final state, which is the last one, and on no other; FsaBuilder adds such a state"
     )]
     FinalLabel {
         /// Which FSA.

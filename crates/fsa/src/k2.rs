@@ -38,7 +38,7 @@ pub use equivalence::{RandEquivalentOptions, is_equivalent, is_rand_equivalent};
 pub use expand_arcs::{ExpandedArcs, expand_arcs};
 pub use fix_final_labels::fix_final_labels;
 pub use intersect::{Epsilons, intersect, intersect_device, intersect_within};
-pub use invert::invert;
+pub use invert::{expand_aux_labels, invert};
 pub use levenshtein::{INS_DEL_SCORE_OFFSET, levenshtein_graph};
 pub use linear::{linear_fsa, linear_fsas, linear_fst, linear_fsts, with_self_loops};
 pub use pairs::WithArcMaps;

@@ -27,6 +27,7 @@ pub(crate) mod epsilon_normalize;
 pub(crate) mod equivalent;
 pub(crate) mod factor;
 pub(crate) mod first_labels;
+pub(crate) mod graph_methods;
 pub(crate) mod lazy_composition;
 pub(crate) mod machine;
 pub(crate) mod minimize;

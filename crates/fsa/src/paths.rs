@@ -41,6 +41,7 @@ pub(crate) mod alignment;
 pub(crate) mod best_matching;
 pub(crate) mod best_path;
 pub(crate) mod distance;
+pub(crate) mod graph_methods;
 pub(crate) mod n_best_paths;
 pub(crate) mod nbest;
 pub(crate) mod passes;

@@ -294,12 +294,17 @@ impl Fsa {
         FsaVec::new(arcs.unsqueeze(0)?).map(Self)
     }
 
-    /// An FSA of `num_states` states; the arcs stand in the order of the states that they leave. O(states + arcs).
+    /// An FSA of `num_states` states; the arcs stand in the order of the states that they leave
+    /// ([`FsaBuilder`](crate::FsaBuilder) takes any order). O(states + arcs).
     ///
     /// # Errors
-    /// [`Error::Ragged`] if they do not, and what else [`Error`] says of single arcs and states.
+    /// [`Error::UnsortedArcs`] if they do not, [`Error::Ragged`] for a state that does not exist, and what else [`Error`] says of single arcs and states.
     pub fn from_arcs(num_states: usize, arcs: impl Into<Buffer<Arc>>) -> Result<Self, Error> {
         let arcs = arcs.into();
+        if let Some(at) = arcs.windows(2).position(|pair| pair[0].src_state > pair[1].src_state) {
+            let (before, found) = (arcs[at].src_state, arcs[at + 1].src_state);
+            return Err(Error::UnsortedArcs { arc: at + 1, found, before });
+        }
         let sources: Vec<_> = arcs.iter().map(|arc| arc.src_state).collect();
         let splits = RowSplits::from_row_ids(&sources, num_states)?;
         Self::new(Ragged::new(RaggedShape::new([splits])?, arcs)?)
@@ -526,7 +531,7 @@ mod tests {
         assert_eq!(of(3, &[arc(0, 3, 1)]), Err(Error::DestState { fsa: 0, arc: 0, found: 3, num_states: 3 }));
         assert_eq!(of(3, &[arc(0, -1, 1)]), Err(Error::DestState { fsa: 0, arc: 0, found: -1, num_states: 3 }));
         assert_eq!(of(3, &[arc(2, 1, 1)]), Err(Error::FinalStateLeft { fsa: 0, arc: 0 }));
-        assert!(matches!(of(3, &[arc(1, 1, 1), arc(0, 1, 1)]), Err(Error::Ragged(_))));
+        assert_eq!(of(3, &[arc(1, 1, 1), arc(0, 1, 1)]), Err(Error::UnsortedArcs { arc: 1, found: 0, before: 1 }));
         assert!(matches!(of(2, &[arc(-1, 1, -1)]), Err(Error::Ragged(_))));
         assert!(matches!(of(2, &[Arc::new(0, 1, -1, f32::NAN)]), Err(Error::Score { arc: 0, .. })));
         assert!(of(2, &[Arc::new(0, 1, -1, f32::NEG_INFINITY)]).is_ok());

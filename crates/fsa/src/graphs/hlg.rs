@@ -156,7 +156,7 @@ pub fn compile_hlg(
     let mut graph = lexicon.to_disambiguated_graph()?;
     made("L", "composing L and G", &graph);
     let compose = ComposeOptions { max_bytes: options.max_bytes, ..ComposeOptions::default() };
-    graph = graph.arc_sort()?.compose(&grammar, &compose)?;
+    graph = graph.arc_sort()?.compose_with(&grammar, &compose)?;
     drop(grammar);
     graph = limit.check("connecting L o G", &graph)?.connect()?;
     made("L o G", "determinizing L o G", &graph);

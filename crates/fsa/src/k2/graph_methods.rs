@@ -73,6 +73,14 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::invert(self)?.0)
     }
 
+    /// [`expand_aux_labels`](of_fsas::expand_aux_labels), without the arc map.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn expand_aux_labels(&self) -> Result<Self, Error> {
+        Ok(of_fsas::expand_aux_labels(self)?.0)
+    }
+
     /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs have output label 0 in place of -1. Attributes of one name that are of two kinds
     /// are left out.
     ///
@@ -103,11 +111,31 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::either(self, &map_index, src, &map_src)?)?.with_final_aux_labels()
     }
 
-    /// [`compose`](of_fsas::compose).
+    /// [`compose`](of_fsas::compose()) with default options: the output labels of this one match the labels of `other`.
+    ///
+    /// ```
+    /// use fsa::k2::linear_fst;
+    ///
+    /// let both = linear_fst(&[1, 2], &[5, 6])?.compose(&linear_fst(&[5, 6], &[8, 9])?)?;
+    /// assert_eq!((both.fsas().labels(), both.aux_labels().unwrap()), (vec![1, 2, -1], &[8, 9, -1][..]));
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As the function.
-    pub fn compose<B: Fsas>(&self, other: &Graph<B>, options: &ComposeOptions) -> Result<Graph<F::With<B>>, Error> {
+    pub fn compose<B: Fsas>(&self, other: &Graph<B>) -> Result<Graph<F::With<B>>, Error> {
+        self.compose_with(other, &ComposeOptions::default())
+    }
+
+    /// [`compose`](of_fsas::compose()).
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn compose_with<B: Fsas>(
+        &self,
+        other: &Graph<B>,
+        options: &ComposeOptions,
+    ) -> Result<Graph<F::With<B>>, Error> {
         of_fsas::compose(self, other, options)
     }
 

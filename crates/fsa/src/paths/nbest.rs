@@ -89,8 +89,13 @@ impl Nbest {
             }
             _ => n_best_strings(fsas, &fsas.labels(), n)?,
         };
+        Self::of_paths(lattice, &paths)
+    }
+
+    /// Paths of a lattice, `[fsa][path][arc]`.
+    pub(super) fn of_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let utterances = paths.shape().row_splits(1).clone();
-        let paths = lattice.carry(fsas_of_paths(fsas, &paths.remove_axis(0)?)?)?;
+        let paths = lattice.carry(fsas_of_paths(lattice.fsas().as_fsa_vec(), &paths.remove_axis(0)?)?)?;
         Ok(Self { paths, utterances })
     }
 
@@ -155,10 +160,8 @@ impl Nbest {
     /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the first.
     fn from_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let unique = words(lattice, paths)?.unique();
-        let utterances = unique.num_repeats.shape().last_splits().clone();
         let (kept, _) = paths.index(1, &unique.new2old)?;
-        let paths = lattice.carry(fsas_of_paths(lattice.fsas().as_fsa_vec(), &kept.remove_axis(0)?)?)?;
-        Ok(Self { paths, utterances })
+        Self::of_paths(lattice, &kept)
     }
 
     /// The paths of all utterances, concatenated.

@@ -2,7 +2,7 @@
 
 use fsa::graphs::{ContextGraph, Lexicon, NgramModel, ctc_topo};
 use fsa::io::SymbolTable;
-use fsa::k2::{ComposeOptions, linear_fsa, linear_fsas};
+use fsa::k2::{linear_fsa, linear_fsas};
 use fsa::openfst::LazyComposition;
 use fsa::paths::{Nbest, shortest_path, total_scores};
 use fsa::{Arc, Error, Fsa, FsaOrVec, FsaVec, Graph, Properties, Ragged, RaggedShape, Semiring};
@@ -22,7 +22,7 @@ fn lists_of_labels_become_fsas() {
     let shape: &RaggedShape = words.shape();
     assert_eq!(shape.num_axes(), 3);
     let graph = Graph::new(linear_fsa(&[1, 2]).unwrap());
-    let readings = ctc_topo(2, false).unwrap().compose(&graph, &ComposeOptions::default()).unwrap();
+    let readings = ctc_topo(2, false).unwrap().compose(&graph).unwrap();
     assert!(readings.fsas().num_arcs() > 0 && readings.aux_labels().is_some());
     let totals: Vec<f64> = total_scores(&words, Semiring::Tropical).unwrap();
     assert_eq!(totals, [0.0, 0.0]);

@@ -221,7 +221,7 @@ proptest! {
             }
         }
         let epsilons = if sequenced { Epsilons::Sequenced } else { Epsilons::AnyOrder };
-        let made = a.compose(&b, &ComposeOptions { epsilons, ..Default::default() }).unwrap();
+        let made = a.compose_with(&b, &ComposeOptions { epsilons, ..Default::default() }).unwrap();
         same(&right, &language_of_graph(&made), sequenced)?;
         for look_ahead in [false, true] {
             let options = LazyOptions::default().with_epsilons(epsilons).with_look_ahead(look_ahead);

@@ -80,7 +80,7 @@ proptest! {
     fn all_at_once_is_what_compose_makes(seed in 0..1_000_000_u64, epsilons in epsilons(), sorted: bool, inner: bool) {
         let (a, b) = (graph(seed, 1, sorted), graph(seed ^ 0x5a5a5, 2, sorted));
         let inner_labels = inner.then(|| "inner".to_owned());
-        let right = a.compose(&b, &ComposeOptions { epsilons, inner_labels: inner_labels.clone(), ..Default::default() });
+        let right = a.compose_with(&b, &ComposeOptions { epsilons, inner_labels: inner_labels.clone(), ..Default::default() });
         let right = right.unwrap();
         let options = LazyOptions::default().with_epsilons(epsilons);
         let of = |look_ahead| {
@@ -194,9 +194,9 @@ fn a_state_with_too_many_arcs_is_refused() {
     assert!(matches!(lazy.to_graph(None), Err(Error::MemoryLimit { what: "intersection or composition", .. })));
     assert!(lazy.bytes() <= 1 << 20);
     let limited = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
-    assert!(matches!(hub().compose(&hub(), &limited), Err(Error::MemoryLimit { limit: 1_048_576, .. })));
+    assert!(matches!(hub().compose_with(&hub(), &limited), Err(Error::MemoryLimit { limit: 1_048_576, .. })));
     let enough = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
-    assert!(star(1..5000).compose(&star(1..5000), &enough).is_ok());
+    assert!(star(1..5000).compose_with(&star(1..5000), &enough).is_ok());
 }
 
 /// A walk through a product of a million states that keeps a few kilobytes of arcs.

@@ -109,7 +109,7 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
             write_bytes(name, table.to_string().as_bytes())?;
         }
     }
-    // Files have one word on an arc: lists become arcs behind each other.
-    let graph = made.graph.invert().and_then(|graph| graph.invert()).map_err(failed)?;
+    // Files have one word on an arc: lists become chains of arcs.
+    let graph = made.graph.expand_aux_labels().map_err(failed)?;
     Ok(Made::Fst(graph))
 }

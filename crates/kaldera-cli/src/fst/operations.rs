@@ -437,7 +437,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
         how.max_bytes = max_bytes.unwrap_or(how.max_bytes);
         LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
     } else {
-        a.compose(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
+        a.compose_with(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
     };
     let made = made.map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
