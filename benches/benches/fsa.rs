@@ -16,7 +16,7 @@ use fsa::graphs::{CtcTopology, ctc_topo};
 use fsa::k2::{
     Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, linear_fsas, remove_epsilon, top_sort,
 };
-use fsa::{FsaVec, Fsas, Graph, Semiring, paths};
+use fsa::{FsaVec, Fsas, Graph, Limits, Semiring, paths};
 use kaldera_benches::fsa::{self as inputs, fresh};
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -89,7 +89,7 @@ fn bench_ctc(criterion: &mut Criterion) {
     let implicit = CtcTopology::new(499, false).expect("small");
     let first = Graph::new(transcripts.get(0).expect("64 of them"));
     group.bench_function("implicit ctc_topo of 499 tokens o 1 transcript", |bencher| {
-        bencher.iter(|| black_box(implicit.compose(&first, None, None)));
+        bencher.iter(|| black_box(implicit.compose(&first, None, Limits::default())));
     });
 }
 

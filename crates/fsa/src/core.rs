@@ -8,6 +8,7 @@ pub(crate) mod each_fsa;
 pub(crate) mod fsa;
 pub(crate) mod fsa_builder;
 pub(crate) mod graph;
+pub(crate) mod limits;
 pub(crate) mod properties;
 pub(crate) mod semiring;
 mod valid;

@@ -1,6 +1,9 @@
 //! What can be wrong with an FSA or with what is asked of it.
 
+pub(crate) mod kinds;
 pub(crate) mod parse;
+
+pub use kinds::{AttributeProblem, Limited, Operation, Quantity, TensorProblem};
 
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
@@ -106,7 +109,7 @@ pub enum Error {
     #[error("{what} needs {expected} axes, but there are {found}")]
     Axes {
         /// What was to be made.
-        what: &'static str,
+        what: Quantity,
         /// The number of axes that it needs.
         expected: usize,
         /// The number of axes given.
@@ -116,7 +119,7 @@ pub enum Error {
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
         /// What has the wrong size.
-        what: &'static str,
+        what: Quantity,
         /// The right size.
         expected: usize,
         /// The size found.
@@ -126,7 +129,7 @@ pub enum Error {
     #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
     TooLarge {
         /// What is too large.
-        what: &'static str,
+        what: Quantity,
         /// How large it would be.
         size: u64,
     },
@@ -141,10 +144,10 @@ pub enum Error {
         num_arcs: usize,
     },
     /// An attribute of a kind that the operation cannot take.
-    #[error("{what}")]
+    #[error("{problem}")]
     Attribute {
-        /// What it needs.
-        what: &'static str,
+        /// What is wrong.
+        problem: AttributeProblem,
     },
     /// An attribute that cannot follow, because an arc of the result stands for many that may differ in it.
     #[error(
@@ -209,7 +212,7 @@ pub enum Error {
     #[error("{what} must be within {min} and {max}, but it is {found}")]
     OutOfRange {
         /// What the number is.
-        what: &'static str,
+        what: Quantity,
         /// The smallest that makes sense.
         min: i64,
         /// The largest that makes sense.
@@ -292,7 +295,7 @@ pub enum Error {
     #[error("{what} must be above 0 and below 1, but it is {found}")]
     Probability {
         /// Of what.
-        what: &'static str,
+        what: Quantity,
         /// The number given.
         found: f64,
     },
@@ -308,10 +311,10 @@ pub enum Error {
         what: &'static str,
     },
     /// Plain arrays that are no FSAs.
-    #[error("{what}")]
+    #[error("{problem}")]
     Tensor {
         /// What is wrong.
-        what: &'static str,
+        problem: TensorProblem,
     },
     /// A symbol or a label that a table has already.
     #[error("the table has {what} of {symbol:?} and {label} already")]
@@ -332,14 +335,14 @@ pub enum Error {
     /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
     /// cycles whose paths take the same labels with other scores or other output labels, or for homophones without disambiguation symbols.
     #[error(
-        "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
+        "FSA {fsa}: determinization stopped at its limit of {limit} {limited}, with {states} states and {arcs} arcs so far; the largest subset has \
          {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
     )]
     DeterminizeLimit {
         /// Which FSA.
         fsa: usize,
-        /// What is limited: states or bytes.
-        what: &'static str,
+        /// What is limited.
+        limited: Limited,
         /// The limit.
         limit: usize,
         /// The number of states made.
@@ -353,17 +356,19 @@ pub enum Error {
         /// Which score is still to come in the newest state, at most.
         pending_score: f32,
     },
-    /// An operation that reached its limit of memory.
+    /// An operation that reached one of its [`Limits`](crate::Limits).
     #[error(
-        "{what} needs {needed} bytes or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or prune what \
-         goes in"
+        "{operation} needs {needed} {limited} or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or \
+         prune what goes in"
     )]
-    MemoryLimit {
+    Limit {
         /// Which operation.
-        what: &'static str,
-        /// The limit in bytes.
+        operation: Operation,
+        /// What is limited.
+        limited: Limited,
+        /// The limit.
         limit: usize,
-        /// How many bytes it needs at least.
+        /// How much it needs at least.
         needed: usize,
         /// The number of states made, or to be made.
         states: usize,
@@ -422,30 +427,18 @@ pub enum Error {
 impl Error {
     /// `size` as the number that indexes are stored as.
     #[inline]
-    pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
+    pub(crate) fn fit(what: Quantity, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
     }
 
-    /// `needed` bytes are within the `limit`; `what` has so many states and arcs.
-    #[inline]
-    pub(crate) fn within(
-        limit: usize,
-        what: &'static str,
-        needed: usize,
-        states: usize,
-        arcs: usize,
-    ) -> Result<(), Self> {
-        if needed <= limit { Ok(()) } else { Err(Self::MemoryLimit { what, limit, needed, states, arcs }) }
-    }
-
     /// More of something than there may be.
-    pub(crate) fn too_many(what: &'static str, most: usize, found: usize) -> Self {
+    pub(crate) fn too_many(what: Quantity, most: usize, found: usize) -> Self {
         let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         Self::OutOfRange { what, min: 0, max, found }
     }
 
     /// `found` is `expected`.
-    pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+    pub(crate) fn same_size(what: Quantity, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
     }
 }

@@ -13,6 +13,6 @@ pub use arpa::{ArpaOptions, NgramModel};
 pub use context::{ContextGraph, ContextMatch, ContextState};
 pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
-pub use hlg::{Hlg, HlgOptions, HlgStep, compile_hlg, make_hlg};
+pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
 pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
-pub use progress::{OutOfVocabulary, Progress};
+pub use progress::{OutOfVocabulary, Progress, Step};

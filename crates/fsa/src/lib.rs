@@ -82,6 +82,7 @@
 struct Readme;
 
 mod core;
+mod equivalence;
 mod error;
 pub mod graphs;
 pub mod io;
@@ -95,8 +96,10 @@ pub use crate::core::attributes::{Attribute, Attributes};
 pub use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
 pub use crate::core::fsa_builder::FsaBuilder;
 pub use crate::core::graph::{AUX_LABELS, Graph};
+pub use crate::core::limits::Limits;
 pub use crate::core::properties::Properties;
 pub use crate::core::semiring::Semiring;
 pub use crate::core::view::FsaView;
-pub use crate::error::Error;
+pub use crate::equivalence::{Equivalence, equivalent};
+pub use crate::error::{AttributeProblem, Error, Limited, Operation, Quantity, TensorProblem};
 pub use ragged_core::{Buffer, Ragged, RaggedShape, Real, RowSplits, TextError};

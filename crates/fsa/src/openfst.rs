@@ -7,14 +7,14 @@
 //! costs with their sign turned.
 //!
 //! ```
-//! use fsa::{Arc, Fsa, Graph, openfst};
+//! use fsa::{Arc, Equivalence, Fsa, Graph};
 //!
 //! // "a b" and "a c", each with a path of its own: the start and both ends become one state each.
 //! let arcs = [(0, 1, 1), (0, 2, 1), (1, 3, 2), (2, 4, 3), (3, 5, -1), (4, 5, -1)];
 //! let words = Fsa::from_arcs(6, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec())?;
-//! let smallest = openfst::optimize(&Graph::new(words.clone()))?;
+//! let smallest = Graph::new(words.clone()).optimize()?;
 //! assert_eq!((smallest.fsas().num_states(), smallest.fsas().num_arcs()), (4, 4));
-//! assert!(openfst::equivalent(&smallest, &Graph::new(words), 1.0 / 1024.0)?);
+//! assert!(smallest.equivalent(&Graph::new(words), Equivalence::default())?);
 //! # Ok::<(), fsa::Error>(())
 //! ```
 
@@ -44,7 +44,6 @@ pub use determinize::{DeterminizeOptions, determinize};
 pub use difference::difference;
 pub use encode::{Encoder, encode};
 pub use epsilon_normalize::epsilon_normalize;
-pub use equivalent::equivalent;
 pub use lazy_composition::{LazyArc, LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use optimize::optimize;

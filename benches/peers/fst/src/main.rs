@@ -59,7 +59,7 @@ fn make_hlg(language: &Path) -> Outcome<()> {
     let empty = SymbolTable::default();
     let hlg = measured(|| Ok(make_hlg(empty.clone(), empty, lexicon, arpa, &HlgOptions::default(), &mut report)?))?;
     for step in hlg.steps {
-        println!("{}: {} states, {} arcs", step.what, step.num_states, step.num_arcs);
+        println!("{}: {} states, {} arcs", step.graph, step.num_states, step.num_arcs);
     }
     Ok(())
 }

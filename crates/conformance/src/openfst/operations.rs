@@ -2,11 +2,11 @@
 
 use fsa::k2::{ComposeOptions, Epsilons, remove_epsilon};
 use fsa::openfst::{
-    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, equivalent, minimize, optimize,
-    project, push_weights, shortest_paths,
+    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, minimize, optimize, project,
+    push_weights, shortest_paths,
 };
 use fsa::paths::{reverse_shortest_distance, shortest_distance};
-use fsa::{EPSILON, FINAL, Fsa, FsaVec, Graph, Semiring};
+use fsa::{EPSILON, Equivalence, FINAL, Fsa, FsaVec, Graph, Semiring};
 use serde_json::Value;
 
 use super::compare::{close, compare_counts, compare_language, compare_some_strings};
@@ -102,7 +102,7 @@ fn difference_case(case: &Value) -> Result<Vec<String>, Stop> {
 
 fn equivalent_case(case: &Value) -> Result<Vec<String>, Stop> {
     let [a, b] = two(case)?;
-    let came = equivalent(&a, &b, 1.0 / 1024.0)?;
+    let came = a.equivalent(&b, Equivalence::default())?;
     Ok(if case["equal"] == came { vec![] } else { vec![format!("expected equal {}, came {came}", case["equal"])] })
 }
 

@@ -6,7 +6,7 @@ use std::collections::btree_map;
 use kaldera_base::buffer::Buffer;
 use ragged_core::{Ragged, RaggedShape, RowSplits, index_and_sum, index_select, index_tensor_ragged};
 
-use crate::error::Error;
+use crate::error::{AttributeProblem, Error};
 
 /// One entry for each arc.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +111,7 @@ impl Attribute {
                 let ones = RaggedShape::new([RowSplits::regular(values.len(), 1)?])?;
                 Ok(Ragged::new(ones, values.clone())?.remove_values_eq(*filler))
             }
-            Self::Floats { .. } => Err(Error::Attribute { what: "lists are made of whole numbers" }),
+            Self::Floats { .. } => Err(Error::Attribute { problem: AttributeProblem::FloatsAsLists }),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::core::arc::Arc;
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::id;
 use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::for_each_job;
@@ -38,7 +38,7 @@ impl SortedFsaBuilder {
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn splits(&self) -> Result<Vec<i32>, Error> {
-        Error::fit("the number of arcs", self.arcs.len())?;
+        Error::fit(Quantity::Arcs, self.arcs.len())?;
         let mut splits = Vec::with_capacity(self.ends.len() + 1);
         splits.push(0);
         splits.extend(self.ends.iter().map(|&end| id(end)));
@@ -259,10 +259,10 @@ impl ListSlots {
         let mut num_entries = 0;
         let mut firsts = Vec::new();
         for (_, entries) in sizes.clone() {
-            firsts.push(Error::fit("the number of entries of the arc map", num_entries)?);
+            firsts.push(Error::fit(Quantity::ArcMapEntries, num_entries)?);
             num_entries += entries;
         }
-        Error::fit("the number of entries of the arc map", num_entries)?;
+        Error::fit(Quantity::ArcMapEntries, num_entries)?;
         let splits = SlotVec::new(std::iter::once(1).chain(sizes.clone().map(|(lists, _)| lists)));
         Ok(Self { splits, arcs: SlotVec::new(sizes.map(|(_, entries)| entries)), firsts })
     }
@@ -437,13 +437,13 @@ impl<const N: usize> Output<N> {
 /// # Errors
 /// [`Error::TooLarge`], also if the arcs are too many.
 fn checked_splits(sizes: impl ExactSizeIterator<Item = Size> + Clone) -> Result<RowSplits, Error> {
-    Error::fit("the number of arcs", sizes.clone().map(|size| size.arcs).sum())?;
+    Error::fit(Quantity::Arcs, sizes.clone().map(|size| size.arcs).sum())?;
     let mut splits = Vec::with_capacity(sizes.len() + 1);
     splits.push(0);
     let mut num_states = 0;
     for size in sizes {
         num_states += size.states;
-        splits.push(Error::fit("the number of states", num_states)?);
+        splits.push(Error::fit(Quantity::States, num_states)?);
     }
     Ok(RowSplits::new(splits)?)
 }

@@ -11,7 +11,7 @@ use crate::core::each_fsa;
 use crate::core::properties::Properties;
 use crate::core::valid::{check, check_but_scores, check_scores};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
 use crate::support::threads;
 
@@ -57,7 +57,7 @@ impl FsaVec {
     /// [`Error::Axes`], and what else [`Error`] says of single arcs and states.
     pub fn new(arcs: Ragged<Arc>) -> Result<Self, Error> {
         if arcs.num_axes() != 3 {
-            return Err(Error::Axes { what: "a vector of FSAs", expected: 3, found: arcs.num_axes() });
+            return Err(Error::Axes { what: Quantity::FsaVec, expected: 3, found: arcs.num_axes() });
         }
         let made = Self { arcs, topology: Shared::default() };
         each_fsa::for_each(&made, check)?;
@@ -118,7 +118,7 @@ impl FsaVec {
     /// # Errors
     /// If there is none.
     pub fn get(&self, i: usize) -> Result<Fsa, Error> {
-        let indexes = [Error::fit("the index of an FSA", i)?];
+        let indexes = [Error::fit(Quantity::FsaIndex, i)?];
         if self.num_fsas() == 1 && i == 0 { Ok(Fsa(self.clone())) } else { Ok(Fsa(self.index(&indexes)?.0)) }
     }
 
@@ -222,7 +222,7 @@ impl FsaVec {
     /// # Errors
     /// [`Error::Size`] if there is not one for each arc; [`Error::Score`].
     pub fn with_scores(&self, scores: &[f32]) -> Result<Self, Error> {
-        Error::same_size("the number of scores", self.num_arcs(), scores.len())?;
+        Error::same_size(Quantity::Scores, self.num_arcs(), scores.len())?;
         let arcs: Vec<_> = self.arcs().iter().zip(scores).map(|(&arc, &score)| Arc { score, ..arc }).collect();
         check_scores(0, &arcs)?;
         Ok(Self { arcs: self.arcs.with_values(arcs)?, topology: Shared::clone(&self.topology) })
@@ -289,7 +289,7 @@ impl Fsa {
     /// [`Error::Axes`], and what else [`Error`] says of single arcs and states.
     pub fn new(arcs: Ragged<Arc>) -> Result<Self, Error> {
         if arcs.num_axes() != 2 {
-            return Err(Error::Axes { what: "an FSA", expected: 2, found: arcs.num_axes() });
+            return Err(Error::Axes { what: Quantity::Fsa, expected: 2, found: arcs.num_axes() });
         }
         FsaVec::new(arcs.unsqueeze(0)?).map(Self)
     }

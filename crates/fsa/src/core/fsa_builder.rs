@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::index;
 
 /// Builds an FSA, or a transducer, from states and arcs in any order.
@@ -77,7 +77,7 @@ impl FsaBuilder {
     /// As [`build`](Self::build).
     pub fn build_graph(self) -> Result<Graph<Fsa>, Error> {
         let Self { num_states, arcs, aux_labels, finals } = self;
-        let last = Error::fit("the number of states", num_states)?;
+        let last = Error::fit(Quantity::States, num_states)?;
         if let Some((arc, wrong)) = arcs.iter().enumerate().find(|(_, arc)| arc.label < EPSILON) {
             let Arc { dest_state, label, .. } = *wrong;
             return Err(match label {

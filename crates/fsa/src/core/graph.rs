@@ -4,7 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::attributes::{Attribute, Attributes};
 use crate::core::fsa::{FsaVec, Fsas};
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// The name of the attribute with the output labels of a transducer.
 pub const AUX_LABELS: &str = "aux_labels";
@@ -39,11 +39,7 @@ impl<F: Fsas> Graph<F> {
     /// [`Error::Size`] if the numbers of arcs differ.
     pub fn from_parts(fsas: F, attributes: Attributes) -> Result<Self, Error> {
         for (_, attribute) in attributes.iter() {
-            Error::same_size(
-                "the number of entries of an attribute",
-                fsas.as_fsa_vec().num_arcs(),
-                attribute.num_arcs(),
-            )?;
+            Error::same_size(Quantity::AttributeEntries, fsas.as_fsa_vec().num_arcs(), attribute.num_arcs())?;
         }
         Ok(Self { fsas, attributes })
     }
@@ -54,11 +50,7 @@ impl<F: Fsas> Graph<F> {
     /// [`Error::Size`] if it has not one entry for each arc.
     pub fn with(mut self, name: &str, attribute: impl Into<Attribute>) -> Result<Self, Error> {
         let attribute = attribute.into();
-        Error::same_size(
-            "the number of entries of an attribute",
-            self.fsas.as_fsa_vec().num_arcs(),
-            attribute.num_arcs(),
-        )?;
+        Error::same_size(Quantity::AttributeEntries, self.fsas.as_fsa_vec().num_arcs(), attribute.num_arcs())?;
         self.attributes.insert(name, attribute);
         Ok(self)
     }

@@ -4,9 +4,9 @@ use std::io::BufRead;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::graphs::lines::Lines;
-use crate::graphs::progress::{OutOfVocabulary, Progress};
+use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::symbols::SymbolTable;
 use crate::support::pair_interner::PairInterner;
 
@@ -126,7 +126,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % (1 << 16) == 0 {
-                    progress(Progress { what: "reading n-grams", done, of: Some(all) });
+                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
                 }
                 let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram)?;
                 if ngram.len() < order {
@@ -148,7 +148,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { what: "reading n-grams", done, of: Some(all) });
+        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
         Ok(model)
     }
 
@@ -282,11 +282,11 @@ impl NgramModel {
         let mut num_states = 1;
         for node in (0..).take(self.nodes.len()) {
             if node != start && is_state(node) {
-                states[node as usize] = Error::fit("the number of states", num_states)?;
+                states[node as usize] = Error::fit(Quantity::States, num_states)?;
                 num_states += 1;
             }
         }
-        let last = Error::fit("the number of states", num_states)?;
+        let last = Error::fit(Quantity::States, num_states)?;
         // The state of as many of the words as matter for what follows, and what it costs to forget the others.
         let resolve = |mut node: u32, mut score: f64| {
             while !is_state(node) {
@@ -320,7 +320,7 @@ impl NgramModel {
         if !ends {
             return Err(Error::NoSentence);
         }
-        Error::fit("the number of arcs", arcs.len())?;
+        Error::fit(Quantity::Arcs, arcs.len())?;
         sort(&mut arcs, num_states);
         Fsa::from_arcs(num_states + 1, arcs)
     }

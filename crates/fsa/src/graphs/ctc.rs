@@ -5,7 +5,7 @@ use ragged_core::Ragged;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::{Fsa, FsaVec};
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols, small};
 use crate::support::ids::index;
 
@@ -124,7 +124,7 @@ pub fn trivial_graph(max_token: usize) -> Result<Graph<Fsa>, Error> {
 
 /// A number of tokens so small that states and arcs can be counted.
 fn tokens(max_token: usize) -> Result<i32, Error> {
-    Error::fit("the number of arcs", max_token.saturating_mul(4).saturating_add(2))?;
+    Error::fit(Quantity::Arcs, max_token.saturating_mul(4).saturating_add(2))?;
     Ok(small(max_token))
 }
 

@@ -7,7 +7,8 @@ use ragged_core::Ragged;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation, Quantity};
 use crate::support::ids::index;
 
 /// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of which the standard one has as many as the square of
@@ -34,8 +35,8 @@ impl CtcTopology {
     /// # Errors
     /// [`Error::TooLarge`].
     pub fn new(max_token: usize, modified: bool) -> Result<Self, Error> {
-        Error::fit("the number of states", max_token.saturating_add(2))?;
-        Ok(Self { max_token: Error::fit("the number of tokens", max_token)?, modified })
+        Error::fit(Quantity::States, max_token.saturating_add(2))?;
+        Ok(Self { max_token: Error::fit(Quantity::Tokens, max_token)?, modified })
     }
 
     /// How many states it has: one for each token, one for blank, and the final one.
@@ -89,13 +90,8 @@ impl CtcTopology {
     /// it; the states of the result are one for each state of the graph, and one for each state and label of arcs that enter it.
     ///
     /// # Errors
-    /// [`Error::Symbol`] for a label that is no token; [`Error::MemoryLimit`] if the result would take more than `max_bytes`; [`Error::TooLarge`].
-    pub fn compose(
-        &self,
-        graph: &Graph<Fsa>,
-        inner_labels: Option<&str>,
-        max_bytes: Option<usize>,
-    ) -> Result<Graph<Fsa>, Error> {
+    /// [`Error::Symbol`] for a label that is no token; [`Error::Limit`]; [`Error::TooLarge`].
+    pub fn compose(&self, graph: &Graph<Fsa>, inner_labels: Option<&str>, limits: Limits) -> Result<Graph<Fsa>, Error> {
         let fsa = graph.fsas();
         if let Some((position, arc)) =
             fsa.arcs().iter().enumerate().find(|(_, arc)| arc.label == EPSILON || arc.label > self.max_token)
@@ -111,10 +107,10 @@ impl CtcTopology {
         let num_attributes = graph.attributes().iter().count() + usize::from(inner_labels.is_some());
         let bytes = num_arcs.saturating_mul(size_of::<Arc>() + (1 + num_attributes) * size_of::<i32>());
         let bytes = bytes.saturating_add(frames.bytes());
-        let within = |bytes| Error::within(max_bytes.unwrap_or(usize::MAX), "H o LG", bytes, num_states, num_arcs);
+        let within = |bytes| limits.check(Operation::ComposeTopology, bytes, num_states, num_arcs);
         within(bytes)?;
-        Error::fit("the number of arcs", num_arcs)?;
-        let mut made = IntoFsa { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
+        Error::fit(Quantity::Arcs, num_arcs)?;
+        let mut made = Built { arcs: Vec::with_capacity(num_arcs), arc_map: Vec::with_capacity(num_arcs) };
         for state in 0..last {
             self.arcs_after(None, state, &frames, fsa, &mut made)?;
             for entered in frames.of(state) {
@@ -143,7 +139,7 @@ impl CtcTopology {
         state: usize,
         frames: &Frames,
         fsa: &Fsa,
-        made: &mut IntoFsa,
+        made: &mut Built,
     ) -> Result<(), Error> {
         let view = fsa.view();
         let blank = frames.blanks[state];
@@ -165,7 +161,7 @@ impl CtcTopology {
                 made.arcs.extend(repeat.take());
                 made.arc_map.push(-1);
             }
-            let number = Error::fit("the number of arcs", number)?;
+            let number = Error::fit(Quantity::Arcs, number)?;
             let dest = arc.states().1;
             match () {
                 () if arc.label == FINAL => {
@@ -189,12 +185,12 @@ impl CtcTopology {
 }
 
 /// Arcs, and those of the graph that they come from.
-struct IntoFsa {
+struct Built {
     arcs: Vec<Arc>,
     arc_map: Vec<i32>,
 }
 
-impl IntoFsa {
+impl Built {
     /// How many elements the lists of all arcs have together.
     fn elements(&self, lists: &Ragged<i32>) -> usize {
         let splits: &[i32] = lists.shape().last_splits().as_ref();
@@ -245,7 +241,7 @@ impl Frames {
         };
         made.starts.push(0);
         for state in 0..num_states {
-            made.blanks.push(Error::fit("the number of states", state + made.labels.len())?);
+            made.blanks.push(Error::fit(Quantity::States, state + made.labels.len())?);
             let labels = &mut entering[ends[state]..ends[state + 1]];
             labels.sort_unstable();
             let first = made.labels.len();
@@ -256,7 +252,7 @@ impl Frames {
             }
             made.starts.push(made.labels.len());
         }
-        Error::fit("the number of states", num_states + made.labels.len())?;
+        Error::fit(Quantity::States, num_states + made.labels.len())?;
         made.dests = arcs.iter().map(|arc| made.dest(arc)).collect();
         Ok(made)
     }
@@ -326,13 +322,15 @@ mod tests {
             let arcs = vec![Arc::new(0, 1, label, 0.0), Arc::new(1, 2, FINAL, 0.0)];
             Graph::new(Fsa::from_arcs(3, arcs).unwrap())
         };
-        let compose = |label| CtcTopology::new(5, false).unwrap().compose(&graph(label), None, None);
+        let compose = |label| CtcTopology::new(5, false).unwrap().compose(&graph(label), None, Limits::default());
         assert!(compose(5).is_ok());
         assert_eq!(compose(6), Err(Error::Symbol { position: 0, symbol: 6, least: 1 }));
         assert_eq!(compose(0), Err(Error::Symbol { position: 0, symbol: 0, least: 1 }));
-        let limited = CtcTopology::new(5, false).unwrap().compose(&graph(1), None, Some(10));
-        assert!(matches!(limited, Err(Error::MemoryLimit { what: "H o LG", limit: 10, .. })));
-        let empty = CtcTopology::new(5, false).unwrap().compose(&Graph::new(Fsa::empty()), None, None).unwrap();
+        let limited =
+            CtcTopology::new(5, false).unwrap().compose(&graph(1), None, Limits::default().with_max_bytes(10));
+        assert!(matches!(limited, Err(Error::Limit { operation: Operation::ComposeTopology, limit: 10, .. })));
+        let empty =
+            CtcTopology::new(5, false).unwrap().compose(&Graph::new(Fsa::empty()), None, Limits::default()).unwrap();
         assert_eq!(empty.fsas().num_states(), 0);
     }
 }

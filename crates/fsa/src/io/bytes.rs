@@ -1,6 +1,6 @@
 //! Numbers in a binary file, whose length is all that is believed of it.
 
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// Reads a file from its start.
 pub(super) struct Bytes<'a> {
@@ -83,7 +83,7 @@ impl<'a> Bytes<'a> {
 
 /// A length and as many bytes.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) -> Result<(), Error> {
-    out.extend(Error::fit("the length of a string", text.len())?.to_le_bytes());
+    out.extend(Error::fit(Quantity::StringLength, text.len())?.to_le_bytes());
     out.extend(text.as_bytes());
     Ok(())
 }

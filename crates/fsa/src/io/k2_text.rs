@@ -15,8 +15,8 @@ use crate::core::arc::{Arc, FINAL};
 use crate::core::attributes::{Attribute, Attributes};
 use crate::core::fsa::{Fsa, FsaOrVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::error::Error;
 use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error, Quantity};
 use crate::io::cursor::Cursor;
 use crate::io::openfst::{self, TO_FINAL};
 use crate::support::ids::index;
@@ -146,7 +146,7 @@ impl K2Text {
     #[doc(alias = "to_str")]
     #[doc(alias = "FsaToString")]
     pub fn print<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
-        let missing = Error::Attribute { what: "an attribute to be printed is not there, or of another kind" };
+        let missing = Error::Attribute { problem: AttributeProblem::NotPrintable };
         let named = |name: &String| graph.attributes().ints(name).ok_or_else(|| missing.clone());
         let labels = self.labels.iter().map(named).collect::<Result<Vec<_>, _>>()?;
         let named = |name: &String| graph.attributes().lists(name).ok_or_else(|| missing.clone());
@@ -239,7 +239,7 @@ impl<'a> Rows<'a> {
         }
         for (ends, values) in &mut self.lists {
             self.cursor.list(values)?;
-            ends.push(Error::fit("the number of entries of lists", values.len())?);
+            ends.push(Error::fit(Quantity::ListEntries, values.len())?);
         }
         self.highest = self.highest.max(src_state).max(dest_state);
         self.arcs.push(Arc::new(src_state, dest_state, label, self.cursor.last_score(sign)?));
@@ -323,7 +323,7 @@ impl<'a> Rows<'a> {
                 self.labels.iter_mut().for_each(|labels| labels.push(FINAL));
                 for (ends, values) in &mut self.lists {
                     values.push(FINAL);
-                    ends.push(Error::fit("the number of entries of lists", values.len())?);
+                    ends.push(Error::fit(Quantity::ListEntries, values.len())?);
                 }
             }
         }

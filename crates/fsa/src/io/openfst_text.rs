@@ -8,8 +8,8 @@ use crate::core::arc::{Arc, FINAL};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::semiring::Semiring;
-use crate::error::Error;
 use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error};
 use crate::io::cursor::{Cursor, Field};
 use crate::io::openfst::{self, TO_FINAL};
 use crate::io::symbols::SymbolTable;
@@ -172,7 +172,7 @@ impl<'a> OpenFstText<'a> {
                     text.push('\t');
                     output.write(text, arc.olabel)?;
                 } else if arc.ilabel != arc.olabel {
-                    return Err(Error::Attribute { what: "the output labels of an acceptor are its input labels" });
+                    return Err(Error::Attribute { problem: AttributeProblem::NotAcceptor });
                 }
                 ok = ok.and(write_cost(text, arc.cost));
             }

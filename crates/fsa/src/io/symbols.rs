@@ -6,8 +6,8 @@ use std::str::FromStr;
 use std::sync::Arc as Shared;
 
 use crate::core::arc::EPSILON;
-use crate::error::Error;
 use crate::error::parse::ParseErrorKind;
+use crate::error::{Error, Quantity};
 use crate::io::bytes::{Bytes, string};
 use crate::io::cursor::Cursor;
 
@@ -107,7 +107,7 @@ impl SymbolTable {
         if let Some(label) = self.find(symbol) {
             return Ok(label);
         }
-        let too_large = Error::TooLarge { what: "the label of a symbol", size: i32::MAX as u64 + 1 };
+        let too_large = Error::TooLarge { what: Quantity::SymbolLabel, size: i32::MAX as u64 + 1 };
         let label = self.highest.checked_add(1).ok_or(too_large)?;
         self.add(symbol, label)?;
         Ok(label)
@@ -145,7 +145,7 @@ impl SymbolTable {
         out.extend(MAGIC.to_le_bytes());
         string(out, &self.name)?;
         out.extend(available.to_le_bytes());
-        out.extend(i64::from(Error::fit("the number of symbols", self.len())?).to_le_bytes());
+        out.extend(i64::from(Error::fit(Quantity::Symbols, self.len())?).to_le_bytes());
         for (symbol, label) in self.iter() {
             string(out, symbol)?;
             out.extend(i64::from(label).to_le_bytes());

@@ -4,8 +4,9 @@ use crate::core::arc::Arc;
 use crate::core::attributes::{Attribute, Attributes};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::error::Error;
-use crate::k2::intersect::{Epsilons, intersect_within};
+use crate::core::limits::Limits;
+use crate::error::{AttributeProblem, Error, Quantity};
+use crate::k2::intersect::{Epsilons, IntersectOptions, intersect};
 use crate::k2::{fix_final_labels, invert};
 use crate::support::ids::id;
 
@@ -18,8 +19,8 @@ pub struct ComposeOptions {
     pub epsilons: Epsilons,
     /// Under which name the labels where the two met are kept, if they are.
     pub inner_labels: Option<String>,
-    /// The largest number of bytes for the states, arcs and arc maps of one FSA of the result, if there is one; what needs more is refused.
-    pub max_bytes: Option<usize>,
+    /// The largest size of one FSA of the result with its arc maps; by default there is none.
+    pub limits: Limits,
 }
 
 /// The transducer that reads with `a` and writes with `b`: the output labels of `a` match the input labels of `b`, scores add.
@@ -29,7 +30,7 @@ pub struct ComposeOptions {
 /// are left out. As for [`intersect`](crate::k2::intersect()), states may lead nowhere, sorted arcs save work, and single ones meet several.
 ///
 /// # Errors
-/// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them), [`Error::MemoryLimit`],
+/// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them), [`Error::Limit`],
 /// and as [`invert`] and [`intersect`](crate::k2::intersect()).
 #[doc(alias = "Compose")]
 pub fn compose<A: Fsas, B: Fsas>(
@@ -37,7 +38,11 @@ pub fn compose<A: Fsas, B: Fsas>(
     b: &Graph<B>,
     options: &ComposeOptions,
 ) -> Result<Graph<A::With<B>>, Error> {
-    let (met, map_a, map_b) = intersect_within(&output_acceptor(a)?, b.fsas(), options.epsilons, options.max_bytes)?;
+    let (met, map_a, map_b) = intersect(
+        &output_acceptor(a)?,
+        b.fsas(),
+        IntersectOptions { epsilons: options.epsilons, limits: options.limits },
+    )?;
     composed(a, b, met, &map_a, &map_b, options.inner_labels.as_deref())
 }
 
@@ -46,7 +51,7 @@ pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(graph.fsas().clone()),
         Some(Attribute::Ints { .. }) => Ok(invert(graph)?.0.into_parts().0),
-        _ => Err(Error::Attribute { what: "the output labels of the first of two must be one for each arc" }),
+        _ => Err(Error::Attribute { problem: AttributeProblem::FirstAuxLabels }),
     }
 }
 
@@ -116,7 +121,7 @@ pub(crate) fn either<A: Fsas, B: Fsas>(
     map_b: &[i32],
 ) -> Result<Attributes, Error> {
     let num_a = a.fsas().as_fsa_vec().num_arcs();
-    Error::fit("the number of arcs", num_a + b.fsas().as_fsa_vec().num_arcs())?;
+    Error::fit(Quantity::Arcs, num_a + b.fsas().as_fsa_vec().num_arcs())?;
     let of_both = map_a.iter().zip(map_b).map(|(&a, &b)| if a < 0 && b >= 0 { id(num_a) + b } else { a });
     let (a, b) = (a.attributes(), b.attributes());
     let mut made = Attributes::cat(&[a, b])?.carry(&of_both.collect::<Vec<_>>())?;

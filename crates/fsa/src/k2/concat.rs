@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::pairs::{BuiltPair, WithArcMaps, map_pairs};
 use crate::support::ids::id;
 
@@ -17,9 +17,9 @@ pub fn concat<A: Fsas, B: Fsas>(a: &A, b: &B) -> Result<WithArcMaps<A::With<B>>,
         let (Some(first), true) = (a.final_state(), b.num_states() > 0) else {
             return Ok(BuiltPair { builder: SortedFsaBuilder::default(), map_a: vec![], map_b: vec![] });
         };
-        Error::fit("the number of states", first + b.num_states())?;
+        Error::fit(Quantity::States, first + b.num_states())?;
         let (num_a, num_b) = (a.arcs().len(), b.arcs().len());
-        Error::fit("the number of arcs", num_a + num_b)?;
+        Error::fit(Quantity::Arcs, num_a + num_b)?;
         let mut builder = SortedFsaBuilder::with_capacity(first + b.num_states(), num_a + num_b);
         // The final state of `a` has the number that the start of `b` gets.
         builder.arcs.extend(a.arcs().iter().map(|arc| match arc.label {

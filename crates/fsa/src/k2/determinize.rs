@@ -4,6 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::builder::{Lists, SingleFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::k2::connect::{goes_forward, useful_states};
@@ -29,7 +30,24 @@ pub enum WeightPushing {
     Log,
 }
 
-/// Up to so many states are made of one FSA, unless another number is given.
+/// How [`determinize`] works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct DeterminizeOptions {
+    /// Where scores go that are still undecided.
+    pub weight_pushing: WeightPushing,
+    /// The largest size of one FSA of the result, with its arc map and the subsets; by default 2^24 states.
+    pub limits: Limits,
+}
+
+impl From<WeightPushing> for DeterminizeOptions {
+    fn from(weight_pushing: WeightPushing) -> Self {
+        Self { weight_pushing, limits: Limits::default() }
+    }
+}
+
+/// The largest number of states unless another is given.
 const MOST_STATES: usize = 1 << 24;
 
 /// FSAs in which no two arcs of a state have the same label, so that each string has one path, with the score of the best one before; and for each arc
@@ -37,28 +55,17 @@ const MOST_STATES: usize = 1 << 24;
 ///
 /// Where several paths are open, arcs stand for none until the best one is decided; the one after that stands for all of its arcs since. So attributes
 /// of the best path follow by [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that outputs different strings for one input keeps the best. States of no use are
-/// left out. [`optimize::determinize`](crate::openfst::determinize) is smaller, as it puts states together whose scores ahead are equal.
+/// left out. [`openfst::determinize`](crate::openfst::determinize()) is smaller, as it puts states together whose scores ahead are equal.
 ///
 /// A state of the result is the last state through which all open paths went, and the labels since. That takes time and memory in proportion to the
 /// result and to the open paths; the result can be exponential, and infinite where paths stay open around a cycle.
 ///
 /// # Errors
-/// [`Error::DeterminizeLimit`] with more than 2^24 states ([`determinize_within`] sets another limit), [`Error::TooLarge`], [`Error::Score`] if scores overflow.
+/// [`Error::DeterminizeLimit`], [`Error::TooLarge`], [`Error::Score`] if scores overflow.
 #[doc(alias = "Determinize")]
-pub fn determinize<F: Fsas>(fsas: &F, weight_pushing: WeightPushing) -> Result<(F, Ragged<i32>), Error> {
-    determinize_within(fsas, weight_pushing, MOST_STATES)
-}
-
-/// [`determinize`] of FSAs that become no more than `max_states` states each.
-///
-/// # Errors
-/// [`Error::DeterminizeLimit`] where they would, and as [`determinize`].
-pub fn determinize_within<F: Fsas>(
-    fsas: &F,
-    weight_pushing: WeightPushing,
-    max_states: usize,
-) -> Result<(F, Ragged<i32>), Error> {
-    let (made, maps) = map_fsas(fsas.as_fsa_vec(), |i, fsa| determinize_one(i, fsa, weight_pushing, max_states))?;
+pub fn determinize<F: Fsas>(fsas: &F, options: impl Into<DeterminizeOptions>) -> Result<(F, Ragged<i32>), Error> {
+    let options = options.into();
+    let (made, maps) = map_fsas(fsas.as_fsa_vec(), |i, fsa| determinize_one(i, fsa, options))?;
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
@@ -69,15 +76,14 @@ const STATES_AT_ONCE: usize = 64;
 fn determinize_one(
     fsa_index: usize,
     fsa: FsaView<'_>,
-    weight_pushing: WeightPushing,
-    max_states: usize,
+    DeterminizeOptions { weight_pushing, limits }: DeterminizeOptions,
 ) -> Result<(SingleFsaBuilder, Lists), Error> {
     let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
     if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
         return Ok(nothing());
     }
     let (mut known, mut expansion) = (Subsets::default(), Expansion::default());
-    let mut numbering = Numbering::new(fsa_index, fsa, max_states);
+    let mut numbering = Numbering::new(fsa_index, fsa, limits);
     numbering.single(&known, 0, 0)?;
     loop {
         let num_states = numbering.make_known(&mut known);
@@ -102,6 +108,7 @@ mod tests {
     use super::*;
     use crate::core::fsa::{Fsa, fsa};
     use crate::core::graph::Graph;
+    use crate::error::Limited;
 
     /// Case 168 of k2's known answers, with shorter numbers.
     #[test]
@@ -134,7 +141,16 @@ mod tests {
     fn what_stays_open_is_refused() {
         let twins =
             fsa(4, &[(0, 1, 3, 0.0), (0, 2, 3, 1.0), (1, 1, 5, 0.0), (1, 3, -1, 0.0), (2, 2, 5, 0.5), (2, 3, -1, 0.0)]);
-        let made = determinize_within(&twins, WeightPushing::Log, 100);
+        let made = determinize(
+            &twins,
+            DeterminizeOptions { weight_pushing: WeightPushing::Log, limits: Limits::default().with_max_states(100) },
+        );
         assert!(matches!(made, Err(Error::DeterminizeLimit { limit: 100, largest_subset: 2, .. })), "{made:?}");
+        let limits = Limits::default().with_max_bytes(10_000);
+        let made = determinize(&twins, DeterminizeOptions { limits, ..DeterminizeOptions::default() });
+        assert!(
+            matches!(made, Err(Error::DeterminizeLimit { limited: Limited::Bytes, limit: 10_000, .. })),
+            "{made:?}"
+        );
     }
 }

@@ -5,7 +5,7 @@ use kaldera_base::random::Philox;
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::{Fsa, Fsas};
 use crate::core::semiring::Semiring;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::epsilon_closure::{Closures, log_add};
 use crate::k2::{connect, top_sort};
 use crate::support::ids::index;
@@ -19,7 +19,7 @@ const MOST_STRINGS: usize = 1 << 20;
 /// # Errors
 /// [`Error::Cycle`] if there are cycles on accepted paths, [`Error::OutOfRange`] if there are more than 2^20 strings.
 #[doc(alias = "IsEquivalent")]
-pub fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) -> Result<bool, Error> {
+pub(crate) fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) -> Result<bool, Error> {
     let (a, b) = (acyclic(a)?, acyclic(b)?);
     let (mut side_a, mut side_b) = (Side::new(&a, semiring), Side::new(&b, semiring));
     let mut open = vec![(side_a.start()?, side_b.start()?)];
@@ -40,32 +40,11 @@ pub fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) -> Result
             num_strings += 1;
             if num_strings > MOST_STRINGS {
                 let (max, found) = (1 << 20, (1 << 20) + 1);
-                return Err(Error::OutOfRange { what: "the number of strings to be compared", min: 0, max, found });
+                return Err(Error::OutOfRange { what: Quantity::Strings, min: 0, max, found });
             }
         }
     }
     Ok(true)
-}
-
-/// How [`is_rand_equivalent`] compares.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
-pub struct RandEquivalentOptions {
-    /// Of the best path for a string, or of all.
-    pub semiring: Semiring,
-    /// How far scores may differ.
-    pub delta: f64,
-    /// How many strings of each side are drawn.
-    pub num_paths: usize,
-    /// What is drawn follows from this.
-    pub seed: u64,
-}
-
-impl Default for RandEquivalentOptions {
-    fn default() -> Self {
-        Self { semiring: Semiring::Log, delta: 1e-4, num_paths: 100, seed: 0 }
-    }
 }
 
 /// Whether strings drawn from either FSA have, epsilons aside, the same score in both. If not, the FSAs differ; if so, they are the same as far as could be
@@ -73,14 +52,20 @@ impl Default for RandEquivalentOptions {
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if cycles of epsilons have no finite score.
-#[doc(alias = "IsRandEquivalent")]
-pub fn is_rand_equivalent(a: &Fsa, b: &Fsa, options: &RandEquivalentOptions) -> Result<bool, Error> {
+pub(crate) fn is_rand_equivalent(
+    a: &Fsa,
+    b: &Fsa,
+    semiring: Semiring,
+    delta: f64,
+    num_paths: usize,
+    seed: u64,
+) -> Result<bool, Error> {
     let (a, b) = (connect(a)?.0, connect(b)?.0);
     if a.num_states() == 0 || b.num_states() == 0 {
         return Ok(a.num_states() == b.num_states());
     }
-    let (mut side_a, mut side_b) = (Side::new(&a, options.semiring), Side::new(&b, options.semiring));
-    let stream = Philox::new(options.seed);
+    let (mut side_a, mut side_b) = (Side::new(&a, semiring), Side::new(&b, semiring));
+    let stream = Philox::new(seed);
     let mut number = 0_u32;
     let mut draw = |below: usize| {
         number = number.wrapping_add(1);
@@ -88,13 +73,13 @@ pub fn is_rand_equivalent(a: &Fsa, b: &Fsa, options: &RandEquivalentOptions) -> 
     };
     for fsa in [&a, &b] {
         let distances = distances_to_final(fsa);
-        for _ in 0..options.num_paths {
+        for _ in 0..num_paths {
             let string = random_string(fsa, &distances, &mut draw);
             let (mut front_a, mut front_b) = (side_a.start()?, side_b.start()?);
             for label in string {
                 (front_a, front_b) = (side_a.step(&front_a, label)?, side_b.step(&front_b, label)?);
             }
-            if !same(total(&front_a), total(&front_b), options.delta) {
+            if !same(total(&front_a), total(&front_b), delta) {
                 return Ok(false);
             }
         }
@@ -228,14 +213,10 @@ mod tests {
         let twice = fsa(4, &[(0, 1, 5, 1.0), (0, 2, 0, 0.0), (1, 3, -1, 0.0), (2, 1, 5, 0.5)]);
         let exactly = |semiring| is_equivalent(&once, &twice, semiring, 1e-6).unwrap();
         assert!(exactly(Semiring::Tropical) && !exactly(Semiring::Log));
-        let options = RandEquivalentOptions::default();
-        assert!(!is_rand_equivalent(&once, &twice, &options).unwrap());
-        assert!(
-            is_rand_equivalent(&once, &twice, &RandEquivalentOptions { semiring: Semiring::Tropical, ..options })
-                .unwrap()
-        );
+        let at_random = |semiring| is_rand_equivalent(&once, &twice, semiring, 1e-4, 100, 0).unwrap();
+        assert!(at_random(Semiring::Tropical) && !at_random(Semiring::Log));
         assert!(!is_equivalent(&once, &Fsa::empty(), Semiring::Log, 1e-6).unwrap());
-        assert!(!is_rand_equivalent(&once, &Fsa::empty(), &options).unwrap());
+        assert!(!is_rand_equivalent(&once, &Fsa::empty(), Semiring::Log, 1e-4, 100, 0).unwrap());
         assert!(is_equivalent(&Fsa::empty(), &Fsa::empty(), Semiring::Log, 1e-6).unwrap());
     }
 
@@ -244,7 +225,7 @@ mod tests {
         let looping = fsa(3, &[(0, 0, 4, -1.0), (0, 1, 5, 1.0), (1, 2, -1, 0.0)]);
         assert!(matches!(is_equivalent(&looping, &looping, Semiring::Log, 0.0), Err(Error::Cycle { .. })));
         let heavier = looping.with_scores(&[-1.0, 1.0, 0.5]).unwrap();
-        assert!(is_rand_equivalent(&looping, &looping, &RandEquivalentOptions::default()).unwrap());
-        assert!(!is_rand_equivalent(&looping, &heavier, &RandEquivalentOptions::default()).unwrap());
+        assert!(is_rand_equivalent(&looping, &looping, Semiring::Log, 1e-4, 100, 0).unwrap());
+        assert!(!is_rand_equivalent(&looping, &heavier, Semiring::Log, 1e-4, 100, 0).unwrap());
     }
 }

@@ -5,7 +5,7 @@ use ragged_core::RaggedShape;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
 
 /// What [`expand_arcs`] returns.
@@ -32,9 +32,9 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
     let all = fsas.as_fsa_vec();
     for lists in lists {
         if lists.num_axes() != 2 {
-            return Err(Error::Axes { what: "the lists of arcs", expected: 2, found: lists.num_axes() });
+            return Err(Error::Axes { what: Quantity::ArcLists, expected: 2, found: lists.num_axes() });
         }
-        Error::same_size("the number of lists", all.num_arcs(), lists.dim0())?;
+        Error::same_size(Quantity::Lists, all.num_arcs(), lists.dim0())?;
     }
     let rows = |list: usize, arc: usize| lists[list].row_splits(1).row(arc);
     let length = |arc: usize| (0..lists.len()).map(|list| rows(list, arc).len()).max().unwrap_or(0).max(1);
@@ -42,8 +42,8 @@ pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<Expanded
         let first_arc = fsa.first_arc();
         let lengths: Vec<usize> = (first_arc..first_arc + fsa.arcs().len()).map(length).collect();
         let total: usize = lengths.iter().sum();
-        Error::fit("the number of arcs", total)?;
-        Error::fit("the number of states", fsa.num_states() + total)?;
+        Error::fit(Quantity::Arcs, total)?;
+        Error::fit(Quantity::States, fsa.num_states() + total)?;
         let mut names = Vec::with_capacity(fsa.num_states());
         let mut next = 0;
         for state in 0..fsa.num_states() {

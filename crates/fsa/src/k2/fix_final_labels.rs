@@ -2,7 +2,7 @@
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::Fsas;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// Labels of arcs, such as the output labels of a transducer, with -1 on the arcs into the final state, and 0 in place of -1 on all others.
 /// O(arcs).
@@ -12,7 +12,7 @@ use crate::error::Error;
 #[doc(alias = "FixFinalLabels")]
 pub fn fix_final_labels<F: Fsas>(fsas: &F, labels: &[i32]) -> Result<Vec<i32>, Error> {
     let arcs = fsas.as_fsa_vec().arcs();
-    Error::same_size("the number of labels", arcs.len(), labels.len())?;
+    Error::same_size(Quantity::Labels, arcs.len(), labels.len())?;
     let fixed = |(label, &other): (i32, &i32)| match (label, other) {
         (FINAL, _) => FINAL,
         (_, FINAL) => EPSILON,

@@ -4,7 +4,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::core::arc::Arc;
 use crate::core::fsa::FsaVec;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// Builds FSAs one after another.
 pub(crate) struct Flat {
@@ -20,9 +20,9 @@ impl Flat {
     /// # Errors
     /// [`Error::TooLarge`] for more than 32 bits can count.
     pub(crate) fn with_capacity(num_fsas: usize, num_states: usize, num_arcs: usize) -> Result<Self, Error> {
-        Error::fit("the number of FSAs", num_fsas)?;
-        Error::fit("the number of states", num_states)?;
-        Error::fit("the number of arcs", num_arcs)?;
+        Error::fit(Quantity::Fsas, num_fsas)?;
+        Error::fit(Quantity::States, num_states)?;
+        Error::fit(Quantity::Arcs, num_arcs)?;
         let mut made = Self {
             states: Vec::with_capacity(num_fsas + 1),
             ends: Vec::with_capacity(num_states + 1),
@@ -108,6 +108,6 @@ pub(crate) fn check_symbols(symbols: &[i32], least: i32) -> Result<(), Error> {
 pub(crate) fn check_lists(symbols: &Ragged<i32>) -> Result<(), Error> {
     match symbols.num_axes() {
         2 => Ok(()),
-        found => Err(Error::Axes { what: "lists of symbols", expected: 2, found }),
+        found => Err(Error::Axes { what: Quantity::SymbolLists, expected: 2, found }),
     }
 }

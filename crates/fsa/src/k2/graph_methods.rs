@@ -2,11 +2,12 @@
 
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::Graph;
+use crate::core::limits::Limits;
 use crate::error::Error;
 use crate::k2 as of_fsas;
 use crate::k2::compose::ComposeOptions;
-use crate::k2::determinize::WeightPushing;
-use crate::k2::intersect::Epsilons;
+use crate::k2::determinize::DeterminizeOptions;
+use crate::k2::intersect::IntersectOptions;
 
 impl<F: Fsas> Graph<F> {
     /// [`arc_sort`](of_fsas::arc_sort) with the attributes.
@@ -96,8 +97,12 @@ impl<F: Fsas> Graph<F> {
     ///
     /// # Errors
     /// As the function.
-    pub fn intersect<B: Fsas>(&self, other: &Graph<B>, epsilons: Epsilons) -> Result<Graph<F::With<B>>, Error> {
-        let (fsas, map_a, map_b) = of_fsas::intersect(self.fsas(), other.fsas(), epsilons)?;
+    pub fn intersect<B: Fsas>(
+        &self,
+        other: &Graph<B>,
+        options: impl Into<IntersectOptions>,
+    ) -> Result<Graph<F::With<B>>, Error> {
+        let (fsas, map_a, map_b) = of_fsas::intersect(self.fsas(), other.fsas(), options)?;
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
@@ -147,6 +152,14 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon(self.fsas())?)
     }
 
+    /// [`remove_epsilon_within`](of_fsas::remove_epsilon_within) with the attributes: whole numbers become lists.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn remove_epsilon_within(&self, limits: Limits) -> Result<Self, Error> {
+        self.carry_ragged(of_fsas::remove_epsilon_within(self.fsas(), limits)?)
+    }
+
     /// [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops) with the attributes: whole numbers become lists.
     ///
     /// # Errors
@@ -155,12 +168,13 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon_and_add_self_loops(self.fsas())?)
     }
 
-    /// [`determinize`](of_fsas::determinize) with the attributes: whole numbers become lists.
+    /// k2's [`determinize`](of_fsas::determinize()) with the attributes: whole numbers become lists. OpenFst's is
+    /// [`determinize_openfst`](Graph::determinize_openfst).
     ///
     /// # Errors
     /// As the function.
-    pub fn determinize(&self, weight_pushing: WeightPushing) -> Result<Self, Error> {
-        self.carry_ragged(of_fsas::determinize(self.fsas(), weight_pushing)?)
+    pub fn determinize(&self, options: impl Into<DeterminizeOptions>) -> Result<Self, Error> {
+        self.carry_ragged(of_fsas::determinize(self.fsas(), options)?)
     }
 
     /// The result of an algorithm that returns the very same FSAs if there is nothing to do.

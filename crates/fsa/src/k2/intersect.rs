@@ -3,8 +3,9 @@
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{FsaVec, Fsas};
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::arc_sort;
 use crate::k2::meeting::{Pair, Step, for_each_step};
 use crate::k2::pairs::{BuiltPair, WithArcMaps, map_chosen_pairs, map_pairs};
@@ -24,6 +25,23 @@ pub enum Epsilons {
     AnyOrder,
     /// A symbol like others, as in k2 with `treat_epsilons_specially=False`.
     AsSymbol,
+}
+
+/// How [`intersect`] works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+pub struct IntersectOptions {
+    /// What label 0 means.
+    pub epsilons: Epsilons,
+    /// The largest size of one FSA of the result with its arc maps; by default there is none.
+    pub limits: Limits,
+}
+
+impl From<Epsilons> for IntersectOptions {
+    fn from(epsilons: Epsilons) -> Self {
+        Self { epsilons, limits: Limits::default() }
+    }
 }
 
 /// The FSAs that accept what both `a` and `b` accept, with the sum of both scores, and the arc maps to both; where one side moves alone, the arc comes
@@ -46,24 +64,16 @@ pub enum Epsilons {
 /// ```
 ///
 /// # Errors
-/// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
+/// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::Limit`], [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
 #[doc(alias = "Intersect")]
-pub fn intersect<A: Fsas, B: Fsas>(a: &A, b: &B, epsilons: Epsilons) -> Result<WithArcMaps<A::With<B>>, Error> {
-    intersect_within(a, b, epsilons, None)
-}
-
-/// [`intersect`] with a limit: what needs more than `max_bytes` for the states, arcs and arc maps of one FSA of the result is refused.
-///
-/// # Errors
-/// [`Error::MemoryLimit`], and as [`intersect`].
-pub fn intersect_within<A: Fsas, B: Fsas>(
+pub fn intersect<A: Fsas, B: Fsas>(
     a: &A,
     b: &B,
-    epsilons: Epsilons,
-    max_bytes: Option<usize>,
+    options: impl Into<IntersectOptions>,
 ) -> Result<WithArcMaps<A::With<B>>, Error> {
+    let options = options.into();
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b)?);
-    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, epsilons, max_bytes, |_| true);
+    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, options, |_| true);
     let (fsas, map_a, map_b) = map_pairs(&sorted_a.fsas, &sorted_b.fsas, meet)?;
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
@@ -76,15 +86,15 @@ pub fn intersect_within<A: Fsas, B: Fsas>(
 /// [`Error::Size`] if the map has not one entry for each FSA of `b`, [`Error::OutOfRange`] if it names what is not there, and as [`intersect`].
 #[doc(alias = "IntersectDevice")]
 pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Result<WithArcMaps<B>, Error> {
-    Error::same_size("the number of entries of b_to_a_map", b.as_fsa_vec().num_fsas(), b_to_a_map.len())?;
+    Error::same_size(Quantity::PairMapEntries, b.as_fsa_vec().num_fsas(), b_to_a_map.len())?;
     let num_fsas = i64::try_from(a.num_fsas()).unwrap_or(i64::MAX);
     if let Some(&found) = b_to_a_map.iter().find(|&&i| !(0..num_fsas).contains(&i64::from(i))) {
         let (min, max, found) = (0, num_fsas - 1, found.into());
-        return Err(Error::OutOfRange { what: "an entry of b_to_a_map", min, max, found });
+        return Err(Error::OutOfRange { what: Quantity::PairMapEntry, min, max, found });
     }
     let (sorted_a, sorted_b) = (Sorted::of(a)?, Sorted::of(b.as_fsa_vec())?);
     let choose = |i: usize| (index(b_to_a_map[i]), i);
-    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol, None, |_| true);
+    let meet = |a: FsaView<'_>, b: FsaView<'_>| intersect_pair(a, b, Epsilons::AsSymbol.into(), |_| true);
     let (fsas, map_a, map_b) = map_chosen_pairs(b_to_a_map.len(), &sorted_a.fsas, &sorted_b.fsas, choose, meet)?;
     Ok((b.same_kind(fsas), sorted_a.original(map_a), sorted_b.original(map_b)))
 }
@@ -127,20 +137,19 @@ impl<F: Fsas> Sorted<F> {
 struct Meeting {
     states: PairInterner,
     made: BuiltPair,
-    max_bytes: usize,
+    limits: Limits,
 }
 
 /// Both FSAs have sorted arcs. Arcs into pairs that are not to be kept are left out, but for final ones.
 pub(crate) fn intersect_pair(
     a: FsaView<'_>,
     b: FsaView<'_>,
-    epsilons: Epsilons,
-    max_bytes: Option<usize>,
+    IntersectOptions { epsilons, limits }: IntersectOptions,
     keep: impl Fn(Pair) -> bool,
 ) -> Result<BuiltPair, Error> {
     // What comes out is mostly not smaller than what goes in.
     let expected = a.num_states().max(b.num_states());
-    let expected = max_bytes.map_or(expected, |most| expected.min(most / BYTES_OF_STATE_AND_TWO_ARCS));
+    let expected = expected.min(limits.bytes() / BYTES_OF_STATE_AND_TWO_ARCS).min(limits.states());
     let mut meeting = Meeting {
         states: PairInterner::with_capacity(expected),
         made: BuiltPair {
@@ -148,7 +157,7 @@ pub(crate) fn intersect_pair(
             map_a: Vec::with_capacity(2 * expected),
             map_b: Vec::with_capacity(2 * expected),
         },
-        max_bytes: max_bytes.unwrap_or(usize::MAX),
+        limits,
     };
     if a.num_states() == 0 || b.num_states() == 0 {
         return Ok(meeting.made);
@@ -166,8 +175,8 @@ pub(crate) fn intersect_pair(
     }
     let mut made = meeting.made;
     made.builder.end_state();
-    let last = Error::fit("the number of states", at)?;
-    Error::fit("the number of arcs", made.builder.arcs.len())?;
+    let last = Error::fit(Quantity::States, at)?;
+    Error::fit(Quantity::Arcs, made.builder.arcs.len())?;
     // Two scores that are finite or -inf can only overflow.
     let overflows = |arc: &Arc| arc.score == f32::INFINITY;
     let mut infinite = false;
@@ -194,7 +203,7 @@ impl Meeting {
     fn number(&mut self, pair: Pair) -> Result<i32, Error> {
         let (first, second) = pair.to_numbers();
         let (number, is_new) = self.states.insert(first, second)?;
-        if is_new && self.states.len().is_power_of_two() {
+        if is_new && (self.states.len().is_power_of_two() || self.states.len() > self.limits.states()) {
             self.check_limit(0)?;
         }
         Ok(number.cast_signed())
@@ -217,7 +226,7 @@ impl Meeting {
     #[cold]
     fn reserve(&mut self) -> Result<(), Error> {
         let arcs = self.made.builder.arcs.len();
-        let allowed = (self.max_bytes / BYTES_OF_ARC).saturating_sub(arcs + self.bytes_of_states() / BYTES_OF_ARC);
+        let allowed = (self.limits.bytes() / BYTES_OF_ARC).saturating_sub(arcs + self.bytes_of_states() / BYTES_OF_ARC);
         let more = arcs.max(64).min(allowed);
         self.check_limit(more.max(1))?;
         self.made.builder.arcs.reserve_exact(more);
@@ -234,7 +243,7 @@ impl Meeting {
     fn check_limit(&self, more: usize) -> Result<(), Error> {
         let arcs = self.made.builder.arcs.len();
         let needed = self.bytes_of_states() + (arcs + more) * BYTES_OF_ARC;
-        Error::within(self.max_bytes, "intersection or composition", needed, self.states.len(), arcs)
+        self.limits.check(Operation::Composition, needed, self.states.len(), arcs)
     }
 }
 

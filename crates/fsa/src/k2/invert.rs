@@ -6,7 +6,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::identity;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::error::Error;
+use crate::error::{AttributeProblem, Error};
 use crate::k2::expand_arcs;
 use crate::support::ids::index;
 
@@ -22,7 +22,7 @@ pub fn invert<F: Fsas>(graph: &Graph<F>) -> Result<(Graph<F>, Vec<i32>), Error> 
     let (graph, arc_map) = expand_aux_labels(graph)?;
     let fsas = graph.fsas().as_fsa_vec();
     let Some(aux_labels) = graph.aux_labels() else {
-        return Err(Error::Attribute { what: "only what has aux_labels of whole numbers can be inverted" });
+        return Err(Error::Attribute { problem: AttributeProblem::NoAuxLabels });
     };
     let arcs: Vec<_> = fsas.arcs().iter().zip(aux_labels).map(|(&arc, &label)| Arc { label, ..arc }).collect();
     let labels = fsas.labels();

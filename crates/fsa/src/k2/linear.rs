@@ -6,7 +6,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols, small};
 
 /// The FSA that accepts `labels`: one state more than labels, and the final one; all scores are 0.
@@ -38,7 +38,7 @@ pub fn linear_fsas(labels: &Ragged<i32>) -> Result<FsaVec, Error> {
 /// # Errors
 /// [`Error::Symbol`] for a label below 0; [`Error::Size`] if the numbers of labels differ; [`Error::TooLarge`].
 pub fn linear_fst(labels: &[i32], aux_labels: &[i32]) -> Result<Graph<Fsa>, Error> {
-    Error::same_size("the number of auxiliary labels", labels.len(), aux_labels.len())?;
+    Error::same_size(Quantity::AuxLabels, labels.len(), aux_labels.len())?;
     let mut aux_labels = aux_labels.to_vec();
     aux_labels.push(FINAL);
     Graph::new(linear_fsa(labels)?).with_aux_labels(aux_labels)
@@ -52,10 +52,10 @@ pub fn linear_fst(labels: &[i32], aux_labels: &[i32]) -> Result<Graph<Fsa>, Erro
 pub fn linear_fsts(labels: &Ragged<i32>, aux_labels: &Ragged<i32>) -> Result<Graph<FsaVec>, Error> {
     check_lists(aux_labels)?;
     let fsas = linear_fsas(labels)?;
-    Error::same_size("the number of lists of auxiliary labels", labels.num_rows(), aux_labels.num_rows())?;
+    Error::same_size(Quantity::AuxLabelLists, labels.num_rows(), aux_labels.num_rows())?;
     let mut all = Vec::with_capacity(fsas.num_arcs());
     for (labels, aux_labels) in labels.rows().zip(aux_labels.rows()) {
-        Error::same_size("the number of auxiliary labels", labels.len(), aux_labels.len())?;
+        Error::same_size(Quantity::AuxLabels, labels.len(), aux_labels.len())?;
         all.extend_from_slice(aux_labels);
         all.push(FINAL);
     }

@@ -3,7 +3,7 @@
 use crate::core::builder::{ArcMap, SortedFsaBuilder, make_each};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or -1.
 pub(crate) struct BuiltPair {
@@ -28,7 +28,7 @@ pub(crate) fn map_pairs<A: Fsas, B: Fsas>(
     let (all_a, all_b) = (a.as_fsa_vec(), b.as_fsa_vec());
     let (many_a, many_b) = (all_a.num_fsas() != 1, all_b.num_fsas() != 1);
     if many_a && many_b {
-        Error::same_size("the number of FSAs on the second side", all_a.num_fsas(), all_b.num_fsas())?;
+        Error::same_size(Quantity::SecondFsas, all_a.num_fsas(), all_b.num_fsas())?;
     }
     let place = |many: bool, i: usize| if many { i } else { 0 };
     let num_pairs = if many_b { all_b.num_fsas() } else { all_a.num_fsas() };

@@ -5,7 +5,7 @@ use kaldera_base::random::Philox;
 use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{Fsa, FsaVec};
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::index;
 
 /// What [`random_fsa`] may draw; by default what k2 draws.
@@ -64,11 +64,11 @@ pub fn random_fsa_vec(seed: u64, num_fsas: usize, options: &RandomFsaOptions) ->
     let within = |what, min: i64, found: i64, max: i64| {
         if (min..=max).contains(&found) { Ok(()) } else { Err(Error::OutOfRange { what, min, max, found }) }
     };
-    within("the smallest symbol", 0, min_symbol.into(), max_symbol.into())?;
-    within("the largest symbol", 0, max_symbol.into(), i64::from(i32::MAX) - 1)?;
-    let most_arcs = Error::fit("the number of arcs", max_num_arcs)?;
-    let fewest_arcs = Error::fit("the number of arcs", min_num_arcs)?;
-    within("the smallest number of arcs", 0, fewest_arcs.into(), most_arcs.into())?;
+    within(Quantity::MinSymbol, 0, min_symbol.into(), max_symbol.into())?;
+    within(Quantity::MaxSymbol, 0, max_symbol.into(), i64::from(i32::MAX) - 1)?;
+    let most_arcs = Error::fit(Quantity::Arcs, max_num_arcs)?;
+    let fewest_arcs = Error::fit(Quantity::Arcs, min_num_arcs)?;
+    within(Quantity::MinArcs, 0, fewest_arcs.into(), most_arcs.into())?;
     let stream = Philox::new(seed);
     let parts = (0..num_fsas)
         .map(|i| Ok(draw(&mut Draws { stream, fsa: words(i), next: 0 }, options)))

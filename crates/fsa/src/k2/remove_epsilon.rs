@@ -6,9 +6,10 @@ use crate::core::arc::{Arc, EPSILON};
 use crate::core::builder::{FsaSlot, ListSlot, ListSlots, Size, write_each};
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::{FsaVec, Fsas};
+use crate::core::limits::Limits;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::epsilon_closure::Closures;
 use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
 use crate::support::ids::{id, index, narrow};
@@ -25,16 +26,15 @@ use crate::support::ids::{id, index, narrow};
 #[doc(alias = "RemoveEpsilon")]
 #[doc(alias = "rmepsilon")]
 pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
-    remove_epsilon_within(fsas, None)
+    remove_epsilon_within(fsas, Limits::default())
 }
 
-/// [`remove_epsilon`] with a limit: what needs more than `max_bytes` for the states and arcs of one FSA of the result, and its part of the arc map, is refused.
+/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part of the arc map.
 ///
 /// # Errors
-/// [`Error::MemoryLimit`], and as [`remove_epsilon`].
-pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Result<(F, Ragged<i32>), Error> {
-    let max_bytes = max_bytes.unwrap_or(usize::MAX);
-    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, max_bytes)?;
+/// [`Error::Limit`], and as [`remove_epsilon`].
+pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ragged<i32>), Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits)?;
     let mut lists = ListSlots::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
     let made = write(&plans, lists.each().map(Some))?;
     Ok((fsas.same_kind(made), lists.finish()?))
@@ -46,7 +46,7 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, max_bytes: Option<usize>) -> Res
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, usize::MAX)?;
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default())?;
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
@@ -62,8 +62,8 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
 }
 
 /// What each FSA becomes.
-fn plans(fsas: &FsaVec, semiring: Semiring, max_bytes: usize) -> Result<Vec<Plan>, Error> {
-    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, max_bytes))
+fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits) -> Result<Vec<Plan>, Error> {
+    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits))
 }
 
 /// The FSAs as planned, and the lists of their arc maps where there is a place for them.
@@ -127,7 +127,7 @@ impl Labelled {
 }
 
 impl Plan {
-    fn of(i: usize, fsa: FsaView<'_>, semiring: Semiring, max_bytes: usize) -> Result<Self, Error> {
+    fn of(i: usize, fsa: FsaView<'_>, semiring: Semiring, limits: Limits) -> Result<Self, Error> {
         let Some(last) = fsa.final_state() else { return Ok(Self::default()) };
         let labelled = Labelled::of(fsa);
         let mut names = vec![-1; last + 1];
@@ -156,11 +156,11 @@ impl Plan {
                     plan.num_entries += num_arcs * (way.len() + 1);
                 }
                 plan.num_arcs += num_arcs;
-                let way_end = Error::fit("the number of epsilons on all ways", plan.ways.len())?.cast_unsigned();
+                let way_end = Error::fit(Quantity::Epsilons, plan.ways.len())?.cast_unsigned();
                 plan.reached.push(Reached { state: id(reached).cast_unsigned(), way_end, score });
             }
             plan.ends.push(plan.reached.len());
-            Error::within(max_bytes, "removal of epsilons", plan.bytes(), plan.ends.len(), plan.num_arcs)?;
+            limits.check(Operation::RemoveEpsilons, plan.bytes(), plan.ends.len(), plan.num_arcs)?;
         }
         Ok(plan)
     }

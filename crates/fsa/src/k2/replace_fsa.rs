@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, flatten, map_fsas};
 use crate::core::fsa::{FsaVec, Fsas};
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::pairs::WithArcMaps;
 use crate::support::ids::id;
 
@@ -19,7 +19,7 @@ use crate::support::ids::id;
 pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Result<WithArcMaps<F>, Error> {
     if first_symbol < 1 {
         let (min, max, found) = (1, i32::MAX.into(), first_symbol.into());
-        return Err(Error::OutOfRange { what: "the first symbol to be replaced", min, max, found });
+        return Err(Error::OutOfRange { what: Quantity::FirstSymbol, min, max, found });
     }
     let replacement = |label: i32| {
         let which = usize::try_from(label.checked_sub(first_symbol)?).ok()?;
@@ -29,15 +29,15 @@ pub fn replace_fsa<F: Fsas>(src: &FsaVec, index: &F, first_symbol: i32) -> Resul
         let (mut next, mut num_arcs) = (0_usize, fsa.arcs().len());
         let mut names = Vec::with_capacity(fsa.num_states());
         for state in 0..fsa.num_states() {
-            names.push(Error::fit("the number of states", next)?);
+            names.push(Error::fit(Quantity::States, next)?);
             next += 1;
             for copy in fsa.arcs_of(state).iter().filter_map(|arc| replacement(arc.label)) {
                 next += copy.num_states().saturating_sub(1);
                 num_arcs += copy.arcs().len();
             }
         }
-        Error::fit("the number of states", next)?;
-        Error::fit("the number of arcs", num_arcs)?;
+        Error::fit(Quantity::States, next)?;
+        Error::fit(Quantity::Arcs, num_arcs)?;
         let mut builder = SortedFsaBuilder::with_capacity(next, num_arcs);
         let (mut map_index, mut map_src) = (Vec::with_capacity(num_arcs), Vec::with_capacity(num_arcs));
         for (state, &name) in names.iter().enumerate() {

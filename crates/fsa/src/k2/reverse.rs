@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::{id, index};
 
 /// FSAs that accept the reversed strings, with the scores that they had; returns the arc map. O(states + arcs).
@@ -17,7 +17,7 @@ use crate::support::ids::{id, index};
 pub fn reverse<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let Some(last) = fsa.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
-        Error::fit("the number of states", last + 2)?;
+        Error::fit(Quantity::States, last + 2)?;
         let name = |state: i32| match index(state) {
             0 => id(last),
             state if state == last => 0,

@@ -3,7 +3,7 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::support::ids::id;
 
 /// One FSA that accepts what any of these accepts: a new start with epsilon arcs to their starts, in their order, and one final state for all.
@@ -20,8 +20,8 @@ pub fn union(fsas: &FsaVec) -> Result<(Fsa, Vec<i32>), Error> {
     }
     // Of each the final state goes; a start and a final state come.
     let num_states = fsas.num_states() - num_parts + 2;
-    let last = Error::fit("the number of states", num_states)? - 1;
-    Error::fit("the number of arcs", fsas.num_arcs() + num_parts)?;
+    let last = Error::fit(Quantity::States, num_states)? - 1;
+    Error::fit(Quantity::Arcs, fsas.num_arcs() + num_parts)?;
     let mut builder = SortedFsaBuilder::with_capacity(num_states, fsas.num_arcs() + num_parts);
     let mut map = Vec::with_capacity(fsas.num_arcs() + num_parts);
     let mut first = 1;

@@ -7,8 +7,9 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
+use crate::core::limits::{Limits, eight_gib};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Operation, Quantity};
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each};
@@ -35,23 +36,13 @@ pub struct DeterminizeOptions {
     /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
-    /// The largest number of states; what needs more is refused.
-    pub max_states: usize,
-    /// The largest number of bytes for states, subsets and arcs of one FSA; what needs more is refused.
-    pub max_bytes: usize,
+    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many states as an i32 counts.
+    pub limits: Limits,
 }
 
 impl Default for DeterminizeOptions {
     fn default() -> Self {
-        let max_bytes = usize::try_from(8_u64 << 30).unwrap_or(usize::MAX);
-        Self {
-            delta: 1.0 / 1024.0,
-            disambiguate: false,
-            remove_epsilons: false,
-            beam: None,
-            max_states: index(i32::MAX),
-            max_bytes,
-        }
+        Self { delta: 1.0 / 1024.0, disambiguate: false, remove_epsilons: false, beam: None, limits: Limits::default() }
     }
 }
 
@@ -84,17 +75,10 @@ impl DeterminizeOptions {
         self
     }
 
-    /// With at most this number of states.
+    /// With these limits.
     #[must_use]
-    pub fn with_max_states(mut self, max_states: usize) -> Self {
-        self.max_states = max_states;
-        self
-    }
-
-    /// With at most this number of bytes.
-    #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 }
@@ -447,7 +431,7 @@ impl Work<'_> {
             if let Some(beam) = &mut self.beam {
                 beam.reach(from, cost, to, new, group);
             }
-            let [src, dest] = [from, to as usize].map(|state| Error::fit("the number of states", state));
+            let [src, dest] = [from, to as usize].map(|state| Error::fit(Quantity::States, state));
             self.builder.arcs.push(Arc::new(src?, dest?, label, 0.0 - cost));
             if self.machine.aux.is_some() {
                 self.outputs.push(string);
@@ -466,7 +450,7 @@ impl Work<'_> {
         if the_final != NONE {
             new[the_final as usize] = number(num_others);
         }
-        Error::fit("the number of states", num_others)?;
+        Error::fit(Quantity::States, num_others)?;
         for arc in &mut self.builder.arcs {
             for state in [&mut arc.src_state, &mut arc.dest_state] {
                 *state = new[index(*state)].cast_signed();
@@ -486,17 +470,16 @@ impl Work<'_> {
             + self.strings.bytes()
             + self.builder.arcs.capacity() * size_of::<Arc>()
             + self.outputs.capacity() * size_of::<u32>();
-        let (what, limit) = if states > self.options.max_states {
-            ("states", self.options.max_states)
-        } else if bytes > self.options.max_bytes {
-            ("bytes", self.options.max_bytes)
-        } else {
+        let limits = self.options.limits.or_bytes(eight_gib());
+        let Err(Error::Limit { limited, limit, .. }) =
+            limits.check(Operation::Determinize, bytes, states, self.builder.arcs.len())
+        else {
             return Ok(());
         };
         let newest = &self.subsets.elements[self.subsets.range(states - 1)];
         Err(Error::DeterminizeLimit {
             fsa: self.fsa,
-            what,
+            limited,
             limit,
             states,
             arcs: self.builder.arcs.len(),

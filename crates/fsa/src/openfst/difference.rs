@@ -4,7 +4,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, Fsas};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::openfst::trim::trim_part;
 use crate::support::ids::number;
 use crate::support::interner::{Table, mix};
@@ -98,15 +98,15 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
                 continue;
             }
             let dest = number_of(&mut pairs, (arc.dest_state.cast_unsigned(), behind));
-            let [src, dest] = [next, dest as usize].map(|state| Error::fit("the number of states", state));
+            let [src, dest] = [next, dest as usize].map(|state| Error::fit(Quantity::States, state));
             builder.arcs.push(Arc { src_state: src? - 1, dest_state: dest? - 1, ..arc });
-            map.push(Error::fit("the number of arcs", at)?);
+            map.push(Error::fit(Quantity::Arcs, at)?);
         }
         builder.end_state();
         next += 1;
     }
     builder.end_state();
-    let last = Error::fit("the number of states", next - 1)?;
+    let last = Error::fit(Quantity::States, next - 1)?;
     builder.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = last);
     let trimmed = trim_part(&builder)?;
     let map = trimmed.sources.iter().map(|&arc| map[arc as usize]).collect();

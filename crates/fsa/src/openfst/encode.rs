@@ -4,7 +4,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::openfst::machine::only_aux_labels;
 use crate::openfst::trim::trim_part;
 use crate::support::ids::index;
@@ -35,7 +35,7 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
     let mut parts = Vec::new();
     for fsa in graph.fsas().as_fsa_vec().iter() {
         let mut builder = SortedFsaBuilder::default();
-        let before = Error::fit("the number of states", fsa.num_states().saturating_sub(1))?;
+        let before = Error::fit(Quantity::States, fsa.num_states().saturating_sub(1))?;
         let last = before.saturating_add(1);
         for state in 0..fsa.num_states().saturating_sub(1) {
             for at in fsa.arc_range(state) {
@@ -55,7 +55,7 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
             builder.end_state();
         }
         if fsa.num_states() > 0 {
-            Error::fit("the number of states", index(last) + 1)?;
+            Error::fit(Quantity::States, index(last) + 1)?;
             builder.arcs.push(Arc::new(before, last, FINAL, 0.0));
             builder.end_state();
             builder.end_state();
@@ -84,7 +84,7 @@ impl Codes {
             self.codes.push(code);
             made
         });
-        Error::fit("the number of encoded labels", id as usize + 1)
+        Error::fit(Quantity::EncodedLabels, id as usize + 1)
     }
 }
 
@@ -97,7 +97,7 @@ impl Encoder {
     pub fn decode<F: Fsas>(&self, fsas: &F) -> Result<Graph<F>, Error> {
         let (mut parts, mut aux_labels) = (Vec::new(), Vec::new());
         for fsa in fsas.as_fsa_vec().iter() {
-            let last = Error::fit("the number of states", fsa.num_states().saturating_sub(1))?;
+            let last = Error::fit(Quantity::States, fsa.num_states().saturating_sub(1))?;
             let mut builder = SortedFsaBuilder::default();
             let mut aux_of = Vec::new();
             for state in 0..fsa.num_states() {
@@ -106,7 +106,7 @@ impl Encoder {
                         FINAL => (FINAL, FINAL, 0.0),
                         EPSILON => (EPSILON, EPSILON, 0.0),
                         code => *self.codes.get(index(code) - 1).ok_or(Error::OutOfRange {
-                            what: "an encoded label",
+                            what: Quantity::EncodedLabel,
                             min: 0,
                             max: i64::try_from(self.codes.len()).unwrap_or(i64::MAX),
                             found: i64::from(code),

@@ -7,7 +7,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::k2::epsilon_closure::ranks;
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
@@ -207,7 +207,7 @@ impl<'a> Work<'a> {
             made.arcs.extend(row.iter().map(|(arc, _)| arc));
             outputs.extend(row.iter().map(|(_, string)| string));
             made.end_state();
-            Error::fit("the number of arcs", made.arcs.len())?;
+            Error::fit(Quantity::Arcs, made.arcs.len())?;
         }
         Ok((made, outputs))
     }
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
                 let place = match table.find_or_insert(hash(&new), is_it, ways.len()) {
                     Err(place) => {
                         if self.ways.len() >= MOST_STATES {
-                            let what = "the number of ways along epsilons from a state";
+                            let what = Quantity::EpsilonWays;
                             return Err(Error::too_many(what, MOST_STATES, self.ways.len() + 1));
                         }
                         self.ways.push(new);

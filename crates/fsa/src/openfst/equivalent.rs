@@ -11,25 +11,14 @@ use crate::openfst::strings::Strings;
 use crate::openfst::trim::{trim, trim_part};
 use crate::support::ids::number;
 
-/// Whether `a` and `b` accept the same strings with scores within `delta` of each other, and, as transducers, output the same.
+/// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as transducers, have the same output labels.
 ///
-/// Exact, not by trying: what is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
-/// and Karp). Epsilons count as symbols: remove them first. OpenFst's `delta` is 1/1024.
-///
-/// ```
-/// use fsa::{Arc, Fsa, Graph};
-/// use fsa::openfst::equivalent;
-///
-/// let early = Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.5), Arc::new(1, 2, -1, 0.0)])?);
-/// let late = Graph::new(Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, 0.5)])?);
-/// assert!(equivalent(&early, &late, 1.0 / 1024.0)?);
-/// # Ok::<(), fsa::Error>(())
-/// ```
+/// What is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
+/// and Karp).
 ///
 /// # Errors
-/// Those of [`determinize`](crate::openfst::determinize()), and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
-#[doc(alias = "fstequivalent")]
-pub fn equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, delta: f32) -> Result<bool, Error> {
+/// Those of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
+pub(crate) fn is_exactly_equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, delta: f32) -> Result<bool, Error> {
     let mut strings = Strings::new();
     let as_transducers = a.attributes().get(crate::core::graph::AUX_LABELS).is_some()
         || b.attributes().get(crate::core::graph::AUX_LABELS).is_some();

@@ -2,7 +2,7 @@
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::ids::number;
@@ -96,9 +96,9 @@ impl Work {
         self.waiting.number(0, EMPTY);
         let mut next = 0;
         while let Some(&(state_number, pending)) = self.waiting.pairs.get(next) {
-            let from = Error::fit("the number of states", next)?;
+            let from = Error::fit(Quantity::States, next)?;
             if self.waiting.pairs.len() > self.most_states {
-                let what = "the number of states where labels wait";
+                let what = Quantity::WaitingStates;
                 return Err(Error::too_many(what, self.most_states, self.waiting.pairs.len()));
             }
             if builder.ends.get(state_number as usize).is_none() {
@@ -126,7 +126,7 @@ impl Work {
             self.made.end_state();
             next += 1;
         }
-        let the_final = Error::fit("the number of states", next)?;
+        let the_final = Error::fit(Quantity::States, next)?;
         self.made.end_state();
         self.made.arcs.iter_mut().filter(|arc| arc.label == FINAL).for_each(|arc| arc.dest_state = the_final);
         Ok(Built { builder: self.made, aux: Some(self.aux) })
@@ -145,7 +145,7 @@ impl Work {
     }
 
     fn push(&mut self, from: i32, to: u32, label: i32, output: i32, score: f32) -> Result<(), Error> {
-        self.made.arcs.push(Arc::new(from, Error::fit("the number of states", to as usize)?, label, score));
+        self.made.arcs.push(Arc::new(from, Error::fit(Quantity::States, to as usize)?, label, score));
         self.aux.push(output);
         Ok(())
     }

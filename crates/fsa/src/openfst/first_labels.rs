@@ -1,8 +1,9 @@
 //! Which labels can come first behind each state: what a composition looks ahead by.
 
 use crate::core::arc::EPSILON;
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::intersect::Epsilons;
 use crate::k2::meeting::Pair;
 use crate::support::ids::index;
@@ -35,15 +36,16 @@ impl FirstLabels {
     /// Both FSAs have sorted arcs. O(states + arcs), times [`MOST_INTERVALS`] at the worst.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`] if it takes more than `max_bytes`.
+    /// [`Error::Limit`] if it takes more bytes.
     pub(super) fn new(
         first: FsaView<'_>,
         second: FsaView<'_>,
         epsilons: Epsilons,
-        max_bytes: usize,
+        limits: Limits,
     ) -> Result<Self, Error> {
         let num_states = first.num_states();
-        let within = |bytes: usize| Error::within(max_bytes, "look-ahead", bytes, num_states, first.arcs().len());
+        let limits = Limits { max_states: None, ..limits };
+        let within = |bytes: usize| limits.check(Operation::LookAhead, bytes, num_states, first.arcs().len());
         // What the search needs is gone when the second FSA is looked at, but for the labels.
         let sets = size_of::<u32>() * num_states;
         within(3 * sets + size_of::<u32>() * second.arcs().len())?;
@@ -144,7 +146,7 @@ impl Sets {
             Ok(found) => Ok(found),
             Err(made) => {
                 self.intervals.extend_from_slice(items);
-                let end = Error::fit("the number of intervals of labels", self.intervals.len())?;
+                let end = Error::fit(Quantity::LabelIntervals, self.intervals.len())?;
                 self.ends.push(end.cast_unsigned());
                 Ok(made)
             }
@@ -320,7 +322,7 @@ mod tests {
         #[test]
         fn states_meet_if_they_have_a_label_in_common(a in any_fsa(4), b in any_fsa(5), as_symbol: bool) {
             let epsilons = if as_symbol { Epsilons::AsSymbol } else { Epsilons::Sequenced };
-            let ahead = FirstLabels::new(a.view(), b.view(), epsilons, usize::MAX).unwrap();
+            let ahead = FirstLabels::new(a.view(), b.view(), epsilons, Limits::default()).unwrap();
             for (i, j) in (0..5).flat_map(|i| (0..5).map(move |j| (i, j))) {
                 let of_b: BTreeSet<_> = b.view().arcs_of(index(j)).iter().map(|arc| arc.label).collect();
                 let common = !first_labels(&a, i, !as_symbol).is_disjoint(&of_b);
@@ -351,15 +353,16 @@ mod tests {
         let arcs = [(0, 1, 0), (0, 2, 0), (1, 3, 7), (1, 3, 9), (2, 3, 8), (2, 3, 6), (3, 4, FINAL)];
         let tree = Fsa::from_arcs(5, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()).unwrap();
         let tree = arc_sort(&tree).unwrap().0;
-        let ahead = FirstLabels::new(tree.view(), tree.view(), Epsilons::Sequenced, usize::MAX).unwrap();
+        let ahead = FirstLabels::new(tree.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
         assert!((0..4).all(|state: usize| ahead.sets.of(ahead.set_of[state]).len() == 1));
         let n = 200_000;
         let chain: Vec<_> = (0..n).map(|i| Arc::new(i, i + 1, if i + 1 == n { FINAL } else { 0 }, 0.0)).collect();
         let chain = Fsa::from_arcs(index(n) + 1, chain).unwrap();
-        let ahead = FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, usize::MAX).unwrap();
+        let ahead = FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
         assert!(ahead.may_meet(Pair { a: 0, b: 3, b_moved: false }, tree.view(), Epsilons::Sequenced));
         assert!(!ahead.may_meet(Pair { a: 0, b: 2, b_moved: false }, tree.view(), Epsilons::Sequenced));
-        let refused = FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, 1 << 20);
-        assert!(matches!(refused, Err(Error::MemoryLimit { what: "look-ahead", .. })));
+        let refused =
+            FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, Limits::default().with_max_bytes(1 << 20));
+        assert!(matches!(refused, Err(Error::Limit { operation: Operation::LookAhead, .. })));
     }
 }

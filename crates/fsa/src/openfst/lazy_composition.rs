@@ -5,9 +5,10 @@ use crate::core::attributes::Attribute;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::error::Error;
+use crate::core::limits::{Limits, eight_gib};
+use crate::error::{Error, Operation, Quantity};
 use crate::k2::compose::{composed, output_acceptor};
-use crate::k2::intersect::{Epsilons, Sorted, intersect_pair};
+use crate::k2::intersect::{Epsilons, IntersectOptions, Sorted, intersect_pair};
 use crate::k2::meeting::{Pair, Step, for_each_step};
 use crate::openfst::arc_cache::ArcCache;
 use crate::openfst::first_labels::FirstLabels;
@@ -25,8 +26,8 @@ pub struct LazyOptions {
     /// Whether states are left out where no label that can come next in the first graph is one of the second. On, unless set.
     #[doc(alias = "LookAheadComposeFilter")]
     pub look_ahead: bool,
-    /// The largest number of bytes for states, arcs and what looks ahead, without the two graphs and sorted copies of them; what needs more is refused.
-    pub max_bytes: usize,
+    /// The largest size of states, arcs and what looks ahead, without the two graphs and sorted copies of them; by default 8 GiB.
+    pub limits: Limits,
     /// How much of it arcs may take that were requested before; those of the state requested last stay in any case. 64 MiB unless set.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
@@ -34,8 +35,7 @@ pub struct LazyOptions {
 
 impl Default for LazyOptions {
     fn default() -> Self {
-        let max_bytes = usize::try_from(8_u64 << 30).unwrap_or(usize::MAX);
-        Self { epsilons: Epsilons::default(), look_ahead: true, max_bytes, cache_bytes: 64 << 20 }
+        Self { epsilons: Epsilons::default(), look_ahead: true, limits: Limits::default(), cache_bytes: 64 << 20 }
     }
 }
 
@@ -54,10 +54,10 @@ impl LazyOptions {
         self
     }
 
-    /// With at most this number of bytes.
+    /// With these limits.
     #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -139,7 +139,7 @@ pub struct LazyComposition {
     cache: ArcCache,
     /// Those of the state that is computed.
     steps: Vec<Step>,
-    max_bytes: usize,
+    limits: Limits,
     cache_bytes: usize,
 }
 
@@ -164,13 +164,14 @@ impl LazyComposition {
     /// Of two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of both with look-ahead, or to sort what is not sorted; otherwise O(1).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it outputs what cannot be a label; [`Error::MemoryLimit`] if
+    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it outputs what cannot be a label; [`Error::Limit`] if
     /// what looks ahead takes too much.
     pub fn new(a: &Graph<Fsa>, b: &Graph<Fsa>, options: &LazyOptions) -> Result<Self, Error> {
-        let LazyOptions { epsilons, look_ahead, max_bytes, cache_bytes } = *options;
+        let LazyOptions { epsilons, look_ahead, limits, cache_bytes } = *options;
+        let limits = limits.or_bytes(eight_gib());
         let (sorted_a, sorted_b) = (Sorted::of(&output_acceptor(a)?)?, Sorted::of(b.fsas())?);
         let (view_a, view_b) = (sorted_a.fsas.view(), sorted_b.fsas.view());
-        let ahead = look_ahead.then(|| FirstLabels::new(view_a, view_b, epsilons, max_bytes)).transpose()?;
+        let ahead = look_ahead.then(|| FirstLabels::new(view_a, view_b, epsilons, limits)).transpose()?;
         let mut states = PairInterner::with_capacity(0);
         if let (Some(last_a), Some(last_b)) = (view_a.final_state(), view_b.final_state()) {
             let last = Pair { a: crate::support::ids::id(last_a), b: crate::support::ids::id(last_b), b_moved: false };
@@ -180,7 +181,7 @@ impl LazyComposition {
         }
         let aux_b = b.attributes().get(AUX_LABELS).cloned();
         let sides = Sides { a: a.clone(), b: b.clone(), sorted_a, sorted_b, aux_b, epsilons, ahead };
-        Ok(Self { sides, states, cache: ArcCache::default(), steps: Vec::new(), max_bytes, cache_bytes })
+        Ok(Self { sides, states, cache: ArcCache::default(), steps: Vec::new(), limits, cache_bytes })
     }
 
     /// The start, if both graphs have one.
@@ -211,12 +212,12 @@ impl LazyComposition {
     /// cache.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a state that has not come up; [`Error::Score`] if scores overflow; [`Error::MemoryLimit`]: states do not go, so that a walk
+    /// [`Error::OutOfRange`] for a state that has not come up; [`Error::Score`] if scores overflow; [`Error::Limit`]: states do not go, so that a walk
     /// that meets more of them than fit has to end.
     pub fn arcs(&mut self, state: i32) -> Result<&[LazyArc], Error> {
         let number = u32::try_from(state).ok().filter(|&number| (number as usize) < self.states.len());
         let number = number.ok_or_else(|| Error::OutOfRange {
-            what: "a state of the composition",
+            what: Quantity::CompositionState,
             min: 0,
             max: i64::try_from(self.states.len()).unwrap_or(i64::MAX) - 1,
             found: state.into(),
@@ -238,15 +239,14 @@ impl LazyComposition {
     /// # Errors
     /// As [`compose`](crate::k2::compose()).
     pub fn to_graph(&self, inner_labels: Option<&str>) -> Result<Graph<Fsa>, Error> {
-        let Self { sides, max_bytes, .. } = self;
+        let Self { sides, limits, .. } = self;
         let (a, b) = (sides.sorted_a.fsas.view(), sides.sorted_b.fsas.view());
         let ahead = sides.ahead.as_ref().map_or(0, FirstLabels::bytes);
-        let left = max_bytes.saturating_sub(ahead);
+        let limits = limits.with_max_bytes(limits.bytes().saturating_sub(ahead));
+        let options = IntersectOptions { epsilons: sides.epsilons, limits };
         let made = match &sides.ahead {
-            None => intersect_pair(a, b, sides.epsilons, Some(left), |_| true)?,
-            Some(ahead) => {
-                intersect_pair(a, b, sides.epsilons, Some(left), |pair| ahead.may_meet(pair, b, sides.epsilons))?
-            }
+            None => intersect_pair(a, b, options, |_| true)?,
+            Some(ahead) => intersect_pair(a, b, options, |pair| ahead.may_meet(pair, b, sides.epsilons))?,
         };
         let met = Fsa::single(SortedFsaBuilder::assemble(vec![made.builder])?);
         let (map_a, map_b) = (sides.sorted_a.original(made.map_a), sides.sorted_b.original(made.map_b));
@@ -277,13 +277,13 @@ impl LazyComposition {
         if number.cast_signed() != Self::FINAL_STATE {
             let from = Pair::from_numbers(self.states.pair(number));
             self.reserve(0)?;
-            let (max_bytes, others) = (self.max_bytes, self.bytes() - self.steps.capacity() * size_of::<Step>());
+            let (limits, others) = (self.limits, self.bytes() - self.steps.capacity() * size_of::<Step>());
             let Self { sides, steps, states, .. } = self;
             sides.for_each_step(from, |step| {
                 if steps.len() == steps.capacity() {
                     let more = steps.capacity().max(4);
                     let needed = others + (steps.capacity() + more) * size_of::<Step>();
-                    Error::within(max_bytes, WHAT, needed, states.len(), steps.len())?;
+                    limits.check(Operation::LazyComposition, needed, states.len(), steps.len())?;
                     steps.reserve_exact(more);
                 }
                 steps.push(step);
@@ -300,7 +300,7 @@ impl LazyComposition {
             let step = self.steps[at];
             let (first, second) = step.to.to_numbers();
             let (dest, is_new) = self.states.insert(first, second)?;
-            if is_new && self.states.len().is_power_of_two() {
+            if is_new && (self.states.len().is_power_of_two() || self.states.len() > self.limits.states()) {
                 self.reserve(cost)?;
             }
             arcs.push(self.sides.arc(number.cast_signed(), dest.cast_signed(), step)?);
@@ -312,14 +312,11 @@ impl LazyComposition {
     /// Drops arcs from the cache until there is room for some that take `bytes`.
     fn reserve(&mut self, bytes: usize) -> Result<(), Error> {
         let needed = self.bytes_but_arcs().saturating_add(bytes);
-        Error::within(self.max_bytes, WHAT, needed, self.states.len(), self.steps.len())?;
-        self.cache.shrink((self.max_bytes - needed).min(self.cache_bytes.saturating_sub(bytes)));
+        self.limits.check(Operation::LazyComposition, needed, self.states.len(), self.steps.len())?;
+        self.cache.shrink((self.limits.bytes() - needed).min(self.cache_bytes.saturating_sub(bytes)));
         Ok(())
     }
 }
-
-/// For errors.
-const WHAT: &str = "lazy composition";
 
 /// As many arcs leave a state at most, usually.
 const USUAL_STEPS: usize = 1 << 12;

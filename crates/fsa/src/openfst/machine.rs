@@ -6,7 +6,7 @@ use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{AttributeProblem, Error};
 
 /// One FSA with the labels that its arcs output, if it is a transducer.
 #[derive(Debug, Clone, Copy)]
@@ -94,8 +94,6 @@ pub(super) fn aux_labels<F: Fsas>(graph: &Graph<F>) -> Result<Option<&[i32]>, Er
     match graph.attributes().get(AUX_LABELS) {
         None => Ok(None),
         Some(Attribute::Ints { values, .. }) => Ok(Some(values)),
-        Some(_) => Err(Error::Attribute {
-            what: "here every arc has one output label; expand lists with Graph::expand_aux_labels",
-        }),
+        Some(_) => Err(Error::Attribute { problem: AttributeProblem::AuxLabelLists }),
     }
 }

@@ -4,7 +4,8 @@ use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation};
 use crate::openfst::determinize::quantize;
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each};
@@ -27,13 +28,13 @@ pub struct MinimizeOptions {
     pub delta: f32,
     /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but there may be smaller ones.
     pub allow_nondet: bool,
-    /// The largest number of bytes for one FSA, if there is one; what may need more is refused, mostly before the work begins.
-    pub max_bytes: Option<usize>,
+    /// The largest size of one FSA and of the work on it; what may need more is refused, mostly before the work begins. By default there is none.
+    pub limits: Limits,
 }
 
 impl Default for MinimizeOptions {
     fn default() -> Self {
-        Self { delta: 1.0 / 1024.0, allow_nondet: false, max_bytes: None }
+        Self { delta: 1.0 / 1024.0, allow_nondet: false, limits: Limits::default() }
     }
 }
 
@@ -52,10 +53,10 @@ impl MinimizeOptions {
         self
     }
 
-    /// With at most this number of bytes.
+    /// With these limits.
     #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = Some(max_bytes);
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 }
@@ -81,7 +82,7 @@ impl MinimizeOptions {
 ///
 /// # Errors
 /// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
-/// [`Error::MemoryLimit`].
+/// [`Error::Limit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -91,9 +92,10 @@ pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<
 pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeOptions) -> Result<Built, Error> {
     let (states, arcs) = (machine.fsa.num_states(), machine.fsa.arcs().len());
     let flat = states.saturating_mul(BYTES_OF_STATE).saturating_add(arcs.saturating_mul(BYTES_OF_ARC));
+    let bytes_alone = Limits { max_states: None, ..options.limits };
     let within = |strings: &Strings| {
         let needed = flat.saturating_add(strings.bytes());
-        Error::within(options.max_bytes.unwrap_or(usize::MAX), "minimization", needed, states, arcs)
+        bytes_alone.check(Operation::Minimize, needed, states, arcs)
     };
     within(&Strings::new())?;
     let Trimmed { builder, sources, acyclic } = trim(machine.fsa);
@@ -115,6 +117,7 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     let automaton = Automaton { ends: &work.builder.ends, symbols: &symbols, dests: &dests };
     let (classes, num_classes) = same_futures(&automaton, acyclic, deterministic);
     drop(dests);
+    options.limits.check(Operation::Minimize, 0, num_classes, work.builder.arcs.len())?;
     let Pushed { builder, outputs } = merge(work, &symbols, &classes, num_classes, deterministic);
     drop((symbols, classes));
     match outputs {

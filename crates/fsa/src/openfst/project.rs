@@ -4,7 +4,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::openfst::machine::aux_labels;
 
 /// The side of a transducer.
@@ -37,16 +37,16 @@ pub enum Side {
 pub fn project<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<(F, Vec<i32>), Error> {
     let vec = graph.fsas().as_fsa_vec();
     let (Side::Output, Some(all_aux)) = (side, aux_labels(graph)?) else {
-        return Ok((graph.fsas().clone(), (0..Error::fit("the number of arcs", vec.num_arcs())?).collect()));
+        return Ok((graph.fsas().clone(), (0..Error::fit(Quantity::Arcs, vec.num_arcs())?).collect()));
     };
     let (made, map) = builder::map_arcs(vec, |_, fsa| {
         let aux = &all_aux[fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()];
         let Some(last) = fsa.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
         let mut builder = SortedFsaBuilder::default();
         let one_more = fsa.arcs().iter().zip(aux).any(|(arc, &aux)| arc.label == FINAL && aux > EPSILON);
-        let before = Error::fit("the number of states", last)?;
-        let last = Error::fit("the number of states", last + usize::from(one_more))?;
-        let mut map: Vec<i32> = (0..Error::fit("the number of arcs", aux.len())?).collect();
+        let before = Error::fit(Quantity::States, last)?;
+        let last = Error::fit(Quantity::States, last + usize::from(one_more))?;
+        let mut map: Vec<i32> = (0..Error::fit(Quantity::Arcs, aux.len())?).collect();
         for state in 0..fsa.num_states() - 1 {
             for at in fsa.arc_range(state) {
                 let (arc, label) = (fsa.arcs()[at], aux[at].max(EPSILON));

@@ -5,7 +5,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::openfst::potentials::{costs_to, strings_to};
 use crate::openfst::strings::{EMPTY, Strings};
 
@@ -45,7 +45,7 @@ pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Erro
 fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
     let mut builder = SortedFsaBuilder { ends, arcs: view.arcs().to_vec() };
-    let mut map: Vec<i32> = (0..Error::fit("the number of arcs", builder.arcs.len())?).collect();
+    let mut map: Vec<i32> = (0..Error::fit(Quantity::Arcs, builder.arcs.len())?).collect();
     let Some(last) = view.final_state() else { return Ok((builder, map)) };
     match to {
         PushTo::Initial => {
@@ -96,8 +96,8 @@ fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error>
 
 /// A new start state with one arc, with label 0, to the old one.
 fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
-    Error::fit("the number of states", builder.ends.len() + 1)?;
-    Error::fit("the number of arcs", builder.arcs.len() + 1)?;
+    Error::fit(Quantity::States, builder.ends.len() + 1)?;
+    Error::fit(Quantity::Arcs, builder.arcs.len() + 1)?;
     for arc in &mut builder.arcs {
         arc.src_state += 1;
         arc.dest_state += 1;

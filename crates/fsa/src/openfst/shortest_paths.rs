@@ -4,7 +4,7 @@ use ragged_core::Ragged;
 
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{AttributeProblem, Error};
 use crate::openfst::machine::aux_labels;
 use crate::paths::n_best_paths::{n_best_paths, n_best_strings};
 
@@ -46,8 +46,8 @@ pub fn shortest_paths<F: Fsas>(graph: &Graph<F>, n: usize, unique: Unique) -> Re
         Unique::Paths => n_best_paths(graph.fsas(), n),
         Unique::Labels => n_best_strings(graph.fsas(), &graph.fsas().as_fsa_vec().labels(), n),
         Unique::AuxLabels => {
-            let what = "paths with different output labels need aux_labels";
-            n_best_strings(graph.fsas(), aux_labels(graph)?.ok_or(Error::Attribute { what })?, n)
+            let problem = AttributeProblem::NoAuxLabelsForPaths;
+            n_best_strings(graph.fsas(), aux_labels(graph)?.ok_or(Error::Attribute { problem })?, n)
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::FsaVec;
 use crate::core::graph::Graph;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// The name of the attribute with the symbols of the reference, 0 where it has none.
 pub const REF_LABELS: &str = "ref_labels";
@@ -46,24 +46,24 @@ pub fn levenshtein_alignment(
 ) -> Result<Graph<FsaVec>, Error> {
     for symbols in [refs, hyps] {
         if symbols.num_axes() != 2 {
-            return Err(Error::Axes { what: "sequences to align", expected: 2, found: symbols.num_axes() });
+            return Err(Error::Axes { what: Quantity::Sequences, expected: 2, found: symbols.num_axes() });
         }
         if let Some(position) = symbols.values().iter().position(|&symbol| symbol < 1) {
             return Err(Error::Symbol { position, symbol: symbols.values()[position], least: 1 });
         }
     }
-    Error::same_size("the number of references named", hyps.num_rows(), hyp_to_ref.len())?;
+    Error::same_size(Quantity::References, hyps.num_rows(), hyp_to_ref.len())?;
     let (mut parts, mut sides) = (Vec::with_capacity(hyps.num_rows()), [Vec::new(), Vec::new()]);
     let mut table = Table::default();
     for (hyp, &which) in hyps.rows().zip(hyp_to_ref) {
         let Some(reference) = usize::try_from(which).ok().filter(|&which| which < refs.num_rows()) else {
-            let max = i64::from(Error::fit("the number of references", refs.num_rows())?) - 1;
-            return Err(Error::OutOfRange { what: "the reference of a hypothesis", min: 0, max, found: which.into() });
+            let max = i64::from(Error::fit(Quantity::References, refs.num_rows())?) - 1;
+            return Err(Error::OutOfRange { what: Quantity::Reference, min: 0, max, found: which.into() });
         };
         let reference = refs.row(reference);
         let pairs = table.align(reference, hyp)?;
         let mut builder = SortedFsaBuilder::default();
-        Error::fit("the number of states", pairs.len() + 2)?;
+        Error::fit(Quantity::States, pairs.len() + 2)?;
         for (state, (a, b)) in (0..).zip(pairs.into_iter().chain([(FINAL, FINAL)])) {
             let (label, score) = if a == b { (a, 0.0) } else { (0, -1.0) };
             builder.arcs.push(Arc::new(state, state + 1, label, score));
@@ -106,7 +106,7 @@ impl Table {
     /// Pairs of symbols, 0 for none.
     fn align(&mut self, reference: &[i32], hyp: &[i32]) -> Result<Vec<(i32, i32)>, Error> {
         let cells = reference.len().saturating_mul(hyp.len());
-        Error::fit("the number of pairs of symbols", cells)?;
+        Error::fit(Quantity::SymbolPairs, cells)?;
         self.steps.clear();
         self.costs.clear();
         self.costs.extend((0..=hyp.len() as u64).map(|length| length * (ERROR + 1)));

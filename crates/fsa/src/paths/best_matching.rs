@@ -2,7 +2,7 @@
 
 use ragged_core::Ragged;
 
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::suffixes::{Set, sets, suffix_array};
 
 /// What [`get_best_matching_stats`] finds out about each token.
@@ -146,20 +146,20 @@ fn single(x: f64) -> f32 {
 
 fn check(tokens: &Ragged<i32>, scores: &[f32], counts: &[i32], options: MatchingOptions) -> Result<(), Error> {
     if tokens.num_axes() != 2 {
-        return Err(Error::Axes { what: "sentences of tokens", expected: 2, found: tokens.num_axes() });
+        return Err(Error::Axes { what: Quantity::Sentences, expected: 2, found: tokens.num_axes() });
     }
-    Error::same_size("the number of scores", tokens.num_elements(), scores.len())?;
-    Error::same_size("the number of counts", tokens.num_elements(), counts.len())?;
+    Error::same_size(Quantity::Scores, tokens.num_elements(), scores.len())?;
+    Error::same_size(Quantity::Counts, tokens.num_elements(), counts.len())?;
     let MatchingOptions { eos, min_token, max_token, max_order } = options;
     let within = |what, range: std::ops::RangeInclusive<i32>, values: &[i32]| {
         let out = values.iter().find(|value| !range.contains(value));
         let (min, max) = (i64::from(*range.start()), i64::from(*range.end()));
         out.map_or(Ok(()), |&found| Err(Error::OutOfRange { what, min, max, found: found.into() }))
     };
-    within("eos", min_token..=max_token, &[eos])?;
-    within("a token", min_token..=max_token, tokens.values())?;
-    within("a count", 0..=i32::MAX, counts)?;
-    within("the highest order", 1..=i32::MAX, &[max_order])?;
+    within(Quantity::Eos, min_token..=max_token, &[eos])?;
+    within(Quantity::Token, min_token..=max_token, tokens.values())?;
+    within(Quantity::Count, 0..=i32::MAX, counts)?;
+    within(Quantity::Order, 1..=i32::MAX, &[max_order])?;
     match scores.iter().position(|score| !score.is_finite()) {
         Some(arc) => Err(Error::Score { arc, score: scores[arc] }),
         None => Ok(()),

@@ -7,7 +7,7 @@ use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::passes::forward_best;
 use crate::support::ids::index;
 
@@ -44,7 +44,7 @@ pub fn shortest_path<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
 pub fn best_paths<F: Fsas>(fsas: &F) -> Result<Ragged<i32>, Error> {
     let paths = for_each(fsas.as_fsa_vec(), |i, fsa| {
         let mut path = best_path(i, fsa)?;
-        let first = Error::fit("the number of arcs", fsa.first_arc())?;
+        let first = Error::fit(Quantity::Arcs, fsa.first_arc())?;
         path.iter_mut().for_each(|arc| *arc += first);
         Ok(path)
     })?;
@@ -69,7 +69,7 @@ fn best_path(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
 fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, Error> {
     let mut builder = SortedFsaBuilder::default();
     if arcs.len() > 0 {
-        Error::fit("the number of states", arcs.len() + 1)?;
+        Error::fit(Quantity::States, arcs.len() + 1)?;
         builder.arcs.extend((0..).zip(arcs).map(|(state, arc)| Arc::new(state, state + 1, arc.label, arc.score)));
         builder.ends.extend((1..=builder.arcs.len()).chain([builder.arcs.len()]));
     }
@@ -80,17 +80,17 @@ fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, 
 pub(super) fn fsas_of_paths(fsas: &FsaVec, paths: &Ragged<i32>) -> Result<(FsaVec, Vec<i32>), Error> {
     let splits = paths.shape().last_splits();
     let (mut states, mut arc_splits, mut arcs) = (vec![0], vec![0], Vec::with_capacity(paths.num_elements()));
-    Error::fit("the number of states", paths.num_elements() + splits.num_rows())?;
+    Error::fit(Quantity::States, paths.num_elements() + splits.num_rows())?;
     for path in paths.rows() {
         for (state, &arc) in (0..).zip(path) {
             let Arc { label, score, .. } = fsas.arcs()[index(arc)];
             arcs.push(Arc::new(state, state + 1, label, score));
-            arc_splits.push(Error::fit("the number of arcs", arcs.len())?);
+            arc_splits.push(Error::fit(Quantity::Arcs, arcs.len())?);
         }
         if !path.is_empty() {
-            arc_splits.push(Error::fit("the number of arcs", arcs.len())?);
+            arc_splits.push(Error::fit(Quantity::Arcs, arcs.len())?);
         }
-        states.push(Error::fit("the number of states", arc_splits.len() - 1)?);
+        states.push(Error::fit(Quantity::States, arc_splits.len() - 1)?);
     }
     let shape = RaggedShape::new([RowSplits::new(states)?, RowSplits::new(arc_splits)?])?;
     Ok((FsaVec::trusted(Ragged::new(shape, arcs)?), paths.values().to_vec()))

@@ -9,7 +9,7 @@ use crate::core::arc::EPSILON;
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::distance::{NO_ARC, best_to_final};
 
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over all FSAs.
@@ -46,7 +46,7 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 /// # Errors
 /// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one label for each arc; [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
-    Error::same_size("the number of labels", fsas.as_fsa_vec().num_arcs(), labels.len())?;
+    Error::same_size(Quantity::Labels, fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))
 }
 
@@ -58,13 +58,13 @@ fn collect<F: Fsas>(
     let mut found = for_each(fsas.as_fsa_vec(), run)?.into_iter();
     let (mut paths, mut splits, mut arcs) = (vec![0], vec![0], Vec::new());
     for fsa in fsas.as_fsa_vec().iter() {
-        let first = Error::fit("the number of arcs", fsa.first_arc())?;
+        let first = Error::fit(Quantity::Arcs, fsa.first_arc())?;
         let own = found.next().unwrap_or_default();
         for end in own.ends {
-            splits.push(Error::fit("the number of arcs of all paths", arcs.len() + end)?);
+            splits.push(Error::fit(Quantity::PathArcs, arcs.len() + end)?);
         }
         arcs.extend(own.arcs.into_iter().map(|arc| first + arc.cast_signed()));
-        paths.push(Error::fit("the number of paths", splits.len() - 1)?);
+        paths.push(Error::fit(Quantity::Paths, splits.len() - 1)?);
     }
     let shape = RaggedShape::new([RowSplits::new(paths)?, RowSplits::new(splits)?])?;
     Ok(Ragged::new(shape, arcs)?)
@@ -225,7 +225,7 @@ fn best_paths(i: usize, fsa: FsaView<'_>, n: usize) -> Result<Paths, Error> {
                 queue.push(score + over, Branch { path, after, score, state, rank: rank + 1 });
             }
             found.arcs.push(arc);
-            Error::fit("the number of arcs of all paths", found.arcs.len())?;
+            Error::fit(Quantity::PathArcs, found.arcs.len())?;
             let arc = &fsa.arcs()[arc as usize];
             score += f64::from(arc.score);
             state = arc.states().1;
@@ -301,7 +301,7 @@ impl<'a> Strings<'a> {
 
     /// Keeps a way.
     fn add(&mut self, way: Way) -> Result<u32, Error> {
-        let at = Error::fit("the number of ways to states", self.ways.len())?.cast_unsigned();
+        let at = Error::fit(Quantity::Ways, self.ways.len())?.cast_unsigned();
         self.ways.push(way);
         Ok(at)
     }

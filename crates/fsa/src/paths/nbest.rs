@@ -5,7 +5,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits, index_select};
 use crate::core::attributes::Attribute;
 use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::error::Error;
+use crate::error::{AttributeProblem, Error, Quantity};
 use crate::k2::levenshtein::levenshtein_graph;
 use crate::k2::linear::linear_fsas;
 use crate::paths::best_path::{fsas_of_paths, shortest_path};
@@ -40,7 +40,7 @@ impl Nbest {
     /// # Errors
     /// [`Error::NotLinear`]; [`Error::Size`] if there are not as many paths as `utterances` says.
     pub fn new(paths: Graph<FsaVec>, utterances: RowSplits) -> Result<Self, Error> {
-        Error::same_size("the number of paths", utterances.num_elements(), paths.fsas().num_fsas())?;
+        Error::same_size(Quantity::Paths, utterances.num_elements(), paths.fsas().num_fsas())?;
         for (i, fsa) in paths.fsas().iter().enumerate() {
             let odd = |&state: &usize| !matches!(fsa.arcs_of(state), [arc] if arc.states().1 == state + 1);
             if let Some(state) = (0..fsa.num_states().saturating_sub(1)).find(odd) {
@@ -85,7 +85,7 @@ impl Nbest {
         let paths = match lattice.attributes().get(AUX_LABELS) {
             Some(Attribute::Ints { values, .. }) => n_best_strings(fsas, values, n)?,
             Some(Attribute::Lists(_)) => {
-                return Err(Error::Attribute { what: "the best words are found where each arc outputs one label" });
+                return Err(Error::Attribute { problem: AttributeProblem::ListsOfWords });
             }
             _ => n_best_strings(fsas, &fsas.labels(), n)?,
         };
@@ -111,7 +111,7 @@ impl Nbest {
         let entries = match lattice.attributes().get(attribute) {
             Some(Attribute::Lists(lists)) => lists.index_ragged(&paths)?.remove_axis(2)?,
             Some(Attribute::Ints { values, .. }) => paths.with_values(index_select(values, paths.values(), 0)?)?,
-            _ => return Err(Error::Attribute { what: "sequences are made of an attribute of whole numbers or lists" }),
+            _ => return Err(Error::Attribute { problem: AttributeProblem::NoSequences }),
         };
         let unique = entries.remove_values_leq(0).unique();
         let utterances = unique.num_repeats.shape().last_splits().clone();
@@ -139,7 +139,7 @@ impl Nbest {
     /// [`Error::Size`] if there is not one FSA for each utterance; [`Error::Cycle`]; [`Error::TooLarge`].
     #[doc(alias = "Nbest.intersect")]
     pub fn intersect(&self, lattice: &Graph<FsaVec>) -> Result<Self, Error> {
-        Error::same_size("the number of FSAs of the lattice", self.utterances.num_rows(), lattice.fsas().num_fsas())?;
+        Error::same_size(Quantity::LatticeFsas, self.utterances.num_rows(), lattice.fsas().num_fsas())?;
         let utterances = self.utterances.rows().zip(0..).flat_map(|(paths, utterance)| paths.map(move |_| utterance));
         let utterances: Vec<i32> = utterances.collect();
         let met = lattice.intersect_device(&self.paths.add_epsilon_self_loops()?, &utterances)?;
@@ -210,7 +210,7 @@ impl Nbest {
                 order.resize(k, last);
             }
             chosen.extend(order.into_iter().map(to_i32));
-            ends.push(Error::fit("the number of paths", chosen.len())?);
+            ends.push(Error::fit(Quantity::Paths, chosen.len())?);
         }
         let paths = self.paths.carry(self.paths.fsas().index(&chosen)?)?;
         Ok(Self { paths, utterances: RowSplits::new(ends)? })
@@ -231,7 +231,7 @@ impl Nbest {
 #[doc(alias = "whole_lattice_rescoring")]
 pub fn rescore_lattice(lattice: &Graph<FsaVec>, grammar: &Graph<Fsa>) -> Result<Graph<FsaVec>, Error> {
     let Some(Attribute::Floats { values: before, .. }) = lattice.attributes().get(LM_SCORES) else {
-        return Err(Error::Attribute { what: "a lattice to be rescored has the attribute lm_scores" });
+        return Err(Error::Attribute { problem: AttributeProblem::NoLmScores });
     };
     let scores: Vec<f32> = lattice.fsas().arcs().iter().zip(before.iter()).map(|(arc, lm)| arc.score - lm).collect();
     let acoustic = Graph::from_parts(lattice.fsas().with_scores(&scores)?, lattice.attributes().clone())?;

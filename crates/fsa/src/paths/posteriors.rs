@@ -7,7 +7,7 @@ use crate::core::each_fsa::{by_arcs, for_each_with};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::passes::{none, real};
 use crate::paths::prune;
 use crate::paths::scores::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
@@ -117,7 +117,7 @@ impl<T: Real> ArcPosteriorsSaved<T> {
     /// [`Error::Size`] if there is not one entry for each arc.
     pub fn backward(&self, out_grad: &[T]) -> Result<Vec<T>, Error> {
         let fsas = &self.forward.fsas;
-        Error::same_size("the number of output gradients", fsas.num_arcs(), out_grad.len())?;
+        Error::same_size(Quantity::OutputGradients, fsas.num_arcs(), out_grad.len())?;
         let mut direct = out_grad.to_vec();
         let mut to_forward = memory::zeros::<T>(fsas.num_states());
         let mut to_backward = memory::zeros::<T>(fsas.num_states());

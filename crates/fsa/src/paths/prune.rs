@@ -2,7 +2,7 @@
 
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// The arcs that `keep` names by their places among those of all FSAs, with all states, and the arc map.
 pub(super) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) -> Result<(F, Vec<i32>), Error> {
@@ -11,7 +11,7 @@ pub(super) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) 
         for state in 0..fsa.num_states() {
             for arc in fsa.arc_range(state).filter(|arc| keep(fsa.first_arc() + arc)) {
                 builder.arcs.push(fsa.arcs()[arc]);
-                map.push(Error::fit("the number of arcs", arc)?);
+                map.push(Error::fit(Quantity::Arcs, arc)?);
             }
             builder.end_state();
         }

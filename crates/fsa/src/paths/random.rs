@@ -6,7 +6,7 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::passes::backward_log;
 
 /// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with arcs counted over all FSAs.
@@ -73,9 +73,9 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
         let Some(mut cut) = Cut::new(i, fsa)? else { return Ok((splits, arcs)) };
         for path in 0..num_paths {
             cut.walk(points(i, path), &mut arcs);
-            splits.push(Error::fit("the number of arcs of all paths", arcs.len())?);
+            splits.push(Error::fit(Quantity::PathArcs, arcs.len())?);
         }
-        let first = Error::fit("the number of arcs", fsa.first_arc())?;
+        let first = Error::fit(Quantity::Arcs, fsa.first_arc())?;
         arcs.iter_mut().for_each(|arc| *arc += first);
         Ok((splits, arcs))
     })?;
@@ -83,9 +83,9 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     for (own_splits, mut own_arcs) in drawn {
         let before = arcs.len();
         for end in &own_splits[1..] {
-            splits.push(Error::fit("the number of arcs of all paths", before + crate::support::ids::index(*end))?);
+            splits.push(Error::fit(Quantity::PathArcs, before + crate::support::ids::index(*end))?);
         }
-        paths.push(Error::fit("the number of paths", splits.len() - 1)?);
+        paths.push(Error::fit(Quantity::Paths, splits.len() - 1)?);
         arcs.append(&mut own_arcs);
     }
     let shape = RaggedShape::new([RowSplits::new(paths)?, RowSplits::new(splits)?])?;

@@ -6,7 +6,7 @@ use kaldera_base::memory;
 use crate::core::each_fsa::{by_arcs, by_states, for_each_with};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::semiring::Semiring;
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 use crate::paths::passes::{
     backward_best, backward_best_grad, backward_log, backward_log_grad, forward_best, forward_best_grad, forward_log,
     forward_log_grad, none,
@@ -176,7 +176,7 @@ impl<T: Real> ForwardScoresSaved<T> {
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
     pub fn backward(&self, out_grad: &[T]) -> Result<Vec<T>, Error> {
-        Error::same_size("the number of output gradients", self.scores.len(), out_grad.len())?;
+        Error::same_size(Quantity::OutputGradients, self.scores.len(), out_grad.len())?;
         spread(&self.fsas, out_grad.to_vec(), |states, fsa, grads, to| match self.semiring {
             Semiring::Log => forward_log_grad(fsa, &self.scores[states], grads, to),
             Semiring::Tropical => forward_best_grad(fsa, &self.last_arcs[states], grads, to),
@@ -199,7 +199,7 @@ impl<T: Real> BackwardScoresSaved<T> {
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
     pub fn backward(&self, out_grad: &[T]) -> Result<Vec<T>, Error> {
-        Error::same_size("the number of output gradients", self.scores.len(), out_grad.len())?;
+        Error::same_size(Quantity::OutputGradients, self.scores.len(), out_grad.len())?;
         self.spread(out_grad.to_vec())
     }
 
@@ -232,7 +232,7 @@ impl<T: Real> TotalScoresSaved<T> {
             Totals::Log(saved) => &saved.fsas,
             Totals::Tropical { fsas, .. } => fsas,
         };
-        Error::same_size("the number of output gradients", fsas.num_fsas(), out_grad.len())?;
+        Error::same_size(Quantity::OutputGradients, fsas.num_fsas(), out_grad.len())?;
         let mut grads = memory::zeros::<T>(fsas.num_states());
         let each = || fsas.shape().row_splits(1).rows().zip(out_grad).filter(|(states, _)| !states.is_empty());
         match &self.0 {

@@ -3,7 +3,7 @@
 use ragged_core::{Ragged, RaggedShape};
 
 use crate::core::fsa::{FsaVec, Fsas};
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// The FSAs with scores whose exponentials add up to 1 over the arcs of each state: x - ln Σ e^x. O(states + arcs).
 ///
@@ -34,7 +34,7 @@ pub fn set_scores_stochastic<F: Fsas>(fsas: &F) -> Result<F, Error> {
 /// [`Error::Size`] if `out_grad` has not one entry for each arc.
 pub fn set_scores_stochastic_backward<F: Fsas>(stochastic: &F, out_grad: &[f32]) -> Result<Vec<f32>, Error> {
     let vec = stochastic.as_fsa_vec();
-    Error::same_size("the number of output gradients", vec.num_arcs(), out_grad.len())?;
+    Error::same_size(Quantity::OutputGradients, vec.num_arcs(), out_grad.len())?;
     Ok(by_state(vec, vec.scores())?.normalize_log_grad(out_grad)?.values().to_vec())
 }
 

@@ -1,6 +1,6 @@
 //! Numbers for pairs, in the order in which they come: an open-addressing table over flat memory.
 
-use crate::error::Error;
+use crate::error::{Error, Quantity};
 
 /// Gives each pair that comes the next number, from 0 on.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl PairInterner {
             Ok(number) => return Ok((number, false)),
             Err(place) => place,
         };
-        let number = Error::fit("the number of states", self.pairs.len() + 1)?.cast_unsigned() - 1;
+        let number = Error::fit(Quantity::States, self.pairs.len() + 1)?.cast_unsigned() - 1;
         self.pairs.push(pair);
         self.places[place] = number + 1;
         if self.pairs.len() * 2 > self.places.len() {

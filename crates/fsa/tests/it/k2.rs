@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use fsa::k2::{
-    ComposeOptions, Epsilons, RandEquivalentOptions, RandomFsaOptions, WeightPushing, add_epsilon_self_loops, arc_sort,
-    closure, concat, connect, determinize, determinize_within, expand_arcs, intersect, intersect_device, is_equivalent,
-    is_rand_equivalent, random_fsa, remove_epsilon, remove_epsilon_log, remove_epsilon_self_loops, replace_fsa,
-    reverse, top_sort, union,
+    ComposeOptions, DeterminizeOptions, Epsilons, RandomFsaOptions, WeightPushing, add_epsilon_self_loops, arc_sort,
+    closure, concat, connect, determinize, expand_arcs, intersect, intersect_device, random_fsa, remove_epsilon,
+    remove_epsilon_log, remove_epsilon_self_loops, replace_fsa, reverse, top_sort, union,
 };
 use fsa::openfst::{LazyComposition, LazyOptions};
-use fsa::{Arc, FINAL, Fsa, FsaVec, FsaView, Graph, Properties, Semiring};
+use fsa::{Arc, Equivalence, FINAL, Fsa, FsaVec, FsaView, Graph, Limits, Properties, Semiring};
 use proptest::prelude::*;
 use ragged_core::{RaggedShape, RowSplits};
 
@@ -168,9 +167,13 @@ proptest! {
         same(&behind, &language(&concat(&a, &b).unwrap().0), true)?;
         let turned = in_a.iter().map(|((labels, _), scores)| ((labels.iter().rev().copied().collect(), vec![]), *scores));
         same(&turned.collect(), &language(&reverse(&a).unwrap().0), true)?;
-        prop_assert_eq!(is_equivalent(&a, &a, Semiring::Log, ROUNDING), Ok(true));
+        let by_strings = |a: &Fsa, b: &Fsa| {
+            let how = Equivalence::Strings { semiring: Semiring::Log, delta: ROUNDING };
+            Graph::new(a.clone()).equivalent(&Graph::new(b.clone()), how)
+        };
+        prop_assert_eq!(by_strings(&a, &a), Ok(true));
         let equal = in_a.len() == in_b.len() && in_a.iter().zip(&in_b).all(|(a, b)| a.0 == b.0 && (a.1.1 - b.1.1).abs() < ROUNDING);
-        prop_assert_eq!(is_equivalent(&a, &b, Semiring::Log, ROUNDING), Ok(equal));
+        prop_assert_eq!(by_strings(&a, &b), Ok(equal));
         // Once and twice are among any number of times.
         let any = closure(&connect(&a).unwrap().0).unwrap().0;
         if let Some(((labels, _), _)) = in_a.iter().next() {
@@ -276,13 +279,14 @@ proptest! {
     #[test]
     fn with_cycles(seed in 0..1_000_000_u64) {
         let fsa = cyclic(seed);
-        let options = RandEquivalentOptions { semiring: Semiring::Tropical, num_paths: 20, seed, ..Default::default() };
-        let equivalent = |made: &Fsa| is_rand_equivalent(&fsa, made, &options);
+        let at_random = Equivalence::Random { semiring: Semiring::Tropical, delta: 1e-4, num_paths: 20, seed };
+        let graph = Graph::new(fsa.clone());
+        let equivalent = |made: &Fsa| graph.equivalent(&Graph::new(made.clone()), at_random);
         prop_assert_eq!(equivalent(&connect(&fsa).unwrap().0), Ok(true));
         prop_assert_eq!(equivalent(&arc_sort(&fsa).unwrap().0), Ok(true));
         prop_assert_eq!(equivalent(&remove_epsilon(&fsa).unwrap().0), Ok(true));
         prop_assert_eq!(equivalent(&reverse(&reverse(&fsa).unwrap().0).unwrap().0), Ok(true));
-        if let Ok((made, _)) = determinize_within(&fsa, WeightPushing::Tropical, 300) {
+        if let Ok((made, _)) = determinize(&fsa, DeterminizeOptions { limits: Limits::default().with_max_states(300), ..Default::default() }) {
             prop_assert_eq!(equivalent(&made), Ok(true));
         }
         if let Ok((sorted, _)) = top_sort(&fsa) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fsa::k2::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
 use fsa::openfst::{LazyArc, LazyComposition, LazyOptions};
-use fsa::{Arc, Error, FINAL, Fsa, Graph};
+use fsa::{Arc, Error, FINAL, Fsa, Graph, Limits, Operation};
 use proptest::prelude::*;
 
 /// With epsilons, parallel arcs, dead ends, and cycles.
@@ -132,8 +132,8 @@ proptest! {
         let (a, b) = (graph(seed, 1, true), graph(seed ^ 0x5a5a5, 2, true));
         let options = LazyOptions::default().with_look_ahead(look_ahead);
         let (right, _) = walk(&mut LazyComposition::new(&a, &b, &options).unwrap(), |len| len / 2);
-        let limited = |error: &Error| matches!(error, Error::MemoryLimit { limit, needed, .. } if limit < needed);
-        match LazyComposition::new(&a, &b, &options.with_max_bytes(max_bytes)) {
+        let limited = |error: &Error| matches!(error, Error::Limit { limit, needed, .. } if limit < needed);
+        match LazyComposition::new(&a, &b, &options.with_limits(Limits::default().with_max_bytes(max_bytes))) {
             Err(error) => prop_assert!(limited(&error), "{error}"),
             Ok(mut lazy) => {
                 let (found, outcome) = walk(&mut lazy, |len| len / 2);
@@ -188,14 +188,14 @@ fn a_state_with_too_many_arcs_is_refused() {
             Fsa::from_arcs(2, [vec![Arc::new(0, 0, 5, 0.0); 3000], vec![Arc::new(0, 1, FINAL, 0.0)]].concat()).unwrap(),
         )
     };
-    let options = LazyOptions::default().with_max_bytes(1 << 20);
+    let options = LazyOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     let mut lazy = LazyComposition::new(&hub(), &hub(), &options).unwrap();
-    assert!(matches!(lazy.arcs(0), Err(Error::MemoryLimit { what: "lazy composition", .. })));
-    assert!(matches!(lazy.to_graph(None), Err(Error::MemoryLimit { what: "intersection or composition", .. })));
+    assert!(matches!(lazy.arcs(0), Err(Error::Limit { operation: Operation::LazyComposition, .. })));
+    assert!(matches!(lazy.to_graph(None), Err(Error::Limit { operation: Operation::Composition, .. })));
     assert!(lazy.bytes() <= 1 << 20);
-    let limited = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
-    assert!(matches!(hub().compose_with(&hub(), &limited), Err(Error::MemoryLimit { limit: 1_048_576, .. })));
-    let enough = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
+    let limited = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    assert!(matches!(hub().compose_with(&hub(), &limited), Err(Error::Limit { limit: 1_048_576, .. })));
+    let enough = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
     assert!(star(1..5000).compose_with(&star(1..5000), &enough).is_ok());
 }
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use fsa::k2::{RandomFsaOptions, random_fsa};
 use fsa::openfst::{
     DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, encode, epsilon_normalize,
-    equivalent, minimize, optimize, project, push_weights, shortest_paths,
+    minimize, optimize, project, push_weights, shortest_paths,
 };
-use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, Graph};
+use fsa::{AUX_LABELS, Arc, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, equivalent};
 use proptest::prelude::*;
 
 /// Scores are multiples of 1/1024, so that nothing is rounded away; sums of a few of them are exact in f32.
@@ -133,7 +133,7 @@ proptest! {
         prop_assert_eq!(minimized.fsas().num_states(), if relation(&graph, false).is_empty() { 0 } else { num_futures(&determinized) });
         let nondet = minimize(&graph, &MinimizeOptions::default().with_allow_nondet(true)).unwrap();
         assert_same(&graph, &nondet, false);
-        prop_assert!(equivalent(&graph, &minimized, DELTA).unwrap());
+        prop_assert!(equivalent(&graph, &minimized, Equivalence::default()).unwrap());
     }
 
     #[test]
@@ -147,7 +147,7 @@ proptest! {
                 prop_assert!(is_deterministic(determinized.fsas()));
                 assert_same(&graph, &determinized, true);
                 assert_same(&graph, &minimize(&determinized, &MinimizeOptions::default()).unwrap(), true);
-                prop_assert!(equivalent(&graph, &graph, DELTA).unwrap());
+                prop_assert!(equivalent(&graph, &graph, Equivalence::default()).unwrap());
             }
             Err(Error::NotFunctional { .. }) => prop_assert!(inputs.len() < right.len()),
             Err(error) => prop_assert!(false, "{error}"),
@@ -281,7 +281,7 @@ proptest! {
         let other = Graph::new(graph.fsas().with_scores(&scores).unwrap());
         let same = relation(&graph, false).into_iter().zip(relation(&other, false)).all(|(a, b)| (a.1 - b.1).abs() < SCORE);
         // Some scores may differ by 1/1024 only.
-        prop_assert_eq!(equivalent(&graph, &other, DELTA / 4.0).unwrap(), same);
+        prop_assert_eq!(equivalent(&graph, &other, Equivalence::Structure { delta: DELTA / 4.0 }).unwrap(), same);
     }
 
     #[test]
@@ -306,17 +306,21 @@ fn what_never_ends_is_stopped_with_its_numbers() {
     let arcs = [(0, 1, 1, 0.0), (0, 2, 1, 0.0), (1, 1, 2, 0.0), (1, 3, -1, 0.0), (2, 2, 2, -1.0), (2, 3, -1, 0.0)];
     let arcs = arcs.map(|(src, dest, label, score)| Arc::new(src, dest, label, score)).to_vec();
     let graph = Graph::new(Fsa::from_arcs(4, arcs.clone()).unwrap());
-    let stopped = determinize(&graph, &DeterminizeOptions::default().with_max_states(1000));
-    let Err(Error::DeterminizeLimit { what: "states", largest_subset: 2, pending_score, .. }) = stopped else {
+    let stopped =
+        determinize(&graph, &DeterminizeOptions::default().with_limits(Limits::default().with_max_states(1000)));
+    let Err(Error::DeterminizeLimit { limited: Limited::States, largest_subset: 2, pending_score, .. }) = stopped
+    else {
         panic!("{stopped:?}")
     };
     assert!(pending_score > 900.0);
-    let stopped = determinize(&graph, &DeterminizeOptions::default().with_max_bytes(100_000));
-    assert!(matches!(stopped, Err(Error::DeterminizeLimit { what: "bytes", .. })));
+    let stopped =
+        determinize(&graph, &DeterminizeOptions::default().with_limits(Limits::default().with_max_bytes(100_000)));
+    assert!(matches!(stopped, Err(Error::DeterminizeLimit { limited: Limited::Bytes, .. })));
     // The same with labels that wait.
     let arcs: Vec<_> = arcs.into_iter().map(|arc| Arc { score: 0.0, ..arc }).collect();
     let graph = Graph::new(Fsa::from_arcs(4, arcs).unwrap()).with_aux_labels(vec![7, 8, 9, -1, 9, -1]).unwrap();
-    let stopped = determinize(&graph, &DeterminizeOptions::default().with_max_states(50));
+    let stopped =
+        determinize(&graph, &DeterminizeOptions::default().with_limits(Limits::default().with_max_states(50)));
     assert!(matches!(stopped, Err(Error::NotFunctional { .. } | Error::DeterminizeLimit { pending_labels: 40.., .. })));
 }
 
@@ -405,7 +409,7 @@ fn nothing_comes_of_nothing() {
         assert_eq!(push_weights(&fsa, PushTo::Initial).unwrap().0, fsa);
         assert_eq!(shortest_paths(&graph, 3, Unique::Labels).unwrap().num_elements(), 0);
         assert_eq!(difference(&fsa, &fsa).unwrap().0.num_states(), 0);
-        assert!(equivalent(&graph, &Graph::new(Fsa::empty()), DELTA).unwrap());
+        assert!(equivalent(&graph, &Graph::new(Fsa::empty()), Equivalence::default()).unwrap());
     }
 }
 

@@ -6,7 +6,7 @@ use kaldera::fsa::io::{Drawing, OpenFstText};
 use kaldera::fsa::k2::{ComposeOptions, Epsilons};
 use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
 use kaldera::fsa::paths::sample_paths;
-use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph, Semiring, k2, openfst};
+use kaldera::fsa::{Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limits, Quantity, Semiring, k2, openfst};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
@@ -429,15 +429,14 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
         "null" => Epsilons::AsSymbol,
         other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
     };
-    let max_bytes = options.max_bytes();
+    let limits = Limits::default().with_max_bytes(options.max_bytes());
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
     let made = if options.look_ahead {
-        let mut how = LazyOptions::default().with_epsilons(epsilons);
-        how.max_bytes = max_bytes.unwrap_or(how.max_bytes);
+        let how = LazyOptions::default().with_epsilons(epsilons).with_limits(limits);
         LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
     } else {
-        a.compose_with(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
+        a.compose_with(&b, &ComposeOptions { epsilons, limits, ..ComposeOptions::default() })
     };
     let made = made.map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
@@ -471,7 +470,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         how = how.with_beam(options.weight);
     }
     if let Ok(most) = usize::try_from(options.nstate) {
-        how = how.with_max_states(most);
+        how.limits = how.limits.with_max_states(most);
     }
     fst(openfst::determinize(&take(&mut files), &how))
 }
@@ -537,7 +536,7 @@ fn paths_as_fst<'a>(
     if paths().next().is_none() {
         return graph.carry((Fsa::empty(), vec![]));
     }
-    let too_large = |size: usize| Error::TooLarge { what: "the number of states", size: size as u64 };
+    let too_large = |size: usize| Error::TooLarge { what: Quantity::States, size: size as u64 };
     let num_states = paths().map(|path| path.len() - 1).sum::<usize>() + 2;
     let last = i32::try_from(num_states - 1).map_err(|_| too_large(num_states))?;
     // The first arcs of all paths leave the start, then each path has states of its own.
@@ -574,7 +573,7 @@ fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troubl
     if has_epsilons(&a) || has_epsilons(&b) {
         return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
     }
-    openfst::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
+    a.equivalent(&b, Equivalence::Structure { delta: options.delta }).map(Made::Answer).map_err(failed)
 }
 
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {

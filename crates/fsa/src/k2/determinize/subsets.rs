@@ -2,8 +2,10 @@
 
 use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::{Lists, SingleFsaBuilder};
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::Error;
+use crate::error::{Error, Limited, Quantity};
+use crate::k2::determinize::MOST_STATES;
 use crate::k2::determinize::expansion::{Expansion, Open};
 use crate::support::ids::{id, index, narrow};
 use crate::support::interner::Table;
@@ -99,7 +101,7 @@ pub(super) struct Numbering<'a> {
     /// The number of the next state, and the one that is too large.
     next: i32,
     most: i32,
-    max_states: usize,
+    limits: Limits,
     /// The number of each state of the FSA, or [`NONE`].
     single: Vec<u32>,
     table: Table,
@@ -109,20 +111,20 @@ pub(super) struct Numbering<'a> {
     final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
-    part: SingleFsaBuilder,
+    builder: SingleFsaBuilder,
     map: Lists,
 }
 
 impl<'a> Numbering<'a> {
-    pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, max_states: usize) -> Self {
+    pub(super) fn new(fsa_index: usize, fsa: FsaView<'a>, limits: Limits) -> Self {
         let (num_states, num_arcs) = (fsa.num_states(), fsa.arcs().len());
         Self {
             fsa_index,
             fsa,
             next: 0,
             // The final state is one more.
-            most: i32::try_from(max_states.saturating_sub(1)).unwrap_or(i32::MAX),
-            max_states,
+            most: i32::try_from(limits.max_states.unwrap_or(MOST_STATES).saturating_sub(1)).unwrap_or(i32::MAX),
+            limits,
             single: vec![NONE; num_states],
             table: Table::new(),
             largest: 1,
@@ -130,7 +132,7 @@ impl<'a> Numbering<'a> {
             final_arcs: vec![],
             new: Subsets::default(),
             // What comes out may be larger than what goes in.
-            part: SingleFsaBuilder::with_capacity(num_states, 2 * num_arcs),
+            builder: SingleFsaBuilder::with_capacity(num_states, 2 * num_arcs),
             map: Lists::with_capacity(num_arcs),
         }
     }
@@ -138,29 +140,44 @@ impl<'a> Numbering<'a> {
     /// The arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
         let (first_state, first_arc, first_place) =
-            (id(self.part.num_states()), id(self.part.arcs.len()), id(self.map.arcs.len()));
+            (id(self.builder.num_states()), id(self.builder.arcs.len()), id(self.map.arcs.len()));
         let arcs = &expansion.arcs;
         // All at once, as what may call for memory at each arc is slow.
-        Error::fit("the number of arcs", self.part.arcs.len() + arcs.len())?;
+        Error::fit(Quantity::Arcs, self.builder.arcs.len() + arcs.len())?;
         if expansion.alone {
             let len = id(arcs.len());
-            Error::fit("the number of entries of the arc map", self.map.arcs.len() + arcs.len())?;
-            self.part.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
-            self.part.splits.extend((0..len).map(|before| first_arc + before + 1));
+            Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + arcs.len())?;
+            self.builder.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
+            self.builder.splits.extend((0..len).map(|before| first_arc + before + 1));
             self.map.arcs.extend(arcs.iter().map(|arc| arc.src_state));
             self.map.splits.extend((0..len).map(|before| first_place + before + 1));
         } else {
-            Error::fit("the number of entries of the arc map", self.map.arcs.len() + expansion.map.len())?;
-            self.part.arcs.extend_from_slice(arcs);
-            self.part.splits.extend(expansion.ends.iter().map(|&end| first_arc + id(end)));
+            Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + expansion.map.len())?;
+            self.builder.arcs.extend_from_slice(arcs);
+            self.builder.splits.extend(expansion.ends.iter().map(|&end| first_arc + id(end)));
             self.map.arcs.extend_from_slice(&expansion.map);
             self.map.splits.extend(expansion.map_ends.iter().map(|end| first_place + end));
         }
         self.infinite |= expansion.infinite;
-        let mut arcs = std::mem::take(&mut self.part.arcs);
+        let mut arcs = std::mem::take(&mut self.builder.arcs);
         let numbered = self.number_from(index(first_arc), &mut arcs, known, expansion);
-        self.part.arcs = arcs;
-        numbered
+        self.builder.arcs = arcs;
+        numbered?;
+        if self.bytes(known) > self.limits.bytes() {
+            return Err(self.limit(known, State::Single(0), self.builder.arcs.len(), Limited::Bytes));
+        }
+        Ok(())
+    }
+
+    /// The memory of the result and of the subsets.
+    fn bytes(&self, known: &Subsets) -> usize {
+        let subsets = |of: &Subsets| of.open.len() * size_of::<Subset>() + of.steps.len() * size_of::<Step>();
+        self.builder.arcs.len() * size_of::<Arc>()
+            + (self.builder.splits.len() + self.map.splits.len() + self.map.arcs.len() + self.single.len())
+                * size_of::<i32>()
+            + self.table.bytes()
+            + subsets(known)
+            + subsets(&self.new)
     }
 
     /// Numbers the states that arcs from place `first` on enter.
@@ -211,7 +228,7 @@ impl<'a> Numbering<'a> {
     fn open(&mut self, known: &Subsets, expansion: &Expansion, open: &Open, arcs: usize) -> Result<i32, Error> {
         let steps = &expansion.steps[open.steps.clone()];
         let num_known = known.steps.len();
-        let num_steps = |new: &Subsets| Error::fit("the number of open paths", num_known + new.steps.len());
+        let num_steps = |new: &Subsets| Error::fit(Quantity::OpenPaths, num_known + new.steps.len());
         let begin = num_steps(&self.new)?.cast_unsigned();
         self.new.steps.extend_from_slice(steps);
         let end = num_steps(&self.new)?.cast_unsigned();
@@ -251,7 +268,7 @@ impl<'a> Numbering<'a> {
     fn add(&mut self, known: &Subsets, state: State, arcs: usize) -> Result<i32, Error> {
         let number = self.next;
         if number >= self.most {
-            return Err(self.limit(known, state, arcs));
+            return Err(self.limit(known, state, arcs, Limited::States));
         }
         self.next += 1;
         self.new.states.push(Packed::new(state));
@@ -271,9 +288,9 @@ impl<'a> Numbering<'a> {
 
     /// There is no place for this state.
     #[cold]
-    fn limit(&self, known: &Subsets, state: State, arcs: usize) -> Error {
+    fn limit(&self, known: &Subsets, state: State, arcs: usize, limited: Limited) -> Error {
         let states = index(self.next) + 1;
-        if let Err(too_large) = Error::fit("the number of states", states) {
+        if let Err(too_large) = Error::fit(Quantity::States, states) {
             return too_large;
         }
         let (mut pending_labels, mut pending_score) = (0, 0.0);
@@ -286,8 +303,11 @@ impl<'a> Numbering<'a> {
         }
         Error::DeterminizeLimit {
             fsa: self.fsa_index,
-            what: "states",
-            limit: self.max_states,
+            limited,
+            limit: match limited {
+                Limited::Bytes => self.limits.bytes(),
+                Limited::States => self.limits.max_states.unwrap_or(MOST_STATES),
+            },
             states,
             arcs,
             largest_subset: self.largest,
@@ -306,13 +326,13 @@ impl<'a> Numbering<'a> {
     /// [`Error::Score`].
     pub(super) fn finish(mut self) -> Result<(SingleFsaBuilder, Lists), Error> {
         if self.infinite {
-            let arc = self.part.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
+            let arc = self.builder.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });
         }
-        let last = Error::fit("the number of states", self.part.num_states())?;
-        self.part.splits.push(id(self.part.arcs.len()));
-        self.final_arcs.iter().for_each(|&arc| self.part.arcs[arc].dest_state = last);
-        Ok((self.part, self.map))
+        let last = Error::fit(Quantity::States, self.builder.num_states())?;
+        self.builder.splits.push(id(self.builder.arcs.len()));
+        self.final_arcs.iter().for_each(|&arc| self.builder.arcs[arc].dest_state = last);
+        Ok((self.builder, self.map))
     }
 }
 
