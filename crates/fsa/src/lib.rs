@@ -12,19 +12,19 @@
 //! ```
 //!
 //! ```
-//! use fsa::algorithms::{ComposeOptions, Epsilons};
-//! use fsa::builders::{ctc_topo, linear_fsa};
+//! use fsa::k2::{ComposeOptions, Epsilons, linear_fsa};
+//! use fsa::graphs::ctc_topo;
 //! use fsa::io::K2Text;
-//! use fsa::scores::{Semiring, shortest_path, total_scores};
-//! use fsa::Graph;
+//! use fsa::{Graph, Semiring};
+//! use fsa::paths::{shortest_path, total_scores};
 //!
 //! // What three frames of a network say of the blank 0 and the tokens 1 and 2.
 //! let frames = K2Text::acceptor().read("0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4")?;
 //! // All that the topology of CTC reads as the tokens 1 2, and how probable it is.
 //! let tokens = Graph::new(linear_fsa(&[1, 2])?);
-//! let graph = ctc_topo(2, false)?.compose(&tokens, &ComposeOptions::default())?;
+//! let graph = ctc_topo(2, false)?.compose(&tokens)?;
 //! let blank_is_a_symbol = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
-//! let readings = frames.compose(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
+//! let readings = frames.compose_with(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
 //! let total = total_scores::<f64, _>(readings.fsas(), Semiring::Log)?[0];
 //! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25].iter().map(|path: &f64| path.exp()).sum();
 //! assert!((total - by_hand.ln()).abs() < 1e-6);
@@ -81,33 +81,25 @@
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub mod algorithms;
-mod arc;
-mod attributes;
-pub mod builders;
+mod core;
+mod equivalence;
 mod error;
-mod fsa;
-mod graph;
 pub mod graphs;
-mod hash;
 pub mod io;
-pub mod optimize;
-mod pair_numbers;
-mod parts;
-mod properties;
-#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
-mod rooms;
-pub mod scores;
-mod sweep;
-mod threads;
-mod valid;
-mod view;
+pub mod k2;
+pub mod openfst;
+pub mod paths;
+mod support;
 
-pub use arc::{Arc, EPSILON, FINAL};
-pub use attributes::{Attribute, Attributes};
-pub use error::Error;
-pub use fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
-pub use graph::{AUX_LABELS, Graph};
-pub use properties::Properties;
+pub use crate::core::arc::{Arc, EPSILON, FINAL};
+pub use crate::core::attributes::{Attribute, Attributes};
+pub use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
+pub use crate::core::fsa_builder::FsaBuilder;
+pub use crate::core::graph::{AUX_LABELS, Graph};
+pub use crate::core::limits::Limits;
+pub use crate::core::properties::Properties;
+pub use crate::core::semiring::Semiring;
+pub use crate::core::view::FsaView;
+pub use crate::equivalence::{Equivalence, equivalent};
+pub use crate::error::{AttributeProblem, Error, Limited, Operation, Quantity, TensorProblem};
 pub use ragged_core::{Buffer, Ragged, RaggedShape, Real, RowSplits, TextError};
-pub use view::FsaView;

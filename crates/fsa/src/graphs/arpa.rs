@@ -2,11 +2,13 @@
 
 use std::io::BufRead;
 
-use super::lines::Lines;
-use super::{OutOfVocabulary, Progress};
-use crate::io::SymbolTable;
-use crate::pair_numbers::PairNumbers;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::error::{Error, Quantity};
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::io::symbols::SymbolTable;
+use crate::support::pair_interner::PairInterner;
 
 /// How an ARPA file is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +49,7 @@ impl Default for ArpaOptions {
 #[derive(Debug, Clone)]
 pub struct NgramModel {
     /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
-    tree: PairNumbers,
+    tree: PairInterner,
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
@@ -95,7 +97,7 @@ impl NgramModel {
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
         let mut model = Self {
-            tree: PairNumbers::with_capacity(0),
+            tree: PairInterner::with_capacity(0),
             nodes: vec![root],
             order: promised.len(),
             skipped: 0,
@@ -124,7 +126,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % (1 << 16) == 0 {
-                    progress(Progress { what: "reading n-grams", done, of: Some(all) });
+                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
                 }
                 let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram)?;
                 if ngram.len() < order {
@@ -146,7 +148,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { what: "reading n-grams", done, of: Some(all) });
+        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
         Ok(model)
     }
 
@@ -280,11 +282,11 @@ impl NgramModel {
         let mut num_states = 1;
         for node in (0..).take(self.nodes.len()) {
             if node != start && is_state(node) {
-                states[node as usize] = Error::fit("the number of states", num_states)?;
+                states[node as usize] = Error::fit(Quantity::States, num_states)?;
                 num_states += 1;
             }
         }
-        let last = Error::fit("the number of states", num_states)?;
+        let last = Error::fit(Quantity::States, num_states)?;
         // The state of as many of the words as matter for what follows, and what it costs to forget the others.
         let resolve = |mut node: u32, mut score: f64| {
             while !is_state(node) {
@@ -318,7 +320,7 @@ impl NgramModel {
         if !ends {
             return Err(Error::NoSentence);
         }
-        Error::fit("the number of arcs", arcs.len())?;
+        Error::fit(Quantity::Arcs, arcs.len())?;
         sort(&mut arcs, num_states);
         Fsa::from_arcs(num_states + 1, arcs)
     }

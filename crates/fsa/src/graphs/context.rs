@@ -5,8 +5,10 @@ use std::ops::Range;
 
 use ragged_core::Ragged;
 
-use crate::arc::index;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::error::{Error, Quantity};
+use crate::support::ids::index;
 
 /// A state of a [`ContextGraph`]: how much of which phrases has been seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -51,7 +53,7 @@ pub struct ContextMatch {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ContextGraph {
-    /// In the order of their depths; the children of each behind each other, in the order of their tokens. The root is the first.
+    /// In the order of their depths; the children of each side by side, in the order of their tokens. The root is the first.
     nodes: Vec<Node>,
 }
 
@@ -89,16 +91,16 @@ impl ContextGraph {
     /// [`Error::Symbol`] for a token below 1, [`Error::TooLarge`].
     pub fn new(phrases: &Ragged<i32>, scores: &[f32]) -> Result<Self, Error> {
         if phrases.num_axes() != 2 {
-            return Err(Error::Axes { what: "a list of phrases", expected: 2, found: phrases.num_axes() });
+            return Err(Error::Axes { what: Quantity::Phrases, expected: 2, found: phrases.num_axes() });
         }
-        Error::same_size("the number of scores", phrases.num_rows(), scores.len())?;
+        Error::same_size(Quantity::Scores, phrases.num_rows(), scores.len())?;
         if let Some(arc) = scores.iter().position(|score| !score.is_finite()) {
             return Err(Error::Score { arc, score: scores[arc] });
         }
         if let Some(position) = phrases.values().iter().position(|&token| token <= EPSILON) {
             return Err(Error::Symbol { position, symbol: phrases.values()[position], least: 1 });
         }
-        Error::fit("the number of states", phrases.num_elements().saturating_add(2))?;
+        Error::fit(Quantity::States, phrases.num_elements().saturating_add(2))?;
         let mut made = Self { nodes: vec![Node::new(EPSILON, 0.0, 0.0)] };
         made.grow(phrases, scores)?;
         made.connect();
@@ -175,7 +177,7 @@ impl ContextGraph {
         self.nodes.len()
     }
 
-    /// Takes a token. Where `strict` is not asked for, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
+    /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
     /// beginning of another; its bonus is then that of the longest phrase alone. O(log of the phrases), on the average over the tokens.
     ///
     /// # Panics
@@ -217,10 +219,10 @@ impl ContextGraph {
     pub fn to_fsa(&self, max_token: i32) -> Result<Fsa, Error> {
         if let Some(node) = self.nodes.iter().find(|node| node.token > max_token) {
             let (found, max) = (node.token.into(), max_token.into());
-            return Err(Error::OutOfRange { what: "a token of a phrase", min: 1, max, found });
+            return Err(Error::OutOfRange { what: Quantity::PhraseToken, min: 1, max, found });
         }
-        let last = Error::fit("the number of states", self.nodes.len())?;
-        Error::fit("the number of arcs", self.nodes.len() * 2 + index(max_token.max(0)) + 1)?;
+        let last = Error::fit(Quantity::States, self.nodes.len())?;
+        Error::fit(Quantity::Arcs, self.nodes.len() * 2 + index(max_token.max(0)) + 1)?;
         let mut arcs = Vec::with_capacity(self.nodes.len() * 2 + index(max_token.max(0)));
         for (state, node) in (0..).zip(&self.nodes) {
             let mut children =
@@ -250,5 +252,5 @@ impl ContextGraph {
 }
 
 fn number(nodes: usize) -> Result<u32, Error> {
-    Error::fit("the number of states", nodes).map(i32::cast_unsigned)
+    Error::fit(Quantity::States, nodes).map(i32::cast_unsigned)
 }

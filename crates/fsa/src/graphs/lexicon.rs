@@ -5,10 +5,13 @@ use std::io::BufRead;
 
 use ragged_core::Ragged;
 
-use super::OutOfVocabulary;
-use super::lines::Lines;
-use crate::io::SymbolTable;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::error::{Error, Quantity};
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::OutOfVocabulary;
+use crate::io::symbols::SymbolTable;
 
 /// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
 pub const BACKOFF_SYMBOL: &str = "#0";
@@ -102,7 +105,7 @@ impl Lexicon {
             Some(Silence { token, probability }) => {
                 if !(*probability > 0.0 && *probability < 1.0) {
                     return Err(Error::Probability {
-                        what: "the probability of silence",
+                        what: Quantity::SilenceProbability,
                         found: (*probability).into(),
                     });
                 }
@@ -166,7 +169,7 @@ impl Lexicon {
         self.backoff_word
     }
 
-    /// L: from any sequence of pronunciations to the words. Each word is put out by its first arc, and its pronunciation's score is there.
+    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc, and its pronunciation's score is there.
     /// O(tokens).
     ///
     /// # Errors
@@ -193,7 +196,7 @@ impl Lexicon {
             let last = Some(self.disambiguations[entry]).filter(|&k| disambiguated && k > 0);
             let last = last.map(|k| self.disambiguation_tokens[k]);
             let tokens = self.tokens.row(entry);
-            // A word must be put out somewhere.
+            // A word must be output somewhere.
             let none = tokens.is_empty() && last.is_none();
             tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
         };
@@ -203,7 +206,7 @@ impl Lexicon {
             Some(_) => (1, if disambiguated { 4 } else { 3 }),
         };
         let num_inner: usize = (0..self.words.len()).map(|entry| symbols(entry).count() - 1).sum();
-        let last = Error::fit("the number of states", first_inner + num_inner)?;
+        let last = Error::fit(Quantity::States, first_inner + num_inner)?;
         let silence_state = 2;
         let mut made = Arcs::default();
         let (spoken, silent) = self.silence.map_or((0.0, 0.0), |(_, p)| ((1.0 - p).ln(), p.ln()));
@@ -213,7 +216,7 @@ impl Lexicon {
         }
         // First all arcs that leave the state between words, then what is within them.
         let mut within = Arcs::default();
-        let mut next = Error::fit("the number of states", first_inner)?;
+        let mut next = Error::fit(Quantity::States, first_inner)?;
         for (entry, (&word, &score)) in self.words.iter().zip(&self.scores).enumerate() {
             let count = symbols(entry).count();
             let mut state = between;
@@ -247,7 +250,7 @@ impl Lexicon {
         }
         made.arcs.append(&mut within.arcs);
         made.aux_labels.append(&mut within.aux_labels);
-        Error::fit("the number of arcs", made.arcs.len())?;
+        Error::fit(Quantity::Arcs, made.arcs.len())?;
         let num_states = first_inner + num_inner + 1;
         Graph::new(Fsa::from_arcs(num_states, made.arcs)?).with_aux_labels(made.aux_labels)
     }

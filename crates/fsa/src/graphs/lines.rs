@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Read as _};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A longer line is no text.
 const LONGEST: usize = 1 << 20;

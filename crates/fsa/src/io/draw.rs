@@ -4,9 +4,14 @@ use std::fmt::{self, Write};
 
 use ragged_core::TextValue;
 
-use super::layout::{Edge, Extent, Layout, layout};
-use super::symbols::SymbolTable;
-use crate::{AUX_LABELS, Arc, Attribute, Error, FsaView, Fsas, Graph};
+use crate::core::arc::Arc;
+use crate::core::attributes::Attribute;
+use crate::core::fsa::Fsas;
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::core::view::FsaView;
+use crate::error::Error;
+use crate::io::layout::{Edge, Extent, Layout, layout};
+use crate::io::symbols::SymbolTable;
 
 /// The radius of a state, the height of a line of text, and the space around everything.
 const RADIUS: f64 = 16.0;
@@ -82,7 +87,7 @@ impl<'a> Drawing<'a> {
         writeln!(out, "digraph FSA {{\n  rankdir = LR;\n  labelloc = t;\n  label = \"{}\";", Quoted(self.title))?;
         writeln!(out, "  node [shape = circle];")?;
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 writeln!(out, "  subgraph cluster_{i} {{\n  label = \"FSA {i}\";")?;
             }
@@ -137,7 +142,7 @@ impl<'a> Drawing<'a> {
             top += 2.0 * LINE;
         }
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 ok = ok.and(write_text(&mut body, MARGIN, top + LINE - 3.0, "start", &format!("FSA {i}")));
                 top += 1.5 * LINE;
@@ -311,7 +316,8 @@ impl fmt::Display for Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FINAL, Fsa, FsaVec};
+    use crate::core::arc::FINAL;
+    use crate::core::fsa::{Fsa, FsaVec};
 
     #[test]
     fn every_arc_is_drawn() {

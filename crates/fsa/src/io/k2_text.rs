@@ -11,11 +11,15 @@ use std::str::FromStr;
 
 use ragged_core::{Ragged, RaggedShape, RowSplits, TextValue};
 
-use super::cursor::Cursor;
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use crate::arc::index;
-use crate::{AUX_LABELS, Arc, Attribute, Attributes, Error, FINAL, Fsa, FsaOrVec, Fsas, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::attributes::{Attribute, Attributes};
+use crate::core::fsa::{Fsa, FsaOrVec, Fsas};
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error, Quantity};
+use crate::io::cursor::Cursor;
+use crate::io::openfst::{self, TO_FINAL};
+use crate::support::ids::index;
 
 /// What stands on the lines of k2's text, for reading and for printing.
 ///
@@ -142,12 +146,12 @@ impl K2Text {
     #[doc(alias = "to_str")]
     #[doc(alias = "FsaToString")]
     pub fn print<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
-        let missing = Error::Attribute { what: "an attribute to be printed is not there, or of another kind" };
+        let missing = Error::Attribute { problem: AttributeProblem::NotPrintable };
         let named = |name: &String| graph.attributes().ints(name).ok_or_else(|| missing.clone());
         let labels = self.labels.iter().map(named).collect::<Result<Vec<_>, _>>()?;
         let named = |name: &String| graph.attributes().lists(name).ok_or_else(|| missing.clone());
         let lists = self.lists.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-        let fsas = graph.fsas().as_vec();
+        let fsas = graph.fsas().as_fsa_vec();
         let single = graph.fsas().is_single();
         let mut text = String::with_capacity(24 * fsas.num_arcs());
         for (i, fsa) in fsas.iter().enumerate() {
@@ -235,7 +239,7 @@ impl<'a> Rows<'a> {
         }
         for (ends, values) in &mut self.lists {
             self.cursor.list(values)?;
-            ends.push(Error::fit("the number of entries of lists", values.len())?);
+            ends.push(Error::fit(Quantity::ListEntries, values.len())?);
         }
         self.highest = self.highest.max(src_state).max(dest_state);
         self.arcs.push(Arc::new(src_state, dest_state, label, self.cursor.last_score(sign)?));
@@ -319,7 +323,7 @@ impl<'a> Rows<'a> {
                 self.labels.iter_mut().for_each(|labels| labels.push(FINAL));
                 for (ends, values) in &mut self.lists {
                     values.push(FINAL);
-                    ends.push(Error::fit("the number of entries of lists", values.len())?);
+                    ends.push(Error::fit(Quantity::ListEntries, values.len())?);
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! Layers are then put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama, Tagawa, Toda 1981),
 //! and moved as close to their neighbours as their heights allow, which is a monotone regression (pool adjacent violators).
 
-use crate::Error;
+use crate::error::{Error, Quantity};
 
 /// Most places in all layers: more cannot be looked at.
 const MOST_PLACES: usize = 200_000;
@@ -170,7 +170,7 @@ impl Graph {
         let (first, last) = (self.level[from], self.level[to]);
         let size = self.level.len() + (last - first);
         if size > MOST_PLACES {
-            return Err(Error::TooLarge { what: "the number of places in the drawing", size: size as u64 });
+            return Err(Error::TooLarge { what: Quantity::DrawingPlaces, size: size as u64 });
         }
         // Labels stand in layers of odd numbers.
         let label_level = ((first + last) / 2 - 1) | 1;

@@ -7,9 +7,11 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::npy::{self, Npy, Numbers};
-use super::tensor::{Dict, Entry, from_dict, to_dict};
-use crate::{Error, FsaOrVec, Fsas, Graph};
+use crate::core::fsa::{FsaOrVec, Fsas};
+use crate::core::graph::Graph;
+use crate::error::Error;
+use crate::io::npy::{self, Npy, Numbers};
+use crate::io::tensor::{Dict, Entry, from_dict, to_dict};
 
 /// What the arrays of an attribute that is lists are called, behind its name.
 const ROW_SPLITS: &str = ".row_splits1";

@@ -4,13 +4,16 @@ use std::fmt::Write;
 
 use ragged_core::TextValue;
 
-use super::cursor::{Cursor, Field};
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use super::symbols::SymbolTable;
-use crate::arc::index;
-use crate::scores::Semiring;
-use crate::{Arc, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error};
+use crate::io::cursor::{Cursor, Field};
+use crate::io::openfst::{self, TO_FINAL};
+use crate::io::symbols::SymbolTable;
+use crate::support::ids::index;
 
 /// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
 /// for each final state; the state of the first line is the start.
@@ -57,7 +60,7 @@ impl<'a> OpenFstText<'a> {
         Self { input_symbols: symbols, ..self }
     }
 
-    /// Symbols stand for the labels put out.
+    /// The symbols of the output labels.
     #[must_use]
     #[doc(alias = "osymbols")]
     pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
@@ -98,7 +101,7 @@ impl<'a> OpenFstText<'a> {
                 aux_labels.push(match self.acceptor {
                     true => label,
                     false => {
-                        let output = cursor.expect("a label to put out")?;
+                        let output = cursor.expect("an output label")?;
                         label_out(&cursor, output, self.output_symbols)?
                     }
                 });
@@ -143,7 +146,7 @@ impl<'a> OpenFstText<'a> {
     /// Prints an FSA. O(arcs).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and a label put out is not that taken;
+    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and an output label differs from its input label;
     /// [`Error::NoSymbol`] for a label without a symbol.
     #[doc(alias = "fstprint")]
     pub fn print(&self, graph: &Graph<Fsa>) -> Result<String, Error> {
@@ -169,7 +172,7 @@ impl<'a> OpenFstText<'a> {
                     text.push('\t');
                     output.write(text, arc.olabel)?;
                 } else if arc.ilabel != arc.olabel {
-                    return Err(Error::Attribute { what: "an acceptor puts out what it takes" });
+                    return Err(Error::Attribute { problem: AttributeProblem::NotAcceptor });
                 }
                 ok = ok.and(write_cost(text, arc.cost));
             }

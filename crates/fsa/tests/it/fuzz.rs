@@ -133,7 +133,7 @@ fn lexicon() {
             for graph in [lexicon.to_graph(), lexicon.to_disambiguated_graph()] {
                 let graph = graph.expect("words are paths");
                 in_proportion(graph.fsas().num_arcs(), 3, bytes);
-                assert_eq!(graph.fsas().as_vec().num_fsas(), 1);
+                assert_eq!(graph.fsas().as_fsa_vec().num_fsas(), 1);
             }
         }
     });
@@ -146,7 +146,7 @@ fn npz() {
 
     fuzz!("npz", |bytes| {
         let Ok(graph) = read_npz(std::io::Cursor::new(bytes)) else { return };
-        in_proportion(graph.fsas().as_vec().num_arcs() + graph.fsas().as_vec().num_states(), 1, bytes);
+        in_proportion(graph.fsas().as_fsa_vec().num_arcs() + graph.fsas().as_fsa_vec().num_states(), 1, bytes);
         let mut written = std::io::Cursor::new(Vec::new());
         write_npz(&graph, &mut written).expect("what was read can be written");
         same(&graph, &read_npz(written).expect("what was written can be read"));

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
-    make_hlg,
+    ArpaOptions, ContextGraph, CtcTopology, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
+    Silence, make_hlg,
 };
 use fsa::io::{K2Text, OpenFstText, SymbolTable};
-use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
+use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits, Operation};
 use proptest::prelude::*;
 use ragged_core::Ragged;
 
@@ -544,7 +544,7 @@ proptest! {
     #[test]
     fn frames_are_those_that_collapse_to_the_graphs_tokens(graph in token_graph(), frames in 0..5_usize) {
         let tokens = language(&graph, frames + 1, frames);
-        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, Some("tokens"), None).unwrap();
+        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, Some("tokens"), Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
         let mut expected = HashMap::new();
         for code in 0..4_usize.pow(frames as u32) {
@@ -562,9 +562,9 @@ proptest! {
     /// The modified topology: paths of tokens in the graph, each held for any number of frames.
     #[test]
     fn modified_frames_hold_each_token_for_a_while(graph in token_graph(), frames in 0..5_usize) {
-        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, None).unwrap();
+        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
-        let explicit = fsa::builders::ctc_topo(3, true).unwrap();
+        let explicit = fsa::graphs::ctc_topo(3, true).unwrap();
         let mut expected: HashMap<_, (f64, usize)> = HashMap::new();
         let tokens = language(&graph, frames + 1, frames);
         for ((string, topology), (_, ways)) in frames_of(&explicit, frames) {
@@ -685,7 +685,7 @@ fn hlg_keeps_to_its_limits() {
         make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), options, &mut |_| {})
     };
     let mut options = HlgOptions::default();
-    options.max_bytes = Some(100);
+    options.limits = Limits::default().with_max_bytes(100);
     assert!(make(&options).is_err());
     let mut options = HlgOptions::default();
     options.max_token = Some(1);
@@ -698,8 +698,8 @@ fn hlg_keeps_to_its_limits() {
     let lg = make(&options).unwrap();
     assert!(lg.graph.fsas().num_arcs() < hlg.graph.fsas().num_arcs());
     assert_eq!(
-        hlg.steps.last().map(|step| (step.what, step.num_arcs)),
-        Some(("H o L o G", hlg.graph.fsas().num_arcs()))
+        hlg.steps.last().map(|step| (step.graph, step.num_arcs)),
+        Some((HlgGraph::Hlg, hlg.graph.fsas().num_arcs()))
     );
 }
 
@@ -715,7 +715,7 @@ fn limits_of_memory_are_those_of_every_step() {
     let make = |max_bytes, topology| {
         let empty = SymbolTable::default();
         let mut options = HlgOptions::default();
-        (options.max_bytes, options.topology) = (max_bytes, topology);
+        (options.limits, options.topology) = (Limits::default().with_max_bytes(max_bytes), topology);
         make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), &options, &mut |_| {})
     };
     for topology in [false, true] {
@@ -724,13 +724,13 @@ fn limits_of_memory_are_those_of_every_step() {
         let enough = loop {
             match make(Some(max_bytes), topology) {
                 Ok(made) => break made,
-                Err(fsa::Error::MemoryLimit { what, limit, needed, .. }) => {
-                    assert!(limit == max_bytes && needed > limit, "{what}");
-                    steps.push(what);
+                Err(fsa::Error::Limit { operation, limit, needed, .. }) => {
+                    assert!(limit == max_bytes && needed > limit, "{operation}");
+                    steps.push(operation);
                 }
                 Err(fsa::Error::DeterminizeLimit { limit, .. }) => {
                     assert_eq!(limit, max_bytes);
-                    steps.push("determinization");
+                    steps.push(Operation::Determinize);
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -738,7 +738,7 @@ fn limits_of_memory_are_those_of_every_step() {
         };
         assert_eq!(enough.graph, right.graph);
         steps.dedup();
-        assert!(steps.contains(&"intersection or composition") && steps.contains(&"minimization"), "{steps:?}");
+        assert!(steps.contains(&Operation::Composition) && steps.contains(&Operation::Minimize), "{steps:?}");
         assert!(max_bytes < 100_000, "{max_bytes} {steps:?}");
     }
     let message = make(Some(1000), true).unwrap_err().to_string();

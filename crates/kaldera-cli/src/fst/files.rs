@@ -5,8 +5,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use kaldera::fsa::scores::Semiring;
-use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph};
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
 use kaldera::pipeline::PartialFile;
 
 use super::Trouble;

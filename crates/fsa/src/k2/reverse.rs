@@ -1,0 +1,73 @@
+//! Strings from their last symbol to the first.
+
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::builder::{SortedFsaBuilder, map_arcs};
+use crate::core::fsa::Fsas;
+use crate::error::{Error, Quantity};
+use crate::support::ids::{id, index};
+
+/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map. O(states + arcs).
+///
+/// The old final state becomes the start, left by the old final arcs with label 0; the old start takes its number, and a new arc leads from it
+/// to a final state of its own. The other states keep their numbers. Arcs that leave a state are in the order that they had.
+///
+/// # Errors
+/// [`Error::TooLarge`].
+#[doc(alias = "Reverse")]
+pub fn reverse<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
+    let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
+        let Some(last) = fsa.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
+        Error::fit(Quantity::States, last + 2)?;
+        let name = |state: i32| match index(state) {
+            0 => id(last),
+            state if state == last => 0,
+            _ => state,
+        };
+        // Counting sort by the state that an arc leaves from now on.
+        let mut next = vec![0; last + 2];
+        for arc in fsa.arcs() {
+            next[index(name(arc.dest_state)) + 1] += 1;
+        }
+        next[last + 1] += 1;
+        for state in 1..next.len() {
+            next[state] += next[state - 1];
+        }
+        let num_arcs = fsa.arcs().len() + 1;
+        let mut builder = SortedFsaBuilder { ends: next[1..].to_vec(), arcs: vec![Arc::default(); num_arcs] };
+        builder.ends.push(num_arcs);
+        let mut map = vec![-1; num_arcs];
+        for (arc, from) in fsa.arcs().iter().zip(0..) {
+            let src_state = name(arc.dest_state);
+            let at = &mut next[index(src_state)];
+            let label = if arc.label == FINAL { EPSILON } else { arc.label };
+            builder.arcs[*at] = Arc { src_state, dest_state: name(arc.src_state), label, ..*arc };
+            map[*at] = from;
+            *at += 1;
+        }
+        builder.arcs[next[last]] = Arc::new(id(last), id(last + 1), FINAL, 0.0);
+        Ok((builder, map))
+    })?;
+    Ok((fsas.same_kind(made), map))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::fsa::Fsa;
+
+    #[test]
+    fn arcs_go_back() {
+        let arcs =
+            vec![Arc::new(0, 1, 7, 0.5), Arc::new(0, 2, -1, 1.0), Arc::new(1, 0, 8, 2.0), Arc::new(1, 2, -1, 0.25)];
+        let back = vec![
+            Arc::new(0, 2, 0, 1.0),
+            Arc::new(0, 1, 0, 0.25),
+            Arc::new(1, 2, 7, 0.5),
+            Arc::new(2, 1, 8, 2.0),
+            Arc::new(2, 3, -1, 0.0),
+        ];
+        let made = reverse(&Fsa::from_arcs(3, arcs).unwrap()).unwrap();
+        assert_eq!(made, (Fsa::from_arcs(4, back).unwrap(), vec![1, 3, 0, 2, -1]));
+        assert_eq!(reverse(&Fsa::empty()).unwrap(), (Fsa::empty(), vec![]));
+    }
+}

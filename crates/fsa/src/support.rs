@@ -1,0 +1,8 @@
+//! What knows nothing of FSAs: indexes, hash tables, threads.
+
+pub(crate) mod ids;
+pub(crate) mod interner;
+pub(crate) mod pair_interner;
+#[expect(unsafe_code, reason = "several threads fill one vector, whose length is set once they have")]
+pub(crate) mod slots;
+pub(crate) mod threads;
