@@ -73,7 +73,8 @@ impl Kernel for ComputeBands<'_> {
     }
 }
 
-/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all lanes.
+/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all
+/// lanes.
 pub(crate) struct ComputeSingleFrame<'a> {
     pub(crate) of: BandsOf<'a>,
     pub(crate) start: usize,
