@@ -1,6 +1,7 @@
 //! Decompositions of dense matrices, inverses, powers, orthogonal rows.
 
 use kaldera::base::Real;
+#[cfg(any(feature = "openblas", feature = "pure"))]
 use kaldera::matrix::decompositions::{attempt_complex_power, create_eigenvalue_matrix, sort_svd};
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use kaldera::matrix::{Error, Matrix, SpMatrix, Trans, Vector};

@@ -3,6 +3,7 @@
 use kaldera::base::Real;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use kaldera::matrix::SymmetricEig;
+#[cfg(any(feature = "openblas", feature = "pure"))]
 use kaldera::matrix::packed::{SolverOptions, solve_quadratic_problem};
 use kaldera::matrix::packed::{trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec};
 use kaldera::matrix::{Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans};
