@@ -170,7 +170,7 @@ pub enum Error {
         dim: usize,
     },
 
-    /// Things that belong to the same frames have different lengths.
+    /// Features, pitch or weights of the same frames have different lengths.
     #[error("lengths differ by more than {tolerance}: the shortest is of {shortest} frames, the longest of {longest}")]
     LengthMismatch {
         /// Frames of the shortest.

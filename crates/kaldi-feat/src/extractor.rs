@@ -20,7 +20,7 @@ use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
 use crate::spectrum::window::FrameExtractionOptions;
 use crate::spectrum::workspace::Workspace;
 
-/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind),
+/// A kind of features: how spectra become a row of values. [`FbankKind`](crate::FbankKind),
 /// [`MfccKind`](crate::MfccKind), [`PlpKind`](crate::PlpKind),
 /// [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
 /// there are.
@@ -150,7 +150,7 @@ impl<K: Kind> Extractor<K> {
         &self.kind
     }
 
-    /// Numbers in a row of features.
+    /// Values in a row of features.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.kind.dim()

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!   frames ──> windowing ──> power_spectrum (fft) ──> mel         several frames, one in each lane
-//!      '─────> single_frame: window ──> fft ────────> mel         one frame, its numbers in the lanes: the same bits
+//!      '─────> single_frame: window ──> fft ────────> mel         one frame, its values in the lanes: the same bits
 //! ```
 
 pub(crate) mod bands;

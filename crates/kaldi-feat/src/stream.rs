@@ -155,7 +155,7 @@ impl<K: Kind> FeatureStream<K> {
         format!("{:?} {samp_freq} {key:?} {vtln_warp}", extractor.options())
     }
 
-    /// Numbers in a row.
+    /// Values in a row.
     pub fn dim(&self) -> usize {
         self.extractor.dim()
     }

@@ -18,7 +18,7 @@ pub(crate) fn check_square(operation: &'static str, found: Shape) -> Result<usiz
     if found.rows == found.cols { Ok(found.rows) } else { Err(Error::NotSquare { operation, found }) }
 }
 
-/// Are the `len` things from `start` on among `size`?
+/// An error unless the range of `len` from `start` on lies within `size`.
 pub(crate) fn check_range(what: &'static str, start: usize, len: usize, size: usize) -> Result<(), Error> {
     if start.checked_add(len).is_some_and(|end| end <= size) {
         Ok(())

@@ -1,6 +1,6 @@
 //! Kaldi's own bytes and text for vectors and matrices, over any `BufRead` and `Write`.
 //!
-//! An object in a file is two things: a header, `\0B` before binary and nothing before text, and a
+//! An object in a file has two parts: a header, `\0B` before binary and nothing before text, and a
 //! body.
 //!
 //! ```text

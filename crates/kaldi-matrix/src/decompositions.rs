@@ -143,7 +143,7 @@ pub(crate) fn check_finite<T: Real>(
     }
 }
 
-/// The places of the values from the largest to the smallest.
+/// The indexes of the values from the largest to the smallest.
 fn descending<T: Real>(values: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[j].to_f64().total_cmp(&values[i].to_f64()));

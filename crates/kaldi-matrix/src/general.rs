@@ -268,7 +268,7 @@ pub fn append_general_matrix_rows(inputs: &[&GeneralMatrix]) -> Result<GeneralMa
     Ok(GeneralMatrix::Full(all))
 }
 
-/// The places in a list that are true, for a matrix of `rows` rows.
+/// The indexes in a list that are true, for a matrix of `rows` rows.
 fn kept(operation: &'static str, keep_rows: &[bool], rows: usize) -> Result<Vec<usize>, Error> {
     check_dim(operation, rows, keep_rows.len())?;
     Ok(keep_rows.iter().enumerate().filter(|&(_, &keep)| keep).map(|(r, _)| r).collect())

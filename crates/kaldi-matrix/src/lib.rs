@@ -47,7 +47,7 @@
 //! | [`Vector`], [`SubVector`], [`SubVectorMut`] | numbers in a row | `Vector`, `SubVector` |
 //! | [`Matrix`], [`SubMatrix`], [`SubMatrixMut`] | rows of numbers | `Matrix`, `SubMatrix` |
 //! | [`SpMatrix`], [`TpMatrix`] | the lower triangle of a symmetric or triangular matrix, packed | the same |
-//! | [`SparseVector`], [`SparseMatrix`] | what is not zero, with its places | the same |
+//! | [`SparseVector`], [`SparseMatrix`] | what is not zero, with its indexes | the same |
 //! | [`CompressedMatrix`] | one or two bytes for each element | the same |
 //! | [`GeneralMatrix`] | a full, compressed or sparse matrix | the same |
 //! | [`NumpyArray`] | what a `.npy` file holds | the same |

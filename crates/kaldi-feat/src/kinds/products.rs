@@ -2,7 +2,7 @@
 
 use kaldera_base::simd::Simd;
 
-/// How many sums a product with a row of weights is added up in: sum i is of every eighth number
+/// How many sums a product with a row of weights is added up in: sum i is of every eighth value
 /// from the i-th on, so that few have to wait for each other. Then they are added in halves.
 const ROW_SUMS: usize = 8;
 

@@ -55,7 +55,7 @@ impl Grid {
         })
     }
 
-    /// Numbers that a row of measured correlations has, to whole vectors.
+    /// Values that a row of measured correlations has, to whole vectors.
     pub(super) fn measured_row(&self) -> usize {
         self.num_measured.next_multiple_of(MAX_LANES)
     }

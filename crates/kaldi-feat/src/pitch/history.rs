@@ -32,7 +32,7 @@ pub(super) struct History {
     states: Vec<u32>,
 }
 
-/// Rows of numbers, of which equal ones that follow each other can be kept once: in digital silence
+/// Rows of values, of which equal ones that follow each other can be kept once: in digital silence
 /// no path is better than another, and all rows are the same before long.
 #[derive(Debug, Clone, PartialEq)]
 struct Rows {
@@ -44,7 +44,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// None yet, of `len` numbers each.
+    /// None yet, of `len` values each.
     fn new(len: usize) -> Self {
         Self { len, values: Vec::new(), places: Vec::new() }
     }

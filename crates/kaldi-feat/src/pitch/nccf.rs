@@ -23,7 +23,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl Grid {
-    /// Numbers in the memory of [`correlate`](Self::correlate)'s frame: after the frame there is
+    /// Values in the memory of [`correlate`](Self::correlate)'s frame: after the frame there is
     /// room for whole vectors.
     pub(super) fn frame_room(&self) -> usize {
         self.window_size + self.first_lag + self.measured_row()
@@ -71,7 +71,7 @@ impl Grid {
     }
 }
 
-/// The product over the root of the square; 0 where there is no energy, and where numbers are so
+/// The product over the root of the square; 0 where there is no energy, and where values are so
 /// large that they overflow.
 #[inline(always)]
 fn quotient<S: Simd>(s: S, product: S::F32, square: S::F32) -> S::F32 {

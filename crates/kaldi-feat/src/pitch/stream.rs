@@ -20,7 +20,7 @@ use crate::state::{StateReader, StateWriter};
 /// there are `recompute-frame` of them.
 ///
 /// As the ballast of a frame comes from the loudness up to the end of its chunk, audio that is cut
-/// in another way gives other numbers, a little. That is how Kaldi defines it; with
+/// in another way gives other values, a little. That is how Kaldi defines it; with
 /// `nccf-ballast-online` it comes from the audio up to the frame's own end.
 ///
 /// ```
@@ -91,7 +91,7 @@ impl OnlinePitch {
         (*loudness, *finished, *latency) = (Loudness::default(), false, 0);
     }
 
-    /// Numbers in a frame: 2.
+    /// Values in a frame: 2.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         2

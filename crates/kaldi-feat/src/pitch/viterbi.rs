@@ -74,7 +74,7 @@ impl Transitions {
         self.num_states
     }
 
-    /// Numbers in a row of costs: whole groups. Those of no lag are infinite.
+    /// Values in a row of costs: whole groups. Those of no lag are infinite.
     pub(super) fn row_len(&self) -> usize {
         self.num_groups * GROUP
     }
@@ -210,7 +210,7 @@ fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; 
     }
 }
 
-/// Numbers in lanes. A closure would not do: it can't be told to become part of the function that
+/// Values in lanes. A closure would not do: it can't be told to become part of the function that
 /// is compiled for the instruction set.
 pub(super) trait Values<S: Simd> {
     /// Those from `i` on, a multiple of the number of lanes.

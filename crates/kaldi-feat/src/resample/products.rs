@@ -8,7 +8,7 @@ use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 pub(super) struct Filters {
     /// Where each row begins in the signal, for the first use of the row.
     firsts: Vec<isize>,
-    /// Numbers in a row: a multiple of all numbers of lanes.
+    /// Values in a row: a multiple of all numbers of lanes.
     width: usize,
     weights: Vec<f32>,
 }
@@ -36,7 +36,7 @@ impl Filters {
         self.firsts.len()
     }
 
-    /// Numbers that a product reads from where its row begins.
+    /// Values that a product reads from where its row begins.
     pub(super) fn width(&self) -> usize {
         self.width
     }

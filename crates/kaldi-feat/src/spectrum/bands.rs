@@ -73,7 +73,8 @@ impl Kernel for ComputeBands<'_> {
     }
 }
 
-/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all lanes.
+/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all
+/// lanes.
 pub(crate) struct ComputeSingleFrame<'a> {
     pub(crate) of: BandsOf<'a>,
     pub(crate) start: usize,
@@ -120,7 +121,7 @@ impl BandsOf<'_> {
     }
 }
 
-/// Turns features in lanes into rows of `dim` numbers, as many as `rows` holds.
+/// Turns features in lanes into rows of `dim` values, as many as `rows` holds.
 ///
 /// The last columns come first: a vector that is wider than what is left of its row spills into the
 /// next row, where what belongs there is written later.

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 use kaldera_base::simd::Simd;
 use num_complex::Complex;
 
-/// The radices of a transform of `n` numbers, if they are among those that there are steps for.
+/// The radices of a transform of `n` values, if they are among those that there are steps for.
 pub(crate) fn factors(mut n: usize) -> Option<Vec<usize>> {
     let mut factors = Vec::new();
     for radix in [4, 2, 3, 5, 7, 11, 13] {
@@ -28,8 +28,8 @@ pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
     Complex::new(angle.cos() as f32, angle.sin() as f32)
 }
 
-/// The transform of N real numbers as one of N/2 complex ones, whose real and imaginary parts are
-/// every other number.
+/// The transform of N real values as one of N/2 complex ones, whose real and imaginary parts are
+/// every other value.
 pub(crate) struct LaneFft {
     /// N/2, 2 or more.
     pub(crate) half: usize,
@@ -39,12 +39,12 @@ pub(crate) struct LaneFft {
     pairs: Vec<(usize, usize, Complex<f32>)>,
 }
 
-/// One step of the transform: blocks of `radix` · `part` numbers become `radix` smaller blocks.
+/// One step of the transform: blocks of `radix` · `part` values become `radix` smaller blocks.
 pub(crate) struct Step {
     pub(crate) radix: usize,
     pub(crate) part: usize,
     /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for
-    /// parts of one number.
+    /// parts of one value.
     pub(crate) twiddles: Vec<Complex<f32>>,
     /// e^(-2πi k/radix) for k from 0.
     pub(crate) roots: Vec<Complex<f32>>,
@@ -123,7 +123,7 @@ impl Step {
     }
 }
 
-/// What a number is turned by.
+/// What a value is turned by.
 pub(crate) trait Twiddle<S: Simd>: Copy {
     fn lanes(self, s: S) -> [S::F32; 2];
 }
@@ -206,7 +206,7 @@ fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
     [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
 }
 
-/// A step with a transform of `R` numbers: number j of all parts of a block, transformed, then
+/// A step with a transform of `R` values: value j of all parts of a block, transformed, then
 /// turned by the twiddles of j.
 #[inline(always)]
 fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
@@ -237,7 +237,7 @@ fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
     }
 }
 
-/// The transform of 2 numbers, or an odd number of them.
+/// The transform of 2 values, or an odd number of them.
 #[inline(always)]
 fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
     if R != 2 {
@@ -248,7 +248,7 @@ fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S
     y
 }
 
-/// The transform of an odd number of numbers: x\[i\] and x\[R-i\] have the same cosines, and sines
+/// The transform of an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines
 /// of opposite signs.
 #[inline(always)]
 fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {

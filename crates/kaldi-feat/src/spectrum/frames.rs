@@ -22,7 +22,7 @@ pub enum EnergyOf {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal<'a> {
     pub(crate) samples: Samples<'a>,
-    /// The place of the first of them in the signal.
+    /// The index of the first of them in the signal.
     pub(crate) first: u64,
 }
 
@@ -183,8 +183,8 @@ impl Framing {
     }
 
     /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of
-    /// `frames` (inclusive) are made of: with dither, the ends filled up. Gives the place behind
-    /// them, where `wave` has as many numbers as reading whole vectors takes.
+    /// `frames` (inclusive) are made of: with dither, the ends filled up. Returns the position
+    /// behind them, where `wave` has as many numbers as reading whole vectors takes.
     #[inline(always)]
     pub(crate) fn gather<S: Simd>(
         &self,

@@ -1,4 +1,4 @@
-//! What is done to vectors of lanes in several places.
+//! Sums over lanes that several modules share.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 

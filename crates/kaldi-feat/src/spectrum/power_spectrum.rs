@@ -47,12 +47,12 @@ fn power_of_packed(packed: &[f32]) -> impl Iterator<Item = f32> {
     std::iter::once(square(packed[0])).chain(inner).chain(std::iter::once(square(packed[1])))
 }
 
-/// What to make of the transform of each frame of N numbers.
+/// What to make of the transform of each frame of N values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SpectrumOf {
     /// |X\[k\]|² for k = 0 ..= N/2.
     Power,
-    /// N numbers: X\[0\], X\[N/2\], which are real, then real and imaginary parts of X\[1\], X\[2\]
+    /// N values: X\[0\], X\[N/2\], which are real, then real and imaginary parts of X\[1\], X\[2\]
     /// ...
     Packed,
 }

@@ -27,7 +27,7 @@ fn real<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
-/// Numbers between -1 and 1 that depend on `seed` and the place.
+/// Numbers between -1 and 1 that depend on `seed` and the index.
 fn random<T: Real>(seed: u64, i: usize) -> T {
     let mut x = seed ^ (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for _ in 0..2 {

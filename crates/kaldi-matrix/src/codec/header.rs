@@ -23,7 +23,7 @@ pub enum MatrixStorage {
     CompressedTwoBytes,
     /// A byte for each element (`CM3`).
     CompressedOneByte,
-    /// The elements that are not zero, with their places (`SM`, or as text).
+    /// The elements that are not zero, with their indexes (`SM`, or as text).
     Sparse,
     /// All elements as text.
     Text,

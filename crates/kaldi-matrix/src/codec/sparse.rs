@@ -100,7 +100,7 @@ fn read_binary_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseVector<T>
     Ok(SparseVector::from_ascending(dim, elements))
 }
 
-/// The place of the next element, if it is above the last one's and below `dim`.
+/// The index of the next element, if it is above the last one's and below `dim`.
 fn next_place<T>(elements: &[(u32, T)], place: i32, dim: usize, offset: u64) -> Result<u32, CodecError> {
     let least = elements.last().map_or(0, |&(last, _)| last + 1);
     let inside = |&place: &u32| place >= least && usize::try_from(place).is_ok_and(|place| place < dim);

@@ -92,14 +92,14 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
         kernels::max(self.data())
     }
 
-    /// The place of the smallest element, the first of equals, and the element; none if there are
+    /// The index of the smallest element, the first of equals, and the element; none if there are
     /// only NaN or nothing.
     #[doc(alias = "Min")]
     pub fn min_index(&self) -> Option<(usize, T)> {
         kernels::min_index(self.data())
     }
 
-    /// The place of the largest element, the first of equals, and the element; none if there are
+    /// The index of the largest element, the first of equals, and the element; none if there are
     /// only NaN or nothing.
     ///
     /// ```

@@ -1,8 +1,8 @@
 //! Many numbers in, one out.
 //!
-//! Sums have a fixed order: 256 bytes of partial sums, one for each place of a block, then a tree
-//! over these, which adds those at a distance of half their number, a quarter and so on; up to 8
-//! numbers are added one after the other. It depends on the length alone, not on the address, the
+//! Sums have a fixed order: 256 bytes of partial sums, one for each position in a block, then a
+//! tree over these, which adds those at a distance of half their number, a quarter and so on; up to
+//! 8 numbers are added one after the other. It depends on the length alone, not on the address, the
 //! machine or the number of threads.
 
 use kaldera_base::real::{Real, Vector};
@@ -241,13 +241,13 @@ pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Ve
     s.max_lane(all)
 }
 
-/// The place of the smallest number, the first of equals, and the number; none if there are only
+/// The index of the smallest number, the first of equals, and the number; none if there are only
 /// NaN or nothing.
 pub(crate) fn min_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, min(x))
 }
 
-/// The place of the largest number, the first of equals, and the number; none if there are only NaN
+/// The index of the largest number, the first of equals, and the number; none if there are only NaN
 /// or nothing.
 pub(crate) fn max_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, max(x))

@@ -62,7 +62,7 @@ fn near(found: f64, right: f64) -> bool {
     found == right || (found - right).abs() <= NEAR * right.abs().max(1.0) || (found.is_nan() && right.is_nan())
 }
 
-/// Does every element equal the function of its place, to within rounding?
+/// Does every element equal the function of its index, to within rounding?
 fn all(found: &MatrixBase<impl Storage<Elem = f64>>, right: impl Fn(usize, usize) -> f64) -> bool {
     (0..found.num_rows()).all(|r| (0..found.num_cols()).all(|c| near(found[(r, c)], right(r, c))))
 }

@@ -49,7 +49,7 @@ fn matrices(count: usize) -> impl Strategy<Value = Vec<Wide>> {
     })
 }
 
-/// Does every element of `found` equal the function of its place, to within rounding?
+/// Does every element of `found` equal the function of its index, to within rounding?
 fn all(found: &MatrixBase<impl Storage<Elem = f32>>, right: impl Fn(usize, usize) -> f64) -> bool {
     (0..found.num_rows()).all(|r| (0..found.num_cols()).all(|c| near(found[(r, c)], right(r, c), 4, 64.0)))
 }

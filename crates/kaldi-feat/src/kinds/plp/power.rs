@@ -85,7 +85,7 @@ impl Power {
     }
 }
 
-/// The polynomial that has the values of `f` at as many places between -1/2 and 1/2, those of
+/// The polynomial that has the values of `f` at as many points between -1/2 and 1/2, those of
 /// Chebyshev. The constant comes first.
 fn interpolation(f: impl Fn(f64) -> f64) -> [f64; NUM_COEFFICIENTS] {
     const N: usize = NUM_COEFFICIENTS;

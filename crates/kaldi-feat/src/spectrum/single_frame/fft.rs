@@ -1,11 +1,11 @@
 //! The power spectrum of one frame, for streams that cannot wait for others.
 //!
-//! Its samples lie in the lanes of vectors, and each number goes through the arithmetic that it
+//! Its samples lie in the lanes of vectors, and each value goes through the arithmetic that it
 //! goes through when each frame has a lane of its own ([`LaneFft`](crate::spectrum::fft::LaneFft)):
 //! the results have the same bits.
 //!
 //! ```text
-//!  first steps: numbers j, j+1 ... of a part in lanes         then, transposed: each block in a lane, as frames are otherwise
+//!  first steps: values j, j+1 ... of a part in lanes         then, transposed: each block in a lane, as frames are otherwise
 //!
 //!    block 0 |  part 0 | part 1 | part 2 | part 3 |              row 0   first number of all blocks
 //!    block 1 |  ====>  |                                         row 1   second number of all blocks
@@ -30,32 +30,32 @@ pub(crate) struct SingleFrameFft {
     pairs: [Lines; 2],
 }
 
-/// Where the numbers of a frame lie.
+/// Where the values of a frame lie.
 #[derive(Debug)]
 struct Layout {
     /// The steps before blocks are put into lanes.
     before: Vec<StepBefore>,
-    /// Numbers of a block then.
+    /// Values of a block then.
     block: usize,
     /// Blocks.
     num_blocks: usize,
     /// For each remainder, its block; the last ones again up to a multiple of the lanes.
     blocks: Vec<usize>,
-    /// For each quotient, its number in a block.
+    /// For each quotient, its index in a block.
     rows: Vec<usize>,
 }
 
-/// A step that goes over numbers in lanes.
+/// A step that goes over values in lanes.
 #[derive(Debug)]
 struct StepBefore {
     /// Vectors of a part.
     part: usize,
-    /// For each of these vectors, the twiddles for number 1, 2 ..: real parts of all lanes, then
+    /// For each of these vectors, the twiddles for values 1, 2 ..: real parts of all lanes, then
     /// imaginary ones.
     twiddles: Lines,
 }
 
-/// Complex numbers for each lane of vectors: real parts, then imaginary ones.
+/// Complex values for each lane of vectors: real parts, then imaginary ones.
 fn split(lanes: usize, numbers: impl Iterator<Item = Complex<f32>>) -> Lines {
     let numbers: Vec<_> = numbers.collect();
     let mut lines = Lines::new();
@@ -94,7 +94,7 @@ impl Layout {
 }
 
 impl StepBefore {
-    /// The numbers of a `block` lie in vectors of their own.
+    /// The values of a `block` lie in vectors of their own.
     fn new(step: &Step, block: usize, lanes: usize) -> Self {
         let factors = step.radix - 1;
         let vectors = (0..step.part / block).flat_map(|b| (0..block).step_by(lanes).map(move |i| (b * block, i)));
@@ -107,7 +107,7 @@ impl StepBefore {
     }
 }
 
-/// Where number `i` gets to by steps that sort by one digit each.
+/// Where value `i` gets to by steps that sort by one digit each.
 fn place(steps: &[Step], mut i: usize) -> usize {
     let mut at = 0;
     for step in steps {
@@ -121,7 +121,7 @@ impl SingleFrameFft {
     /// The least N/2: two vectors.
     pub(crate) const LEAST: usize = 2 * MAX_LANES;
 
-    /// Numbers behind a frame that are read.
+    /// Values behind a frame that are read.
     pub(crate) const PADDING: usize = 2 * MAX_LANES;
 
     pub(crate) fn new(plan: &LaneFft) -> Self {
@@ -137,7 +137,7 @@ impl SingleFrameFft {
         usize::from(S::LANES == MAX_LANES)
     }
 
-    /// |X\[k\]|² of the real numbers in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
+    /// |X\[k\]|² of the real values in `frame`, N of them and [`PADDING`](Self::PADDING) behind, to `power`, and
     /// [`PADDING`](crate::spectrum::single_frame::mel::SingleFrameMel::PADDING) zeros after them.
     #[inline(always)]
     pub(crate) fn power<S: Simd>(
@@ -202,10 +202,10 @@ impl SingleFrameFft {
         self.power_of_real(s, half, sorted_re, sorted_im, power);
     }
 
-    /// As [`LaneFft`] does it: numbers k and N/2 - k go together.
+    /// As [`LaneFft`] does it: values k and N/2 - k go together.
     #[inline(always)]
     fn power_of_real<S: Simd>(&self, s: S, half: usize, re: &mut [f32], im: &mut [f32], power: &mut [f32]) {
-        // Number N/2 is number 0 again.
+        // Value N/2 is value 0 again.
         (re[half], im[half]) = (re[0], im[0]);
         let pairs = self.pairs[Self::lanes(s)].as_vectors(s).as_chunks::<2>().0;
         let pairs = pairs[..half / 2 / S::LANES + 1].split_last().expect("a middle");
@@ -243,7 +243,7 @@ fn unzip<S: Simd>(s: S, frame: &[f32], rows: &mut [[S::F32; 2]]) {
     }
 }
 
-/// The power of the numbers of `up`, and in lanes that go the other way those of `down`.
+/// The power of the values of `up`, and in lanes that go the other way those of `down`.
 #[inline(always)]
 fn power_of_pairs<S: Simd>(s: S, up: (&[f32], &[f32]), down: (&[f32], &[f32]), w: [S::F32; 2]) -> [S::F32; 2] {
     let b = [s.reverse(s.load(down.0)), s.reverse(s.load(down.1))];

@@ -62,13 +62,13 @@ impl<S: Simd> Windowed<S> {
     }
 }
 
-/// Σ (x - mean)² of one frame whose numbers lie in the lanes: the bits of [`sum_of_squares`].
+/// Σ (x - mean)² of one frame whose values lie in the lanes: the bits of [`sum_of_squares`].
 #[inline(always)]
 fn squares_of_frame<S: Simd>(s: S, frame: &[f32], mean: f32) -> f32 {
     let mut sums = [s.splat(0.0); SUMS / MIN_LANES];
     let used = SUMS / S::LANES;
     let vectors = frame.chunks_exact(S::LANES);
-    // Lanes without a number add a zero, which changes no sum.
+    // Lanes without a value add a zero, which changes no sum.
     let mut last = [0.0; MAX_LANES];
     for (to, &x) in last.iter_mut().zip(vectors.remainder()) {
         *to = x - mean;
