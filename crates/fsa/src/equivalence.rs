@@ -12,7 +12,7 @@ use crate::openfst::equivalent::is_exactly_equivalent;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Equivalence {
     /// As OpenFst: without trying, by the structure of the deterministic FSAs whose scores and output labels are pushed to the start. Best
-    /// scores count; epsilons are symbols like others, so that they are removed before.
+    /// scores count. Epsilons are none: what takes some is determinized without them, or refused where one string has several outputs.
     #[doc(alias = "fstequivalent")]
     Structure {
         /// How far scores may differ; OpenFst's is 1/1024.

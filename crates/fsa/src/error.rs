@@ -260,7 +260,7 @@ pub enum Error {
         /// What the system says.
         problem: String,
     },
-    /// More or fewer n-grams than the beginning of the model says.
+    /// More n-grams than the header of the model counts.
     #[error("the model has {found} n-grams of order {order}, but says that it has {expected}")]
     NgramCount {
         /// The number of words of the n-grams.
@@ -309,6 +309,24 @@ pub enum Error {
         offset: usize,
         /// What is wrong.
         what: &'static str,
+    },
+    /// One of OpenFst's binary files of a type that is not read.
+    #[error(
+        "OpenFst files of type {found:?} are not read, but those of the types vector, const and compact_*: convert it with \
+         `fstconvert --fst_type=vector IN OUT`"
+    )]
+    FileType {
+        /// The type.
+        found: String,
+    },
+    /// One of OpenFst's binary files whose arcs are of a type that is not read.
+    #[error(
+        "OpenFst files with arcs of type {found:?} are not read, but those of the types standard, log and log64: convert it with \
+         `fstmap --map_type=to_standard IN OUT`"
+    )]
+    ArcType {
+        /// The type.
+        found: String,
     },
     /// Plain arrays that are no FSAs.
     #[error("{problem}")]

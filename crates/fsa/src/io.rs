@@ -1,7 +1,7 @@
 //! Reading and writing: the text of k2 and OpenFst, OpenFst's binary files, symbol tables, plain arrays, drawings.
 
 mod bytes;
-mod cursor;
+pub(crate) mod cursor;
 mod draw;
 mod k2_text;
 mod layout;
@@ -10,7 +10,7 @@ mod npy;
 #[cfg(feature = "npz")]
 mod npz;
 mod openfst;
-mod openfst_binary;
+pub(crate) mod openfst_binary;
 mod openfst_text;
 pub(crate) mod symbols;
 mod tensor;

@@ -44,6 +44,7 @@ pub use pairs::WithArcMaps;
 pub use random_fsa::{RandomFsaOptions, random_fsa, random_fsa_vec};
 pub use remove_epsilon::{
     remove_epsilon, remove_epsilon_and_add_self_loops, remove_epsilon_log, remove_epsilon_within,
+    remove_epsilon_without_map,
 };
 pub use replace_fsa::replace_fsa;
 pub use reverse::reverse;

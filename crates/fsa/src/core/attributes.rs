@@ -165,6 +165,16 @@ impl Attributes {
         self.0.iter()
     }
 
+    /// Whether an arc adds nothing to the attributes of an arc that comes from several, of which it is one: [`Attribute::carry_ragged`] gives the same
+    /// without it.
+    pub(crate) fn is_neutral(&self, arc: usize) -> bool {
+        self.0.values().all(|attribute| match attribute {
+            Attribute::Ints { values, filler } => values[arc] == *filler,
+            Attribute::Floats { values, .. } => values[arc] == 0.0,
+            Attribute::Lists(lists) => lists.row(arc).is_empty(),
+        })
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

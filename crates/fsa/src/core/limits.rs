@@ -1,10 +1,13 @@
 //! How large a result may become.
 
+use std::fs;
+use std::sync::OnceLock;
+
 use crate::error::{Error, Limited, Operation};
 
 /// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the result.
 ///
-/// `None` is the limit that the algorithm names, if it has one.
+/// Without a limit of bytes it is half of the memory that there is, [`Limits::half_of_memory`]; without one of states, none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
@@ -31,21 +34,23 @@ impl Limits {
         self
     }
 
+    /// Half of the memory of the machine, or of what the process may have of it by its control group or its limit of address space, if
+    /// that is less. 4 GiB where none of these is known.
+    pub fn half_of_memory() -> usize {
+        static HALF: OnceLock<usize> = OnceLock::new();
+        *HALF.get_or_init(|| memory().map_or(UNKNOWN, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX)))
+    }
+
     /// The largest number of bytes.
     #[inline]
     pub(crate) fn bytes(self) -> usize {
-        self.max_bytes.unwrap_or(usize::MAX)
+        self.max_bytes.unwrap_or_else(Self::half_of_memory)
     }
 
     /// The largest number of states.
     #[inline]
     pub(crate) fn states(self) -> usize {
         self.max_states.unwrap_or(usize::MAX)
-    }
-
-    /// With this limit of bytes, unless there is another.
-    pub(crate) fn or_bytes(self, max_bytes: usize) -> Self {
-        Self { max_bytes: self.max_bytes.or(Some(max_bytes)), ..self }
     }
 
     /// `bytes` and `states` are within the limits; the operation has made so many arcs.
@@ -65,7 +70,52 @@ impl Limits {
     }
 }
 
-/// 8 GiB, for what would otherwise take all memory.
-pub(crate) fn eight_gib() -> usize {
-    usize::try_from(8_u64 << 30).unwrap_or(usize::MAX)
+/// The limit where the size of memory is unknown: 4 GiB, or all that can be addressed.
+const UNKNOWN: usize = if usize::BITS > 32 { 1 << 32 } else { usize::MAX >> 1 };
+
+/// The least of what limits the memory of this process, in bytes.
+fn memory() -> Option<u64> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let number = |path: &str| read(path).trim().parse().ok();
+    let groups = read("/proc/self/cgroup");
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    let of_machine = field(&read("/proc/meminfo"), "MemTotal:").and_then(|kib| kib.checked_mul(1024));
+    [
+        of_machine,
+        field(&read("/proc/self/limits"), "Max address space"),
+        number(&format!("/sys/fs/cgroup{group}/memory.max")),
+        number("/sys/fs/cgroup/memory.max"),
+        number("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+    ]
+    .into_iter()
+    .flatten()
+    .min()
+}
+
+/// The number behind a name at the beginning of a line.
+fn field(text: &str, name: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_of_the_system_are_found_or_are_no_limit() {
+        assert_eq!(field("MemFree: 7 kB\nMemTotal:  16 kB\n", "MemTotal:"), Some(16));
+        assert_eq!(field("Max address space         unlimited            unlimited  bytes\n", "Max address space"), None);
+        assert_eq!(field("", "MemTotal:"), None);
+    }
+
+    #[test]
+    fn the_default_limit_is_half_of_memory() {
+        let half = Limits::half_of_memory();
+        assert!(half > 0 && Limits::default().bytes() == half);
+        assert_eq!(Limits::default().with_max_bytes(7).bytes(), 7);
+        assert!(matches!(
+            Limits::default().check(Operation::Composition, half + 1, 0, 0),
+            Err(Error::Limit { limit, .. }) if limit == half
+        ));
+    }
 }

@@ -119,11 +119,14 @@ texts! {
         Composition = "intersection or composition",
         Connect = "connecting",
         Determinize = "determinization",
+        Difference = "difference",
         LazyComposition = "lazy composition",
         LookAhead = "look-ahead",
         Minimize = "minimization",
+        RandomPaths = "drawing random paths",
         RemoveDisambiguation = "the removal of symbols for disambiguation",
         RemoveEpsilons = "removal of epsilons",
+        ShortestPaths = "finding the best paths",
     }
 }
 

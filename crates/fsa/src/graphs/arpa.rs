@@ -4,8 +4,10 @@ use std::io::BufRead;
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
-use crate::graphs::lines::Lines;
+use crate::graphs::left_out::LeftOut;
+use crate::graphs::lines::{Lines, fields, trim};
 use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::symbols::SymbolTable;
 use crate::support::pair_interner::PairInterner;
@@ -52,7 +54,9 @@ pub struct NgramModel {
     tree: PairInterner,
     nodes: Vec<Node>,
     order: usize,
-    skipped: u64,
+    left_out: LeftOut,
+    /// How many n-grams the header counts that are not there.
+    missing: u64,
     /// N-grams have been added for the sake of longer ones since suffixes were found for all.
     added: bool,
 }
@@ -77,14 +81,15 @@ const START: i32 = -2;
 
 impl NgramModel {
     /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
-    /// needed for the n-grams that there are, whatever the file promises. `progress` is called now and then.
+    /// needed for the n-grams that there are, whatever the file promises. There may be fewer than the header counts, as where somebody has filtered the
+    /// lines ([`num_missing`](Self::num_missing)). `progress` is called now and then.
     ///
     /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its last one, since no sentence can have it, and if
     /// [`OutOfVocabulary`] says so. Where the words before the last one of an n-gram are none themselves, they are added with the probability
     /// that backing off gives.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are more or fewer n-grams than promised,
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are more n-grams than the header counts,
     /// [`Error::Read`], and [`Error::TooLarge`].
     pub fn read(
         reader: impl BufRead,
@@ -100,7 +105,8 @@ impl NgramModel {
             tree: PairInterner::with_capacity(0),
             nodes: vec![root],
             order: promised.len(),
-            skipped: 0,
+            left_out: LeftOut::default(),
+            missing: 0,
             added: false,
         };
         let (mut done, mut ngram) = (0, Vec::new());
@@ -128,10 +134,8 @@ impl NgramModel {
                 if done % (1 << 16) == 0 {
                     progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
                 }
-                let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram)?;
-                if ngram.len() < order {
-                    model.skipped += 1;
-                } else {
+                let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram, &mut model.left_out)?;
+                if ngram.len() == order {
                     let fresh = model.add(&ngram, score, backoff)?;
                     if !fresh {
                         return Err(lines.error("an n-gram stands there twice", lines.text()));
@@ -141,9 +145,10 @@ impl NgramModel {
             if model.added {
                 model.find_suffixes();
             }
-            if found != expected {
+            if found > expected {
                 return Err(Error::NgramCount { order, expected, found });
             }
+            model.missing += expected - found;
         }
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
@@ -162,9 +167,20 @@ impl NgramModel {
         self.tree.len()
     }
 
-    /// How many n-grams of the file were skipped.
-    pub fn num_skipped(&self) -> u64 {
-        self.skipped
+    /// The n-grams of the file that were left out, and the words because of which they were: those that the table lacks, and the ends of
+    /// sentences where no sentence has them.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// How many n-grams fewer the file has than its header counts.
+    pub fn num_missing(&self) -> u64 {
+        self.missing
+    }
+
+    /// Whether it has a word as an n-gram of its own.
+    pub fn has_word(&self, word: i32) -> bool {
+        self.find(ROOT, word).is_some()
     }
 
     /// The natural logarithm of the probability of a sentence, its end included; its beginning is certain.
@@ -326,6 +342,65 @@ impl NgramModel {
     }
 }
 
+/// What a grammar takes where no word stands, as Kaldi's `arpa2fst` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrammarLabels {
+    /// With `--disambig-symbol`: arcs that back off take this label and output nothing; sentences are their words.
+    Disambiguated {
+        /// The number of `#0`.
+        backoff: i32,
+    },
+    /// Without: arcs that back off are epsilons; sentences are their words between two that say where they begin and end.
+    Plain {
+        /// The number of `<s>`.
+        start: i32,
+        /// The number of `</s>`.
+        end: i32,
+    },
+}
+
+impl NgramModel {
+    /// The grammar that Kaldi's `arpa2fst` makes; otherwise as [`to_fsa`](Self::to_fsa). O(n-grams).
+    ///
+    /// # Errors
+    /// As [`to_fsa`](Self::to_fsa); [`Error::Symbol`] too if a label of `labels` is below 1 or a word of the model.
+    #[doc(alias = "arpa2fst")]
+    pub fn to_graph(&self, labels: GrammarLabels) -> Result<Graph<Fsa>, Error> {
+        match labels {
+            GrammarLabels::Disambiguated { backoff } => {
+                self.check_label(backoff)?;
+                let fsa = self.to_fsa(backoff)?;
+                let output = |arc: &Arc| if arc.label == backoff { EPSILON } else { arc.label };
+                let aux_labels: Vec<_> = fsa.arcs().iter().map(output).collect();
+                Graph::new(fsa).with_aux_labels(aux_labels)
+            }
+            GrammarLabels::Plain { start, end } => {
+                self.check_label(start)?;
+                self.check_label(end)?;
+                let fsa = self.to_fsa(EPSILON)?;
+                // State 0 takes the beginning, all others stand one behind; the last but one takes nothing any more.
+                let before_last = Error::fit(Quantity::States, fsa.num_states())?;
+                let mut arcs = Vec::with_capacity(fsa.num_arcs() + 2);
+                arcs.push(Arc::new(0, 1, start, 0.0));
+                arcs.extend(fsa.arcs().iter().map(|&Arc { src_state, dest_state, label, score }| {
+                    Arc::new(src_state + 1, dest_state + 1, if label == FINAL { end } else { label }, score)
+                }));
+                arcs.push(Arc::new(before_last, before_last + 1, FINAL, 0.0));
+                Error::fit(Quantity::States, fsa.num_states() + 2)?;
+                sort(&mut arcs, fsa.num_states() + 1);
+                Ok(Graph::new(Fsa::from_arcs(fsa.num_states() + 2, arcs)?))
+            }
+        }
+    }
+
+    fn check_label(&self, label: i32) -> Result<(), Error> {
+        if label <= EPSILON || self.has_word(label) {
+            return Err(Error::Symbol { position: 0, symbol: label, least: 1 });
+        }
+        Ok(())
+    }
+}
+
 /// By the states that they leave, then as arcs of a state are sorted.
 fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
     let mut ends = vec![0; num_states + 1];
@@ -374,7 +449,7 @@ fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
         }
         let count = text.strip_prefix("ngram").and_then(|rest| rest.split_once('='));
         let count = count
-            .and_then(|(order, count)| Some((order.trim().parse::<usize>().ok()?, count.trim().parse::<u64>().ok()?)));
+            .and_then(|(order, count)| Some((trim(order).parse::<usize>().ok()?, trim(count).parse::<u64>().ok()?)));
         match count {
             Some((order, count)) if order == counts.len() + 1 => counts.push(count),
             _ => return Err(lines.error("there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on", text)),
@@ -394,27 +469,28 @@ fn parse_ngram<R: BufRead>(
     words: &mut SymbolTable,
     options: &ArpaOptions,
     ngram: &mut Vec<i32>,
+    left_out: &mut LeftOut,
 ) -> Result<(f32, f32), Error> {
     let number = |text: &str| {
         let log10 = text.parse::<f64>().ok().map(|log10| rounded(log10 * std::f64::consts::LN_10));
         let valid = log10.filter(|&log| !log.is_nan() && log < f32::INFINITY);
         valid.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))
     };
-    let mut fields = lines.text().split_ascii_whitespace();
+    let mut fields = fields(lines.text());
     let score = number(fields.next().unwrap_or_default())?;
     ngram.clear();
-    let mut skip = false;
+    let mut unfit = Vec::new();
     for position in 0..order {
         let Some(word) = fields.next() else {
             return Err(lines.error("too few words", lines.text()));
         };
         let id = match word {
             _ if word == options.start => {
-                skip |= position > 0;
+                unfit.extend((position > 0).then_some(word));
                 START
             }
             _ if word == options.end => {
-                skip |= position + 1 < order;
+                unfit.extend((position + 1 < order).then_some(word));
                 FINAL
             }
             _ => match (words.find(word), &options.out_of_vocabulary) {
@@ -423,7 +499,7 @@ fn parse_ngram<R: BufRead>(
                 (None, OutOfVocabulary::Add) => words.find_or_add(word)?,
                 (None, OutOfVocabulary::Refuse) => return Err(lines.error("a word that the table does not have", word)),
                 (None, OutOfVocabulary::Skip) => {
-                    skip = true;
+                    unfit.push(word);
                     continue;
                 }
             },
@@ -434,7 +510,8 @@ fn parse_ngram<R: BufRead>(
     if fields.next().is_some() {
         return Err(lines.error("too many words", lines.text()));
     }
-    if skip {
+    if !unfit.is_empty() {
+        left_out.add(unfit);
         ngram.clear();
     }
     Ok((score, backoff))

@@ -2,20 +2,22 @@
 
 use std::io::BufRead;
 
-use crate::core::arc::{Arc, EPSILON};
+use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::attributes::Attribute;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
 use crate::core::limits::Limits;
 use crate::error::kinds::texts;
-use crate::error::{AttributeProblem, Error, Operation};
+use crate::error::{AttributeProblem, Error, Operation, Quantity};
 use crate::graphs::arpa::{ArpaOptions, NgramModel};
 use crate::graphs::ctc_topology::CtcTopology;
+use crate::graphs::left_out::LeftOut;
 use crate::graphs::lexicon::{Lexicon, LexiconOptions};
 use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::io::openfst_binary::OpenFstBinary;
 use crate::io::symbols::SymbolTable;
 use crate::k2::compose::ComposeOptions;
-use crate::k2::remove_epsilon::remove_epsilon_within;
+use crate::k2::remove_epsilon::remove_epsilon_keeping;
 use crate::openfst::determinize::DeterminizeOptions;
 use crate::openfst::minimize::MinimizeOptions;
 
@@ -39,8 +41,7 @@ pub struct HlgOptions {
     pub inner_labels: Option<String>,
     /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
     pub topology: bool,
-    /// The largest size that any step after the reading of L and G may need for its result and its work, beside what goes in. Without a limit
-    /// determinization has its own one ([`DeterminizeOptions::limits`]).
+    /// The largest size that any step after the reading of L and G may need for its result and its work, beside what goes in.
     pub limits: Limits,
 }
 
@@ -69,8 +70,99 @@ pub struct Hlg {
     pub tokens: SymbolTable,
     /// The words, `#0` included.
     pub words: SymbolTable,
+    /// Whether it is H o L o G, whose label 0 is blank; otherwise L o G, where it is epsilon.
+    pub topology: bool,
     /// The sizes of what was made on the way.
     pub steps: Vec<HlgStep>,
+    /// Pronunciations that were left out, and the symbols that the tables lack.
+    pub pronunciations_left_out: LeftOut,
+    /// Pronunciations of words that the table lacks, which are [`LexiconOptions::unknown_word`].
+    pub unknown_words: LeftOut,
+    /// N-grams that were left out, and the words that have no pronunciation or that the table lacks.
+    pub ngrams_left_out: LeftOut,
+    /// How many n-grams fewer the model has than its header counts.
+    pub num_missing_ngrams: u64,
+    /// Words of the lexicon that the model lacks, so that no path outputs them.
+    pub words_left_out: LeftOut,
+}
+
+impl Hlg {
+    /// What the labels of [`graph`](Self::graph) stand for: the tokens, without those for disambiguation, which it does not have.
+    ///
+    /// Label 0 is `<blk>` if the table calls it `<eps>`, and the graph has the topology.
+    ///
+    /// # Errors
+    /// [`Error::RepeatedSymbol`] if another token has that name.
+    pub fn labels(&self) -> Result<SymbolTable, Error> {
+        let zero = if self.topology { BLANK } else { EPSILON_SYMBOL };
+        let mut table = SymbolTable::new(self.tokens.name());
+        if self.tokens.get(EPSILON).is_none() {
+            table.add(zero, EPSILON)?;
+        }
+        for (symbol, label) in self.tokens.iter().filter(|(symbol, _)| !is_disambiguation(symbol)) {
+            let renamed = label == EPSILON && (symbol == EPSILON_SYMBOL || !self.topology);
+            table.add(if renamed { zero } else { symbol }, label)?;
+        }
+        Ok(table)
+    }
+
+    /// The graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1 if the graph has the topology, so that blank is 1; an
+    /// arc outputs one word at most, and lists are chains of arcs. Its tables say what the labels stand for.
+    ///
+    /// ```
+    /// use fsa::graphs::{HlgOptions, make_hlg};
+    /// use fsa::io::SymbolTable;
+    ///
+    /// let arpa = "\\data\\\nngram 1=3\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.3 a\n\\end\\\n";
+    /// let (none, options) = (SymbolTable::default(), HlgOptions::default());
+    /// let hlg = make_hlg(none.clone(), none, "a x\n".as_bytes(), arpa.as_bytes(), &options, &mut |_| {})?;
+    /// assert_eq!(hlg.labels()?.to_string(), "<blk>\t0\nx\t1\n");
+    /// let file = hlg.to_openfst()?;
+    /// assert_eq!(file.input_symbols.unwrap().to_string(), "<eps>\t0\n<blk>\t1\nx\t2\n");
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::RepeatedSymbol`] as [`labels`](Self::labels); [`Error::TooLarge`].
+    pub fn to_openfst(&self) -> Result<OpenFstBinary, Error> {
+        let labels = self.labels()?;
+        let (graph, tokens) = if self.topology {
+            let shifted = |label: i32| {
+                let too_large = Error::TooLarge { what: Quantity::SymbolLabel, size: i32::MAX as u64 + 1 };
+                label.checked_add(1).ok_or(too_large)
+            };
+            let mut tokens = SymbolTable::new(labels.name());
+            tokens.add(EPSILON_SYMBOL, EPSILON)?;
+            for (symbol, label) in labels.iter() {
+                tokens.add(symbol, shifted(label)?)?;
+            }
+            let (fsa, attributes) = self.graph.clone().into_parts();
+            let mut arcs = fsa.arcs().to_vec();
+            for arc in arcs.iter_mut().filter(|arc| arc.label != FINAL) {
+                arc.label = shifted(arc.label)?;
+            }
+            (Graph::from_parts(Fsa::from_arcs(fsa.num_states(), arcs)?, attributes)?.expand_aux_labels()?, tokens)
+        } else {
+            (self.graph.expand_aux_labels()?, labels)
+        };
+        let mut words = self.words.clone();
+        if words.get(EPSILON).is_none() {
+            words.add(EPSILON_SYMBOL, EPSILON)?;
+        }
+        let mut file = OpenFstBinary::new(graph);
+        (file.input_symbols, file.output_symbols) = (Some(tokens), Some(words));
+        Ok(file)
+    }
+}
+
+/// The names of label 0: as blank, and where it is no symbol.
+const BLANK: &str = "<blk>";
+const EPSILON_SYMBOL: &str = "<eps>";
+
+/// `#0`, `#1` and so on.
+fn is_disambiguation(symbol: &str) -> bool {
+    let digits = symbol.strip_prefix('#').unwrap_or_default();
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 texts! {
@@ -134,9 +226,26 @@ pub fn make_hlg(
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
     let grammar = model.to_fsa(lexicon.backoff_word())?;
+    let mut words_left_out = LeftOut::default();
+    let mut silent: Vec<_> = lexicon.words().iter().copied().filter(|&word| !model.has_word(word)).collect();
+    silent.sort_unstable();
+    silent.dedup();
+    silent.iter().for_each(|&word| words_left_out.add(words.get(word)));
+    let (ngrams_left_out, num_missing_ngrams) = (model.left_out().clone(), model.num_missing());
     drop(model);
     let (graph, steps) = compile_hlg(&lexicon, grammar, options, progress)?;
-    Ok(Hlg { graph, tokens, words, steps })
+    Ok(Hlg {
+        graph,
+        tokens,
+        words,
+        topology: options.topology,
+        steps,
+        pronunciations_left_out: lexicon.left_out().clone(),
+        unknown_words: lexicon.unknown().clone(),
+        ngrams_left_out,
+        num_missing_ngrams,
+        words_left_out,
+    })
 }
 
 /// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with [`Lexicon::backoff_word`].
@@ -216,9 +325,9 @@ fn bytes_of(attribute: &Attribute) -> usize {
     numbers * size_of::<i32>()
 }
 
-/// [`remove_epsilon_within`] with the words.
+/// [`remove_epsilon_keeping`] of the arcs with words.
 fn without_epsilons(graph: Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
-    let (fsa, map) = remove_epsilon_within(graph.fsas(), limits)?;
+    let (fsa, map) = remove_epsilon_keeping(graph.fsas(), limits, &|arc| !graph.attributes().is_neutral(arc))?;
     // The words are gathered by the map, and epsilons among them left out.
     let of_words = 2 * (map.num_elements() + map.num_rows()) * size_of::<i32>();
     let of_arcs = fsa.num_arcs() * size_of::<Arc>() + map.num_elements() * size_of::<i32>();

@@ -9,7 +9,8 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::error::{Error, Quantity};
-use crate::graphs::lines::Lines;
+use crate::graphs::left_out::LeftOut;
+use crate::graphs::lines::{Lines, fields, split_first};
 use crate::graphs::progress::OutOfVocabulary;
 use crate::io::symbols::SymbolTable;
 
@@ -27,6 +28,8 @@ pub struct LexiconOptions {
     pub probabilities: Option<bool>,
     /// What becomes of words that are not in the table of words.
     pub words: OutOfVocabulary,
+    /// The word of the table that stands for those that it lacks, so that these are not what `words` says. None: no word does.
+    pub unknown_word: Option<String>,
     /// What becomes of pronunciations with tokens that are not in the table of tokens.
     pub tokens: OutOfVocabulary,
     /// A token that may stand before the first word and after each one.
@@ -74,6 +77,8 @@ pub struct Lexicon {
     /// Of `#0` among words.
     backoff_word: i32,
     silence: Option<(i32, f32)>,
+    left_out: LeftOut,
+    unknown: LeftOut,
 }
 
 impl Lexicon {
@@ -93,12 +98,18 @@ impl Lexicon {
         options: &LexiconOptions,
     ) -> Result<Self, Error> {
         let text = Text::read(reader, options.probabilities)?;
-        add_missing(words, options.words, text.lines.iter().map(|line| line.word.as_str()))?;
+        let unknown_word = match &options.unknown_word {
+            None => None,
+            Some(symbol) => Some(words.find(symbol).ok_or_else(|| Error::MissingSymbol { symbol: symbol.clone() })?),
+        };
+        if unknown_word.is_none() {
+            add_missing(words, options.words, text.lines.iter().map(|line| line.word.as_str()))?;
+        }
         let silence_token = options.silence.iter().map(|silence| silence.token.as_str());
         add_missing(tokens, options.tokens, text.lines.iter().flat_map(Line::tokens).chain(silence_token))?;
         let mut read = Entries::default();
         for line in &text.lines {
-            read.add(line, tokens, words, options)?;
+            read.add(line, tokens, words, unknown_word, options)?;
         }
         let silence = match &options.silence {
             None => None,
@@ -131,7 +142,19 @@ impl Lexicon {
             disambiguation_tokens,
             backoff_word,
             silence,
+            left_out: read.left_out,
+            unknown: read.unknown,
         })
+    }
+
+    /// The lines that were left out, and the symbols that the tables lack because of which they were.
+    pub fn left_out(&self) -> &LeftOut {
+        &self.left_out
+    }
+
+    /// The lines whose words the table lacks, which are [`LexiconOptions::unknown_word`].
+    pub fn unknown(&self) -> &LeftOut {
+        &self.unknown
     }
 
     /// How many pronunciations there are.
@@ -280,7 +303,7 @@ struct Line {
 
 impl Line {
     fn tokens(&self) -> impl Iterator<Item = &str> {
-        self.tokens.split_ascii_whitespace()
+        fields(&self.tokens)
     }
 
     fn error(&self, problem: &'static str, found: &str) -> Error {
@@ -299,10 +322,10 @@ impl Text {
         let mut lines = Vec::new();
         while reader.advance()? {
             let text = reader.text();
-            let (word, rest) = text.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((text, ""));
+            let (word, rest) = split_first(text);
             if !word.is_empty() {
                 let number = reader.number();
-                lines.push(Line { number, word: word.into(), probability: None, tokens: rest.trim().into() });
+                lines.push(Line { number, word: word.into(), probability: None, tokens: rest.into() });
             }
         }
         let present = probabilities.unwrap_or_else(|| {
@@ -310,12 +333,12 @@ impl Text {
             !lines.is_empty() && lines.iter().all(|line| certain(line).is_some())
         });
         for line in lines.iter_mut().filter(|_| present) {
-            let (first, rest) = line.tokens.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((&line.tokens, ""));
+            let (first, rest) = split_first(&line.tokens);
             let probability = parse_probability(first);
             line.probability = Some(probability.ok_or_else(|| {
                 line.error("there should be a probability above 0 and up to 1 after the word", first)
             })?);
-            line.tokens = rest.trim().into();
+            line.tokens = rest.into();
         }
         Ok(Self { lines })
     }
@@ -331,6 +354,8 @@ struct Entries {
     words: Vec<i32>,
     scores: Vec<f32>,
     tokens: Vec<Vec<i32>>,
+    left_out: LeftOut,
+    unknown: LeftOut,
 }
 
 impl Entries {
@@ -339,19 +364,28 @@ impl Entries {
         line: &Line,
         tokens: &SymbolTable,
         words: &SymbolTable,
+        unknown_word: Option<i32>,
         options: &LexiconOptions,
     ) -> Result<(), Error> {
-        let unknown = |what: OutOfVocabulary, symbol: &str| match what {
-            OutOfVocabulary::Skip => Ok(()),
-            _ => Err(line.error("a symbol that the table does not have", symbol)),
+        let mut left_out = |what: OutOfVocabulary, problem, symbol: &str| match what {
+            OutOfVocabulary::Skip => {
+                self.left_out.add([symbol]);
+                Ok(())
+            }
+            _ => Err(line.error(problem, symbol)),
         };
-        let Some(word) = words.find(&line.word) else {
-            return unknown(options.words, &line.word);
+        let word = match (words.find(&line.word), unknown_word) {
+            (Some(word), _) => word,
+            (None, Some(word)) => {
+                self.unknown.add([&*line.word]);
+                word
+            }
+            (None, None) => return left_out(options.words, "a word that the table of words does not have", &line.word),
         };
         let mut pronunciation = Vec::new();
         for token in line.tokens() {
             match tokens.find(token) {
-                None => return unknown(options.tokens, token),
+                None => return left_out(options.tokens, "a token that the table of tokens does not have", token),
                 Some(id) if id <= EPSILON => return Err(line.error("epsilon is no token", token)),
                 Some(id) => pronunciation.push(id),
             }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, Read as _};
 
 use crate::error::Error;
+use crate::io::cursor::is_blank;
 
 /// A longer line is no text.
 const LONGEST: usize = 1 << 20;
@@ -42,14 +43,14 @@ impl<R: BufRead> Lines<R> {
             self.buffer.drain(..BYTE_ORDER_MARK.len());
         }
         if std::str::from_utf8(&self.buffer).is_err() {
-            return Err(self.error("the line is not UTF-8", &String::from_utf8_lossy(&self.buffer)));
+            return Err(self.error("the line is not UTF-8", ""));
         }
         Ok(read > 0)
     }
 
-    /// The line at hand, without space around it.
+    /// The line at hand, without blanks around it.
     pub(super) fn text(&self) -> &str {
-        std::str::from_utf8(&self.buffer).expect("checked when it was read").trim()
+        trim(std::str::from_utf8(&self.buffer).expect("checked when it was read"))
     }
 
     /// The number of the line at hand, from 1.
@@ -60,9 +61,31 @@ impl<R: BufRead> Lines<R> {
     /// What is wrong with the line at hand.
     pub(super) fn error(&self, problem: &'static str, found: &str) -> Error {
         const SHOWN: usize = 60;
-        let found = found.trim();
-        let shown = found.chars().take(SHOWN).collect::<String>();
-        let found = if shown.len() < found.len() { shown + "..." } else { shown };
+        let found = trim(found);
+        let more = if found.chars().count() > SHOWN { "..." } else { "" };
+        // Terminals must not obey what stands in a file.
+        let shown = |c: char| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c };
+        let found = found.chars().take(SHOWN).map(shown).collect::<String>() + more;
         Error::Line { what: self.what, line: self.line, problem, found }
     }
+}
+
+fn blank(c: char) -> bool {
+    u8::try_from(c).is_ok_and(is_blank)
+}
+
+/// Without blanks around it.
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches(blank)
+}
+
+/// The fields of a line, with blanks between them.
+pub(super) fn fields(text: &str) -> impl Iterator<Item = &str> {
+    text.split(blank).filter(|field| !field.is_empty())
+}
+
+/// The first field of a line, and the rest without blanks around it.
+pub(super) fn split_first(text: &str) -> (&str, &str) {
+    let (first, rest) = text.split_once(blank).unwrap_or((text, ""));
+    (first, trim(rest))
 }

@@ -41,6 +41,13 @@ impl<'a> Bytes<'a> {
         self.array().map(u32::from_le_bytes)
     }
 
+    /// A number without sign of `len` bytes, up to 8.
+    pub(super) fn unsigned(&mut self, len: usize) -> Result<u64, Error> {
+        let mut array = [0; 8];
+        array[..len].copy_from_slice(self.take(len)?);
+        Ok(u64::from_le_bytes(array))
+    }
+
     pub(super) fn i64(&mut self) -> Result<i64, Error> {
         self.array().map(i64::from_le_bytes)
     }

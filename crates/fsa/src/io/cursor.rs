@@ -8,6 +8,11 @@ use crate::error::parse::{ParseError, ParseErrorKind};
 /// What some editors put in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
+/// Whether fields end here: at blanks, tabs and the ends of lines, and nowhere else, whatever Unicode takes for white space.
+pub(crate) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
 /// Reads a text from its start, field by field.
 #[derive(Clone, Copy)]
 pub(super) struct Cursor<'a> {
@@ -55,7 +60,7 @@ impl<'a> Cursor<'a> {
 
     /// Goes to the next line that is not blank; false at the end of the text.
     pub(super) fn next_line(&mut self) -> bool {
-        self.at += self.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        self.at += self.rest().iter().take_while(|&&byte| is_blank(byte)).count();
         self.at < self.text.len()
     }
 
@@ -67,7 +72,7 @@ impl<'a> Cursor<'a> {
     /// The next field of the line, if there is one.
     pub(super) fn field(&mut self) -> Option<Field<'a>> {
         self.skip_blanks();
-        let len = self.rest().iter().take_while(|byte| !byte.is_ascii_whitespace()).count();
+        let len = self.rest().iter().take_while(|&&byte| !is_blank(byte)).count();
         let field = Field { text: &self.text[self.at..self.at + len], position: self.at };
         self.at += len;
         (len > 0).then_some(field)
@@ -156,7 +161,7 @@ impl<'a> Cursor<'a> {
         self.at += 1;
         loop {
             self.at += self.rest().iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b',')).count();
-            let ends = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b',' | b']');
+            let ends = |byte: &u8| is_blank(*byte) || matches!(byte, b',' | b']');
             let len = self.rest().iter().take_while(|byte| !ends(byte)).count();
             if len == 0 {
                 if self.rest().first() != Some(&b']') {

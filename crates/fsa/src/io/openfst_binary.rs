@@ -62,10 +62,94 @@ impl Cost {
     }
 }
 
+/// How a file holds states and arcs.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Vector,
+    Const,
+    Compact(Compact),
+}
+
+impl Kind {
+    /// By the name of the type.
+    fn named(name: &str) -> Option<Self> {
+        match name {
+            "vector" => return Some(Self::Vector),
+            "const" => return Some(Self::Const),
+            _ => {}
+        }
+        let (size, elements) = name.strip_prefix("compact")?.split_once('_')?;
+        let offset = match size {
+            "8" => 1,
+            "16" => 2,
+            "" | "32" => 4,
+            "64" => 8,
+            _ => return None,
+        };
+        let elements = match elements {
+            "string" => Elements::STRING,
+            "weighted_string" => Elements { cost: true, ..Elements::STRING },
+            "unweighted_acceptor" => Elements { dest: true, ..Elements::STRING },
+            "acceptor" => Elements { cost: true, dest: true, ..Elements::STRING },
+            "unweighted" => Elements { output: true, dest: true, ..Elements::STRING },
+            _ => return None,
+        };
+        Some(Self::Compact(Compact { offset, elements }))
+    }
+}
+
+/// A file of one of the types `compact_*`: an element for each arc and each final state, of which the latter has the label -1.
+#[derive(Clone, Copy, PartialEq)]
+struct Compact {
+    /// How many bytes the place of a state's first element has.
+    offset: usize,
+    elements: Elements,
+}
+
+/// What an element has besides its label. Without a destination, it is the only one of its state and leads to the next one.
+#[derive(Clone, Copy, PartialEq)]
+struct Elements {
+    output: bool,
+    cost: bool,
+    dest: bool,
+}
+
+impl Elements {
+    const STRING: Self = Self { output: false, cost: false, dest: false };
+
+    /// Its bytes: those of a structure of C++, in which a cost of 8 bytes is aligned.
+    fn len(self, cost: Cost) -> usize {
+        let labels = if self.output { 8 } else { 4 };
+        match (self.cost, self.dest) {
+            (false, false) => labels,
+            (false, true) => labels + 4,
+            (true, false) => labels + cost.padding() + cost.len(),
+            (true, true) => labels + 2 * cost.padding() + cost.len() + 4,
+        }
+    }
+
+    /// Label, output label, cost, and destination, which is the state after `state` if the element has none.
+    fn read(self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(i32, i32, f32, i32), Error> {
+        let label = bytes.i32()?;
+        let output = if self.output { bytes.i32()? } else { label };
+        let mut weight = 0.0;
+        if self.cost {
+            bytes.skip(cost.padding())?;
+            weight = cost.read(bytes)?;
+        }
+        let dest = if self.dest { bytes.i32()? } else { state.saturating_add(1) };
+        if self.cost && self.dest {
+            bytes.skip(cost.padding())?;
+        }
+        Ok((label, output, weight, dest))
+    }
+}
+
 /// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
 ///
-/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; those of the type `log64` are read,
-/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
+/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; files of the types `compact_string`,
+/// `compact_weighted_string`, `compact_acceptor`, `compact_unweighted_acceptor` and `compact_unweighted`, with offsets of any size
+/// (`compact8_acceptor`), and arcs of the type `log64`, rounded to single precision, are read. States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
 /// in acceptors too, where they are the labels.
 ///
 /// ```
@@ -103,7 +187,7 @@ impl OpenFstBinary {
     /// Reads a file. Memory is in proportion to its length, whatever is in it.
     ///
     /// # Errors
-    /// [`Error::Binary`] with the place of what is wrong, and what [`Error`] says of arcs.
+    /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the place of what is wrong, and what [`Error`] says of arcs.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
         let mut bytes = Bytes::new(file);
         if bytes.i32()? != MAGIC {
@@ -114,10 +198,10 @@ impl OpenFstBinary {
             |bit| if header.flags & bit == 0 { Ok(None) } else { SymbolTable::read(&mut bytes).map(Some) };
         let (input_symbols, output_symbols) = (symbols(INPUT_SYMBOLS)?, symbols(OUTPUT_SYMBOLS)?);
         let mut made = Rows::default();
-        let num_states = if header.is_const {
-            made.read_const(&mut bytes, &header)?
-        } else {
-            made.read_vector(&mut bytes, &header)?
+        let num_states = match header.kind {
+            Kind::Vector => made.read_vector(&mut bytes, &header)?,
+            Kind::Const => made.read_const(&mut bytes, &header)?,
+            Kind::Compact(compact) => made.read_compact(&mut bytes, &header, compact)?,
         };
         let graph = made.finish(&bytes, header.start, num_states)?;
         Ok(Self { graph, semiring: header.semiring, input_symbols, output_symbols })
@@ -192,7 +276,7 @@ fn write_arc(out: &mut Vec<u8>, arc: &CostArc) {
 
 /// What a file says of itself.
 struct Header {
-    is_const: bool,
+    kind: Kind,
     semiring: Semiring,
     cost: Cost,
     flags: i32,
@@ -203,27 +287,30 @@ struct Header {
 
 impl Header {
     fn read(bytes: &mut Bytes<'_>) -> Result<Self, Error> {
-        let is_const = match &*bytes.string()? {
-            "vector" => false,
-            "const" => true,
-            _ => return Err(bytes.error("the type of the file is neither vector nor const")),
-        };
-        let (semiring, cost) = match &*bytes.string()? {
+        let name = bytes.string()?;
+        let Some(kind) = Kind::named(&name) else { return Err(Error::FileType { found: name }) };
+        let name = bytes.string()?;
+        let (semiring, cost) = match &*name {
             "standard" => (Semiring::Tropical, Cost::Single),
             "log" => (Semiring::Log, Cost::Single),
             "log64" => (Semiring::Log, Cost::Double),
-            _ => return Err(bytes.error("the type of the arcs is none of standard, log and log64")),
+            _ => return Err(Error::ArcType { found: name }),
         };
         let version = bytes.i32()?;
         let mut flags = bytes.i32()?;
-        match (version, is_const) {
+        match (version, kind) {
             (VERSION, _) => {}
-            (ALIGNED_VERSION, true) => flags |= ALIGNED,
+            (ALIGNED_VERSION, Kind::Const | Kind::Compact(_)) => flags |= ALIGNED,
             _ => return Err(bytes.error("the file is of an unknown version")),
         }
         let _properties = bytes.i64()?;
         let (start, num_states, num_arcs) = (bytes.i64()?, bytes.i64()?, bytes.i64()?);
-        Ok(Self { is_const, semiring, cost, flags, start, num_states, num_arcs })
+        Ok(Self { kind, semiring, cost, flags, start, num_states, num_arcs })
+    }
+
+    /// Goes on to where states or arcs begin.
+    fn align(&self, bytes: &mut Bytes<'_>) -> Result<(), Error> {
+        if self.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) }
     }
 }
 
@@ -274,8 +361,7 @@ impl Rows {
 
     /// All states, then all arcs.
     fn read_const(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
-        let align = |bytes: &mut Bytes<'_>| if header.flags & ALIGNED == 0 { Ok(()) } else { bytes.align(ALIGNMENT) };
-        align(bytes)?;
+        header.align(bytes)?;
         let num_states = bytes.count(header.num_states, header.cost.const_state())?;
         let mut states = Vec::with_capacity(num_states);
         let mut next = 0;
@@ -288,7 +374,7 @@ impl Rows {
             next += i64::from(num_arcs);
             states.push((cost, num_arcs));
         }
-        align(bytes)?;
+        header.align(bytes)?;
         if next != header.num_arcs {
             return Err(bytes.error("the states have not as many arcs as the file"));
         }
@@ -301,6 +387,52 @@ impl Rows {
             self.final_cost(state, cost);
         }
         Error::fit(Quantity::States, num_states)
+    }
+
+    /// Where the elements of each state begin, if it may have any number, then all elements.
+    fn read_compact(&mut self, bytes: &mut Bytes<'_>, header: &Header, compact: Compact) -> Result<i32, Error> {
+        let Compact { offset, elements } = compact;
+        let mut ends = Vec::new();
+        if elements.dest {
+            header.align(bytes)?;
+            let too_many = || bytes.error("a number of things that the file has no room for");
+            let num_offsets = header.num_states.checked_add(1).ok_or_else(too_many)?;
+            let num_offsets = bytes.count(num_offsets, offset)?;
+            let mut last = 0;
+            for state in 0..num_offsets {
+                let place = bytes.unsigned(offset)?;
+                if place < last || (state == 0 && place != 0) {
+                    return Err(bytes.error("the arcs of a state do not follow those of the state before"));
+                }
+                ends.extend((state > 0).then_some(place));
+                last = place;
+            }
+            header.align(bytes)?;
+            let last = i64::try_from(last).map_err(|_| bytes.error("a number of things that the file has no room for"))?;
+            bytes.count(last, elements.len(header.cost))?;
+        } else {
+            header.align(bytes)?;
+            let num_states = bytes.count(header.num_states, elements.len(header.cost))?;
+            ends.extend((1_u64..).take(num_states));
+        }
+        let mut at = 0;
+        for (state, &end) in (0..).zip(&ends) {
+            let mut final_cost = f32::INFINITY;
+            for _ in at..end {
+                let (label, output, cost, dest) = elements.read(bytes, header.cost, state)?;
+                match label {
+                    FINAL => final_cost = cost,
+                    _ if label < 0 || dest < 0 => return Err(bytes.error("an arc with a label or a state below 0")),
+                    _ => {
+                        self.arcs.push(Arc::new(state, dest, label, -cost));
+                        self.aux_labels.push(output);
+                    }
+                }
+            }
+            at = end;
+            self.final_cost(state, final_cost);
+        }
+        Error::fit(Quantity::States, ends.len())
     }
 
     fn finish(self, bytes: &Bytes<'_>, start: i64, num_states: i32) -> Result<Graph<Fsa>, Error> {

@@ -73,6 +73,20 @@ impl SymbolTable {
         self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
     }
 
+    /// Whether both tables have the same symbols with the same labels, in any order; names do not count. As OpenFst compares tables.
+    ///
+    /// ```
+    /// use fsa::io::SymbolTable;
+    ///
+    /// let (one, other) = ("a 0\nb 1\n".parse::<SymbolTable>()?, "b 1\na 0\n".parse::<SymbolTable>()?);
+    /// assert!(one.same_symbols(&other) && one != other);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    #[doc(alias = "CompatSymbols")]
+    pub fn same_symbols(&self, other: &Self) -> bool {
+        self.len() == other.len() && self.iter().all(|(symbol, label)| other.find(symbol) == Some(label))
+    }
+
     /// Takes in a symbol.
     ///
     /// # Errors

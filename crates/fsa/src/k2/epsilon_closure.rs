@@ -178,16 +178,10 @@ impl Closures {
         false
     }
 
-    /// The arcs of the best way to the state found at this place, counted among all arcs.
-    pub(crate) fn path_to(&self, mut place: usize, path: &mut Vec<i32>) {
-        path.clear();
-        // As the best ways have no cycles, the second condition only guards against rounding.
-        while place != 0 && path.len() < self.found.len() {
-            let Found { arc, before, .. } = self.found[place];
-            path.push(id(self.first_arc + index(arc.cast_signed())));
-            place = index(before.cast_signed());
-        }
-        path.reverse();
+    /// The last arc of the best way to the state found at this place, counted among all arcs, and where the way comes from. Not for the first place.
+    pub(crate) fn before(&self, place: usize) -> (usize, usize) {
+        let Found { arc, before, .. } = self.found[place];
+        (self.first_arc + index(arc.cast_signed()), index(before.cast_signed()))
     }
 }
 

@@ -149,7 +149,7 @@ impl<F: Fsas> Graph<F> {
     /// # Errors
     /// As the function.
     pub fn remove_epsilon(&self) -> Result<Self, Error> {
-        self.carry_ragged(of_fsas::remove_epsilon(self.fsas())?)
+        self.remove_epsilon_within(Limits::default())
     }
 
     /// [`remove_epsilon_within`](of_fsas::remove_epsilon_within) with the attributes: whole numbers become lists.
@@ -157,7 +157,12 @@ impl<F: Fsas> Graph<F> {
     /// # Errors
     /// As the function.
     pub fn remove_epsilon_within(&self, limits: Limits) -> Result<Self, Error> {
-        self.carry_ragged(of_fsas::remove_epsilon_within(self.fsas(), limits)?)
+        if self.attributes().is_empty() {
+            return Ok(Graph::new(of_fsas::remove_epsilon_without_map(self.fsas(), limits)?));
+        }
+        let attributes = self.attributes();
+        let kept = |arc: usize| !attributes.is_neutral(arc);
+        self.carry_ragged(of_fsas::remove_epsilon::remove_epsilon_keeping(self.fsas(), limits, &kept)?)
     }
 
     /// [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops) with the attributes: whole numbers become lists.

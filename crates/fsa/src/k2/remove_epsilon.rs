@@ -34,10 +34,42 @@ pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
 /// # Errors
 /// [`Error::Limit`], and as [`remove_epsilon`].
 pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ragged<i32>), Error> {
-    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits)?;
+    remove_epsilon_keeping(fsas, limits, &|_| true)
+}
+
+/// [`remove_epsilon_within`], with none but the arcs in the arc map that `kept` names, by their places among those of all FSAs. As the map can have as
+/// many entries as the cube of the states, what does not matter is better not in it.
+///
+/// # Errors
+/// As [`remove_epsilon_within`].
+pub(crate) fn remove_epsilon_keeping<F: Fsas>(
+    fsas: &F,
+    limits: Limits,
+    kept: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<(F, Ragged<i32>), Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits, Some(kept))?;
     let mut lists = ListSlots::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
     let made = write(&plans, lists.each().map(Some))?;
     Ok((fsas.same_kind(made), lists.finish()?))
+}
+
+/// [`remove_epsilon_within`] without the arc map, in no more memory than what goes in and comes out.
+///
+/// ```
+/// use fsa::k2::remove_epsilon_without_map;
+/// use fsa::{Arc, Fsa, Limits};
+///
+/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 0, -0.5), Arc::new(0, 1, 7, 0.0), Arc::new(1, 2, -1, -1.0)])?;
+/// let without = remove_epsilon_without_map(&fsa, Limits::default())?;
+/// assert_eq!(without.scores(), [0.0, -1.5, -1.0]);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// As [`remove_epsilon_within`].
+pub fn remove_epsilon_without_map<F: Fsas>(fsas: &F, limits: Limits) -> Result<F, Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits, None)?;
+    Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
 /// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An arc stands for all ways that epsilons lead to one with
@@ -46,7 +78,7 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ra
 /// # Errors
 /// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
-    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default())?;
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default(), None)?;
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
@@ -62,9 +94,12 @@ pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged
 }
 
 /// What each FSA becomes.
-fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits) -> Result<Vec<Plan>, Error> {
-    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits))
+fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits, kept: Option<Kept<'_>>) -> Result<Vec<Plan>, Error> {
+    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits, kept))
 }
+
+/// Which arcs the arc map names, by their places among those of all FSAs.
+type Kept<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 
 /// The FSAs as planned, and the lists of their arc maps where there is a place for them.
 fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) -> Result<FsaVec, Error> {
@@ -86,8 +121,8 @@ struct Plan {
     /// For each state that stays, where its part of `reached` ends.
     ends: Vec<usize>,
     reached: Vec<Reached>,
-    /// The epsilons on the best ways there, one way behind the other.
-    ways: Vec<i32>,
+    /// The epsilons on the best ways there that the arc map names, as a tree for each state.
+    steps: Vec<Step>,
     num_arcs: usize,
     /// The entries of the arc map.
     num_entries: usize,
@@ -96,12 +131,23 @@ struct Plan {
 /// A state that epsilons lead to.
 struct Reached {
     state: u32,
-    /// Where the way ends among those of all.
-    way_end: u32,
+    /// The last step of the way, or [`NO_STEP`].
+    way: u32,
     score: f64,
 }
 
-/// The arcs of one FSA with labels and their places among those of all, by the states that they leave.
+/// An epsilon on a way.
+struct Step {
+    /// The step before, or [`NO_STEP`].
+    before: u32,
+    arc: i32,
+    /// How many steps the way has up to here.
+    len: u32,
+}
+
+const NO_STEP: u32 = u32::MAX;
+
+/// The arcs of one FSA with labels and their places among those of all, -1 for those that the arc map does not name, by the states that they leave.
 #[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,
@@ -109,13 +155,14 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn of(fsa: FsaView<'_>) -> Self {
+    fn of(fsa: FsaView<'_>, kept: Option<Kept<'_>>) -> Self {
         let mut splits = Vec::with_capacity(fsa.num_states() + 1);
         splits.push(0);
         let mut arcs = Vec::with_capacity(fsa.arcs().len());
         for state in 0..fsa.num_states() {
-            let row = fsa.arcs_of(state).iter().copied().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..);
-            arcs.extend(row.filter(|(arc, _)| arc.label != EPSILON));
+            let row = fsa.arcs_of(state).iter().zip(fsa.first_arc() + fsa.arc_range(state).start..);
+            let row = row.filter(|(arc, _)| arc.label != EPSILON);
+            arcs.extend(row.map(|(&arc, at)| (arc, if kept.is_some_and(|kept| kept(at)) { id(at) } else { -1 })));
             splits.push(arcs.len());
         }
         Self { splits, arcs }
@@ -127,9 +174,15 @@ impl Labelled {
 }
 
 impl Plan {
-    fn of(i: usize, fsa: FsaView<'_>, semiring: Semiring, limits: Limits) -> Result<Self, Error> {
+    fn of(
+        i: usize,
+        fsa: FsaView<'_>,
+        semiring: Semiring,
+        limits: Limits,
+        kept: Option<Kept<'_>>,
+    ) -> Result<Self, Error> {
         let Some(last) = fsa.final_state() else { return Ok(Self::default()) };
-        let labelled = Labelled::of(fsa);
+        let labelled = Labelled::of(fsa, kept);
         let mut names = vec![-1; last + 1];
         for (arc, _) in &labelled.arcs {
             names[arc.states().1] = 0;
@@ -142,22 +195,25 @@ impl Plan {
         }
         let mut plan = Self { labelled, names, ends: Vec::with_capacity(index(num_kept)), ..Self::default() };
         let mut closures = Closures::new(i, fsa, semiring);
-        let mut way = Vec::new();
+        let mut ways = Ways::default();
         for state in (0..=last).filter(|&state| plan.names[state] >= 0) {
-            for place in 0..closures.find_from(state)? {
+            let num_found = closures.find_from(state)?;
+            ways.clear(num_found);
+            for place in 0..num_found {
                 let (reached, score) = closures.found(place);
                 let num_arcs = plan.labelled.row(reached).len();
                 if num_arcs == 0 {
                     continue;
                 }
-                if semiring == Semiring::Tropical {
-                    closures.path_to(place, &mut way);
-                    plan.ways.extend_from_slice(&way);
-                    plan.num_entries += num_arcs * (way.len() + 1);
+                let mut way = NO_STEP;
+                if let Some(kept) = kept {
+                    way = ways.to(place, &closures, kept, &mut plan.steps)?;
+                    let len = plan.steps.get(way as usize).map_or(0, |step| step.len as usize);
+                    let named = plan.labelled.row(reached).iter().filter(|(_, arc)| *arc >= 0).count();
+                    plan.num_entries = plan.num_entries.saturating_add(num_arcs.saturating_mul(len) + named);
                 }
                 plan.num_arcs += num_arcs;
-                let way_end = Error::fit(Quantity::Epsilons, plan.ways.len())?.cast_unsigned();
-                plan.reached.push(Reached { state: id(reached).cast_unsigned(), way_end, score });
+                plan.reached.push(Reached { state: id(reached).cast_unsigned(), way, score });
             }
             plan.ends.push(plan.reached.len());
             limits.check(Operation::RemoveEpsilons, plan.bytes(), plan.ends.len(), plan.num_arcs)?;
@@ -167,19 +223,30 @@ impl Plan {
 
     /// What the states and arcs take so far, with the lists of the arc map.
     fn bytes(&self) -> usize {
-        self.ends.len() * size_of::<i32>()
-            + self.num_arcs * (size_of::<Arc>() + size_of::<i32>())
-            + self.num_entries * size_of::<i32>()
+        let lists = self.num_arcs * size_of::<i32>() + self.num_entries.saturating_mul(size_of::<i32>());
+        let work = self.reached.len() * size_of::<Reached>() + self.steps.len() * size_of::<Step>();
+        (self.ends.len() * size_of::<i32>() + self.num_arcs * size_of::<Arc>() + work).saturating_add(lists)
+    }
+
+    /// The arcs of a way that the arc map names, in their order.
+    fn way(&self, last: u32, way: &mut Vec<i32>) {
+        way.clear();
+        let mut at = last;
+        while at != NO_STEP {
+            let step = &self.steps[at as usize];
+            way.push(step.arc);
+            at = step.before;
+        }
+        way.reverse();
     }
 
     /// # Errors
     /// [`Error::Score`].
     fn write(&self, mut place: FsaSlot<'_, 0>, mut lists: Option<ListSlot<'_>>) -> Result<(), Error> {
-        let (mut begin, mut way_begin) = (0, 0);
+        let (mut begin, mut steps) = (0, Vec::new());
         for (src_state, &end) in (0..).zip(&self.ends) {
-            for &Reached { state, way_end, score } in &self.reached[begin..end] {
-                let way = &self.ways[way_begin..way_end as usize];
-                way_begin = way_end as usize;
+            for &Reached { state, way, score } in &self.reached[begin..end] {
+                self.way(way, &mut steps);
                 for &(arc, from) in self.labelled.row(state as usize) {
                     let score = narrow(score + f64::from(arc.score));
                     if score == f32::INFINITY {
@@ -188,8 +255,10 @@ impl Plan {
                     let dest_state = self.names[arc.states().1];
                     place.push(Arc { src_state, dest_state, label: arc.label, score }, []);
                     if let Some(lists) = &mut lists {
-                        lists.extend(way);
-                        lists.extend(&[from]);
+                        lists.extend(&steps);
+                        if from >= 0 {
+                            lists.extend(&[from]);
+                        }
                         lists.end_list();
                     }
                 }
@@ -201,10 +270,71 @@ impl Plan {
     }
 }
 
+/// The last steps of the ways to the states found from one state, as far as they are known.
+#[derive(Default)]
+struct Ways {
+    /// For each place; [`UNKNOWN`] until it is asked for.
+    lasts: Vec<u32>,
+    open: Vec<usize>,
+}
+
+const UNKNOWN: u32 = u32::MAX - 1;
+
+impl Ways {
+    fn clear(&mut self, num_found: usize) {
+        self.lasts.clear();
+        self.lasts.resize(num_found, UNKNOWN);
+        if let Some(first) = self.lasts.first_mut() {
+            *first = NO_STEP;
+        }
+    }
+
+    /// The last step of the way to a place. Each place is gone through once for each state that ways begin from.
+    fn to(&mut self, place: usize, closures: &Closures, kept: Kept<'_>, steps: &mut Vec<Step>) -> Result<u32, Error> {
+        let mut at = place;
+        // As the best ways have no cycles, the second condition only guards against rounding.
+        while self.lasts[at] == UNKNOWN && self.open.len() < self.lasts.len() {
+            self.open.push(at);
+            at = closures.before(at).1;
+        }
+        let mut last = if self.lasts[at] == UNKNOWN { NO_STEP } else { self.lasts[at] };
+        while let Some(at) = self.open.pop() {
+            let arc = closures.before(at).0;
+            if kept(arc) {
+                let len = steps.get(last as usize).map_or(0, |step| step.len) + 1;
+                let next = Error::fit(Quantity::Epsilons, steps.len())?.cast_unsigned();
+                steps.push(Step { before: last, arc: id(arc), len });
+                last = next;
+            }
+            self.lasts[at] = last;
+        }
+        Ok(last)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::core::fsa::{Fsa, fsa};
+
+    #[test]
+    fn memory_follows_the_output_where_no_map_is_wanted() {
+        // Of 3,000 states each reaches all later ones over epsilons: ways have 4.5 G entries.
+        let num_states = 3000;
+        let step = |state: i32| [Arc::new(state, state + 1, 0, -0.25), Arc::new(state, state + 1, state + 1, -0.5)];
+        let mut arcs: Vec<_> = (0..num_states - 1).flat_map(step).collect();
+        arcs.push(Arc::new(num_states - 1, num_states, -1, 0.0));
+        let chain = Fsa::from_arcs(index(num_states) + 1, arcs).unwrap();
+        let num_arcs = index(num_states) * (index(num_states) + 1) / 2;
+        let needed = num_arcs * (size_of::<Arc>() + size_of::<Reached>() + size_of::<i32>());
+        let limits = Limits::default().with_max_bytes(needed + (1 << 20));
+        assert_eq!(remove_epsilon_without_map(&chain, limits).unwrap().num_arcs(), num_arcs);
+        // Of the epsilons only every thousandth one is named.
+        let kept = |arc: usize| arc % 2000 == 0;
+        let (fsa, map) = remove_epsilon_keeping(&chain, limits.with_max_bytes(4 * needed), &kept).unwrap();
+        assert_eq!((fsa.num_arcs(), map.row(num_states.cast_unsigned() as usize - 1)), (num_arcs, &[0, 2000, 4000][..]));
+        assert!(matches!(remove_epsilon_within(&chain, limits), Err(Error::Limit { .. })));
+    }
 
     #[test]
     fn the_best_way_of_several() {

@@ -7,7 +7,7 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsas;
 use crate::core::graph::Graph;
-use crate::core::limits::{Limits, eight_gib};
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
@@ -133,8 +133,8 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
     }
 }
 
-/// Epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not functional.
-fn without_epsilons(
+/// [`determinize_parts`] for options that remove epsilons: epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not functional.
+pub(super) fn without_epsilons(
     fsa: usize,
     machine: Machine<'_>,
     options: &DeterminizeOptions,
@@ -470,7 +470,7 @@ impl Work<'_> {
             + self.strings.bytes()
             + self.builder.arcs.capacity() * size_of::<Arc>()
             + self.outputs.capacity() * size_of::<u32>();
-        let limits = self.options.limits.or_bytes(eight_gib());
+        let limits = self.options.limits;
         let Err(Error::Limit { limited, limit, .. }) =
             limits.check(Operation::Determinize, bytes, states, self.builder.arcs.len())
         else {

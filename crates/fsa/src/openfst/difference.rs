@@ -3,8 +3,9 @@
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
 use crate::core::fsa::{Fsa, Fsas};
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::{Error, Quantity};
+use crate::error::{Error, Operation, Quantity};
 use crate::openfst::trim::trim_part;
 use crate::support::ids::number;
 use crate::support::interner::{Table, mix};
@@ -25,7 +26,8 @@ use crate::support::interner::{Table, mix};
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::TooLarge`].
+/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] where it needs half of the memory there is;
+/// [`Error::TooLarge`].
 #[doc(alias = "fstdifference")]
 pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     let b = Minus::new(b.view())?;
@@ -104,6 +106,9 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
         }
         builder.end_state();
         next += 1;
+        // Arcs, pairs of states with their place in the table, and what is left of them after trimming.
+        let bytes = 2 * builder.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>()) + pairs.capacity() * 32;
+        Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;
     }
     builder.end_state();
     let last = Error::fit(Quantity::States, next - 1)?;

@@ -1,10 +1,10 @@
 //! Whether two FSAs accept the same strings with the same scores.
 
-use crate::core::arc::Arc;
+use crate::core::arc::{Arc, EPSILON};
 use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::error::Error;
-use crate::openfst::determinize::{DeterminizeOptions, determinize_parts};
+use crate::openfst::determinize::{DeterminizeOptions, determinize_parts, without_epsilons};
 use crate::openfst::machine::{Machine, aux_labels};
 use crate::openfst::push::{Pushed, push_to_start};
 use crate::openfst::strings::Strings;
@@ -13,7 +13,7 @@ use crate::support::ids::number;
 
 /// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as transducers, have the same output labels.
 ///
-/// What is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
+/// Epsilons are removed. What is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
 /// and Karp).
 ///
 /// # Errors
@@ -52,8 +52,11 @@ impl Canonical {
             trimmed.sources.iter().map(of).collect::<Vec<_>>()
         });
         let mut builder = trimmed.builder;
-        if !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
-            let (made, made_outputs) = determinize_parts(fsa, machine, &DeterminizeOptions::default(), strings)?;
+        let epsilons = builder.arcs.iter().any(|arc| arc.label == EPSILON);
+        if epsilons || !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
+            let how = DeterminizeOptions::default().with_remove_epsilons(epsilons);
+            let determinize = if epsilons { without_epsilons } else { determinize_parts };
+            let (made, made_outputs) = determinize(fsa, machine, &how, strings)?;
             let trimmed = trim_part(&made)?;
             outputs = aux.map(|_| trimmed.sources.iter().map(|&arc| made_outputs[arc as usize]).collect());
             builder = trimmed.builder;

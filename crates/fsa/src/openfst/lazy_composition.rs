@@ -5,7 +5,7 @@ use crate::core::attributes::Attribute;
 use crate::core::builder::SortedFsaBuilder;
 use crate::core::fsa::Fsa;
 use crate::core::graph::{AUX_LABELS, Graph};
-use crate::core::limits::{Limits, eight_gib};
+use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
 use crate::k2::compose::{composed, output_acceptor};
 use crate::k2::intersect::{Epsilons, IntersectOptions, Sorted, intersect_pair};
@@ -168,7 +168,6 @@ impl LazyComposition {
     /// what looks ahead takes too much.
     pub fn new(a: &Graph<Fsa>, b: &Graph<Fsa>, options: &LazyOptions) -> Result<Self, Error> {
         let LazyOptions { epsilons, look_ahead, limits, cache_bytes } = *options;
-        let limits = limits.or_bytes(eight_gib());
         let (sorted_a, sorted_b) = (Sorted::of(&output_acceptor(a)?)?, Sorted::of(b.fsas())?);
         let (view_a, view_b) = (sorted_a.fsas.view(), sorted_b.fsas.view());
         let ahead = look_ahead.then(|| FirstLabels::new(view_a, view_b, epsilons, limits)).transpose()?;

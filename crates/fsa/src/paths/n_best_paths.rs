@@ -8,8 +8,9 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use crate::core::arc::EPSILON;
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::Fsas;
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::{Error, Quantity};
+use crate::error::{Error, Operation, Quantity};
 use crate::paths::distance::{NO_ARC, best_to_final};
 
 /// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over all FSAs.
@@ -28,7 +29,7 @@ use crate::paths::distance::{NO_ARC, best_to_final};
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::TooLarge`].
+/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
 #[doc(alias = "ShortestPath")]
 #[doc(alias = "fstshortestpath")]
 pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
@@ -44,7 +45,8 @@ pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
 /// problem*, 2002).
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one label for each arc; [`Error::TooLarge`].
+/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one label for each arc; [`Error::Limit`] where paths need half of
+/// the memory there is; [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
     Error::same_size(Quantity::Labels, fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))
@@ -81,6 +83,12 @@ impl Paths {
     /// Where a path begins.
     fn start(&self, path: usize) -> usize {
         path.checked_sub(1).map_or(0, |before| self.ends[before])
+    }
+
+    /// The paths, a copy for all FSAs, and `others` are within the default limit.
+    fn check(&self, others: usize) -> Result<(), Error> {
+        let of_paths = 2 * (self.arcs.capacity() * size_of::<u32>() + self.ends.capacity() * size_of::<usize>());
+        Limits::default().check(Operation::ShortestPaths, of_paths + others, self.ends.len(), self.arcs.len())
     }
 }
 
@@ -120,6 +128,10 @@ struct Queue<T> {
 }
 
 impl<T> Queue<T> {
+    fn bytes(&self) -> usize {
+        self.heap.capacity() * size_of::<Ranked<T>>()
+    }
+
     fn new(wanted: usize) -> Self {
         Self { heap: BinaryHeap::new(), made: 0, wanted }
     }
@@ -232,6 +244,7 @@ fn best_paths(i: usize, fsa: FsaView<'_>, n: usize) -> Result<Paths, Error> {
             rank = 0;
         }
         found.ends.push(found.arcs.len());
+        found.check(queue.bytes())?;
     }
     Ok(found)
 }
@@ -295,6 +308,7 @@ impl<'a> Strings<'a> {
                 }
                 Step::String { first, end } => self.longer((first..end).collect(), last, &mut queue)?,
             }
+            found.check(queue.bytes() + self.ways.capacity() * size_of::<Way>())?;
         }
         Ok(found)
     }

@@ -5,8 +5,9 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::core::each_fsa::for_each;
 use crate::core::fsa::Fsas;
+use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::{Error, Quantity};
+use crate::error::{Error, Operation, Quantity};
 use crate::paths::passes::backward_log;
 
 /// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with arcs counted over all FSAs.
@@ -16,7 +17,7 @@ use crate::paths::passes::backward_log;
 /// without paths has none. The FSAs must be top-sorted and without loops. O(states + arcs + length of the paths times log arcs of a state).
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
 #[doc(alias = "RandomPaths")]
 pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, Error> {
     draw(fsas, num_paths, |_, path| {
@@ -31,7 +32,7 @@ pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, 
 /// the path. Otherwise as [`random_paths`].
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
 pub fn sample_paths<F: Fsas>(fsas: &F, num_paths: usize, seed: u64) -> Result<Ragged<i32>, Error> {
     let stream = Philox::new(seed);
     draw(fsas, num_paths, |fsa, path| {
@@ -73,6 +74,12 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
         let Some(mut cut) = Cut::new(i, fsa)? else { return Ok((splits, arcs)) };
         for path in 0..num_paths {
             cut.walk(points(i, path), &mut arcs);
+            if path == 0 || arcs.capacity() - arcs.len() < fsa.num_states() {
+                // All paths have as many arcs as those so far, or about so; with a copy for all FSAs.
+                let of_path = size_of::<usize>() + size_of::<i32>() + (arcs.len() / (path + 1)).max(1) * size_of::<i32>();
+                let bytes = num_paths.saturating_mul(2 * of_path);
+                Limits::default().check(Operation::RandomPaths, bytes, path + 1, arcs.len())?;
+            }
             splits.push(Error::fit(Quantity::PathArcs, arcs.len())?);
         }
         let first = Error::fit(Quantity::Arcs, fsa.first_arc())?;

@@ -276,6 +276,61 @@ fn all_types_of_files_hold_the_same() {
     assert_eq!(read("symbols").input_symbols.unwrap().get(2), Some("b"));
 }
 
+/// What `fstconvert` made, and the text that `fstprint` shows of it.
+#[test]
+fn compact_types_of_files_are_read() {
+    const ACCEPTOR: &str = "0\t1\t1\t1\t0.5\n0\t2\t2\t2\t0.25\n1\t2\t3\t3\n1\t1\t0\t0\t2\n1\n2\t0.75\n";
+    const STRING: &str = "0\t1\t1\t1\t0.5\n1\t2\t7\t7\t0.25\n2\t0.75\n";
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/__fuzz__/fst/corpus/");
+    let file = |name: &str| std::fs::read(format!("{folder}{name}.fst")).unwrap();
+    let print = |file: &[u8]| {
+        let file = OpenFstBinary::read(file).unwrap();
+        OpenFstText::default().semiring(file.semiring).print(&file.graph).unwrap()
+    };
+    for (name, text) in [
+        ("compact-acceptor", ACCEPTOR),
+        ("compact-acceptor-aligned", ACCEPTOR),
+        ("compact-acceptor-log64", ACCEPTOR),
+        ("compact-string", "0\t1\t1\t1\n1\t2\t0\t0\n2\t3\t7\t7\n3\n"),
+        ("compact-weighted-string", STRING),
+        ("compact-weighted-string-log64", STRING),
+        ("compact-unweighted", "0\t1\t1\t2\n0\t2\t2\t0\n1\t2\t3\t3\n1\n2\n"),
+        ("compact-unweighted-acceptor", "0\t1\t1\t1\n0\t2\t2\t2\n1\t2\t3\t3\n1\n2\n"),
+    ] {
+        let file = file(name);
+        assert_eq!(print(&file), text, "{name}");
+        for len in 0..file.len() {
+            assert!(OpenFstBinary::read(&file[..len]).is_err(), "{name}, {len} bytes");
+        }
+    }
+    // The place of a state's first element may have any size.
+    let plain = file("compact-acceptor");
+    let name = 8.."compact_acceptor".len() + 8;
+    let (offsets, num_offsets) = (name.end + 52, 4);
+    for (kind, size) in [("compact8_acceptor", 1), ("compact16_acceptor", 2), ("compact32_acceptor", 4), ("compact64_acceptor", 8)] {
+        let mut other = plain[..4].to_vec();
+        other.extend(u32::try_from(kind.len()).unwrap().to_le_bytes());
+        other.extend(kind.as_bytes());
+        other.extend(&plain[name.end..offsets]);
+        for offset in plain[offsets..].chunks(4).take(num_offsets) {
+            other.extend([offset, &[0; 4]].concat().into_iter().take(size));
+        }
+        other.extend(&plain[offsets + 4 * num_offsets..]);
+        assert_eq!(print(&other), ACCEPTOR, "{kind}");
+    }
+    // Types that are not read are named, with what helps.
+    let renamed = |from: &str, to: &str| {
+        let mut file = plain.clone();
+        let at = file.windows(from.len()).position(|bytes| bytes == from.as_bytes()).unwrap();
+        file[at..at + to.len()].copy_from_slice(to.as_bytes());
+        OpenFstBinary::read(&file).unwrap_err().to_string()
+    };
+    let message = renamed("compact_acceptor", "compact_acceptgr");
+    assert!(message.contains("\"compact_acceptgr\"") && message.contains("fstconvert --fst_type=vector IN OUT"), "{message}");
+    let message = renamed("standard", "standork");
+    assert!(message.contains("\"standork\"") && message.contains("fstmap --map_type=to_standard IN OUT"), "{message}");
+}
+
 /// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what `fstconvert --fst_type=const --fst_align` made
 /// of that.
 const BY_OPENFST: [&str; 2] = [

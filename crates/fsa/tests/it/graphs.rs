@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
+    ArpaOptions, ContextGraph, CtcTopology, GrammarLabels, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
     Silence, make_hlg,
 };
 use fsa::io::{K2Text, OpenFstText, SymbolTable};
@@ -18,12 +18,12 @@ const TOLERANCE: f64 = 1e-4;
 // ---------------------------------------------------------------------------------------------------------------- n-grams
 
 /// N-grams of the words a, b, c, d between <s> and </s>, with log10 of their probabilities and back-off weights.
-type Entries = HashMap<Vec<&'static str>, (f64, f64)>;
+pub(crate) type Entries = HashMap<Vec<&'static str>, (f64, f64)>;
 
-const WORDS: [&str; 6] = ["<s>", "a", "b", "c", "d", "</s>"];
+pub(crate) const WORDS: [&str; 6] = ["<s>", "a", "b", "c", "d", "</s>"];
 
 /// Any order up to 4, any n-grams that sentences can have; also such whose first or last words are no n-gram. All words are unigrams.
-fn entries() -> impl Strategy<Value = (usize, Entries)> {
+pub(crate) fn entries() -> impl Strategy<Value = (usize, Entries)> {
     let weight = || (-300..=0_i32, -100..=100_i32).prop_map(|(p, bow)| (f64::from(p) / 100.0, f64::from(bow) / 100.0));
     let ngram = prop::collection::vec(0..WORDS.len(), 2..=4);
     let longer = prop::collection::vec((ngram, weight()), 0..30);
@@ -46,7 +46,7 @@ fn entries() -> impl Strategy<Value = (usize, Entries)> {
     })
 }
 
-fn arpa(order: usize, entries: &Entries) -> String {
+pub(crate) fn arpa(order: usize, entries: &Entries) -> String {
     let mut text = String::from("a comment\n\\data\\\n");
     for n in 1..=order {
         let _ = writeln!(text, "ngram {n}={}", entries.keys().filter(|ngram| ngram.len() == n).count());
@@ -146,7 +146,7 @@ const SMALL: &str = "\\data\\\nngram 1=4\nngram 2=2\n\n\\1-grams:\n-99 <s> -0.5\
 fn grammars_have_no_states_that_only_back_off() {
     let mut words = SymbolTable::default();
     let model = read(SMALL, &mut words, &ArpaOptions::default()).unwrap();
-    assert_eq!((model.order(), model.num_ngrams(), model.num_skipped()), (2, 6, 0));
+    assert_eq!((model.order(), model.num_ngrams(), model.left_out().num_entries()), (2, 6, 0));
     let grammar = model.to_fsa(7).unwrap();
     let ln = |log10: f64| (log10 * std::f64::consts::LN_10) as f32;
     let (a, b) = (words.find("a").unwrap(), words.find("b").unwrap());
@@ -167,12 +167,8 @@ fn grammars_have_no_states_that_only_back_off() {
 #[test]
 fn models_that_are_wrong_are_refused_with_the_line() {
     for (from, to, message) in [
-        ("ngram 2=2", "ngram 2=3", "the model has 2 n-grams of order 2, but says that it has 3"),
-        (
-            "ngram 1=4",
-            "ngram 1=4000000000000",
-            "the model has 4 n-grams of order 1, but says that it has 4000000000000",
-        ),
+        ("ngram 2=2", "ngram 2=1", "the model has 2 n-grams of order 2, but says that it has 1"),
+        ("ngram 1=4", "ngram 1=0", "the model has 4 n-grams of order 1, but says that it has 0"),
         (
             "ngram 2=2",
             "ngram 3=2",
@@ -202,6 +198,76 @@ fn models_that_are_wrong_are_refused_with_the_line() {
     assert_eq!(model.to_fsa(EPSILON), Err(fsa::Error::NoSentence));
 }
 
+/// Recipes filter the lines of a model with grep, and leave the header as it was.
+#[test]
+fn there_may_be_fewer_n_grams_than_the_header_counts() {
+    for (header, missing) in [("ngram 2=2", 0), ("ngram 2=7", 5), ("ngram 2=4000000000000", 3_999_999_999_998)] {
+        let model = read(&SMALL.replace("ngram 2=2", header), &mut SymbolTable::default(), &ArpaOptions::default());
+        let model = model.unwrap();
+        assert_eq!((model.num_ngrams(), model.num_missing()), (6, missing));
+    }
+}
+
+/// All that some standard takes for white space, but for blank, tab and the ends of lines, can stand in a word.
+#[test]
+fn fields_end_at_blanks_tabs_and_ends_of_lines_only() {
+    let spaces = ('\u{1}'..=char::MAX).filter(|c| c.is_whitespace() || c.is_control() || "\u{200b}\u{feff}".contains(*c));
+    for c in spaces.filter(|c| !" \t\r\n".contains(*c)) {
+        for word in [format!("x{c}y"), format!("x{c}"), format!("{c}x"), c.to_string()] {
+            let mut words = SymbolTable::default();
+            read(&SMALL.replace(" b", &format!(" {word}")), &mut words, &ArpaOptions::default()).unwrap();
+            assert!(words.find(&word).is_some() && words.find("b").is_none(), "{word:?}: {words}");
+            let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
+            let lexicon = format!("a p {word}\n{word}\tq \r\n");
+            Lexicon::read(lexicon.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+            // One that is in front of all may be a byte order mark.
+            assert!(tokens.find(&word).is_some() && words.find(&word).is_some(), "{word:?}: {words}");
+            let table = format!("<eps> 0\n{word}\t1\r\n \tb  2\n").parse::<SymbolTable>().unwrap();
+            assert_eq!((table.get(1), table.len()), (Some(&*word), 3), "{word:?}");
+        }
+    }
+}
+
+#[test]
+fn binary_bytes_never_stand_in_a_message() {
+    let message = |text: &[u8]| {
+        let mut words = SymbolTable::default();
+        NgramModel::read(text, &mut words, &ArpaOptions::default(), &mut |_| {}).unwrap_err().to_string()
+    };
+    assert_eq!(message(b"\x1f\x8b\x08\xff\xfe\n"), "n-gram model, line 1: the line is not UTF-8");
+    assert!(message(b"\\data\\\n\x1b[31m\x07\n").ends_with("and so on: \u{fffd}[31m\u{fffd}"));
+}
+
+#[test]
+fn a_grammar_is_that_of_arpa2fst() {
+    let mut words = SymbolTable::default();
+    let model = read(SMALL, &mut words, &ArpaOptions::default()).unwrap();
+    let (a, b) = (words.find("a").unwrap(), words.find("b").unwrap());
+    // Arcs that back off are #0:<eps>, and there is no other #0.
+    let graph = model.to_graph(GrammarLabels::Disambiguated { backoff: 7 }).unwrap();
+    assert_eq!(*graph.fsas(), model.to_fsa(7).unwrap());
+    let expected: Vec<_> = graph.fsas().labels().into_iter().map(|label| if label == 7 { EPSILON } else { label }).collect();
+    assert_eq!(graph.aux_labels(), Some(&expected[..]));
+    // Without a symbol for them they are epsilons, and sentences stand between <s> and </s>.
+    let graph = model.to_graph(GrammarLabels::Plain { start: 8, end: 9 }).unwrap();
+    let (fsa, plain) = (graph.fsas(), model.to_fsa(EPSILON).unwrap());
+    assert!(graph.aux_labels().is_none() && fsa.num_states() == plain.num_states() + 2);
+    assert_eq!(fsa.arcs()[0], Arc::new(0, 1, 8, 0.0));
+    for sentence in [&[][..], &[a], &[b, b], &[a, b, a]] {
+        let between = [&[8], sentence, &[9]].concat();
+        assert!((best(fsa, &between) - best(&plain, sentence)).abs() < TOLERANCE);
+        assert_eq!(best(fsa, sentence), f64::NEG_INFINITY);
+    }
+    for labels in [
+        GrammarLabels::Disambiguated { backoff: 0 },
+        GrammarLabels::Disambiguated { backoff: a },
+        GrammarLabels::Plain { start: b, end: 9 },
+        GrammarLabels::Plain { start: 9, end: -1 },
+    ] {
+        assert!(matches!(model.to_graph(labels), Err(fsa::Error::Symbol { .. })), "{labels:?}");
+    }
+}
+
 #[test]
 fn words_out_of_the_table_are_added_skipped_or_refused() {
     let read = |out_of_vocabulary| {
@@ -209,10 +275,12 @@ fn words_out_of_the_table_are_added_skipped_or_refused() {
         words.find_or_add("b").unwrap();
         let mut options = ArpaOptions::default();
         options.out_of_vocabulary = out_of_vocabulary;
-        read(SMALL, &mut words, &options).map(|model| (model.num_ngrams(), model.num_skipped(), words.find("a")))
+        let model = read(SMALL, &mut words, &options)?;
+        let left_out = (model.left_out().num_entries(), model.left_out().symbols().collect::<Vec<_>>().join(" "));
+        Ok::<_, fsa::Error>((model.num_ngrams(), left_out, words.find("a")))
     };
-    assert_eq!(read(OutOfVocabulary::Add), Ok((6, 0, Some(2))));
-    assert_eq!(read(OutOfVocabulary::Skip), Ok((3, 3, None)));
+    assert_eq!(read(OutOfVocabulary::Add), Ok((6, (0, String::new()), Some(2))));
+    assert_eq!(read(OutOfVocabulary::Skip), Ok((3, (3, "a".to_owned()), None)));
     let error = read(OutOfVocabulary::Refuse).unwrap_err();
     assert_eq!(error.to_string(), "n-gram model, line 8: a word that the table does not have: a");
 }
@@ -247,7 +315,7 @@ fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>,
 
 // ---------------------------------------------------------------------------------------------------------------- lexica
 
-fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
+pub(crate) fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
     prop::collection::vec((0..4_usize, prop::collection::vec(0..2_usize, 1..4)), 1..6).prop_map(|mut entries| {
         entries.sort();
         entries.dedup();
@@ -255,7 +323,7 @@ fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
     })
 }
 
-const TOKENS: [&str; 2] = ["X", "Y"];
+pub(crate) const TOKENS: [&str; 2] = ["X", "Y"];
 const SPOKEN: [&str; 4] = ["k", "l", "m", "n"];
 
 proptest! {
@@ -375,7 +443,12 @@ fn lexica_that_are_wrong_are_refused_with_the_line() {
     );
     let mut options = LexiconOptions::default();
     options.tokens = OutOfVocabulary::Refuse;
-    assert_eq!(message("a x\nb y\n", options.clone()), "lexicon, line 2: a symbol that the table does not have: y");
+    assert_eq!(message("a x\nb y\n", options.clone()), "lexicon, line 2: a token that the table of tokens does not have: y");
+    options.words = OutOfVocabulary::Refuse;
+    assert_eq!(message("a x\n", options.clone()), "lexicon, line 1: a word that the table of words does not have: a");
+    options.unknown_word = Some("<unk>".into());
+    assert_eq!(message("a x\n", options.clone()), "there is no symbol \"<unk>\"");
+    options = LexiconOptions::default();
     options.tokens = OutOfVocabulary::Skip;
     assert_eq!(read("a x\nb y\n", options.clone()), Ok(1));
     options.silence = Some(Silence { token: "SIL".into(), probability: 0.5 });
@@ -385,6 +458,17 @@ fn lexica_that_are_wrong_are_refused_with_the_line() {
     assert_eq!(message("a <eps>\n", LexiconOptions::default()), "lexicon, line 1: epsilon is no token: <eps>");
     assert!(message("a #0\n", LexiconOptions::default()).starts_with("the tokens go up to"));
     assert_eq!(read("", LexiconOptions::default()), Ok(0));
+}
+
+#[test]
+fn words_that_a_given_table_lacks_can_be_one_of_its_own() {
+    let (mut tokens, mut words) = (SymbolTable::default(), "<eps> 0\n<unk> 1\na 2\n".parse::<SymbolTable>().unwrap());
+    let mut options = LexiconOptions::default();
+    options.unknown_word = Some("<unk>".into());
+    let lexicon = Lexicon::read(&b"a x\nb y\nc x y\nb y x\n"[..], &mut tokens, &mut words, &options).unwrap();
+    assert_eq!(lexicon.words(), [2, 1, 1, 1]);
+    assert_eq!(lexicon.unknown().to_string(), "3 (2 symbols: b, c)");
+    assert!(lexicon.left_out().is_empty() && words.find("b").is_none());
 }
 
 // ---------------------------------------------------------------------------------------------------------------- hot words

@@ -4,6 +4,7 @@ mod first_steps;
 mod formats;
 mod fuzz;
 mod graphs;
+mod hlg_files;
 mod k2;
 mod lazy_composition;
 mod openfst;

@@ -279,7 +279,7 @@ proptest! {
         let mut scores = graph.fsas().scores();
         scores[arc.index(graph.fsas().num_arcs())] += 2.0;
         let other = Graph::new(graph.fsas().with_scores(&scores).unwrap());
-        let same = relation(&graph, false).into_iter().zip(relation(&other, false)).all(|(a, b)| (a.1 - b.1).abs() < SCORE);
+        let same = relation(&graph, true).into_iter().zip(relation(&other, true)).all(|(a, b)| (a.1 - b.1).abs() < SCORE);
         // Some scores may differ by 1/1024 only.
         prop_assert_eq!(equivalent(&graph, &other, Equivalence::Structure { delta: DELTA / 4.0 }).unwrap(), same);
     }
@@ -346,6 +346,45 @@ fn cycles_that_put_out_more_than_they_take() {
     assert!(matches!(determinize(&graph, &options), Err(Error::NotFunctional { .. })));
     let best = determinize(&graph, &options.with_disambiguate(true)).unwrap();
     assert_eq!((best.fsas().labels(), best.aux_labels()), (vec![1, -1], Some(&[0, -1][..])));
+}
+
+proptest! {
+    /// Epsilons are none, whichever side has them and wherever they stand; what cannot be told is refused.
+    #[test]
+    fn equivalence_is_that_of_the_relations(seed: u64, other: u64, change: bool) {
+        let graph = transducer(seed, 0);
+        let (right, delta) = (relation(&graph, true), Equivalence::Structure { delta: DELTA / 4.0 });
+        let mut twins = vec![Graph::cat(&[&graph]).and_then(|graph| graph.union()).unwrap()];
+        twins.extend(epsilon_normalize(&graph, Side::Input).ok());
+        if change {
+            twins.push(transducer(other, 0));
+        }
+        for twin in twins {
+            let wrong = relation(&twin, true);
+            let same = right.len() == wrong.len()
+                && right.iter().zip(&wrong).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() < SCORE);
+            match equivalent(&graph, &twin, delta) {
+                Ok(told) => prop_assert_eq!(told, same, "{:?} {:?}", right, wrong),
+                Err(error) => prop_assert!(matches!(error, Error::NotFunctional { .. }), "{error}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn outputs_of_epsilons_belong_to_their_strings() {
+    // 0:5 1:0 beside 1:5, and 1:5 2:0 beside 1:0 2:5.
+    let one = |arcs: &[(i32, i32, i32, i32, f32)]| cyclic(arcs.len() + 1, arcs);
+    let late = one(&[(0, 1, 0, 5, 0.0), (1, 2, 1, 0, 0.0), (2, 3, -1, -1, 0.0)]);
+    let at_once = one(&[(0, 1, 1, 5, 0.0), (1, 2, -1, -1, 0.0)]);
+    let other = one(&[(0, 1, 1, 6, 0.0), (1, 2, -1, -1, 0.0)]);
+    let same = |a, b| equivalent(a, b, Equivalence::default()).unwrap();
+    assert!(same(&late, &at_once) && same(&at_once, &late) && !same(&late, &other));
+    let early = one(&[(0, 1, 1, 5, 0.0), (1, 2, 2, 0, 0.0), (2, 3, -1, -1, 0.0)]);
+    let later = one(&[(0, 1, 1, 0, 0.0), (1, 2, 2, 5, 0.0), (2, 3, -1, -1, 0.0)]);
+    assert!(same(&early, &later));
+    let two_outputs = cyclic(3, &[(0, 1, 0, 5, 0.0), (0, 1, 0, 6, 0.0), (1, 2, -1, -1, 0.0)]);
+    assert!(matches!(equivalent(&two_outputs, &late, Equivalence::default()), Err(Error::NotFunctional { .. })));
 }
 
 #[test]

@@ -1,0 +1,134 @@
+//! Decoding graphs in files: read back, they decode as in memory.
+
+use fsa::graphs::{HlgOptions, Lexicon, LexiconOptions, Silence, make_hlg};
+use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use fsa::{AUX_LABELS, EPSILON, FINAL, Fsa, Graph};
+use proptest::prelude::*;
+
+use crate::graphs::{Entries, TOKENS, WORDS, arpa, entries, lexicon_text};
+
+/// The score of the best path with these labels, where arcs of `epsilon` take none.
+fn best(fsa: &Fsa, labels: &[i32], epsilon: Option<i32>) -> f64 {
+    let view = fsa.view();
+    let mut now = vec![f64::NEG_INFINITY; fsa.num_states()];
+    if let Some(start) = now.first_mut() {
+        *start = 0.0;
+    }
+    for &label in labels.iter().chain(&[FINAL]) {
+        // Epsilons make chains, as long as there are states at most.
+        for _ in 0..fsa.num_states() {
+            let before = now.clone();
+            for arc in fsa.arcs().iter().filter(|arc| Some(arc.label) == epsilon) {
+                let (src, dest) = (arc.src_state as usize, arc.dest_state as usize);
+                now[dest] = now[dest].max(now[src] + f64::from(arc.score));
+            }
+            if now == before {
+                break;
+            }
+        }
+        let mut next = vec![f64::NEG_INFINITY; fsa.num_states()];
+        for (state, score) in now.iter().enumerate().filter(|(_, score)| **score > f64::NEG_INFINITY) {
+            for arc in view.arcs_of(state).iter().filter(|arc| arc.label == label) {
+                let dest = arc.dest_state as usize;
+                next[dest] = next[dest].max(score + f64::from(arc.score));
+            }
+        }
+        now = next;
+    }
+    now.last().copied().unwrap_or(f64::NEG_INFINITY)
+}
+
+/// The tokens of a sentence as frames: each up to three times, blanks where `choices` say so.
+fn frames(tokens: &[i32], choices: &mut impl Iterator<Item = u8>) -> Vec<i32> {
+    let mut frames = vec![];
+    let mut choose = |most: u8| choices.next().unwrap_or(0) % most;
+    for &token in tokens {
+        frames.extend((0..choose(3)).map(|_| EPSILON));
+        frames.extend((0..=choose(3)).map(|_| token));
+    }
+    frames.extend((0..choose(2)).map(|_| EPSILON));
+    frames
+}
+
+proptest! {
+    /// In memory, in OpenFst's binary file, in its text with symbols, and in k2's text, all frames of random sentences cost the same; in all topologies.
+    #[test]
+    fn files_of_decoding_graphs_decode_as_in_memory(
+        entries in lexicon_text(), (order, ngrams) in entries(), modified: bool, silence: bool, topology: bool,
+        sentences in prop::collection::vec((prop::collection::vec(any::<prop::sample::Index>(), 0..5), any::<[u8; 32]>()), 8),
+    ) {
+        let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
+        let line = |(word, tokens): &(usize, Vec<usize>)| {
+            let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
+            format!("{} {}\n", WORDS[word + 1], tokens.join(" "))
+        };
+        let text: String = entries.iter().map(line).collect();
+        let mut options = HlgOptions::default();
+        (options.modified, options.topology) = (modified, topology);
+        options.lexicon.silence = silence.then(|| Silence { token: "SIL".into(), probability: 0.5 });
+        let none = SymbolTable::default();
+        let arpa = arpa(order, &ngrams);
+        let hlg = make_hlg(none.clone(), none.clone(), text.as_bytes(), arpa.as_bytes(), &options, &mut |_| {}).unwrap();
+
+        let written = hlg.to_openfst().unwrap();
+        let binary = OpenFstBinary::read(&written.write().unwrap()).unwrap();
+        let (isymbols, osymbols) = (binary.input_symbols.clone().unwrap(), binary.output_symbols.clone().unwrap());
+        prop_assert_eq!(isymbols.get(EPSILON), Some("<eps>"));
+        let openfst = OpenFstText::default().input_symbols(Some(&isymbols)).output_symbols(Some(&osymbols));
+        let openfst = openfst.read(&openfst.print(&binary.graph).unwrap()).unwrap();
+        let k2 = K2Text::of(&hlg.graph);
+        let k2 = k2.read(&k2.print(&hlg.graph).unwrap()).unwrap();
+        prop_assert_eq!(k2.attributes().lists(AUX_LABELS), hlg.graph.attributes().lists(AUX_LABELS));
+
+        let (mut tokens, mut words) = (none.clone(), none);
+        let mut how = LexiconOptions::default();
+        how.silence = options.lexicon.silence.clone();
+        let lexicon = Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &how).unwrap();
+        let labels = hlg.labels().unwrap();
+        for (sentence, choices) in sentences {
+            let mut choices = choices.into_iter();
+            let mut string = vec![];
+            for word in sentence {
+                string.extend_from_slice(lexicon.tokens().row(word.index(lexicon.num_pronunciations())));
+                string.extend(Some(lexicon.silence_token()).filter(|&token| token > 0 && choices.next() > Some(127)));
+            }
+            if topology {
+                string = frames(&string, &mut choices);
+            }
+            let expected = best(hlg.graph.fsas(), &string, None);
+            // Which number a token has in a file, its table says.
+            let in_file: Vec<_> = string.iter().map(|&label| isymbols.find(labels.get(label).unwrap()).unwrap()).collect();
+            prop_assert_eq!(best(binary.graph.fsas(), &in_file, Some(EPSILON)), expected, "binary file, {:?}", string);
+            prop_assert_eq!(best(openfst.fsas(), &in_file, Some(EPSILON)), expected, "text, {:?}", string);
+            prop_assert_eq!(best(k2.fsas(), &string, None), expected, "k2's text, {:?}", string);
+            if !topology || modified {
+                // Nothing need stand between the tokens of a sentence.
+                prop_assert!(expected > f64::NEG_INFINITY, "{string:?} has no path");
+            }
+        }
+    }
+}
+
+/// A word without a path because the same label is blank and epsilon, or a path too many: what the file of O09 had.
+#[test]
+fn a_blank_between_repeats_is_kept_in_files() {
+    let (lexicon, arpa) = (
+        "A x\nB y\nC x x\n",
+        "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 A\n-0.7 B\n-0.8 C\n\\end\\\n",
+    );
+    let tokens = "<blk> 0\nx 1\ny 2\n".parse::<SymbolTable>().unwrap();
+    let how = HlgOptions::default();
+    let hlg = make_hlg(tokens.clone(), SymbolTable::default(), lexicon.as_bytes(), arpa.as_bytes(), &how, &mut |_| {}).unwrap();
+    assert_eq!(hlg.labels().unwrap(), tokens);
+    let file = hlg.to_openfst().unwrap();
+    let table = file.input_symbols.unwrap();
+    assert_eq!(table.to_string(), "<eps>\t0\n<blk>\t1\nx\t2\ny\t3\n");
+    let cost = |graph: &Graph<Fsa>, frames: &[&str]| {
+        let labels: Vec<_> = frames.iter().map(|name| table.find(name).unwrap()).collect();
+        -best(graph.fsas(), &labels, Some(EPSILON)) / std::f64::consts::LN_10
+    };
+    for (frames, expected) in [(&["x"][..], 1.1), (&["x", "x"], 1.1), (&["x", "y"], 1.8), (&["x", "<blk>", "x"], 1.3)] {
+        let found = cost(&file.graph, frames);
+        assert!((found - expected).abs() < 0.01, "{frames:?}: {found}");
+    }
+}
