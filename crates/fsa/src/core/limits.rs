@@ -104,7 +104,10 @@ mod tests {
     #[test]
     fn fields_of_the_system_are_found_or_are_no_limit() {
         assert_eq!(field("MemFree: 7 kB\nMemTotal:  16 kB\n", "MemTotal:"), Some(16));
-        assert_eq!(field("Max address space         unlimited            unlimited  bytes\n", "Max address space"), None);
+        assert_eq!(
+            field("Max address space         unlimited            unlimited  bytes\n", "Max address space"),
+            None
+        );
         assert_eq!(field("", "MemTotal:"), None);
     }
 

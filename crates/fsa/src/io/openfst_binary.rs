@@ -408,7 +408,8 @@ impl Rows {
                 last = place;
             }
             header.align(bytes)?;
-            let last = i64::try_from(last).map_err(|_| bytes.error("a number of things that the file has no room for"))?;
+            let last =
+                i64::try_from(last).map_err(|_| bytes.error("a number of things that the file has no room for"))?;
             bytes.count(last, elements.len(header.cost))?;
         } else {
             header.align(bytes)?;

@@ -332,7 +332,10 @@ mod tests {
         // Of the epsilons only every thousandth one is named.
         let kept = |arc: usize| arc % 2000 == 0;
         let (fsa, map) = remove_epsilon_keeping(&chain, limits.with_max_bytes(4 * needed), &kept).unwrap();
-        assert_eq!((fsa.num_arcs(), map.row(num_states.cast_unsigned() as usize - 1)), (num_arcs, &[0, 2000, 4000][..]));
+        assert_eq!(
+            (fsa.num_arcs(), map.row(num_states.cast_unsigned() as usize - 1)),
+            (num_arcs, &[0, 2000, 4000][..])
+        );
         assert!(matches!(remove_epsilon_within(&chain, limits), Err(Error::Limit { .. })));
     }
 

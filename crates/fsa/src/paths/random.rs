@@ -76,7 +76,8 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
             cut.walk(points(i, path), &mut arcs);
             if path == 0 || arcs.capacity() - arcs.len() < fsa.num_states() {
                 // All paths have as many arcs as those so far, or about so; with a copy for all FSAs.
-                let of_path = size_of::<usize>() + size_of::<i32>() + (arcs.len() / (path + 1)).max(1) * size_of::<i32>();
+                let of_path =
+                    size_of::<usize>() + size_of::<i32>() + (arcs.len() / (path + 1)).max(1) * size_of::<i32>();
                 let bytes = num_paths.saturating_mul(2 * of_path);
                 Limits::default().check(Operation::RandomPaths, bytes, path + 1, arcs.len())?;
             }

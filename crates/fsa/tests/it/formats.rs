@@ -307,7 +307,9 @@ fn compact_types_of_files_are_read() {
     let plain = file("compact-acceptor");
     let name = 8.."compact_acceptor".len() + 8;
     let (offsets, num_offsets) = (name.end + 52, 4);
-    for (kind, size) in [("compact8_acceptor", 1), ("compact16_acceptor", 2), ("compact32_acceptor", 4), ("compact64_acceptor", 8)] {
+    for (kind, size) in
+        [("compact8_acceptor", 1), ("compact16_acceptor", 2), ("compact32_acceptor", 4), ("compact64_acceptor", 8)]
+    {
         let mut other = plain[..4].to_vec();
         other.extend(u32::try_from(kind.len()).unwrap().to_le_bytes());
         other.extend(kind.as_bytes());
@@ -326,7 +328,10 @@ fn compact_types_of_files_are_read() {
         OpenFstBinary::read(&file).unwrap_err().to_string()
     };
     let message = renamed("compact_acceptor", "compact_acceptgr");
-    assert!(message.contains("\"compact_acceptgr\"") && message.contains("fstconvert --fst_type=vector IN OUT"), "{message}");
+    assert!(
+        message.contains("\"compact_acceptgr\"") && message.contains("fstconvert --fst_type=vector IN OUT"),
+        "{message}"
+    );
     let message = renamed("standard", "standork");
     assert!(message.contains("\"standork\"") && message.contains("fstmap --map_type=to_standard IN OUT"), "{message}");
 }

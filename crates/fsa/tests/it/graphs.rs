@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, GrammarLabels, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
-    Silence, make_hlg,
+    ArpaOptions, ContextGraph, CtcTopology, GrammarLabels, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel,
+    OutOfVocabulary, Silence, make_hlg,
 };
 use fsa::io::{K2Text, OpenFstText, SymbolTable};
 use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits, Operation};
@@ -211,7 +211,8 @@ fn there_may_be_fewer_n_grams_than_the_header_counts() {
 /// All that some standard takes for white space, but for blank, tab and the ends of lines, can stand in a word.
 #[test]
 fn fields_end_at_blanks_tabs_and_ends_of_lines_only() {
-    let spaces = ('\u{1}'..=char::MAX).filter(|c| c.is_whitespace() || c.is_control() || "\u{200b}\u{feff}".contains(*c));
+    let spaces =
+        ('\u{1}'..=char::MAX).filter(|c| c.is_whitespace() || c.is_control() || "\u{200b}\u{feff}".contains(*c));
     for c in spaces.filter(|c| !" \t\r\n".contains(*c)) {
         for word in [format!("x{c}y"), format!("x{c}"), format!("{c}x"), c.to_string()] {
             let mut words = SymbolTable::default();
@@ -246,7 +247,8 @@ fn a_grammar_is_that_of_arpa2fst() {
     // Arcs that back off are #0:<eps>, and there is no other #0.
     let graph = model.to_graph(GrammarLabels::Disambiguated { backoff: 7 }).unwrap();
     assert_eq!(*graph.fsas(), model.to_fsa(7).unwrap());
-    let expected: Vec<_> = graph.fsas().labels().into_iter().map(|label| if label == 7 { EPSILON } else { label }).collect();
+    let expected: Vec<_> =
+        graph.fsas().labels().into_iter().map(|label| if label == 7 { EPSILON } else { label }).collect();
     assert_eq!(graph.aux_labels(), Some(&expected[..]));
     // Without a symbol for them they are epsilons, and sentences stand between <s> and </s>.
     let graph = model.to_graph(GrammarLabels::Plain { start: 8, end: 9 }).unwrap();
@@ -443,7 +445,10 @@ fn lexica_that_are_wrong_are_refused_with_the_line() {
     );
     let mut options = LexiconOptions::default();
     options.tokens = OutOfVocabulary::Refuse;
-    assert_eq!(message("a x\nb y\n", options.clone()), "lexicon, line 2: a token that the table of tokens does not have: y");
+    assert_eq!(
+        message("a x\nb y\n", options.clone()),
+        "lexicon, line 2: a token that the table of tokens does not have: y"
+    );
     options.words = OutOfVocabulary::Refuse;
     assert_eq!(message("a x\n", options.clone()), "lexicon, line 1: a word that the table of words does not have: a");
     options.unknown_word = Some("<unk>".into());

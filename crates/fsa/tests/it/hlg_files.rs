@@ -112,13 +112,12 @@ proptest! {
 /// A word without a path because the same label is blank and epsilon, or a path too many: what the file of O09 had.
 #[test]
 fn a_blank_between_repeats_is_kept_in_files() {
-    let (lexicon, arpa) = (
-        "A x\nB y\nC x x\n",
-        "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 A\n-0.7 B\n-0.8 C\n\\end\\\n",
-    );
+    let (lexicon, arpa) =
+        ("A x\nB y\nC x x\n", "\\data\\\nngram 1=5\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 A\n-0.7 B\n-0.8 C\n\\end\\\n");
     let tokens = "<blk> 0\nx 1\ny 2\n".parse::<SymbolTable>().unwrap();
     let how = HlgOptions::default();
-    let hlg = make_hlg(tokens.clone(), SymbolTable::default(), lexicon.as_bytes(), arpa.as_bytes(), &how, &mut |_| {}).unwrap();
+    let hlg = make_hlg(tokens.clone(), SymbolTable::default(), lexicon.as_bytes(), arpa.as_bytes(), &how, &mut |_| {})
+        .unwrap();
     assert_eq!(hlg.labels().unwrap(), tokens);
     let file = hlg.to_openfst().unwrap();
     let table = file.input_symbols.unwrap();

@@ -1,11 +1,13 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
-use std::fs;
-use std::io::{self, Read as _, Write as _};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write as _};
 use std::path::Path;
 
+use flate2::read::MultiGzDecoder;
 use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
 use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
+use kaldera::io::rxfilename::Input;
 use kaldera::pipeline::PartialFile;
 
 use super::Trouble;
@@ -49,7 +51,8 @@ impl Format {
 pub(super) struct FstFile {
     pub(super) graph: Graph<Fsa>,
     pub(super) format: Format,
-    pub(super) semiring: Semiring,
+    /// What the type of its arcs says; texts say nothing.
+    pub(super) semiring: Option<Semiring>,
     /// Whether binary files are written as those of the type `const`.
     is_const: bool,
     pub(super) input_symbols: Option<SymbolTable>,
@@ -61,23 +64,61 @@ pub(super) fn is_standard(name: &str) -> bool {
     matches!(name, "" | "-")
 }
 
-/// All bytes of a file, or of standard input.
-pub(super) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
-    if is_standard(name) {
-        let mut bytes = Vec::new();
-        let read = io::stdin().lock().read_to_end(&mut bytes);
-        return match read {
-            Ok(_) => Ok(bytes),
-            Err(error) => Err(Trouble::Failed(format!("cannot read standard input: {error}"))),
-        };
+/// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it is compressed with gzip.
+pub(super) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
+    let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
+    let mut input: Box<dyn Read> = if is_standard(name) {
+        Box::new(io::stdin())
+    } else if name.trim_end().ends_with('|') {
+        Box::new(Command(Some(Input::open(name.trim()).map_err(|error| cannot(&error))?)))
+    } else {
+        Box::new(File::open(name).map_err(|error| cannot(&error))?)
+    };
+    let mut start = Vec::new();
+    input.by_ref().take(GZIP.len() as u64).read_to_end(&mut start).map_err(|error| cannot(&error))?;
+    let compressed = start == GZIP;
+    let input = Cursor::new(start).chain(input);
+    Ok(if compressed { Box::new(BufReader::new(MultiGzDecoder::new(input))) } else { Box::new(BufReader::new(input)) })
+}
+
+/// The first bytes of what gzip has compressed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What a command writes, which must end well.
+struct Command(Option<Input>);
+
+impl Read for Command {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(input) = &mut self.0 else { return Ok(0) };
+        let read = input.read(buffer)?;
+        if read == 0
+            && !buffer.is_empty()
+            && let Some(input) = self.0.take()
+        {
+            input.finish().map_err(io::Error::other)?;
+        }
+        Ok(read)
     }
-    fs::read(name).map_err(|error| Trouble::Failed(format!("cannot read '{name}': {error}")))
+}
+
+/// All bytes of what is opened.
+pub(super) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
+    let mut bytes = Vec::new();
+    let read = open(name)?.read_to_end(&mut bytes);
+    match read {
+        Ok(_) => Ok(bytes),
+        Err(error) => Err(Trouble::Failed(format!("cannot read {}: {error}", shown(name)))),
+    }
+}
+
+/// A name in a message.
+pub(super) fn shown(name: &str) -> String {
+    if is_standard(name) { "standard input".to_owned() } else { format!("'{name}'") }
 }
 
 /// The text of a file.
 pub(super) fn read_text(name: &str) -> Result<String, Trouble> {
-    let damaged = |_| Trouble::Failed(format!("'{name}' is neither one of OpenFst's binary files nor UTF-8"));
-    String::from_utf8(read_bytes(name)?).map_err(damaged)
+    String::from_utf8(read_bytes(name)?).map_err(|_| Trouble::Failed(format!("{} is not UTF-8", shown(name))))
 }
 
 /// A table of symbols, if a file is named.
@@ -97,7 +138,7 @@ pub(super) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
 impl FstFile {
     /// An FST of this format without symbols.
     pub(super) fn new(graph: Graph<Fsa>, format: Format) -> Self {
-        let (semiring, input_symbols, output_symbols) = (Semiring::Tropical, None, None);
+        let (semiring, input_symbols, output_symbols) = (None, None, None);
         Self { graph, format, semiring, is_const: false, input_symbols, output_symbols }
     }
 
@@ -119,17 +160,20 @@ impl FstFile {
             return Ok(Self {
                 graph: as_acceptor(file.graph),
                 format: Format::Binary,
-                semiring: file.semiring,
+                semiring: Some(file.semiring),
                 is_const: false,
                 input_symbols: file.input_symbols,
                 output_symbols: file.output_symbols,
             });
         }
         let Ok(text) = String::from_utf8(bytes) else {
-            return Err(Trouble::Failed(format!("'{name}' is neither one of OpenFst's binary files nor UTF-8")));
+            return Err(Trouble::Failed(format!("{} is neither one of OpenFst's binary files nor UTF-8", shown(name))));
         };
         let lines = Lines::of(&text);
-        let (read, format) = if lines.is_k2() {
+        // Only k2's text has lists.
+        let (read, format) = if text.contains('[') {
+            (K2Text::acceptor().list_names([AUX_LABELS]).read(&text), Format::K2)
+        } else if lines.is_k2() {
             (K2Text::acceptor().labels(usize::from(lines.most > 4)).read(&text), Format::K2)
         } else {
             (OpenFstText::default().acceptor(lines.is_acceptor()).read(&text), Format::Text)
@@ -144,12 +188,12 @@ impl FstFile {
             Format::K2 => K2Text::of(&self.graph).print(&self.graph).map_err(in_vain)?.into_bytes(),
             Format::Text => {
                 let acceptor = self.graph.attributes().get(AUX_LABELS).is_none();
-                let text = OpenFstText::default().acceptor(acceptor).semiring(self.semiring);
+                let text = OpenFstText::default().acceptor(acceptor).semiring(self.semiring.unwrap_or_default());
                 text.print(&self.graph).map_err(in_vain)?.into_bytes()
             }
             Format::Binary => {
                 let mut file = OpenFstBinary::new(self.graph.clone());
-                file.semiring = self.semiring;
+                file.semiring = self.semiring.unwrap_or_default();
                 file.input_symbols.clone_from(&self.input_symbols);
                 file.output_symbols.clone_from(&self.output_symbols);
                 let bytes = if self.is_const { file.write_const() } else { file.write() };

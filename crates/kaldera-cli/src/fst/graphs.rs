@@ -1,51 +1,85 @@
 //! Operations that build graphs of other files: language models, lexicons.
 
-use std::fs::File;
-use std::io::BufReader;
+use kaldera::fsa::graphs::{
+    ArpaOptions, GrammarLabels, HlgOptions, LeftOut, NgramModel, OutOfVocabulary, Progress, Silence, make_hlg,
+};
+use kaldera::fsa::io::SymbolTable;
 
-use kaldera::fsa::graphs::{ArpaOptions, HlgOptions, NgramModel, OutOfVocabulary, Silence, make_hlg};
-use kaldera::fsa::{EPSILON, Graph, Limits};
-
-use super::files::{FstFile, read_bytes, read_symbols, write_bytes};
+use super::files::{Format, FstFile, is_standard, open, read_symbols, shown, write_bytes};
 use super::operations::failed;
 use super::options::Options;
-use super::{Inputs, Made, Operation, Trouble};
+use super::tables::Tables;
+use super::{Inputs, Made, Operation, Trouble, output_format};
 
 /// `kaldera fst arpa2fst`.
 pub(super) const ARPA2FST: Operation = Operation {
     name: "arpa2fst",
     usage: "Make an FST of an n-gram model in the ARPA format\n\
         Usage: kaldera fst arpa2fst [OPTIONS] [ARPA [OUT]]\n\
-        With --disambig-symbol=#0 arcs that back off take that symbol, as is needed to build decoding graphs.",
+        With --disambig-symbol=#0 arcs that back off take that symbol and output nothing, as is needed to build decoding graphs; \
+        without, sentences begin with <s> and end with </s>.",
     example: "--disambig-symbol=#0 --write-symbol-table=words lm.arpa G.fst",
     inputs: Inputs::Other(1),
-    options: &["format", "bos-symbol", "eos-symbol", "disambig-symbol", "read-symbol-table", "write-symbol-table"],
+    tables: Tables::Own,
+    options: &[
+        "format",
+        "bos-symbol",
+        "eos-symbol",
+        "disambig-symbol",
+        "read-symbol-table",
+        "write-symbol-table",
+        "keep-symbols",
+    ],
     run: arpa2fst,
 };
 
 fn arpa2fst(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     let [input] = &options.arguments[..] else { return Err(Trouble::Usage("one model is read".to_owned())) };
-    let words = read_symbols(&options.read_symbol_table)?;
+    let given = read_symbols(&options.read_symbol_table)?;
     let mut how = ArpaOptions::default();
     how.start.clone_from(&options.bos_symbol);
     how.end.clone_from(&options.eos_symbol);
-    how.out_of_vocabulary = if words.is_some() { OutOfVocabulary::Skip } else { OutOfVocabulary::Add };
-    let mut words = words.unwrap_or_default();
-    let text = read_bytes(input)?;
-    let model = NgramModel::read(&text[..], &mut words, &how, &mut |_| {}).map_err(failed)?;
-    let label = if options.disambig_symbol.is_empty() {
-        EPSILON
-    } else {
-        words.find_or_add(&options.disambig_symbol).map_err(failed)?
+    how.out_of_vocabulary = if given.is_some() { OutOfVocabulary::Skip } else { OutOfVocabulary::Add };
+    let is_given = given.is_some();
+    let mut words = given.unwrap_or_default();
+    // As Kaldi numbers them: these first. A table that is given must have what is needed.
+    let mut number = |symbol: &str| match words.find(symbol) {
+        Some(label) => Ok(label),
+        None if !is_given => words.find_or_add(symbol).map_err(failed),
+        None => Err(Trouble::Failed(format!("{} has no symbol '{symbol}'", shown(&options.read_symbol_table)))),
     };
-    let fsa = model.to_fsa(label).map_err(failed)?;
+    let labels = if options.disambig_symbol.is_empty() {
+        GrammarLabels::Plain { start: number(&options.bos_symbol)?, end: number(&options.eos_symbol)? }
+    } else {
+        let backoff = number(&options.disambig_symbol)?;
+        if !is_given {
+            number(&options.bos_symbol)?;
+            number(&options.eos_symbol)?;
+        }
+        GrammarLabels::Disambiguated { backoff }
+    };
+    let model = NgramModel::read(open(input)?, &mut words, &how, &mut |_| {}).map_err(failed)?;
+    let graph = model.to_graph(labels).map_err(failed)?;
+    tell("n-grams", model.left_out(), "left out: words that the table lacks, or ends of sentences within them");
+    tell_missing(model.num_missing());
     if !options.write_symbol_table.is_empty() {
         write_bytes(&options.write_symbol_table, words.to_string().as_bytes())?;
     }
-    if model.num_skipped() > 0 {
-        tracing::warn!("{} n-grams were skipped", model.num_skipped());
+    let table = Some(words).filter(|_| options.keep_symbols);
+    Ok(Made::Labelled { graph, input_symbols: table.clone(), output_symbols: table })
+}
+
+/// Counts and names what was left out.
+fn tell(entries: &str, left_out: &LeftOut, why: &str) {
+    if !left_out.is_empty() {
+        tracing::warn!("{entries} {why}: {left_out}");
     }
-    Ok(Made::Fst(Graph::new(fsa)))
+}
+
+fn tell_missing(number: u64) {
+    if number > 0 {
+        tracing::warn!("the model has {number} n-grams fewer than its header counts");
+    }
 }
 
 /// `kaldera fst make-hlg`.
@@ -53,14 +87,17 @@ pub(super) const MAKE_HLG: Operation = Operation {
     name: "make-hlg",
     usage: "Make a decoding graph of a lexicon and an n-gram model\n\
         Usage: kaldera fst make-hlg [OPTIONS] LEXICON ARPA [OUT]\n\
-        LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames\n\
-        (0 is blank) and puts out words.",
+        LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames \
+        and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1; in \
+        k2's text 0 is blank, and words are lists. OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for.",
     example: "--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst",
     inputs: Inputs::Other(2),
+    tables: Tables::Own,
     options: &[
         "format",
         "tokens",
         "words",
+        "unk",
         "write-tokens",
         "write-words",
         "max-token",
@@ -82,33 +119,61 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     how.max_token = usize::try_from(options.max_token).ok();
     how.modified = options.modified;
     how.topology = !options.lg;
-    how.limits = Limits::default().with_max_bytes(options.max_bytes());
+    how.limits = options.limits();
+    let of_table = |given: bool| if given { OutOfVocabulary::Refuse } else { OutOfVocabulary::Add };
+    how.lexicon.tokens = of_table(tokens.is_some());
+    how.lexicon.words = of_table(words.is_some());
+    if !options.unk.is_empty() {
+        if words.is_none() {
+            return Err(Trouble::Usage("--unk is a word of the table that --words names".to_owned()));
+        }
+        how.lexicon.unknown_word = Some(options.unk.clone());
+    }
     if !options.sil_token.is_empty() {
         let (token, probability) = (options.sil_token.clone(), options.sil_prob);
         how.lexicon.silence = Some(Silence { token, probability });
     }
-    let open = |name: &String| {
-        let file = File::open(name).map_err(|error| Trouble::Failed(format!("cannot read '{name}': {error}")));
-        file.map(BufReader::new)
-    };
     let (lexicon, arpa) = (open(lexicon)?, open(arpa)?);
     let mut step = None;
-    let mut progress = |now: kaldera::fsa::graphs::Progress| {
+    let mut progress = |now: Progress| {
         if step.replace(now.step) != Some(now.step) {
             tracing::info!("{}", now.step);
         }
     };
+    let given_words = words.clone();
     let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
-    let made = made.map_err(failed)?;
+    let mut made = made.map_err(failed)?;
+    // #0, which the graph does not have, is no word of a table that was given without it.
+    if let Some(words) = given_words {
+        made.words = words;
+    }
     for size in &made.steps {
         tracing::info!("{}: {} states, {} arcs", size.graph, size.num_states, size.num_arcs);
     }
-    for (name, table) in [(&options.write_tokens, &made.tokens), (&options.write_words, &made.words)] {
+    tell("pronunciations", &made.pronunciations_left_out, "left out");
+    tell("pronunciations", &made.unknown_words, &format!("of words that --words lacks, which are '{}'", options.unk));
+    tell("n-grams", &made.ngrams_left_out, "left out, as words have no pronunciation");
+    tell("words", &made.words_left_out, "of the lexicon left out, as the model has no n-gram of them");
+    tell_missing(made.num_missing_ngrams);
+    if output_format(&options.output, &options.format, Format::Binary)? == Format::K2 {
+        write_tables(options, &made.labels().map_err(failed)?, &made.words)?;
+        return Ok(Made::Labelled { graph: made.graph, input_symbols: None, output_symbols: None });
+    }
+    let file = made.to_openfst().map_err(failed)?;
+    if let (Some(tokens), Some(words)) = (&file.input_symbols, &file.output_symbols) {
+        write_tables(options, tokens, words)?;
+    }
+    Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
+}
+
+/// Writes what the labels of the graph stand for: where options say so, or beside the output, if that is a file.
+fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
+    for (name, kind, table) in [(&options.write_tokens, "tokens", tokens), (&options.write_words, "words", words)] {
         if !name.is_empty() {
             write_bytes(name, table.to_string().as_bytes())?;
+        } else if !is_standard(&options.output) {
+            write_bytes(&format!("{}.{kind}.txt", options.output), table.to_string().as_bytes())?;
         }
     }
-    // Files have one word on an arc: lists become chains of arcs.
-    let graph = made.graph.expand_aux_labels().map_err(failed)?;
-    Ok(Made::Fst(graph))
+    Ok(())
 }

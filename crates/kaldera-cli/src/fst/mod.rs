@@ -5,6 +5,7 @@ mod graphs;
 mod graphviz;
 mod operations;
 mod options;
+mod tables;
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
@@ -13,9 +14,11 @@ use std::process::ExitCode;
 
 use clap::Command;
 use files::{Format, FstFile, is_standard, write_bytes};
+use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::{Fsa, Graph};
 use operations::OPERATIONS;
 use options::Options;
+use tables::Tables;
 
 use crate::layout::{columns, wrap};
 use crate::parse_options::{ParseOptions, Syntax};
@@ -29,8 +32,10 @@ const DRAW: &str = "draw";
 
 /// What an operation makes.
 enum Made {
-    /// An FST, to be written.
+    /// An FST, to be written with the tables that the operation gives it.
     Fst(Graph<Fsa>),
+    /// An FST, to be written with tables of its own.
+    Labelled { graph: Graph<Fsa>, input_symbols: Option<SymbolTable>, output_symbols: Option<SymbolTable> },
     /// A text, to be written.
     Text(String),
     /// An answer: whether it is yes.
@@ -46,6 +51,7 @@ struct Operation {
     /// The arguments of a call that somebody might make.
     example: &'static str,
     inputs: Inputs,
+    tables: Tables,
     options: &'static [&'static str],
     run: fn(&Options, Vec<FstFile>) -> Result<Made, Trouble>,
 }
@@ -133,9 +139,11 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     // What the result has of its inputs besides arcs.
     let mut file = FstFile::new(Graph::new(Fsa::empty()), Format::Binary);
     if let [first, ..] = &inputs[..] {
-        (file.format, file.semiring) = (first.format, first.semiring);
-        file.input_symbols.clone_from(&first.input_symbols);
-        file.output_symbols = inputs.last().and_then(|last| last.output_symbols.clone());
+        file.format = first.format;
+        (file.input_symbols, file.output_symbols) = operation.tables.of(&inputs, &options)?;
+        if operation.tables != Tables::Own {
+            file.semiring = tables::semiring(&inputs, &options)?;
+        }
     }
     // What is wrong with the output is told before the work.
     if operation.name == DRAW {
@@ -150,6 +158,10 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     match (operation.run)(&options, inputs)? {
         Made::Fst(graph) => {
             file.graph = graph;
+            file.write(&output)?;
+        }
+        Made::Labelled { graph, input_symbols, output_symbols } => {
+            (file.graph, file.input_symbols, file.output_symbols) = (graph, input_symbols, output_symbols);
             file.write(&output)?;
         }
         Made::Text(text) => write_bytes(&output, text.as_bytes())?,
@@ -235,7 +247,7 @@ fn overview() -> String {
         "Finite-state transducers in files: OpenFst's programs, in one.\n\n\
          Usage: kaldera fst OPERATION [OPTIONS] [IN...] [OUT]\n       kaldera fst OPERATION --help\n\n\
          Files are k2's text, OpenFst's text or OpenFst's binary files, told by what is in them; - or none is standard \
-         input or output. The result is written as the first input was, unless it ends in .fst or --format tells \
+         input or output. Inputs may be compressed with gzip, or be what a command writes ('gunzip -c L.gz |'). The result is written as the first input was, unless it ends in .fst or --format tells \
          another.\n\nOperations:\n{}\n\
          Examples:\n  \
          kaldera fst compile --isymbols=tokens --osymbols=words L.txt L.fst\n  \

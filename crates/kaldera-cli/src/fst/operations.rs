@@ -1,15 +1,20 @@
 //! The operations: OpenFst's, on FSTs that have been read.
 
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 
-use kaldera::fsa::io::{Drawing, OpenFstText};
-use kaldera::fsa::k2::{ComposeOptions, Epsilons};
+use kaldera::fsa::io::{Drawing, OpenFstText, SymbolTable};
+use kaldera::fsa::k2::{ComposeOptions, Epsilons, IntersectOptions};
 use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
 use kaldera::fsa::paths::sample_paths;
-use kaldera::fsa::{Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limits, Quantity, Semiring, k2, openfst};
+use kaldera::fsa::{
+    Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, Operation as Work, Quantity, Semiring, k2,
+    openfst,
+};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
+use super::tables::{Tables, arc_type};
 use super::{DRAW, Inputs, Made, Operation, Trouble, graphs, graphviz, output_format};
 
 macro_rules! usage {
@@ -25,6 +30,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Make a binary file of OpenFst's text", "compile [OPTIONS] [TEXT [OUT]]"),
         example: "--isymbols=tokens --osymbols=words lexicon.txt L.fst",
         inputs: Inputs::Other(1),
+        tables: Tables::Own,
         options: &[
             "acceptor",
             "isymbols",
@@ -47,6 +53,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "L.fst L.txt",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Own,
         options: &["acceptor", "isymbols", "osymbols", "ssymbols"],
         run: print,
     },
@@ -58,6 +65,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "--format=k2 L.fst L.txt",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format", "fst-type"],
         run: |_, mut files| Ok(Made::Fst(take(&mut files))),
     },
@@ -66,6 +74,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Show sizes and properties of FSTs", "info IN..."),
         example: "L.fst G.fst",
         inputs: Inputs::Any,
+        tables: Tables::Own,
         options: &[],
         run: info,
     },
@@ -78,6 +87,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "--title=lexicon L.fst L.svg",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Own,
         options: &["format", "isymbols", "layout", "osymbols", "title"],
         run: draw,
     },
@@ -86,6 +96,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Sort the arcs of each state", "arcsort [--sort-type=ilabel|olabel] [IN [OUT]]"),
         example: "--sort-type=olabel L.fst sorted.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format", "sort-type"],
         run: arcsort,
     },
@@ -94,6 +105,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Leave out states that lie on no path", "connect [IN [OUT]]"),
         example: "L.fst connected.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).connect()),
     },
@@ -106,6 +118,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "G.fst sorted.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).connect().and_then(|graph| graph.top_sort())),
     },
@@ -114,6 +127,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Put what the first FST puts out into the second", "compose [OPTIONS] A B [OUT]"),
         example: "L.fst G.fst LG.fst",
         inputs: Inputs::Fsts(2),
+        tables: Tables::Chained,
         options: &["format", "connect", "compose-filter", "look-ahead", "max-mem"],
         run: compose,
     },
@@ -122,7 +136,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Accept what both acceptors accept", "intersect [OPTIONS] A B [OUT]"),
         example: "G.fst G.fst both.fst",
         inputs: Inputs::Fsts(2),
-        options: &["format", "connect"],
+        tables: Tables::Common,
+        options: &["format", "connect", "max-mem"],
         run: intersect,
     },
     Operation {
@@ -134,6 +149,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "G.fst G.fst rest.fst",
         inputs: Inputs::Fsts(2),
+        tables: Tables::Common,
         options: &["format"],
         run: difference,
     },
@@ -146,7 +162,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "G.fst det.fst",
         inputs: Inputs::Fsts(1),
-        options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate"],
+        tables: Tables::Kept,
+        options: &["format", "delta", "det-type", "remove-epsilons", "weight", "nstate", "max-mem"],
         run: determinize,
     },
     Operation {
@@ -158,6 +175,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "det.fst normal.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format", "eps-norm-output"],
         run: epsnormalize,
     },
@@ -166,7 +184,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Make the smallest equivalent deterministic FST", "minimize [OPTIONS] [IN [OUT]]"),
         example: "det.fst min.fst",
         inputs: Inputs::Fsts(1),
-        options: &["format", "delta", "allow-nondet"],
+        tables: Tables::Kept,
+        options: &["format", "delta", "allow-nondet", "max-mem"],
         run: minimize,
     },
     Operation {
@@ -174,6 +193,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Push weights to the start or to the final states", "push [OPTIONS] [IN [OUT]]"),
         example: "--to-final G.fst pushed.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format", "to-final"],
         run: push,
     },
@@ -185,7 +205,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "L.fst free.fst",
         inputs: Inputs::Fsts(1),
-        options: &["format"],
+        tables: Tables::Kept,
+        options: &["format", "max-mem"],
         run: rmepsilon,
     },
     Operation {
@@ -193,7 +214,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Find the best paths", "shortestpath [OPTIONS] [IN [OUT]]"),
         example: "--nshortest=2 G.fst best.fst",
         inputs: Inputs::Fsts(1),
-        options: &["format", "nshortest", "unique"],
+        tables: Tables::Kept,
+        options: &["format", "nshortest", "unique", "max-mem"],
         run: shortestpath,
     },
     Operation {
@@ -205,7 +227,8 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "--npath=5 --seed=1 G.fst paths.fst",
         inputs: Inputs::Fsts(1),
-        options: &["format", "npath", "seed", "weighted"],
+        tables: Tables::Kept,
+        options: &["format", "npath", "seed", "weighted", "max-mem"],
         run: randgen,
     },
     Operation {
@@ -213,10 +236,11 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Tell whether two FSTs accept the same with the same weights",
             "equivalent [--delta=...] A B",
-            "Exit status: 0 if they do, 2 if not. Epsilons must be removed before."
+            "Exit status: 0 if they do, 2 if not. Epsilons are none. A transducer with several outputs for one string is refused."
         ),
         example: "G.fst G.fst",
         inputs: Inputs::Fsts(2),
+        tables: Tables::Merged,
         options: &["delta"],
         run: equivalent,
     },
@@ -225,6 +249,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Accept strings backwards", "reverse [IN [OUT]]"),
         example: "G.fst reversed.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format"],
         run: |_, mut files| fst(take(&mut files).reverse()),
     },
@@ -233,6 +258,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Exchange labels taken and put out", "invert [IN [OUT]]"),
         example: "L.fst inverted.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Swapped,
         options: &["format"],
         run: |_, mut files| fst(as_transducer(take(&mut files))?.invert()),
     },
@@ -244,6 +270,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         ),
         example: "--project-type=output L.fst words.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Projected,
         options: &["format", "project-output", "project-type"],
         run: project,
     },
@@ -252,6 +279,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Accept strings any number of times", "closure [--closure-plus] [IN [OUT]]"),
         example: "G.fst any.fst",
         inputs: Inputs::Fsts(1),
+        tables: Tables::Kept,
         options: &["format", "closure-plus"],
         run: closure,
     },
@@ -260,6 +288,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Accept what either accepts", "union A B [OUT]"),
         example: "G.fst G.fst either.fst",
         inputs: Inputs::Fsts(2),
+        tables: Tables::Merged,
         options: &["format"],
         run: union,
     },
@@ -268,6 +297,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!("Accept what the first accepts and then what the second does", "concat A B [OUT]"),
         example: "G.fst G.fst twice.fst",
         inputs: Inputs::Fsts(2),
+        tables: Tables::Merged,
         options: &["format"],
         run: |_, mut files| {
             let (a, b) = take_two(&mut files);
@@ -326,8 +356,8 @@ fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = text.read(&read_text(input)?).map_err(|error| in_file(input, &error))?;
     let mut file = FstFile::new(graph, Format::Binary);
     file.semiring = match &*options.arc_type {
-        "standard" => Semiring::Tropical,
-        "log" => Semiring::Log,
+        "standard" => Some(Semiring::Tropical),
+        "log" => Some(Semiring::Log),
         other => return Err(Trouble::Usage(format!("option --arc-type: '{other}' is neither standard nor log"))),
     };
     file.set_fst_type(&options.fst_type)?;
@@ -345,7 +375,7 @@ fn print(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
     for file in files {
         let format = OpenFstText::default()
             .acceptor(options.acceptor)
-            .semiring(file.semiring)
+            .semiring(file.semiring.unwrap_or_default())
             .input_symbols(isymbols.as_ref().or(file.input_symbols.as_ref()))
             .output_symbols(osymbols.as_ref().or(file.output_symbols.as_ref()))
             .state_symbols(ssymbols.as_ref());
@@ -360,35 +390,106 @@ fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
         if files.len() > 1 {
             let _ = writeln!(text, "{name}");
         }
-        let fsa = file.graph.fsas();
-        let aux_labels = file.graph.aux_labels();
-        let finals = fsa.arcs().iter().filter(|arc| arc.label == FINAL).count();
-        let epsilons = fsa.arcs().iter().filter(|arc| arc.label == EPSILON).count();
-        let silent = aux_labels.map_or(epsilons, |labels| labels.iter().filter(|&&label| label == EPSILON).count());
-        let semiring = if file.semiring == Semiring::Log { "log" } else { "standard" };
-        let symbols = |table: &Option<_>| {
-            table.as_ref().map_or_else(
-                || "none".to_owned(),
-                |table: &kaldera::fsa::io::SymbolTable| format!("{} symbols", table.len()),
-            )
+        let sizes = Sizes::of(&file.graph);
+        let symbols = |table: &Option<SymbolTable>| {
+            table.as_ref().map_or_else(|| "none".to_owned(), |table| format!("{} symbols", table.len()))
         };
+        let transducer = !is_acceptor(&file.graph);
         for (what, value) in [
             ("format", file.format.name().to_owned()),
-            ("arc type", semiring.to_owned()),
-            ("kind", if aux_labels.is_some() { "transducer" } else { "acceptor" }.to_owned()),
+            ("arc type", arc_type(file.semiring.unwrap_or_default()).to_owned()),
+            ("kind", if transducer { "transducer" } else { "acceptor" }.to_owned()),
             ("input symbols", symbols(&file.input_symbols)),
             ("output symbols", symbols(&file.output_symbols)),
-            ("states", fsa.num_states().to_string()),
-            ("arcs", fsa.num_arcs().to_string()),
-            ("final arcs", finals.to_string()),
-            ("input epsilons", epsilons.to_string()),
-            ("output epsilons", silent.to_string()),
-            ("properties", fsa.properties().to_string()),
+            ("states", sizes.states.to_string()),
+            ("arcs", sizes.arcs.to_string()),
+            ("initial state", if sizes.states == 0 { "-1" } else { "0" }.to_owned()),
+            ("final states", sizes.finals.to_string()),
+            ("input/output epsilons", sizes.epsilons.to_string()),
+            ("input epsilons", sizes.input_epsilons.to_string()),
+            ("output epsilons", sizes.output_epsilons.to_string()),
+            ("accessible states", sizes.accessible.to_string()),
+            ("coaccessible states", sizes.coaccessible.to_string()),
+            ("connected states", sizes.connected.to_string()),
+            ("properties", file.graph.fsas().properties().to_string()),
         ] {
-            let _ = writeln!(text, "{what:<16} {value}");
+            let _ = writeln!(text, "{what:<21} {value}");
         }
     }
     Ok(Made::Text(text))
+}
+
+/// What OpenFst's `fstinfo` counts: final costs are no arcs, and the state that they lead to is none.
+#[derive(Default)]
+struct Sizes {
+    states: usize,
+    arcs: usize,
+    finals: usize,
+    epsilons: usize,
+    input_epsilons: usize,
+    output_epsilons: usize,
+    accessible: usize,
+    coaccessible: usize,
+    connected: usize,
+}
+
+impl Sizes {
+    fn of(graph: &Graph<Fsa>) -> Self {
+        let (view, aux_labels) = (graph.fsas().view(), graph.aux_labels());
+        let mut sizes = Self::default();
+        let Some(last) = view.final_state() else { return sizes };
+        // A final arc that outputs something is an arc to one more state, as files have it.
+        let mut loud = false;
+        let mut entering = vec![Vec::new(); last + 1];
+        for state in 0..last {
+            let mut is_final = false;
+            for at in view.arc_range(state) {
+                let arc = view.arcs()[at];
+                let output = aux_labels.map_or(arc.label, |aux_labels| aux_labels[at]);
+                entering[ends(&arc).1].push(state);
+                if arc.label == FINAL && (output == FINAL || output == EPSILON) {
+                    is_final |= arc.score > f32::NEG_INFINITY;
+                    continue;
+                }
+                let label = if arc.label == FINAL { EPSILON } else { arc.label };
+                loud |= arc.label == FINAL;
+                sizes.arcs += 1;
+                sizes.epsilons += usize::from(label == EPSILON && output == EPSILON);
+                sizes.input_epsilons += usize::from(label == EPSILON);
+                sizes.output_epsilons += usize::from(output == EPSILON);
+            }
+            sizes.finals += usize::from(is_final);
+        }
+        sizes.finals += usize::from(loud);
+        sizes.states = last + usize::from(loud);
+        let forward = reached(last + 1, 0, |state| view.arcs_of(state).iter().map(|arc| ends(arc).1));
+        let backward = reached(last + 1, last, |state| entering[state].iter().copied());
+        let counted = 0..sizes.states;
+        sizes.accessible = counted.clone().filter(|&state| forward[state]).count();
+        sizes.coaccessible = counted.clone().filter(|&state| backward[state]).count();
+        sizes.connected = counted.filter(|&state| forward[state] && backward[state]).count();
+        sizes
+    }
+}
+
+/// The states that an arc leaves and enters.
+fn ends(arc: &Arc) -> (usize, usize) {
+    let state = |state: i32| usize::try_from(state).unwrap_or_default();
+    (state(arc.src_state), state(arc.dest_state))
+}
+
+/// The states that a walk from one of them reaches.
+fn reached<I: Iterator<Item = usize>>(num_states: usize, from: usize, next: impl Fn(usize) -> I) -> Vec<bool> {
+    let (mut seen, mut waiting) = (vec![false; num_states], vec![from]);
+    seen[from] = true;
+    while let Some(state) = waiting.pop() {
+        for state in next(state) {
+            if !std::mem::replace(&mut seen[state], true) {
+                waiting.push(state);
+            }
+        }
+    }
+    seen
 }
 
 fn draw(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -429,7 +530,7 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
         "null" => Epsilons::AsSymbol,
         other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
     };
-    let limits = Limits::default().with_max_bytes(options.max_bytes());
+    let limits = options.limits();
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
     let made = if options.look_ahead {
@@ -446,7 +547,8 @@ fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
     let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
-    connected(Graph::new(k2::intersect(&a, &b, Epsilons::Sequenced).map_err(failed)?.0), options)
+    let how = IntersectOptions { limits: options.limits(), ..Epsilons::Sequenced.into() };
+    connected(Graph::new(k2::intersect(&a, &b, how).map_err(failed)?.0), options)
 }
 
 fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -466,6 +568,7 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
     let mut how = DeterminizeOptions::default().with_disambiguate(disambiguate);
     how.remove_epsilons = options.remove_epsilons;
     how.delta = options.delta;
+    how.limits = options.limits();
     if options.weight.is_finite() {
         how = how.with_beam(options.weight);
     }
@@ -481,7 +584,7 @@ fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet);
+    let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet).with_limits(options.limits());
     how.delta = options.delta;
     fst(openfst::minimize(&take(&mut files), &how))
 }
@@ -492,9 +595,13 @@ fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     fst(openfst::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
 }
 
-fn rmepsilon(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+fn rmepsilon(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
+    let semiring = files.last().and_then(|file| file.semiring).unwrap_or_default();
     let graph = take(&mut files);
-    let without = |fsa: &Fsa| k2::remove_epsilon(fsa).map(|(made, _)| made);
+    let without = |fsa: &Fsa| match semiring {
+        Semiring::Log => k2::remove_epsilon_log(fsa),
+        _ => k2::remove_epsilon_without_map(fsa, options.limits()),
+    };
     if is_acceptor(&graph) {
         return fst(without(graph.fsas()).and_then(|made| Graph::new(made).connect()));
     }
@@ -514,7 +621,15 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
             return Err(Trouble::Failed("unique paths are those of acceptors; project the FST first".to_owned()));
         }
     };
+    if unique == Unique::Paths {
+        // What is known to be too much is refused before the work.
+        let (num_paths, shortest) = count_paths(&graph).map_err(failed)?;
+        #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+        let least = num_paths.min(number as f64);
+        check_paths(options, Work::ShortestPaths, least, shortest)?;
+    }
     let paths = openfst::shortest_paths(&graph, number, unique).map_err(failed)?;
+    check_arcs(options, Work::ShortestPaths, paths.num_elements())?;
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
@@ -522,8 +637,70 @@ fn randgen(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
     let graph = take(&mut files).connect().and_then(|graph| graph.top_sort()).map_err(failed)?;
     let number = usize::try_from(options.npath)
         .map_err(|_| Trouble::Usage(format!("option --npath: {} is below 0", options.npath)))?;
+    let (_, shortest) = count_paths(&graph).map_err(failed)?;
+    #[expect(clippy::cast_precision_loss, reason = "an estimate")]
+    check_paths(options, Work::RandomPaths, number as f64, shortest)?;
     let paths = sample_paths(graph.fsas(), number, options.seed).map_err(failed)?;
+    check_arcs(options, Work::RandomPaths, paths.num_elements())?;
     fst(paths_as_fst(&graph, paths.rows(), options.weighted))
+}
+
+/// How many paths there are, infinitely many with a cycle, and how many arcs the shortest has.
+fn count_paths(graph: &Graph<Fsa>) -> Result<(f64, usize), Error> {
+    let connected = k2::connect(graph.fsas())?.0;
+    let view = connected.view();
+    let Some(last) = view.final_state() else { return Ok((0.0, 0)) };
+    let mut lengths = vec![usize::MAX; last + 1];
+    let mut waiting = VecDeque::from([0]);
+    lengths[0] = 0;
+    while let Some(state) = waiting.pop_front() {
+        for arc in view.arcs_of(state) {
+            let dest = ends(arc).1;
+            if lengths[dest] == usize::MAX {
+                lengths[dest] = lengths[state] + 1;
+                waiting.push_back(dest);
+            }
+        }
+    }
+    let sorted = match k2::top_sort(&connected) {
+        Ok((sorted, _)) if sorted.arcs().iter().all(|arc| arc.src_state < arc.dest_state) => sorted,
+        Ok(_) | Err(Error::Cycle { .. }) => return Ok((f64::INFINITY, lengths[last])),
+        Err(error) => return Err(error),
+    };
+    let mut paths = vec![0.0; last + 1];
+    paths[0] = 1.0;
+    for arc in sorted.arcs() {
+        let (src, dest) = ends(arc);
+        paths[dest] += paths[src];
+    }
+    Ok((paths[last], lengths[last]))
+}
+
+/// Bytes of an arc of a path, as a path, as an FST, and as a file.
+const BYTES_OF_PATH_ARC: usize = 80;
+/// Bytes of a path.
+const BYTES_OF_PATH: usize = 32;
+
+/// So many paths, each of so many arcs or more, are within the limit.
+fn check_paths(options: &Options, operation: Work, num_paths: f64, shortest: usize) -> Result<(), Trouble> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "rounded, and above 0")]
+    let num_paths = num_paths as usize;
+    let arcs = num_paths.saturating_mul(shortest);
+    let needed = arcs.saturating_mul(BYTES_OF_PATH_ARC).saturating_add(num_paths.saturating_mul(BYTES_OF_PATH));
+    within(options, operation, needed, arcs)
+}
+
+/// Paths of so many arcs are within the limit.
+fn check_arcs(options: &Options, operation: Work, arcs: usize) -> Result<(), Trouble> {
+    within(options, operation, arcs.saturating_mul(BYTES_OF_PATH_ARC), arcs)
+}
+
+fn within(options: &Options, operation: Work, needed: usize, arcs: usize) -> Result<(), Trouble> {
+    let limit = options.limits().max_bytes.unwrap_or_else(Limits::half_of_memory);
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(failed(Error::Limit { operation, limited: Limited::Bytes, limit, needed, states: arcs, arcs }))
 }
 
 /// An FST of these paths, each a list of places of arcs, side by side from the start to the final state.
@@ -564,26 +741,20 @@ fn paths_as_fst<'a>(
 
 fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
-    let has_epsilons = |graph: &Graph<Fsa>| {
-        let silent = |(at, arc): (usize, &Arc)| {
-            arc.label == EPSILON && graph.aux_labels().is_none_or(|aux_labels| aux_labels[at] == EPSILON)
-        };
-        graph.fsas().arcs().iter().enumerate().any(silent)
-    };
-    if has_epsilons(&a) || has_epsilons(&b) {
-        return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
-    }
     a.equivalent(&b, Equivalence::Structure { delta: options.delta }).map(Made::Answer).map_err(failed)
 }
 
+/// The side that `project` keeps.
+pub(super) fn project_side(options: &Options) -> Result<Side, Trouble> {
+    match (&*options.project_type, options.project_output) {
+        ("input", false) => Ok(Side::Input),
+        ("output", _) | ("input", true) => Ok(Side::Output),
+        (other, _) => Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output"))),
+    }
+}
+
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
-    let side = match (&*options.project_type, options.project_output) {
-        ("input", false) => Side::Input,
-        ("output", _) | ("input", true) => Side::Output,
-        (other, _) => {
-            return Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output")));
-        }
-    };
+    let side = project_side(options)?;
     fst(openfst::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 

@@ -1,6 +1,7 @@
 //! The options of all operations: each has some of them, with the same name and meaning everywhere.
 
 use kaldera::feat::options::Registry as _;
+use kaldera::fsa::Limits;
 
 use crate::parse_options::ParseOptions;
 
@@ -52,6 +53,8 @@ pub(super) struct Options {
     pub(super) words: String,
     pub(super) write_tokens: String,
     pub(super) write_words: String,
+    pub(super) unk: String,
+    pub(super) keep_symbols: bool,
     pub(super) max_token: i32,
     pub(super) modified: bool,
     pub(super) lg: bool,
@@ -105,6 +108,8 @@ impl Default for Options {
             words: String::new(),
             write_tokens: String::new(),
             write_words: String::new(),
+            unk: String::new(),
+            keep_symbols: true,
             max_token: -1,
             modified: false,
             lg: false,
@@ -115,9 +120,10 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The limit of memory, if there is one.
-    pub(super) fn max_bytes(&self) -> Option<usize> {
-        (self.max_mem > 0).then(|| usize::try_from(self.max_mem).unwrap_or(usize::MAX))
+    /// The limit of memory.
+    pub(super) fn limits(&self) -> Limits {
+        let max_bytes = (self.max_mem > 0).then(|| usize::try_from(self.max_mem).unwrap_or(usize::MAX));
+        Limits::default().with_max_bytes(max_bytes)
     }
 
     /// Adds the options of these names.
@@ -148,7 +154,7 @@ impl Options {
             connect, "connect", "Leave out states that lie on no path";
             compose_filter, "compose-filter", "Epsilons between the two: auto, sequence, alt_sequence or match: one path for each pair of paths; trivial: one for each order; null: symbols like others";
             look_ahead, "look-ahead", "Leave out states at once where no label that can come next is in the second FST";
-            max_mem, "max-mem", "Most bytes for a step; refuse what needs more; 0 for no limit";
+            max_mem, "max-mem", "Most bytes for a step; refuse what needs more; 0 for half of the memory there is";
             delta, "delta", "Weights this close are equal";
             det_type, "det-type", "functional, or disambiguate: keep the best of several outputs";
             remove_epsilons, "remove-epsilons", "Remove arcs that take nothing while determinizing";
@@ -165,12 +171,14 @@ impl Options {
             bos_symbol, "bos-symbol", "The beginning of a sentence";
             eos_symbol, "eos-symbol", "The end of a sentence";
             disambig_symbol, "disambig-symbol", "Symbol on arcs that back off, such as #0; nothing for epsilon";
-            read_symbol_table, "read-symbol-table", "Table of words; those of the model that it has not are skipped";
+            read_symbol_table, "read-symbol-table", "Table of words; n-grams with others are left out, counted and named";
             write_symbol_table, "write-symbol-table", "File for the table of words";
-            tokens, "tokens", "Table of tokens, of which 0 is blank; without it they are numbered by the alphabet";
-            words, "words", "Table of words; without it they are numbered by the alphabet";
-            write_tokens, "write-tokens", "File for the table of tokens, with those for disambiguation";
-            write_words, "write-words", "File for the table of words";
+            tokens, "tokens", "Table of tokens, of which 0 is blank, which must have all; without it they are numbered by the alphabet";
+            words, "words", "Table of words, which must have all of the lexicon, unless --unk; without it they are numbered by the alphabet";
+            write_tokens, "write-tokens", "File for the table of the labels; OUT.tokens.txt if OUT is a file";
+            write_words, "write-words", "File for the table of words; OUT.words.txt if OUT is a file";
+            unk, "unk", "Word of --words that stands for those that it lacks";
+            keep_symbols, "keep-symbols", "Write the table of words into the binary file";
             max_token, "max-token", "Highest token of the network; -1 for the highest of the lexicon";
             modified, "modified", "The topology of CTC that asks for no blank between equal tokens";
             lg, "lg", "Make L o G, for decoders that know their topology";

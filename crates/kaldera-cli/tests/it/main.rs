@@ -2,6 +2,8 @@
 
 mod feature_programs;
 mod fst;
+mod fst_graphs;
+mod fst_tables;
 mod inputs;
 mod kaldi_face;
 mod kaldi_tables;
