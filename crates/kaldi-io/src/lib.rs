@@ -116,6 +116,7 @@
 mod error;
 mod holders;
 mod object;
+pub mod overwrite;
 mod range;
 pub mod rxfilename;
 pub mod segments;

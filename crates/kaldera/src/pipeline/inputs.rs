@@ -32,6 +32,8 @@ const AUDIO: &[&str] = if cfg!(feature = "symphonia") { &["wav", "flac", "mp3", 
 #[derive(Debug, Clone)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
+    /// The paths that they were listed from.
+    pub(super) paths: Vec<PathBuf>,
 }
 
 /// A recording, or a part of one, that becomes one matrix of features.
@@ -127,8 +129,8 @@ impl Inputs {
     /// No path at all, a folder or list that cannot be read or is empty, a bad line of a list, a key that occurs twice.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
         let mut utterances = Vec::new();
-        for path in paths {
-            let path = path.as_ref();
+        let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        for path in &paths {
             if path.join(data_folder::RECORDINGS).is_file() {
                 data_folder::add(path, &mut utterances)?;
             } else if path.is_dir() {
@@ -142,7 +144,7 @@ impl Inputs {
                 utterances.push(Utterance::new(key, Source::File(path.to_owned())));
             }
         }
-        Self::new(utterances)
+        Ok(Self { paths, ..Self::new(utterances)? })
     }
 
     /// Takes a list of recordings as it is.
@@ -168,7 +170,7 @@ impl Inputs {
                 }
             }
         }
-        Ok(Self { utterances })
+        Ok(Self { utterances, paths: Vec::new() })
     }
 
     /// The recordings, at least one.
@@ -197,7 +199,7 @@ impl Inputs {
         if utterances.is_empty() {
             return Err(Error::EmptyShard { shard, recordings: self.utterances.len() });
         }
-        Ok(Self { utterances: utterances.to_vec() })
+        Ok(Self { utterances: utterances.to_vec(), paths: self.paths.clone() })
     }
 }
 
@@ -239,6 +241,12 @@ impl Shard {
     pub fn parse(text: &str) -> Option<Self> {
         let (index, count) = text.split_once('/')?;
         Self::new(index.parse().ok()?, count.parse().ok()?)
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// What the shard's part of the file `path` is called: of `x.ark` it is `x.2-of-8.ark`.
