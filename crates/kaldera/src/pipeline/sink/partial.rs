@@ -23,6 +23,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempPath;
 
@@ -257,6 +258,8 @@ enum Step {
 fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>, Vec<TempPath>)> {
     let mut steps = Vec::new();
     let mut aside = Vec::new();
+    // What a process has left that was killed on this way; for the files themselves it has been removed.
+    record.into_iter().for_each(remove_dead);
     let describing = files.iter().skip(1).map(|file| file.path.as_path()).chain(record);
     for old in describing.filter(|old| old.symlink_metadata().is_ok()) {
         let (prefix, suffix) = temporary_affixes(old);
@@ -414,7 +417,14 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
             tracing::warn!("{} is not this user's alone: it is left alone", name.display());
             continue;
         }
-        let length = file.metadata()?.len();
+        let metadata = file.metadata()?;
+        // After a power cut a file may have its length and not its data.
+        let is_synced = machine_start().is_none_or(|start| metadata.modified().is_ok_and(|time| time > start));
+        let length = if is_synced { metadata.len() } else { 0 };
+        if !is_synced {
+            tracing::warn!("{} is from before this machine was started: all is done anew", name.display());
+            file.set_len(0)?;
+        }
         let name = TempPath::try_from_path(name)?;
         // Of several, the one that gets further; dropped, the others are gone.
         if length >= best.0 {
@@ -424,6 +434,13 @@ fn find_or_create(path: &Path, run: RunId) -> io::Result<(TempPath, File)> {
     let (_, mut name, file) = best;
     name.disable_cleanup(true);
     Ok((name, file))
+}
+
+/// When the system was started, where it tells.
+fn machine_start() -> Option<SystemTime> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?.trim().parse().ok()?;
+    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
 }
 
 /// Files in `folder` with names of this beginning and this end.
@@ -536,7 +553,6 @@ mod tests {
             }
             // The next run makes it whole, and removes what was left.
             publish(vec![new_file(&ark, "third"), new_file(&scp, "third")], Some(&record)).unwrap();
-            drop(new_file(&record, ""));
             assert_eq!((text(&ark), text(&scp)), ("third".to_owned(), "third".to_owned()), "{stop}");
             assert_eq!(names(folder.path()), ["x.ark", "x.scp"], "{stop}");
         }
@@ -593,6 +609,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "new");
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
         assert!(folder.path().join(planted).is_symlink());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn what_a_power_cut_may_have_left_without_data_is_not_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, run) = (folder.path().join("x.ark"), RunId::of_number(7));
+        for (age, length) in [(Duration::ZERO, 3), (Duration::from_secs(1), 0)] {
+            let part = folder.path().join(format!("x.ark.{run}.a.part"));
+            fs::write(&part, "old").unwrap();
+            let written = if age.is_zero() { SystemTime::now() } else { machine_start().unwrap() - age };
+            File::options().append(true).open(&part).unwrap().set_modified(written).unwrap();
+            let (kept, to_read) = Partial::kept(&path, run).unwrap();
+            assert_eq!(to_read.metadata().unwrap().len(), length);
+            kept.remove();
+            assert_eq!(names(folder.path()).len(), 0);
+        }
     }
 
     #[test]
