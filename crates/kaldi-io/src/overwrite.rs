@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::rxfilename::{self, Input, Rxfilename};
-use crate::specifier::{Rspecifier, TableKind, Wspecifier, WriteTo};
+use crate::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use crate::table::ScriptLines;
 use crate::wxfilename::{self, Wxfilename};
 

@@ -172,7 +172,9 @@ fn refuse_overwriting<'a>(
         let input = if is_standard(input) { "/dev/stdin" } else { input };
         if let Some(output) = existing.find(input) {
             let output = output.display();
-            return Err(Trouble::Usage(format!("'{output}' would overwrite the input '{input}': write to another file")));
+            return Err(Trouble::Usage(format!(
+                "'{output}' would overwrite the input '{input}': write to another file"
+            )));
         }
     }
     Ok(())

@@ -122,8 +122,7 @@ impl Options {
 
     /// The files that options name to be read.
     pub(super) fn inputs(&self) -> impl Iterator<Item = &String> {
-        let all =
-            [&self.isymbols, &self.osymbols, &self.ssymbols, &self.read_symbol_table, &self.tokens, &self.words];
+        let all = [&self.isymbols, &self.osymbols, &self.ssymbols, &self.read_symbol_table, &self.tokens, &self.words];
         all.into_iter().filter(|name| !name.is_empty())
     }
 

@@ -496,7 +496,10 @@ fn pipeline<'a, E: FeatureExtractor>(
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
-        .stop_when(interrupt::watch(TOOL, if options.resume { "--resume goes on from here" } else { "nothing was written" }));
+        .stop_when(interrupt::watch(
+            TOOL,
+            if options.resume { "--resume goes on from here" } else { "nothing was written" },
+        ));
     if options.jobs > 0 {
         pipeline = pipeline.jobs(usize::try_from(options.jobs).unwrap_or(usize::MAX));
     }
@@ -602,6 +605,7 @@ pub(super) fn trouble(error: Error) -> Trouble {
         | Error::EmptyShard { .. }
         | Error::DuplicateKey { .. }
         | Error::Overwrite { .. }
+        | Error::Io(kaldera::io::Error::Overwrite { .. })
         | Error::Key { .. }
         | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
         error => Trouble::failed(&error),

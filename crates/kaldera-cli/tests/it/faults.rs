@@ -107,7 +107,11 @@ fn runs_that_are_killed_at_random_moments_leave_nothing_partial() {
             std::thread::sleep(Duration::from_micros(random.below(whole.as_micros() as u64 * 5 / 4)));
             let _ = child.kill();
             let status = child.wait().unwrap();
-            if status.success() { completed += 1 } else { killed += 1 }
+            if status.success() {
+                completed += 1
+            } else {
+                killed += 1
+            }
             if is_old {
                 let ark = fs::read(bench.path(out)).unwrap();
                 assert!(ark == old_ark || ark == expected[out], "{what}");
@@ -178,8 +182,7 @@ fn a_name_that_cannot_be_given_leaves_nothing() {
         fs::create_dir(bench.path(in_the_way)).unwrap();
         for resume in [&[][..], &["--resume"]] {
             bench.run(&[&FBANK[..], &["-o", out, "a.wav"], resume].concat()).with(1).tells(&["x."]);
-            let names: Vec<_> = bench.names().into_iter().filter(|name| !name.ends_with(".part")).collect();
-            assert_eq!(names, ["a.wav", in_the_way]);
+            assert_eq!(bench.names(), ["a.wav", in_the_way]);
         }
         fs::remove_dir(bench.path(in_the_way)).unwrap();
         bench.run(&[&FBANK[..], &["--resume", "-o", out, "a.wav"]].concat()).with(0);

@@ -6,6 +6,8 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use kaldi_io::overwrite;
+
 use super::overwrite::refuse_overwriting;
 use super::sink::folder_of;
 use super::{FeatureSink, Shard, Summary, read_features};
@@ -31,7 +33,15 @@ pub fn merge<P: AsRef<Path>>(
     sink: &mut impl FeatureSink,
 ) -> Result<Summary, Error> {
     let parts: Vec<P> = parts.into_iter().collect();
-    refuse_overwriting(parts.iter().map(AsRef::as_ref), &sink.outputs())?;
+    let outputs = sink.outputs();
+    refuse_overwriting(parts.iter().map(AsRef::as_ref), &outputs)?;
+    let outputs: Vec<_> = outputs.iter().filter_map(|output| output.to_str()).collect();
+    for part in &parts {
+        let part: &Path = part.as_ref();
+        if part.extension().is_some_and(|ending| ending == "scp") {
+            overwrite::refuse_overwriting(&[&format!("scp:{}", part.display())], &outputs)?;
+        }
+    }
     let mut summary = Summary::default();
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for part in parts {
@@ -74,7 +84,9 @@ pub fn shards_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
         return Err(Error::MixedShards { path: path.to_owned(), fewer, more: count });
     }
     let parts = (1..=count).filter_map(|index| Shard::new(index, count)).map(|shard| (shard, shard.path(path)));
-    parts.map(|(shard, part)| if found.contains(&shard) { Ok(part) } else { Err(Error::MissingShard { part }) }).collect()
+    parts
+        .map(|(shard, part)| if found.contains(&shard) { Ok(part) } else { Err(Error::MissingShard { part }) })
+        .collect()
 }
 
 /// The shard of `whole` that `part` is, by its name.

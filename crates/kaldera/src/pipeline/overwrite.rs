@@ -29,10 +29,7 @@ impl Inputs {
 }
 
 /// Refuses outputs of which one is an input.
-pub(super) fn refuse_overwriting<'a>(
-    inputs: impl Iterator<Item = &'a Path>,
-    outputs: &[PathBuf],
-) -> Result<(), Error> {
+pub(super) fn refuse_overwriting<'a>(inputs: impl Iterator<Item = &'a Path>, outputs: &[PathBuf]) -> Result<(), Error> {
     let existing = ExistingFiles::of(outputs);
     if existing.is_empty() {
         return Ok(());

@@ -25,7 +25,8 @@ pub(super) fn check(path: &Path, staged: bool, key: &str) -> Result<(), Error> {
         "safetensors" if key == METADATA => Some("safetensors files have an entry of their own with this name"),
         _ => None,
     };
-    let in_archive = || ((ending == "ark" || staged) && !is_token(key)).then_some("Kaldi's archives separate keys by white space");
+    let in_archive =
+        || ((ending == "ark" || staged) && !is_token(key)).then_some("Kaldi's archives separate keys by white space");
     match reason.or_else(in_archive) {
         Some(reason) => Err(refused(path, key, reason)),
         None => Ok(()),
@@ -51,7 +52,8 @@ fn npz(key: &str) -> Option<&'static str> {
 pub(super) fn take(seen: &mut HashSet<String>, path: &Path, key: &str) -> Result<(), Error> {
     // NumPy takes `a.npy` for the entry of `a`.
     let is_npz = path.extension().is_some_and(|ending| ending == "npz");
-    let twin = is_npz && (key.strip_suffix(NPY).is_some_and(|key| seen.contains(key)) || seen.contains(&(key.to_owned() + NPY)));
+    let twin = is_npz
+        && (key.strip_suffix(NPY).is_some_and(|key| seen.contains(key)) || seen.contains(&(key.to_owned() + NPY)));
     if twin {
         return Err(refused(path, key, "NumPy would not tell it from the same with '.npy'"));
     }

@@ -23,6 +23,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tempfile::TempPath;
@@ -33,6 +34,9 @@ use crate::Error;
 
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
+
+/// So much is written between two syncs, which run beside the work, so that little is left to be synced in the end.
+const SYNC_BYTES: usize = 16 << 20;
 
 /// How often a new name is tried while other processes take it for one of a dead process.
 const MAX_TRIES: usize = 16;
@@ -105,10 +109,20 @@ fn live() -> MutexGuard<'static, Live> {
     LIVE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A file that is to be kept and has nothing in it is no use to anybody.
+impl Drop for PartialFile {
+    fn drop(&mut self) {
+        if self.temporary.is_kept && self.file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
+            self.temporary.name.disable_cleanup(false);
+        }
+    }
+}
+
 /// A temporary name; dropped, the file is gone, unless it is to be kept.
 #[derive(Debug)]
 struct Temporary {
     name: TempPath,
+    is_kept: bool,
 }
 
 impl Temporary {
@@ -118,13 +132,13 @@ impl Temporary {
             return Err(Error::Stopped);
         }
         live.names.insert(name.to_path_buf());
-        Ok(Self { name })
+        Ok(Self { name, is_kept: false })
     }
 
     /// A file that stays.
     fn kept(mut name: TempPath) -> Self {
         name.disable_cleanup(true);
-        Self { name }
+        Self { name, is_kept: true }
     }
 }
 
@@ -140,12 +154,15 @@ pub(super) struct Partial {
     writer: BufWriter<File>,
     partial: PartialFile,
     is_kept: bool,
+    /// Bytes written since the last sync was started.
+    not_synced: usize,
+    sync: Option<JoinHandle<()>>,
 }
 
 impl Partial {
     pub(super) fn create(path: &Path) -> Result<Self, Error> {
         let (file, partial) = PartialFile::create(path)?;
-        Ok(Self { writer: BufWriter::with_capacity(BUFFER_BYTES, file), partial, is_kept: false })
+        Ok(Self::new(file, partial, false))
     }
 
     /// A file that stays when it is not finished; also what an earlier run of the same `run` has left in it, to be read first. Only
@@ -158,8 +175,24 @@ impl Partial {
         };
         let (name, writer, to_read, file) = open().map_err(|source| write_error(path, source))?;
         let partial = PartialFile { temporary: Temporary::kept(name), path: path.to_owned(), file };
-        let writer = BufWriter::with_capacity(BUFFER_BYTES, writer);
-        Ok((Self { writer, partial, is_kept: true }, to_read))
+        Ok((Self::new(writer, partial, true), to_read))
+    }
+
+    fn new(file: File, partial: PartialFile, is_kept: bool) -> Self {
+        let writer = BufWriter::with_capacity(BUFFER_BYTES, file);
+        Self { writer, partial, is_kept, not_synced: 0, sync: None }
+    }
+
+    /// Starts a sync now and then. One that fails, or that no thread can be started for, is left to the last one.
+    fn sync_beside(&mut self, bytes: usize) {
+        self.not_synced += bytes;
+        if self.not_synced < SYNC_BYTES || self.sync.as_ref().is_some_and(|sync| !sync.is_finished()) {
+            return;
+        }
+        self.not_synced = 0;
+        if let Ok(file) = self.partial.file.try_clone() {
+            self.sync = thread::Builder::new().spawn(move || drop(file.sync_data())).ok();
+        }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -196,11 +229,15 @@ impl Partial {
 
 impl Write for Partial {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.writer.write(bytes)
+        let written = self.writer.write(bytes)?;
+        self.sync_beside(written);
+        Ok(written)
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.writer.write_all(bytes)
+        self.writer.write_all(bytes)?;
+        self.sync_beside(bytes.len());
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -221,8 +258,8 @@ impl Seek for Partial {
 pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<(), Error> {
     let Some(first) = files.first() else { return Ok(()) };
     let path = first.path.clone();
-    for PartialFile { file, path, .. } in &files {
-        not_supported_is_fine(file.sync_all()).map_err(|source| write_error(path, source))?;
+    for partial in &files {
+        not_supported_is_fine(partial.file.sync_all()).map_err(|source| write_error(&partial.path, source))?;
     }
     let (steps, aside) = steps(&files, record).map_err(|source| write_error(&path, source))?;
     let mut live = live();
@@ -240,6 +277,7 @@ pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<
     outcome.map_err(|source| write_error(&path, source))?;
     for mut file in files {
         // Its name is another file's from here on.
+        file.temporary.is_kept = false;
         file.temporary.name.disable_cleanup(true);
     }
     drop(aside);
@@ -249,9 +287,14 @@ pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<
 /// A change in a folder.
 #[derive(Debug)]
 enum Step {
-    Rename { from: PathBuf, to: PathBuf },
+    Rename {
+        from: PathBuf,
+        to: PathBuf,
+    },
     /// What was renamed before it is on the disk before what is renamed after it.
-    Sync { folder: PathBuf },
+    Sync {
+        folder: PathBuf,
+    },
 }
 
 /// The steps of [`publish`], and the names that old files are set aside under, which are removed when dropped.

@@ -80,7 +80,8 @@ impl RunId {
 
     /// Whether a text begins with one of these and a point.
     pub(super) fn begins(text: &[u8]) -> bool {
-        text.split_at_checked(32).is_some_and(|(id, rest)| id.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
+        text.split_at_checked(32)
+            .is_some_and(|(id, rest)| id.iter().all(u8::is_ascii_hexdigit) && rest.first() == Some(&b'.'))
     }
 }
 

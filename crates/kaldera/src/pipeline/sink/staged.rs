@@ -9,10 +9,10 @@ use kaldi_io::rxfilename::Input;
 use kaldi_io::table::SequentialReader;
 use kaldi_matrix::{Matrix, SubMatrix};
 
+use super::Format;
 use super::ark_scp::Ark;
 use super::partial::PartialFile;
 use super::resume::RunId;
-use super::Format;
 use crate::Error;
 
 /// Features in an archive beside the file that they are for; they are written there, in its own format, when all have come. That takes
