@@ -10,3 +10,10 @@ pub enum Semiring {
     #[default]
     Tropical,
 }
+
+/// ln(e^a + e^b)
+#[inline]
+pub(crate) fn log_add(a: f64, b: f64) -> f64 {
+    let (low, high) = if a < b { (a, b) } else { (b, a) };
+    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
+}

@@ -8,6 +8,7 @@ use crate::error::{Error, Quantity};
 use crate::graphs::lines::Lines;
 use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::symbols::SymbolTable;
+use crate::support::adjacency::Adjacency;
 use crate::support::pair_interner::PairInterner;
 
 /// How an ARPA file is read.
@@ -328,19 +329,9 @@ impl NgramModel {
 
 /// By the states that they leave, then as arcs of a state are sorted.
 fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
-    let mut ends = vec![0; num_states + 1];
-    arcs.iter().for_each(|arc| ends[arc.states().0 + 1] += 1);
-    for state in 0..num_states {
-        ends[state + 1] += ends[state];
-    }
-    let mut next = ends.clone();
-    let mut sorted = vec![Arc::default(); arcs.len()];
-    for arc in arcs.iter() {
-        let place = &mut next[arc.states().0];
-        sorted[*place] = *arc;
-        *place += 1;
-    }
-    ends.windows(2).for_each(|range| sorted[range[0]..range[1]].sort_by_key(Arc::sort_key));
+    let by_source = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().0));
+    let mut sorted: Vec<_> = by_source.order().iter().map(|&arc| arcs[arc as usize]).collect();
+    (0..num_states).for_each(|state| sorted[by_source.range(state)].sort_by_key(Arc::sort_key));
     *arcs = sorted;
 }
 

@@ -9,6 +9,7 @@ use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::index;
 
 /// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of which the standard one has as many as the square of
@@ -219,20 +220,7 @@ struct Frames {
 impl Frames {
     fn new(fsa: &Fsa) -> Result<Self, Error> {
         let (num_states, arcs) = (fsa.num_states(), fsa.arcs());
-        let mut ends = vec![0_usize; num_states + 1];
-        let inner = || arcs.iter().filter(|arc| arc.label != FINAL);
-        inner().for_each(|arc| ends[arc.states().1 + 1] += 1);
-        for state in 0..num_states {
-            ends[state + 1] += ends[state];
-        }
-        let mut entering = vec![0; ends[num_states]];
-        let mut next = ends.clone();
-        for arc in inner() {
-            let place = &mut next[arc.states().1];
-            entering[*place] = arc.label;
-            *place += 1;
-        }
-        drop(next);
+        let by_dest = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().1));
         let mut made = Self {
             blanks: Vec::with_capacity(num_states),
             starts: Vec::with_capacity(num_states + 1),
@@ -240,16 +228,15 @@ impl Frames {
             dests: Vec::new(),
         };
         made.starts.push(0);
+        let mut entering = Vec::new();
         for state in 0..num_states {
             made.blanks.push(Error::fit(Quantity::States, state + made.labels.len())?);
-            let labels = &mut entering[ends[state]..ends[state + 1]];
-            labels.sort_unstable();
-            let first = made.labels.len();
-            for &mut label in labels {
-                if made.labels[first..].last() != Some(&label) {
-                    made.labels.push(label);
-                }
-            }
+            entering.clear();
+            entering
+                .extend(by_dest.row(state).iter().map(|&arc| arcs[arc as usize].label).filter(|&label| label != FINAL));
+            entering.sort_unstable();
+            entering.dedup();
+            made.labels.extend_from_slice(&entering);
             made.starts.push(made.labels.len());
         }
         Error::fit(Quantity::States, num_states + made.labels.len())?;

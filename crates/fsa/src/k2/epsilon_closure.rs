@@ -1,7 +1,7 @@
 //! The states that epsilons lead to.
 
 use crate::core::arc::EPSILON;
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{id, index};
@@ -189,12 +189,6 @@ impl Closures {
         }
         path.reverse();
     }
-}
-
-/// The logarithm of the sum.
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == NONE { high } else { high + (low - high).exp().ln_1p() }
 }
 
 /// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles and behind them share the highest one. `row`

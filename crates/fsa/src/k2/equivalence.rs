@@ -4,9 +4,9 @@ use kaldera_base::random::Philox;
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::{Fsa, Fsas};
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::error::{Error, Quantity};
-use crate::k2::epsilon_closure::{Closures, log_add};
+use crate::k2::epsilon_closure::Closures;
 use crate::k2::{connect, top_sort};
 use crate::support::ids::index;
 

@@ -14,6 +14,7 @@ use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
 use crate::openfst::project::{Side, project};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
 use crate::support::ids::{index, narrow};
 use crate::support::interner::{Table, mix};
@@ -103,23 +104,16 @@ fn check_growth(
     if arcs.clone().all(|(_, more)| more <= 0) {
         return Ok(());
     }
-    let mut splits = vec![0_usize; num_states + 2];
-    arcs.clone().for_each(|((src, _), _)| splits[src + 2] += 1);
-    (2..splits.len()).for_each(|state| splits[state] += splits[state - 1]);
-    let mut rows = vec![(0, 0); splits[splits.len() - 1]];
-    for ((src, dest), more) in arcs {
-        rows[splits[src + 1]] = (dest, more);
-        splits[src + 1] += 1;
-    }
-    let row = |state: usize| &rows[splits[state]..splits[state + 1]];
+    let by_source = Adjacency::new(num_states, arcs.clone().map(|((src, _), _)| src));
+    let arcs: Vec<_> = arcs.map(|((_, dest), more)| (dest, more)).collect();
+    let row = |state: usize| by_source.row(state).iter().map(|&arc| arcs[arc as usize]);
     // On a path without cycles each state is left once.
-    let bound: i64 =
-        (0..num_states).map(|state| row(state).iter().map(|&(_, more)| more.max(0)).max().unwrap_or(0)).sum();
+    let bound: i64 = (0..num_states).map(|state| row(state).map(|(_, more)| more.max(0)).max().unwrap_or(0)).sum();
     let (mut waiting, mut queued) = (vec![0; num_states], vec![true; num_states]);
     let mut queue: VecDeque<usize> = (0..num_states).collect();
     while let Some(state) = queue.pop_front() {
         queued[state] = false;
-        for &(dest, more) in row(state) {
+        for (dest, more) in row(state) {
             let length = waiting[state] + more;
             if length > bound {
                 return Err(Error::EndlessOutput { fsa, labels: bound });

@@ -1,5 +1,6 @@
 //! States with the same future.
 
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
 use crate::support::interner::{Table, mix};
 
@@ -123,14 +124,14 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
 
     let mut sources = vec![0_u32; automaton.dests.len()];
     (0..num_states).for_each(|state| sources[automaton.arcs_of(state)].fill(number(state)));
-    let (entering, splits) = sorted_by(automaton.dests, num_states);
+    let entering = Adjacency::new(num_states, automaton.dests.iter().map(|&dest| dest as usize));
 
     // All sets of states but one have to be looked at, and the arcs with each symbol are known to leave whole sets.
     let (mut next_states, mut next_arcs) = (1, num_symbols);
     while next_states < states.num_sets() {
         for at in states.set(next_states) {
             let state = states.elements[at] as usize;
-            for &arc in &entering[splits[state] as usize..splits[state + 1] as usize] {
+            for &arc in entering.row(state) {
                 arcs.mark(arc);
             }
         }
@@ -146,21 +147,6 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     }
     let count = states.num_sets();
     (states.set_of, count)
-}
-
-/// The numbers of all entries in the order of their keys, and where those of each key start. O(entries + keys).
-fn sorted_by(keys: &[u32], num_keys: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut splits = vec![0_u32; num_keys + 2];
-    keys.iter().for_each(|&key| splits[key as usize + 2] += 1);
-    (2..splits.len()).for_each(|key| splits[key] += splits[key - 1]);
-    let mut order = vec![0; keys.len()];
-    for (&key, entry) in keys.iter().zip(0..) {
-        let place = &mut splits[key as usize + 1];
-        order[*place as usize] = entry;
-        *place += 1;
-    }
-    splits.pop();
-    (order, splits)
 }
 
 /// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the new set.
@@ -181,10 +167,12 @@ struct Partition {
 
 impl Partition {
     fn new(set_of: &[u32], num_sets: usize) -> Self {
-        let (elements, splits) = sorted_by(set_of, num_sets);
+        let sorted = Adjacency::new(num_sets, set_of.iter().map(|&set| set as usize));
+        let elements = sorted.order().to_vec();
         let mut place = vec![0; elements.len()];
         elements.iter().zip(0..).for_each(|(&element, at)| place[element as usize] = at);
-        let bounds = splits.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let bound = |range: std::ops::Range<usize>| (number(range.start), number(range.end));
+        let bounds = (0..num_sets).map(|set| bound(sorted.range(set))).collect();
         Self { elements, place, set_of: set_of.to_vec(), bounds, marked: vec![0; num_sets], touched: Vec::new() }
     }
 

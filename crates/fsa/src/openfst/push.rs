@@ -1,8 +1,8 @@
 //! Pushing scores, and the output labels, towards the start or the end.
 
-use crate::core::adjacency::Entering;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
+use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
@@ -49,7 +49,7 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuild
     let Some(last) = view.final_state() else { return Ok((builder, map)) };
     match to {
         PushTo::Initial => {
-            let costs = costs_to(fsa, last, &Entering::new(&builder.ends, &builder.arcs))?;
+            let costs = costs_to(fsa, last, &Entering::new(builder.ends.len(), &builder.arcs))?;
             push_costs(&mut builder, &costs);
             if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
                 map.insert(0, -1);
@@ -59,7 +59,7 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuild
             let turned: Vec<_> = (builder.arcs.iter())
                 .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
                 .collect();
-            let costs = costs_to(fsa, 0, &Entering::new(&builder.ends, &turned))?;
+            let costs = costs_to(fsa, 0, &Entering::new(builder.ends.len(), &turned))?;
             for arc in &mut builder.arcs {
                 let (src, dest) = arc.states();
                 let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
@@ -120,7 +120,7 @@ pub(super) struct Pushed {
 pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
-    let entering = Entering::new(&builder.ends, &builder.arcs);
+    let entering = Entering::new(builder.ends.len(), &builder.arcs);
     let weighted = builder.arcs.iter().any(|arc| arc.score != 0.0);
     let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));

@@ -1,8 +1,8 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
-use crate::core::adjacency::Entering;
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
+use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::index;

@@ -3,13 +3,17 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::core::adjacency::{Entering, FEW_SWEEPS, sweep};
 use crate::core::each_fsa::{by_states, for_each_with};
+use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::number;
+use crate::support::sweep::{FEW_SWEEPS, sweep};
+use crate::support::walks::find_circle;
 
 /// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where there is none. Cycles are allowed.
 ///
@@ -141,37 +145,26 @@ struct Link {
 
 /// The arcs in the direction of the search.
 struct Links {
-    splits: Vec<u32>,
+    by_source: Adjacency,
     links: Vec<Link>,
 }
 
 impl Links {
     fn new(fsa: FsaView<'_>, direction: Direction) -> Self {
         let ends = |(from, to): (usize, usize)| if direction == Direction::FromStart { (from, to) } else { (to, from) };
-        let mut splits = vec![0_u32; fsa.num_states() + 2];
-        fsa.arcs().iter().for_each(|arc| splits[ends(arc.states()).0 + 2] += 1);
-        (2..splits.len()).for_each(|state| splits[state] += splits[state - 1]);
-        let mut links = vec![Link { to: 0, arc: 0, score: 0.0 }; fsa.arcs().len()];
-        for (arc, it) in (0..).zip(fsa.arcs()) {
-            let (from, to) = ends(it.states());
-            let place = &mut splits[from + 1];
-            links[*place as usize] = Link { to: number(to), arc, score: it.score };
-            *place += 1;
-        }
-        Self { splits, links }
+        let by_source = Adjacency::new(fsa.num_states(), fsa.arcs().iter().map(|arc| ends(arc.states()).0));
+        let link = |&arc: &u32| {
+            let it = &fsa.arcs()[arc as usize];
+            Link { to: number(ends(it.states()).1), arc, score: it.score }
+        };
+        let links = by_source.order().iter().map(link).collect();
+        Self { by_source, links }
     }
 
     #[inline]
     fn of(&self, state: usize) -> &[Link] {
-        &self.links[self.splits[state] as usize..self.splits[state + 1] as usize]
+        &self.links[self.by_source.range(state)]
     }
-}
-
-/// A state as it is kept in tables; there are fewer than 2^31.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "numbers of states fit an i32")]
-fn number(state: usize) -> u32 {
-    state as u32
 }
 
 /// No change below this is waited for: sums of logarithms have no more digits.
@@ -315,25 +308,12 @@ impl<'a> Search<'a> {
 
     /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes scores better.
     fn check_ways(&self, component: &[usize], visits: u64) -> Result<(), Error> {
-        // For each state the walk that came to it first; a walk begins at each state in turn, and ends where one has been.
-        let mut walks = vec![UNSEEN; component.len()];
-        for (walk, &start) in (0..).zip(component) {
-            let mut state = start;
-            loop {
-                let been = &mut walks[self.places[state] as usize];
-                if *been == walk {
-                    return Err(self.endless(state, visits));
-                }
-                let (before, arc) = self.via[state];
-                let before = before as usize;
-                if *been != UNSEEN || arc == NO_ARC || self.components[before] != self.components[state] {
-                    break;
-                }
-                *been = walk;
-                state = before;
-            }
-        }
-        Ok(())
+        let before = |at: usize| {
+            let (before, arc) = self.via[component[at]];
+            let stays = arc != NO_ARC && self.components[before as usize] == self.components[component[at]];
+            stays.then(|| self.places[before as usize] as usize)
+        };
+        find_circle(component.len(), before).map_or(Ok(()), |at| Err(self.endless(component[at], visits)))
     }
 
     /// The sums of all paths within a component, in which other components have led to some states.
@@ -424,12 +404,6 @@ impl<'a> Search<'a> {
 
 /// The number of a component that is not known yet.
 const UNSEEN: u32 = u32::MAX;
-
-/// ln(e^a + e^b)
-fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
 
 /// A state in the order of scores.
 #[derive(Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! All suffixes of a text in order, and the sets of them that begin alike.
 
+use crate::support::adjacency::Adjacency;
 use std::ops::Range;
 
 /// Where the suffixes of a text begin, in the order of the dictionary. O(n log n).
@@ -12,7 +13,7 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     order.sort_by_key(|&at| text[at as usize]);
     let mut ranks = vec![0_u32; size];
     let mut different = rank(&order, &mut ranks, |a, b| text[a] == text[b]);
-    let (mut by_second, mut starts, mut new_ranks) = (Vec::with_capacity(size), Vec::new(), vec![0; size]);
+    let (mut by_second, mut new_ranks) = (Vec::with_capacity(size), vec![0; size]);
     let mut known = 1;
     while different < size {
         // In the order of what begins `known` symbols later; where nothing does, first.
@@ -20,15 +21,8 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
         by_second.extend((0..).take(size).skip(size.saturating_sub(known)));
         by_second.extend(order.iter().filter(|&&at| at as usize >= known).map(|&at| at - known as u32));
         // Then, without a change of that order, by the first symbols.
-        starts.clear();
-        starts.resize(different + 1, 0_u32);
-        ranks.iter().for_each(|&rank| starts[rank as usize + 1] += 1);
-        (1..starts.len()).for_each(|rank| starts[rank] += starts[rank - 1]);
-        for &at in &by_second {
-            let place = &mut starts[ranks[at as usize] as usize];
-            order[*place as usize] = at;
-            *place += 1;
-        }
+        let by_first = Adjacency::new(different, by_second.iter().map(|&at: &u32| ranks[at as usize] as usize));
+        order = by_first.order().iter().map(|&second| by_second[second as usize]).collect();
         let second = |at: usize| ranks.get(at + known);
         different = rank(&order, &mut new_ranks, |a, b| ranks[a] == ranks[b] && second(a) == second(b));
         std::mem::swap(&mut ranks, &mut new_ranks);

@@ -5,10 +5,11 @@ use std::ops::Range;
 use kaldera_base::memory::prefetch;
 
 use crate::core::arc::Arc;
+use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
 use crate::k2::determinize::subsets::{NONE, State, Step, Subset, Subsets, at};
 use crate::k2::determinize::{STATES_AT_ONCE, WeightPushing};
-use crate::k2::epsilon_closure::log_add;
+
 use crate::support::ids::{id, narrow};
 use crate::support::interner::mix;
 
