@@ -18,7 +18,7 @@ use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
 use crate::support::ids::index;
 use crate::support::ids::{Ordered, number};
-use crate::support::interner::{Table, mix};
+use crate::support::interner::{Key, SliceInterner, mix};
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
@@ -189,13 +189,6 @@ pub(super) struct Element {
     pub cost: f32,
 }
 
-impl Element {
-    #[inline]
-    fn same(&self, other: &Self) -> bool {
-        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
-    }
-}
-
 /// An arc out of a subset, before those with the same label are put together.
 #[derive(Debug, Clone, Copy)]
 struct Record {
@@ -211,11 +204,22 @@ impl Record {
     }
 }
 
-/// The subsets met so far, one after another: they are the states of the result.
+impl Key for Element {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        let both = (u64::from(self.state) << 32) | u64::from(self.cost.to_bits());
+        mix(mix(hash, both), u64::from(self.string))
+    }
+}
+
+/// The subsets met so far: they are the states of the result.
 struct Subsets {
-    elements: Vec<Element>,
-    ends: Vec<usize>,
-    table: Table,
+    subsets: SliceInterner<Element>,
     /// For each state of the input, the subset of it alone with nothing left: most of a lexicon.
     alone: Vec<u32>,
 }
@@ -225,62 +229,24 @@ const NONE: u32 = u32::MAX;
 
 impl Subsets {
     fn new(num_states: usize) -> Self {
-        Self { elements: Vec::new(), ends: Vec::new(), table: Table::new(), alone: vec![NONE; num_states] }
-    }
-
-    #[inline]
-    fn range(&self, subset: usize) -> std::ops::Range<usize> {
-        subset.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[subset]
+        Self { subsets: SliceInterner::new(), alone: vec![NONE; num_states] }
     }
 
     /// The number of a subset, and whether it is new.
     #[inline]
     fn number(&mut self, subset: &[Element]) -> (u32, bool) {
-        if let [Element { state, string: EMPTY, cost }] = subset
-            && *cost == 0.0
-        {
-            let found = self.alone[*state as usize];
-            if found != NONE {
-                return (found, false);
-            }
-            let made = number(self.ends.len());
-            self.alone[*state as usize] = made;
-            self.elements.extend_from_slice(subset);
-            self.ends.push(self.elements.len());
-            return (made, true);
+        let [Element { state, string: EMPTY, cost: 0.0 }] = *subset else { return self.subsets.number(subset) };
+        let alone = &mut self.alone[state as usize];
+        let is_new = *alone == NONE;
+        if is_new {
+            *alone = self.subsets.push(subset);
         }
-        let (elements, ends) = (&self.elements, &self.ends);
-        let of = |subset: u32| {
-            let subset = subset as usize;
-            &elements[subset.checked_sub(1).map_or(0, |before| ends[before])..ends[subset]]
-        };
-        let is_it = |id: u32| {
-            let found = of(id);
-            found.len() == subset.len() && found.iter().zip(subset).all(|(a, b)| a.same(b))
-        };
-        match self.table.find_or_insert(hash(subset), is_it, ends.len()) {
-            Ok(found) => (found, false),
-            Err(made) => {
-                self.elements.extend_from_slice(subset);
-                self.ends.push(self.elements.len());
-                (made, true)
-            }
-        }
+        (*alone, is_new)
     }
 
     fn bytes(&self) -> usize {
-        self.elements.capacity() * size_of::<Element>()
-            + self.ends.capacity() * size_of::<usize>()
-            + self.alone.len() * size_of::<u32>()
-            + self.table.bytes()
+        self.subsets.bytes() + self.alone.len() * size_of::<u32>()
     }
-}
-
-fn hash(subset: &[Element]) -> u64 {
-    subset.iter().fold(0, |hash, element| {
-        let both = (u64::from(element.state) << 32) | u64::from(element.cost.to_bits());
-        mix(mix(hash, both), u64::from(element.string))
-    })
 }
 
 struct Work<'a> {
@@ -318,12 +284,12 @@ impl Work<'_> {
     /// Each subset when its turn comes; the final one, which nothing leaves, is put last.
     fn run_in_order(&mut self) -> Result<(), Error> {
         let mut next = 0;
-        while next < self.subsets.ends.len() {
+        while next < self.subsets.subsets.len() {
             self.expand(next)?;
             self.builder.end_state();
             next += 1;
         }
-        let order: Vec<_> = (0..number(self.subsets.ends.len())).collect();
+        let order: Vec<_> = (0..number(self.subsets.subsets.len())).collect();
         self.put_final_last(&order)
     }
 
@@ -346,8 +312,7 @@ impl Work<'_> {
     fn gather(&mut self, subset: usize) {
         let Self { machine, subsets, strings, records, closure, .. } = self;
         records.clear();
-        for at in subsets.range(subset) {
-            let Element { state, string, cost } = subsets.elements[at];
+        for &Element { state, string, cost } in subsets.subsets.get(number(subset)) {
             for arc in machine.fsa.arc_range(state as usize) {
                 let Arc { dest_state, label, score, .. } = machine.fsa.arcs()[arc];
                 let cost = (cost - score).max(f32::MIN);
@@ -443,7 +408,7 @@ impl Work<'_> {
     /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which is made if there is none.
     fn put_final_last(&mut self, order: &[u32]) -> Result<(), Error> {
         let the_final = self.subsets.alone[self.last as usize];
-        let mut new = vec![NONE; self.subsets.ends.len()];
+        let mut new = vec![NONE; self.subsets.subsets.len()];
         let others = order.iter().filter(|&&state| state != the_final);
         others.clone().zip(0..).for_each(|(&state, place)| new[state as usize] = place);
         let num_others = others.count();
@@ -465,7 +430,7 @@ impl Work<'_> {
     }
 
     fn check_limits(&self) -> Result<(), Error> {
-        let states = self.subsets.ends.len();
+        let states = self.subsets.subsets.len();
         let bytes = self.subsets.bytes()
             + self.strings.bytes()
             + self.builder.arcs.capacity() * size_of::<Arc>()
@@ -476,7 +441,7 @@ impl Work<'_> {
         else {
             return Ok(());
         };
-        let newest = &self.subsets.elements[self.subsets.range(states - 1)];
+        let newest = self.subsets.subsets.get(number(states - 1));
         Err(Error::DeterminizeLimit {
             fsa: self.fsa,
             limited,
@@ -552,7 +517,7 @@ impl Work<'_> {
         let (mut done, mut order) = (Vec::new(), Vec::new());
         while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {
             let subset = subset as usize;
-            done.resize(self.subsets.ends.len(), false);
+            done.resize(self.subsets.subsets.len(), false);
             if !std::mem::replace(&mut done[subset], true) {
                 self.expand(subset)?;
                 self.builder.end_state();

@@ -15,7 +15,7 @@ use crate::openfst::strings::Strings;
 use crate::openfst::trim::{Trimmed, trim};
 use crate::support::ids::index;
 use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::interner::Interner;
 
 /// How [`minimize`] works.
 #[derive(Debug, Clone, PartialEq)]
@@ -170,18 +170,12 @@ fn not_deterministic(machine: Machine<'_>, fsa: usize, label: i32) -> Error {
 
 /// A number for each arc: equal ones for the same label, string and rounded score.
 fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
-    let (mut known, mut table) = (Vec::<(u64, u32)>::new(), Table::new());
+    let mut known = Interner::new();
     let arcs = work.builder.arcs.iter().enumerate();
     arcs.map(|(at, arc)| {
         let cost = quantize(-arc.score, delta).to_bits();
         let output = work.outputs.as_ref().map_or(0, |outputs| outputs[at]);
-        let symbol = ((u64::from(arc.label.cast_unsigned()) << 32) | u64::from(cost), output);
-        let hash = mix(mix(0, symbol.0), symbol.1.into());
-        let found = table.find_or_insert(hash, |id| known[id as usize] == symbol, known.len());
-        found.unwrap_or_else(|made| {
-            known.push(symbol);
-            made
-        })
+        known.number(((u64::from(arc.label.cast_unsigned()) << 32) | u64::from(cost), output))
     })
     .collect()
 }

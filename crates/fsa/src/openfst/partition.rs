@@ -2,7 +2,7 @@
 
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::interner::SliceInterner;
 
 /// An automaton as three flat arrays; the last state is the final one, every other one has an arc.
 pub(super) struct Automaton<'a> {
@@ -21,34 +21,6 @@ pub(super) fn same_futures(automaton: &Automaton<'_>, acyclic: bool, determinist
         (true, _) => backwards(automaton),
         (false, true) => refine(automaton),
         (false, false) => rounds(automaton),
-    }
-}
-
-/// What can be told of a state by its arcs, and a number for all states with the same.
-struct Register {
-    items: Vec<u64>,
-    ends: Vec<usize>,
-    table: Table,
-}
-
-impl Register {
-    fn new() -> Self {
-        Self { items: Vec::new(), ends: Vec::new(), table: Table::new() }
-    }
-
-    fn number(&mut self, signature: &[u64]) -> u32 {
-        let (items, ends) = (&self.items, &self.ends);
-        let of = |id: u32| {
-            let id = id as usize;
-            &items[id.checked_sub(1).map_or(0, |before| ends[before])..ends[id]]
-        };
-        let hash = signature.iter().fold(0, |hash, &item| mix(hash, item));
-        let found = self.table.find_or_insert(hash, |id| of(id) == signature, ends.len());
-        found.unwrap_or_else(|made| {
-            self.items.extend_from_slice(signature);
-            self.ends.push(self.items.len());
-            made
-        })
     }
 }
 
@@ -74,12 +46,12 @@ impl Automaton<'_> {
 /// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in topological order. O(arcs).
 fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
-    let (mut register, mut signature) = (Register::new(), Vec::new());
+    let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
     for state in (0..numbers.len()).rev() {
         automaton.signature(state, |dest| numbers[dest], &mut signature);
-        numbers[state] = register.number(&signature);
+        numbers[state] = register.number(&signature).0;
     }
-    (numbers, register.ends.len())
+    (numbers, register.len())
 }
 
 /// Step by step: states differ if their arcs lead to states that have been found to differ. O(states * arcs), but seldom.
@@ -87,15 +59,15 @@ fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut signature, mut count) = (Vec::new(), 1);
     loop {
-        let mut register = Register::new();
+        let mut register = SliceInterner::new();
         let next: Vec<_> = (0..numbers.len())
             .map(|state| {
                 automaton.signature(state, |dest| numbers[dest], &mut signature);
                 signature.push(u64::from(numbers[state]));
-                register.number(&signature)
+                register.number(&signature).0
             })
             .collect();
-        let before = std::mem::replace(&mut count, register.ends.len());
+        let before = std::mem::replace(&mut count, register.len());
         numbers = next;
         if before == count {
             return (numbers, count);
@@ -108,17 +80,17 @@ fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
 fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     // States with the same symbols on their arcs to begin with.
     let num_states = automaton.ends.len();
-    let (mut register, mut signature) = (Register::new(), Vec::new());
+    let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
     let first: Vec<_> = (0..num_states)
         .map(|state| {
             signature.clear();
             signature.extend(automaton.arcs_of(state).map(|arc| u64::from(automaton.symbols[arc])));
             signature.sort_unstable();
-            register.number(&signature)
+            register.number(&signature).0
         })
         .collect();
     let num_symbols = automaton.symbols.iter().max().map_or(0, |&most| most as usize + 1);
-    let mut states = Partition::new(&first, register.ends.len());
+    let mut states = Partition::new(&first, register.len());
     let mut arcs = Partition::new(automaton.symbols, num_symbols);
     drop(register);
 
