@@ -1,4 +1,5 @@
-//! FSAs as flat arrays of arcs: what they are, how they are checked, built and carried along with their attributes.
+//! FSAs as flat arrays of arcs: what they are, how they are checked, built and carried along with
+//! their attributes.
 
 pub(crate) mod arc;
 pub(crate) mod attributes;

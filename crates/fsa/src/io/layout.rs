@@ -1,9 +1,16 @@
 //! Places for the states and arcs of a drawing, in layers from left to right.
 //!
-//! States stand in the layer of the longest path to them, arcs that close a cycle being turned for that. Between two layers of states lies
-//! one of labels: each arc passes through a place of its own in every layer on its way, which is as high as its label where that stands.
-//! Layers are then put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama, Tagawa, Toda 1981),
-//! and moved as close to their neighbours as their heights allow, which is a monotone regression (pool adjacent violators).
+//! States stand in the layer of the longest path to them, arcs that close a cycle being turned for
+//! that. Between two layers of states lies one of labels: each arc passes through a place of its
+//! own in every layer on its way, which is as high as its label where that stands. Layers are then
+//! put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama,
+//! Tagawa, Toda 1981), and moved as close to their neighbours as their heights allow, which is a
+//! monotone regression (pool adjacent violators).
+//!
+//! The crate `layout-rs` was looked at in its place: it gives each arc's label a rank of its own among
+//! the states, tests by a search for each arc whether it closes a cycle, and checks with assertions, of
+//! which one fails for two labelled arcs between the same states. FSAs have such arcs, and no input
+//! may make this crate panic.
 
 use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
@@ -34,8 +41,8 @@ pub(super) struct Edge {
 
 /// The way of an edge.
 pub(super) struct Way {
-    /// From the source to the destination, in pairs: a curve to the first of each pair, then straight on to the second. The first and the
-    /// last point are at the middle of states.
+    /// From the source to the destination, in pairs: a curve to the first of each pair, then
+    /// straight on to the second. The first and the last point are at the middle of states.
     pub(super) points: Vec<(f64, f64)>,
     /// The middle of the label.
     pub(super) label: (f64, f64),
@@ -290,7 +297,8 @@ impl Graph {
         y
     }
 
-    /// The places of a layer that are closest to what its elements wish, and leave each the room that it needs.
+    /// The places of a layer that are closest to what its elements wish, and leave each the room
+    /// that it needs.
     fn fit(&self, level: &[usize], wishes: &[f64], y: &mut [f64]) {
         let (mut offset, mut offsets) = (0.0, Vec::with_capacity(level.len()));
         for (at, &element) in level.iter().enumerate() {
@@ -299,7 +307,8 @@ impl Graph {
             }
             offsets.push(offset);
         }
-        // Blocks of elements that stand as close as they may: the mean of their wishes, their weight, their number.
+        // Blocks of elements that stand as close as they may: the mean of their wishes, their
+        // weight, their number.
         let mut blocks: Vec<(f64, f64, usize)> = vec![];
         for ((&element, wish), offset) in level.iter().zip(wishes).zip(&offsets) {
             let mut block = (wish - offset, self.weight[element], 1);

@@ -7,10 +7,12 @@ use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;
 use crate::support::ids::{id, index};
 
-/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map. O(states + arcs).
+/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map.
+/// O(states + arcs).
 ///
-/// The old final state becomes the start, left by the old final arcs with label 0; the old start takes its number, and a new arc leads from it
-/// to a final state of its own. The other states keep their numbers. Arcs that leave a state are in the order that they had.
+/// The old final state becomes the start, left by the old final arcs with label 0; the old start
+/// takes its number, and a new arc leads from it to a final state of its own. The other states keep
+/// their numbers. Arcs that leave a state are in the order that they had.
 ///
 /// # Errors
 /// [`Error::TooLarge`].

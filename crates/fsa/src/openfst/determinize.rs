@@ -26,17 +26,21 @@ use crate::support::interner::{Key, SliceInterner, mix};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DeterminizeOptions {
-    /// Scores that are left behind on the way are rounded to multiples of this, so that states with equal futures can be told.
-    /// OpenFst's 1/1024 unless set.
+    /// Scores that are left behind on the way are rounded to multiples of this, so that states with
+    /// equal futures can be told. OpenFst's 1/1024 unless set.
     pub delta: f32,
-    /// If a transducer outputs different strings for the same input, keep the one with the best score instead of refusing.
+    /// If a transducer outputs different strings for the same input, keep the one with the best
+    /// score instead of refusing.
     pub disambiguate: bool,
-    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's `fstdeterminizestar` does; if not, 0 is a symbol like others.
+    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's
+    /// `fstdeterminizestar` does; if not, 0 is a symbol like others.
     pub remove_epsilons: bool,
-    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps everything.
+    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps
+    /// everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
-    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many states as an i32 counts.
+    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many
+    /// states as an i32 counts.
     pub limits: Limits,
 }
 
@@ -83,19 +87,24 @@ impl DeterminizeOptions {
     }
 }
 
-/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path, with the best score of its paths before.
+/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path,
+/// with the best score of its paths before.
 ///
-/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
-/// the input ends follows on arcs with label 0. Other attributes are refused, as an arc of the result stands for many. States that lead nowhere lead
-/// nowhere afterwards. Epsilons are symbols like others.
+/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early
+/// as they are certain, one on an arc; what is left when the input ends follows on arcs with label 0.
+/// Other attributes are refused, as an arc of the result stands for many. States that lead
+/// nowhere lead nowhere afterwards. Epsilons are symbols like others.
 ///
-/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The output
-/// labels come as early as they are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only one of its state.
-/// ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that
-/// only arcs with label 0 leave do not count when subsets are compared.
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the
+/// strings without them, and nothing that leads nowhere. The output labels come as early as they
+/// are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only
+/// one of its state. ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the
+/// end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that only arcs
+/// with label 0 leave do not count when subsets are compared.
 ///
-/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is exponential in the worst case and, for some cyclic
-/// FSAs and for transducers that are not functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
+/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is
+/// exponential in the worst case and, for some cyclic FSAs and for transducers that are not
+/// functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -110,8 +119,9 @@ impl DeterminizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
-/// with a beam or with epsilons removed, [`Error::EndlessCycle`].
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on;
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; with a beam or
+/// with epsilons removed, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
 pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {
@@ -133,7 +143,8 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
     }
 }
 
-/// Epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not functional.
+/// Epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not
+/// functional.
 fn without_epsilons(
     fsa: usize,
     machine: Machine<'_>,
@@ -181,7 +192,8 @@ pub(super) fn determinize_parts(
     Ok((work.builder, work.outputs))
 }
 
-/// A state of the input as a member of a subset: the output string and the cost that are left when the subset is reached.
+/// A state of the input as a member of a subset: the output string and the cost that are left when
+/// the subset is reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     pub state: u32,
@@ -331,7 +343,8 @@ impl Work<'_> {
         }
     }
 
-    /// The arc for all records of one label, which are sorted by state, and those of a state by cost.
+    /// The arc for all records of one label, which are sorted by state, and those of a state by
+    /// cost.
     fn arc(&mut self, from: usize, records: &[Record]) -> Result<(), Error> {
         let mut group = std::mem::take(&mut self.group);
         group.clear();
@@ -405,7 +418,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which is made if there is none.
+    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which
+    /// is made if there is none.
     fn put_final_last(&mut self, order: &[u32]) -> Result<(), Error> {
         let the_final = self.subsets.alone[self.last as usize];
         let mut new = vec![NONE; self.subsets.subsets.len()];
@@ -471,7 +485,8 @@ pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
     if rounded.is_finite() { rounded + 0.0 } else { cost }
 }
 
-/// What is needed to leave out what is too far from the best path: the subsets are reached in the order of their best paths.
+/// What is needed to leave out what is too far from the best path: the subsets are reached in the
+/// order of their best paths.
 struct Beam {
     /// From each state of the input to its final state.
     to_final: Vec<f32>,
@@ -512,7 +527,8 @@ impl Beam {
 }
 
 impl Work<'_> {
-    /// The subset with the best path through it first, so that this path is known when its arcs are looked at.
+    /// The subset with the best path through it first, so that this path is known when its arcs are
+    /// looked at.
     fn run_best_first(&mut self) -> Result<(), Error> {
         let (mut done, mut order) = (Vec::new(), Vec::new());
         while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {

@@ -9,10 +9,12 @@ use crate::openfst::trim::trim_part;
 use crate::support::ids::number;
 use crate::support::interner::Interner;
 
-/// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from the result to `a`.
+/// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from
+/// the result to `a`.
 ///
-/// `b` must be deterministic and without epsilons, as OpenFst asks; its scores count for nothing. Epsilons of `a` stay what they are.
-/// The result is connected. O(states of a * states of b) at most, in proportion to what is reached.
+/// `b` must be deterministic and without epsilons, as OpenFst asks; its scores count for nothing.
+/// Epsilons of `a` stay what they are. The result is connected. O(states of a * states of b) at
+/// most, in proportion to what is reached.
 ///
 /// ```
 /// use fsa::{Arc, Fsa};

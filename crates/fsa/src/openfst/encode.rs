@@ -21,13 +21,15 @@ pub struct Encoder {
     with_scores: bool,
 }
 
-/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and what turns them back.
+/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and
+/// what turns them back.
 ///
-/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose score is encoded are two arcs, of which
-/// [`Encoder::decode`] makes one. O(arcs).
+/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose
+/// score is encoded are two arcs, of which [`Encoder::decode`] makes one. O(arcs).
 ///
 /// # Errors
-/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists; [`Error::TooLarge`].
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
+/// these are lists; [`Error::TooLarge`].
 #[doc(alias = "fstencode")]
 pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encoder), Error> {
     let all_aux = only_aux_labels(graph)?;
@@ -80,8 +82,9 @@ fn code(&(labels, score): &(u64, u32)) -> (i32, i32, f32) {
 }
 
 impl Encoder {
-    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that have come to encoded arcs since are added. What
-    /// is on no path to the final state is left out. O(arcs).
+    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that
+    /// have come to encoded arcs since are added. What is on no path to the final state is left
+    /// out. O(arcs).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for labels that were not encoded here.
@@ -103,7 +106,8 @@ impl Encoder {
                             found: i64::from(code),
                         })?,
                     };
-                    // What stood on a final arc leads to a state before the final one, whose own final arc is left out.
+                    // What stood on a final arc leads to a state before the final one, whose own
+                    // final arc is left out.
                     let (dest_state, behind) = match (arc.label, label) {
                         (FINAL, _) => (last, 0.0),
                         (_, FINAL) => {

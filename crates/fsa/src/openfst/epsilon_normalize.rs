@@ -19,16 +19,20 @@ use crate::support::ids::number;
 use crate::support::ids::{index, narrow};
 use crate::support::interner::{Table, mix};
 
-/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output nothing) come behind all others. Acceptors come back
-/// without epsilons.
+/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output
+/// nothing) come behind all others. Acceptors come back without epsilons.
 ///
-/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those that have none follow at the end. Of several ways
-/// with the same labels the best stays. So a transducer can be determinized whose epsilons are no symbols: as [`determinize`](crate::openfst::determinize()) with
-/// `remove_epsilons` does at once, and, since it need not let labels wait, for more transducers. States that lie on no path are left out.
+/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those
+/// that have none follow at the end. Of several ways with the same labels the best stays. So a
+/// transducer can be determinized whose epsilons are no symbols: as
+/// [`determinize`](crate::openfst::determinize()) with `remove_epsilons` does at once, and, since
+/// it need not let labels wait, for more transducers. States that lie on no path are left out.
 ///
-/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would wait. It need not be functional. As OpenFst's
-/// `EpsNormalize` (M. Mohri, *Generic epsilon-removal and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and
-/// memory in proportion to the ways that epsilons lead from state to state, and to the labels that can wait at a state.
+/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would
+/// wait. It need not be functional. As OpenFst's `EpsNormalize` (M. Mohri, *Generic epsilon-removal
+/// and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and memory in
+/// proportion to the ways that epsilons lead from state to state, and to the labels that can wait
+/// at a state.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -44,8 +48,10 @@ use crate::support::interner::{Table, mix};
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of epsilons makes scores better; [`Error::OutOfRange`] for more than
-/// 2^24 states; [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists.
+/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of
+/// epsilons makes scores better; [`Error::OutOfRange`] for more than 2^24 states;
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
+/// these are lists.
 #[doc(alias = "EpsNormalize")]
 #[doc(alias = "fstepsnormalize")]
 pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
@@ -58,7 +64,8 @@ pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<
 /// No FSA gets more states, nor more ways that epsilons lead to them.
 const MOST_STATES: usize = 1 << 24;
 
-/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may output labels.
+/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may
+/// output labels.
 fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     let (fsas, map) = project(graph, Side::Output)?;
     let old = graph.fsas().as_fsa_vec().arcs();
@@ -92,7 +99,8 @@ fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
     factor(builder, outputs, &mut strings, Rest::Waits, MOST_STATES)
 }
 
-/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are bounded: no cycle adds some.
+/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are
+/// bounded: no cycle adds some.
 ///
 /// # Errors
 /// [`Error::EndlessOutput`].
@@ -206,7 +214,8 @@ impl<'a> Work<'a> {
         Ok((made, outputs))
     }
 
-    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they output, the best of each.
+    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they
+    /// output, the best of each.
     fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
         self.ways.clear();
         self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
@@ -246,7 +255,8 @@ impl<'a> Work<'a> {
                         if known.cost - cost <= ROUNDING * known.cost.abs().max(cost.abs()) {
                             continue;
                         }
-                        // Who comes by more arcs than there are ways came round a cycle, and gained by it.
+                        // Who comes by more arcs than there are ways came round a cycle, and gained
+                        // by it.
                         if new.length > num_ways {
                             let state = state as usize;
                             return Err(Error::EndlessCycle { fsa: self.fsa, state, visits: turn });

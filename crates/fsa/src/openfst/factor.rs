@@ -1,4 +1,5 @@
-//! Transducers with a string of output labels on an arc, as transducers with one output label on each arc.
+//! Transducers with a string of output labels on an arc, as transducers with one output label on
+//! each arc.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
@@ -7,10 +8,12 @@ use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::interner::Interner;
 
-/// In place of a state of the input: behind the last of its arcs, where only labels are still to come.
+/// In place of a state of the input: behind the last of its arcs, where only labels are still to
+/// come.
 const BEHIND: u32 = u32::MAX;
 
-/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the input it follows on arcs with label 0.
+/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the
+/// input it follows on arcs with label 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It waits for the next arc: as OpenFst's `FactorWeightFst`, state by state.
@@ -19,7 +22,8 @@ pub(super) enum Rest {
     AtOnce,
 }
 
-/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of those `outputs`.
+/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of
+/// those `outputs`.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] if it needs more than `most_states` states.

@@ -11,12 +11,14 @@ use crate::support::ids::number;
 use crate::support::interner::{Key, SliceInterner, mix};
 use crate::support::pair_interner::PairInterner;
 
-/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths from it; for each state of another FSA its
-/// own labels: two states need not meet if they have none in common.
+/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths
+/// from it; for each state of another FSA its own labels: two states need not meet if they have
+/// none in common.
 ///
-/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes upon them, so that those behind a state of a
-/// tree stand next to each other and a set is an interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition
-/// algorithm for weighted finite-state transducers*, Interspeech 2009).
+/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
+/// upon them, so that those behind a state of a tree stand next to each other and a set is an
+/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
+/// weighted finite-state transducers*, Interspeech 2009).
 #[derive(Debug, Clone)]
 pub(super) struct FirstLabels {
     /// For each state of the first FSA, its set.
@@ -29,7 +31,8 @@ pub(super) struct FirstLabels {
 /// The label of an arc of the second FSA that the first one does not have.
 const NOWHERE: u32 = u32::MAX;
 
-/// Sets with more intervals get some labels more, so that they take little memory and time whatever the FSA is.
+/// Sets with more intervals get some labels more, so that they take little memory and time whatever
+/// the FSA is.
 const MOST_INTERVALS: usize = 64;
 
 impl FirstLabels {
@@ -124,7 +127,8 @@ impl Key for Interval {
     }
 }
 
-/// Puts intervals in order and those that touch together; if too many are left, also those between which the smallest gaps are.
+/// Puts intervals in order and those that touch together; if too many are left, also those between
+/// which the smallest gaps are.
 fn unite(items: &mut Vec<Interval>) {
     items.sort_unstable();
     close_gaps(items, 0);
@@ -149,8 +153,9 @@ fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
 
 const NONE: u32 = u32::MAX;
 
-/// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along the arcs with label 0: the states of one have the
-/// same set, and it is complete when those behind it are.
+/// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along
+/// the arcs with label 0: the states of one have the same set, and it is complete when those behind
+/// it are.
 struct Search<'a> {
     fsa: FsaView<'a>,
     /// Whether arcs with label 0 are passed.

@@ -14,8 +14,8 @@ pub(super) struct Automaton<'a> {
     pub dests: &'a [u32],
 }
 
-/// A number for each state; states have the same if what stands on the arcs of all their paths is the same, and how these paths branch.
-/// The numbers are 0 to one below the second number returned.
+/// A number for each state; states have the same if what stands on the arcs of all their paths is
+/// the same, and how these paths branch. The numbers are 0 to one below the second number returned.
 pub(super) fn same_futures(automaton: &Automaton<'_>, acyclic: bool, deterministic: bool) -> (Vec<u32>, usize) {
     match (acyclic, deterministic) {
         (true, _) => backwards(automaton),
@@ -43,7 +43,8 @@ impl Automaton<'_> {
     }
 }
 
-/// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in topological order. O(arcs).
+/// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in
+/// topological order. O(arcs).
 fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
@@ -54,7 +55,8 @@ fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (numbers, register.len())
 }
 
-/// Step by step: states differ if their arcs lead to states that have been found to differ. O(states * arcs), but seldom.
+/// Step by step: states differ if their arcs lead to states that have been found to differ.
+/// O(states * arcs), but seldom.
 fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut signature, mut count) = (Vec::new(), 1);
@@ -75,8 +77,8 @@ fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     }
 }
 
-/// Valmari's refinement of two partitions by each other, of the states and of the arcs, of deterministic automata
-/// (Information Processing Letters 112, 2012). O(arcs * log(states)).
+/// Valmari's refinement of two partitions by each other, of the states and of the arcs, of
+/// deterministic automata (Information Processing Letters 112, 2012). O(arcs * log(states)).
 fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     // States with the same symbols on their arcs to begin with.
     let num_states = automaton.ends.len();
@@ -98,7 +100,8 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (0..num_states).for_each(|state| sources[automaton.arcs_of(state)].fill(number(state)));
     let entering = Adjacency::new(num_states, automaton.dests.iter().map(|&dest| dest as usize));
 
-    // All sets of states but one have to be looked at, and the arcs with each symbol are known to leave whole sets.
+    // All sets of states but one have to be looked at, and the arcs with each symbol are known to
+    // leave whole sets.
     let (mut next_states, mut next_arcs) = (1, num_symbols);
     while next_states < states.num_sets() {
         for at in states.set(next_states) {
@@ -121,7 +124,8 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (states.set_of, count)
 }
 
-/// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the new set.
+/// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the
+/// new set.
 struct Partition {
     /// The elements set by set.
     elements: Vec<u32>,

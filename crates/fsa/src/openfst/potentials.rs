@@ -1,4 +1,5 @@
-//! How far each state is from the final one, in costs and in labels to be output: what weights are pushed by.
+//! How far each state is from the final one, in costs and in labels to be output: what weights are
+//! pushed by.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -22,8 +23,8 @@ pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, 
     }
 }
 
-/// The cost of the best path from each state to state `target`, infinite where there is none. Fastest if the numbers of the states
-/// rise along most arcs: O(states + arcs) if along all.
+/// The cost of the best path from each state to state `target`, infinite where there is none.
+/// Fastest if the numbers of the states rise along most arcs: O(states + arcs) if along all.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
@@ -50,7 +51,8 @@ pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Re
     }
 }
 
-/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed, from the first to the last.
+/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed,
+/// from the first to the last.
 fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let num_states = entering.num_states();
     let (mut costs, mut via, mut queued) =
@@ -109,7 +111,8 @@ pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
 /// Not yet known: every string begins with it.
 const ALL: u32 = u32::MAX;
 
-/// The longest string that all paths from each state to the `target` begin to output. All states must have such paths.
+/// The longest string that all paths from each state to the `target` begin to output. All states
+/// must have such paths.
 pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
     let num_states = entering.num_states();
     let mut known = vec![ALL; num_states];

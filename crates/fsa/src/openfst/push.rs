@@ -13,17 +13,21 @@ use crate::openfst::strings::{EMPTY, Strings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PushTo {
-    /// Each arc gets as much of the best score behind it as can be known there: from every state the best path has the score 0.
+    /// Each arc gets as much of the best score behind it as can be known there: from every state
+    /// the best path has the score 0.
     #[default]
     Initial,
-    /// The other way round, into the arcs that enter the final state: to every other state the best path from the start has the score 0.
+    /// The other way round, into the arcs that enter the final state: to every other state the best
+    /// path from the start has the score 0.
     Final,
 }
 
-/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states + arcs) without cycles.
+/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states +
+/// arcs) without cycles.
 ///
-/// If a start state that can be entered again would have a score before it, a new start state gets one arc with label 0 and this score, whose place in
-/// the arc map is -1. Arcs that are on no path from the start to the final state keep their scores.
+/// If a start state that can be entered again would have a score before it, a new start state gets
+/// one arc with label 0 and this score, whose place in the arc map is -1. Arcs that are on no path
+/// from the start to the final state keep their scores.
 ///
 /// ```
 /// use fsa::{Arc, Fsa};
@@ -83,7 +87,8 @@ fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
     }
 }
 
-/// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can be entered again: then `true`.
+/// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can
+/// be entered again: then `true`.
 fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error> {
     if builder.arcs.iter().all(|arc| arc.dest_state != 0) {
         let end = builder.ends[0];

@@ -1,4 +1,5 @@
-//! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the first label is one look away.
+//! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the
+//! first label is one look away.
 
 use crate::support::interner::Interner;
 

@@ -15,12 +15,15 @@ use crate::support::ids::number;
 use crate::support::sweep::{FEW_SWEEPS, sweep};
 use crate::support::walks::find_circle;
 
-/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where there is none. Cycles are allowed.
+/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where
+/// there is none. Cycles are allowed.
 ///
-/// States are taken in the order of their strongly connected components, and so those of an FSA without cycles just once. Within a component of
-/// several states the best scores are found from the highest down where no score is above 0 (E. W. Dijkstra), else from the first found
-/// to the last; sums of all paths go round until they change by no more than `delta`, self-loops being summed up exactly (M. Mohri, *Semiring frameworks
-/// and algorithms for shortest-distance problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
+/// States are taken in the order of their strongly connected components, and so those of an FSA
+/// without cycles just once. Within a component of several states the best scores are found from
+/// the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to the
+/// last; sums of all paths go round until they change by no more than `delta`, self-loops being
+/// summed up exactly (M. Mohri, *Semiring frameworks and algorithms for shortest-distance
+/// problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -34,13 +37,15 @@ use crate::support::walks::find_circle;
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if there is a cycle around which the best score rises, or the sum does not converge; it is found with bounded work.
+/// [`Error::EndlessCycle`] if there is a cycle around which the best score rises, or the sum does
+/// not converge; it is found with bounded work.
 #[doc(alias = "ShortestDistance")]
 pub fn shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64) -> Result<Vec<f64>, Error> {
     distances(fsas, semiring, delta, Direction::FromStart)
 }
 
-/// The score of all paths, or of the best one, from each state to the final one of its FSA; otherwise as [`shortest_distance`].
+/// The score of all paths, or of the best one, from each state to the final one of its FSA;
+/// otherwise as [`shortest_distance`].
 ///
 /// # Errors
 /// As [`shortest_distance`].
@@ -89,8 +94,8 @@ fn goes_on(fsa: FsaView<'_>) -> bool {
     fsa.arcs().iter().all(|arc| arc.dest_state > arc.src_state)
 }
 
-/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at the final state and where there is no path.
-/// The arcs never lead round a cycle.
+/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at
+/// the final state and where there is no path. The arcs never lead round a cycle.
 pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec<u32>), Error> {
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
     let Some(last) = fsa.final_state() else { return Ok((scores, vec![])) };
@@ -111,8 +116,9 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
     Ok((scores, via))
 }
 
-/// [`best_to_final`] by going through the states from the last to the first, again and again, which is quickest where arcs mostly lead to later states;
-/// `None` if that takes long, as it does with some cycles.
+/// [`best_to_final`] by going through the states from the last to the first, again and again, which
+/// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
+/// some cycles.
 fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
@@ -169,7 +175,8 @@ impl Links {
 
 /// No change below this is waited for: sums of logarithms have no more digits.
 const LEAST_DELTA: f64 = 1e-14;
-/// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each state, counts as endless.
+/// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each
+/// state, counts as endless.
 const MOST_VISITS: u64 = 1_000_000;
 const MOST_VISITS_EACH: u64 = 10_000;
 
@@ -244,7 +251,8 @@ impl<'a> Search<'a> {
         if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
     }
 
-    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ e^score).
+    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ
+    /// e^score).
     fn loops(&self, state: usize) -> Result<f64, Error> {
         let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
         let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
@@ -281,7 +289,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The same where scores may rise on the way: the states whose scores changed, from the first to the last.
+    /// The same where scores may rise on the way: the states whose scores changed, from the first
+    /// to the last.
     fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
         let links = self.links;
         let mut queued = vec![false; component.len()];
@@ -306,7 +315,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes scores better.
+    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes
+    /// scores better.
     fn check_ways(&self, component: &[usize], visits: u64) -> Result<(), Error> {
         let before = |at: usize| {
             let (before, arc) = self.via[component[at]];
@@ -356,8 +366,9 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The strongly connected components of the states that can be reached: the states of each side by side, and where they end.
-    /// Components that can be reached come before those that they can be reached from (R. Tarjan, 1972).
+    /// The strongly connected components of the states that can be reached: the states of each side
+    /// by side, and where they end. Components that can be reached come before those that they can
+    /// be reached from (R. Tarjan, 1972).
     fn find_components(&mut self, start: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut states, mut ends) = (Vec::new(), vec![0]);
         // For each state when it was found, and the earliest found one that it leads back to.

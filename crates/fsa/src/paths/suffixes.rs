@@ -5,8 +5,8 @@ use std::ops::Range;
 
 /// Where the suffixes of a text begin, in the order of the dictionary. O(n log n).
 ///
-/// Suffixes that are in order by their first k symbols come in order by their first 2k, by the rank of what begins k symbols later (U. Manber,
-/// G. Myers, *Suffix arrays*, 1993).
+/// Suffixes that are in order by their first k symbols come in order by their first 2k, by the rank
+/// of what begins k symbols later (U. Manber, G. Myers, *Suffix arrays*, 1993).
 pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     let size = text.len();
     let mut order: Vec<u32> = (0..).take(size).collect();
@@ -31,7 +31,8 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     order
 }
 
-/// Numbers the suffixes by their order, those that are the `same` alike; returns how many numbers there are.
+/// Numbers the suffixes by their order, those that are the `same` alike; returns how many numbers
+/// there are.
 fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -> usize {
     let mut last = 0;
     for (i, &at) in order.iter().enumerate() {
@@ -41,7 +42,8 @@ fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -
     if order.is_empty() { 0 } else { last as usize + 1 }
 }
 
-/// Suffixes that have as many first symbols in common as all of them have with one another: an interval of the suffix array.
+/// Suffixes that have as many first symbols in common as all of them have with one another: an
+/// interval of the suffix array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// How many symbols.
@@ -52,9 +54,11 @@ pub(super) struct Set {
     pub parent: usize,
 }
 
-/// All sets of two or more suffixes and that of all, which comes first; and for each place in the text the smallest that its suffix is in.
+/// All sets of two or more suffixes and that of all, which comes first; and for each place in the
+/// text the smallest that its suffix is in.
 ///
-/// The numbers of common symbols are found by T. Kasai and others (2001), the sets from them by M. Abouelhoda, S. Kurtz, E. Ohlebusch (2004). O(n).
+/// The numbers of common symbols are found by T. Kasai and others (2001), the sets from them by M.
+/// Abouelhoda, S. Kurtz, E. Ohlebusch (2004). O(n).
 pub(super) fn sets(text: &[i32], order: &[u32]) -> (Vec<Set>, Vec<usize>) {
     let common = common_prefixes(text, order);
     let size = text.len();
@@ -130,7 +134,8 @@ mod tests {
             let (sets, of_place) = sets(&text, &order);
             for (place, &set) in of_place.iter().enumerate() {
                 let mut set = &sets[set];
-                // The smallest set is that of all suffixes that share most; the parents share less and less.
+                // The smallest set is that of all suffixes that share most; the parents share less
+                // and less.
                 let all = |least| (0..text.len()).filter(|&other| shared(&text[place..], &text[other..]) >= least).count();
                 let others = (0..text.len()).filter(|&other| other != place);
                 let most = others.map(|other| shared(&text[place..], &text[other..])).max().unwrap_or(0);

@@ -10,10 +10,12 @@ pub(crate) struct Adjacency {
 }
 
 impl Adjacency {
-    /// `keys` are those of all entries, below `num_keys`; there are fewer than 2^32 of either. O(entries + keys).
+    /// `keys` are those of all entries, below `num_keys`; there are fewer than 2^32 of either.
+    /// O(entries + keys).
     #[inline]
     pub(crate) fn new(num_keys: usize, keys: impl Iterator<Item = usize> + Clone) -> Self {
-        // Counted two entries further on, sums are the starts one entry further on, and become the ends, which are the next starts.
+        // Counted two entries further on, sums are the starts one entry further on, and become the
+        // ends, which are the next starts.
         let mut splits = vec![0_u32; num_keys + 2];
         let mut len = 0;
         for key in keys.clone() {

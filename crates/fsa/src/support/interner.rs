@@ -1,4 +1,5 @@
-//! Numbers 0, 1, 2, ... for keys, in the order in which they come: open-addressing hash tables over flat arrays.
+//! Numbers 0, 1, 2, ... for keys, in the order in which they come: open-addressing hash tables over
+//! flat arrays.
 
 use crate::support::ids;
 
@@ -12,7 +13,8 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
 /// The numbers of keys, found by the hashes of these; the keys themselves lie elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
+    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place.
+    /// The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
@@ -22,8 +24,8 @@ impl Table {
         Self { places: vec![0; 16], len: 0 }
     }
 
-    /// The number of the key with this hash, of which the upper half counts, for which `is_it` holds. If there is none, `next` becomes its
-    /// number and is returned as the error.
+    /// The number of the key with this hash, of which the upper half counts, for which `is_it`
+    /// holds. If there is none, `next` becomes its number and is returned as the error.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, hash: u64, is_it: impl Fn(u32) -> bool, next: usize) -> Result<u32, u32> {
         if !self.has_room(1) {

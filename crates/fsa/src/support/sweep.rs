@@ -3,8 +3,9 @@
 /// If it is not done after this number of sweeps, other ways are better.
 pub(crate) const FEW_SWEEPS: usize = 12;
 
-/// Goes from the last state to the first, again and again, through those that have changed since they were visited, until none has; one sweep does
-/// where the numbers of states rise along the arcs. If `most` sweeps do not, a state that still changes.
+/// Goes from the last state to the first, again and again, through those that have changed since
+/// they were visited, until none has; one sweep does where the numbers of states rise along the
+/// arcs. If `most` sweeps do not, a state that still changes.
 pub(crate) fn sweep(
     target: usize,
     num_states: usize,
