@@ -1,4 +1,5 @@
-//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its arc map.
+//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its
+//! arc map.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -56,8 +57,8 @@ impl Attribute {
         })
     }
 
-    /// The attribute of arcs that each come from several: whole numbers become lists, without fillers, lists are concatenated,
-    /// and floating-point numbers add up. O(arcs + entries).
+    /// The attribute of arcs that each come from several: whole numbers become lists, without
+    /// fillers, lists are concatenated, and floating-point numbers add up. O(arcs + entries).
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -73,7 +74,8 @@ impl Attribute {
         })
     }
 
-    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the first. O(entries).
+    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the
+    /// first. O(entries).
     fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
         let ints = attributes.iter().map(|attribute| match attribute {
             Self::Ints { values, .. } => Some(&values[..]),

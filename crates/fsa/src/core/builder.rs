@@ -54,7 +54,8 @@ impl SortedFsaBuilder {
     }
 }
 
-/// Builds an FSA in the memory layout of an [`FsaVec`] of it alone, so that a single large one is not copied.
+/// Builds an FSA in the memory layout of an [`FsaVec`] of it alone, so that a single large one is
+/// not copied.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct SingleFsaBuilder {
     /// Where the arcs of each state begin, and those of the last one end.
@@ -150,7 +151,8 @@ impl ArcMap {
     }
 }
 
-/// The parts as one vector, and with it one arc map for each that each part has. They must be valid FSAs.
+/// The parts as one vector, and with it one arc map for each that each part has. They must be valid
+/// FSAs.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -176,7 +178,8 @@ pub(crate) fn assemble<M: IntoFsa, const N: usize>(
     }
 }
 
-/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor that has just read it.
+/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor
+/// that has just read it.
 fn copy<M: IntoFsa, const N: usize>((builder, maps): (M, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
     builder.copy(&mut place);
     for (slot, map) in place.maps.iter_mut().zip(&maps) {
@@ -185,7 +188,8 @@ fn copy<M: IntoFsa, const N: usize>((builder, maps): (M, [ArcMap; N]), mut place
     }
 }
 
-/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it.
+/// What `run` makes of each job, as one vector with its arc maps; on several threads where
+/// `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// That of the first job that has one; [`Error::TooLarge`].
@@ -366,8 +370,8 @@ impl FsaSlot<'_, 1> {
     }
 }
 
-/// What `write` makes of the plans, in the slot of each, which has this size; on several threads where `num_arcs` to go through
-/// are worth it.
+/// What `write` makes of the plans, in the slot of each, which has this size; on several threads
+/// where `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// [`Error::TooLarge`]; that of the first plan that has one.
@@ -463,8 +467,8 @@ pub(crate) fn map_fsas<M: IntoFsa, T: Send>(
     Ok((assemble(parts)?.0, rest))
 }
 
-/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA that it comes from or -1, and all
-/// of them come back as one arc map.
+/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA
+/// that it comes from or -1, and all of them come back as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, Vec<i32>), Error> + Sync,
@@ -474,9 +478,10 @@ pub(crate) fn map_arcs(
     Ok((made, map))
 }
 
-/// For algorithms that know the size of each FSA before they write it, and may find nothing to do: `plan` gives `None` for an FSA that stays as it
-/// is, else the size and what `write` needs. The arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs come
-/// back.
+/// For algorithms that know the size of each FSA before they write it, and may find nothing to do:
+/// `plan` gives `None` for an FSA that stays as it is, else the size and what `write` needs. The
+/// arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs
+/// come back.
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
     plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,

@@ -2,7 +2,8 @@
 
 use crate::error::{Error, Limited, Operation};
 
-/// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the result.
+/// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the
+/// result.
 ///
 /// `None` is the limit that the algorithm names, if it has one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -10,7 +11,8 @@ use crate::error::{Error, Limited, Operation};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest number of bytes for states, arcs, arc maps and the work; what needs more is refused, before it takes more.
+    /// The largest number of bytes for states, arcs, arc maps and the work; what needs more is
+    /// refused, before it takes more.
     pub max_bytes: Option<usize>,
     /// The largest number of states; what needs more is refused.
     pub max_states: Option<usize>,

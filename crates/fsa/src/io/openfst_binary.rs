@@ -15,12 +15,14 @@ const MAGIC: i32 = 2_125_659_606;
 const VERSION: i32 = 2;
 /// The version of files of the type `const` that are always aligned.
 const ALIGNED_VERSION: i32 = 1;
-/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type `const` stand at multiples of 16 bytes.
+/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type
+/// `const` stand at multiples of 16 bytes.
 const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
 const ALIGNMENT: usize = 16;
-/// Bits of the properties: the number of states is known, which is always so, and the machine can be changed, as those of the type `vector`.
+/// Bits of the properties: the number of states is known, which is always so, and the machine can
+/// be changed, as those of the type `vector`.
 const EXPANDED: u64 = 1;
 const MUTABLE: u64 = 2;
 
@@ -62,11 +64,13 @@ impl Cost {
     }
 }
 
-/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
+/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and
+/// symbols.
 ///
-/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; those of the type `log64` are read,
-/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
-/// in acceptors too, where they are the labels.
+/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard`
+/// and `log`; those of the type `log64` are read, rounded to single precision. States and costs
+/// become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary
+/// labels: OpenFst has them in acceptors too, where they are the labels.
 ///
 /// ```
 /// use fsa::io::{OpenFstBinary, OpenFstText};
@@ -139,7 +143,8 @@ impl OpenFstBinary {
         Ok(out)
     }
 
-    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into memory.
+    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into
+    /// memory.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -253,7 +258,8 @@ impl Rows {
         }
     }
 
-    /// States with their arcs, one after another; as many as there are if their number is not known.
+    /// States with their arcs, one after another; as many as there are if their number is not
+    /// known.
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
             -1 => i32::MAX,

@@ -14,22 +14,26 @@ use crate::k2::epsilon_closure::Closures;
 use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
 use crate::support::ids::{id, index, narrow};
 
-/// FSAs without epsilons that give each string the score of its best path before; and for each arc the arcs whose scores it adds up, in the order of
-/// their path: epsilons and then one with a label.
+/// FSAs without epsilons that give each string the score of its best path before; and for each arc
+/// the arcs whose scores it adds up, in the order of their path: epsilons and then one with a
+/// label.
 ///
-/// A state gets the arcs of all states that epsilons lead to, its own first. States other than the start that only epsilons entered are left out;
-/// more may be of no use ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and destination. O(arcs of the
-/// result and of the map), if epsilons make no cycles.
+/// A state gets the arcs of all states that epsilons lead to, its own first. States other than the
+/// start that only epsilons entered are left out; more may be of no use
+/// ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and
+/// destination. O(arcs of the result and of the map), if epsilons make no cycles.
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`], [`Error::Score`] if scores overflow.
+/// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`],
+/// [`Error::Score`] if scores overflow.
 #[doc(alias = "RemoveEpsilon")]
 #[doc(alias = "rmepsilon")]
 pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
     remove_epsilon_within(fsas, Limits::default())
 }
 
-/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part of the arc map.
+/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part
+/// of the arc map.
 ///
 /// # Errors
 /// [`Error::Limit`], and as [`remove_epsilon`].
@@ -40,17 +44,19 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ra
     Ok((fsas.same_kind(made), lists.finish()?))
 }
 
-/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An arc stands for all ways that epsilons lead to one with
-/// a label, hence there is no arc map.
+/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An
+/// arc stands for all ways that epsilons lead to one with a label, hence there is no arc map.
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
+/// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as
+/// [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
     let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default())?;
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
-/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty list in the arc map.
+/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty
+/// list in the arc map.
 ///
 /// # Errors
 /// As [`remove_epsilon`].
@@ -76,8 +82,8 @@ fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) 
     Ok(made)
 }
 
-/// An FSA without epsilons before it is written: which states' arcs each of its states takes over. These are known once all ways of epsilons are, and are
-/// a fraction of the arcs.
+/// An FSA without epsilons before it is written: which states' arcs each of its states takes over.
+/// These are known once all ways of epsilons are, and are a fraction of the arcs.
 #[derive(Default)]
 struct Plan {
     labelled: Labelled,
@@ -101,7 +107,8 @@ struct Reached {
     score: f64,
 }
 
-/// The arcs of one FSA with labels and their places among those of all, by the states that they leave.
+/// The arcs of one FSA with labels and their places among those of all, by the states that they
+/// leave.
 #[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,

@@ -3,8 +3,8 @@
 use crate::openfst::lazy_composition::LazyArc;
 use crate::support::ids::number;
 
-/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over what is kept and drops what has not been
-/// looked at since it came by before.
+/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
+/// what is kept and drops what has not been looked at since it came by before.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArcCache {
     /// For each state, which of those kept it is, or [`NONE`].

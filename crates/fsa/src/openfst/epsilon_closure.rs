@@ -64,8 +64,9 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Adds to a subset what arcs with label 0 lead to, each state with its best cost, and leaves out the states that no other arcs leave. It comes
-    /// back sorted by state. Every state is visited once, if those arcs make no cycles.
+    /// Adds to a subset what arcs with label 0 lead to, each state with its best cost, and leaves
+    /// out the states that no other arcs leave. It comes back sorted by state. Every state is
+    /// visited once, if those arcs make no cycles.
     pub(super) fn close(&mut self, subset: &mut Vec<Element>, strings: &mut Strings) -> Result<(), Obstacle> {
         if subset.iter().any(|element| self.leaving[element.state as usize].0) {
             let followed = self.follow(subset, strings);
@@ -113,7 +114,8 @@ impl<'a> Closure<'a> {
                     if !better {
                         continue;
                     }
-                    // Who comes by more arcs than there are members came round a cycle, and gained by it.
+                    // Who comes by more arcs than there are members came round a cycle, and gained
+                    // by it.
                     if steps > subset.len() {
                         let (state, visits) = (state as usize, turn);
                         return Err(Obstacle::Cycle(Error::EndlessCycle { fsa: self.fsa, state, visits }));

@@ -1,15 +1,16 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
-use crate::core::adjacency::Entering;
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
+use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::index;
 use crate::support::ids::number;
 
-/// States that are on a path from the start, which is the first, to the final state, which is the last; the numbers rise along the
-/// arcs wherever there is no cycle. Arcs with the score -inf are on no path.
+/// States that are on a path from the start, which is the first, to the final state, which is the
+/// last; the numbers rise along the arcs wherever there is no cycle. Arcs with the score -inf are
+/// on no path.
 #[derive(Debug, Default)]
 pub(super) struct Trimmed {
     pub builder: SortedFsaBuilder,
@@ -75,7 +76,8 @@ const NONE: u32 = u32::MAX;
 struct Walk {
     /// The states in the order in which they were left for good.
     finished: Vec<u32>,
-    /// Those from which the final state can be reached; if there are cycles, those that were visited.
+    /// Those from which the final state can be reached; if there are cycles, those that were
+    /// visited.
     useful: Vec<bool>,
     cyclic: bool,
 }

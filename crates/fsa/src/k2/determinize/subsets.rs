@@ -1,4 +1,5 @@
-//! The states of the result: single states of the FSA, and subsets of open paths; and what numbers they get.
+//! The states of the result: single states of the FSA, and subsets of open paths; and what numbers
+//! they get.
 
 use crate::core::arc::{Arc, FINAL};
 use crate::core::builder::{Lists, SingleFsaBuilder};
@@ -10,7 +11,8 @@ use crate::k2::determinize::expansion::{Expansion, Open};
 use crate::support::ids::{id, index, narrow};
 use crate::support::interner::Table;
 
-/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a tree.
+/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a
+/// tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) state: u32,
@@ -46,7 +48,8 @@ pub(super) enum State {
     Open(u32),
 }
 
-/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the complement of an index.
+/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the
+/// complement of an index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed(i32);
 
@@ -192,7 +195,8 @@ impl<'a> Numbering<'a> {
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
-        // The steps of the first state, which may be many, lie where those of the next ones come behind them.
+        // The steps of the first state, which may be many, lie where those of the next ones come
+        // behind them.
         self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
@@ -223,7 +227,8 @@ impl<'a> Numbering<'a> {
         Ok(number)
     }
 
-    /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
+    /// The number of the subset with the same base and the same labels since, which has the same
+    /// states and scores, or a new one.
     #[inline(never)]
     fn open(&mut self, known: &Subsets, expansion: &Expansion, open: &Open, arcs: usize) -> Result<i32, Error> {
         let steps = &expansion.steps[open.steps.clone()];
@@ -358,7 +363,8 @@ impl<'a> All<'a> {
         }
     }
 
-    /// The labels behind step `base` up to step `first`, from the last to the first; they are the same on all open paths of a subset.
+    /// The labels behind step `base` up to step `first`, from the last to the first; they are the
+    /// same on all open paths of a subset.
     fn labels(&'a self, first: u32, base: u32) -> impl Iterator<Item = i32> + 'a {
         let mut number = first;
         std::iter::from_fn(move || {
