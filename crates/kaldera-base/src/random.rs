@@ -4,7 +4,7 @@
 //! generator is Philox 4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel random numbers: as easy
 //! as 1, 2, 3*, SC 2011), the one of cuRAND, TensorFlow and PyTorch's GPU kernels.
 
-use crate::math::{ln_of_normal, sin_cos_turns};
+use crate::math::single::{ln_of_normal, sin_cos_turns};
 use crate::simd::{Kernel, Simd, dispatch};
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];

@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use crate::math;
+use crate::math::{double, single};
 use crate::simd::{Lanes, Simd, Singles};
 
 mod sealed {
@@ -83,13 +83,13 @@ pub trait Real:
     type Lanes<S: Simd>: Lanes<Self>;
     /// The way to it, from within a [`Kernel`](crate::simd::Kernel).
     fn lanes<S: Simd>(s: S) -> Self::Lanes<S>;
-    /// Natural logarithm of each lane, as [`math`] has it.
+    /// Natural logarithm of each lane, as [`math`](crate::math) has it.
     fn ln_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// e^x of each lane, as [`math`] has it.
+    /// e^x of each lane, as [`math`](crate::math) has it.
     fn exp_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// tanh x of each lane, as [`math`] has it.
+    /// tanh x of each lane, as [`math`](crate::math) has it.
     fn tanh_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// 1 / (1 + e^-x) of each lane, as [`math`] has it.
+    /// 1 / (1 + e^-x) of each lane, as [`math`](crate::math) has it.
     fn sigmoid_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
 }
 
@@ -101,7 +101,7 @@ pub type Vector<T, S> = <<T as Real>::Lanes<S> as Lanes<T>>::Vector;
 macro_rules! impl_real {
     (
         $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr, $cast:ident,
-        $lanes:ty, |$s:ident| $from:expr, |$l:ident| $inner:expr, $($math:ident)::+
+        $lanes:ty, |$s:ident| $from:expr, |$l:ident| $inner:expr, $math:ident
     ) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
@@ -174,23 +174,23 @@ macro_rules! impl_real {
             }
             #[inline(always)]
             fn ln_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::ln($inner, x)
+                $math::ln($inner, x)
             }
             #[inline(always)]
             fn exp_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::exp($inner, x)
+                $math::exp($inner, x)
             }
             #[inline(always)]
             fn tanh_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::tanh($inner, x)
+                $math::tanh($inner, x)
             }
             #[inline(always)]
             fn sigmoid_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::sigmoid($inner, x)
+                $math::sigmoid($inner, x)
             }
         }
     };
 }
 
-impl_real!(f32, Some, Some, |_| None, |_| None, as_f32, Singles<S>, |s| Singles(s), |l| l.0, math);
-impl_real!(f64, |_| None, |_| None, Some, Some, as_f64, S::Doubles, |s| s.doubles(), |l| l, math::double);
+impl_real!(f32, Some, Some, |_| None, |_| None, as_f32, Singles<S>, |s| Singles(s), |l| l.0, single);
+impl_real!(f64, |_| None, |_| None, Some, Some, as_f64, S::Doubles, |s| s.doubles(), |l| l, double);

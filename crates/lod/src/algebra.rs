@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ragged_core::RowSplits;
 
-use crate::lod::splits_of;
-use crate::{Error, Lod};
+use crate::error::Error;
+use crate::lod::{Lod, splits_of};
 
 impl Lod {
     /// The lengths of the sequences of each level, coarsest first. O(size).

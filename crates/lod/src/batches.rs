@@ -3,7 +3,10 @@
 use kaldera_base::random::Philox;
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rows;
+use crate::tensor::LodTensor;
 
 /// How a data set is dealt out to mini-batches.
 ///

@@ -7,7 +7,9 @@ use std::fmt;
 
 use tensor_strided::{Element, Tensor};
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// An operator that is unaware of the LoD: a *consumer*, which keeps the number of rows.
 ///

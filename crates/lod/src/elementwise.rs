@@ -7,7 +7,9 @@ use kaldera_base::Real;
 use kaldera_base::gemm::{Operand, gemm};
 use tensor_strided::{Element, Shape, Tensor};
 
-use crate::{Error, LodTensor, Segments};
+use crate::error::Error;
+use crate::segment::Segments;
+use crate::tensor::LodTensor;
 
 impl<T: Element> LodTensor<T> {
     /// What `f` makes of each value, with the same LoD.
@@ -188,7 +190,7 @@ fn add_product<T: Real>(a: Operand<'_, T>, b: Operand<'_, T>, terms: usize, cols
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Lod;
+    use crate::lod::Lod;
 
     fn tensor(shape: [usize; 2]) -> Tensor<f64> {
         let values: Vec<f64> = (0..shape[0] * shape[1]).map(|i| (i * 7 % 11) as f64 - 5.0).collect();

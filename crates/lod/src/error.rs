@@ -1,5 +1,7 @@
 //! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
 
+use crate::lod::Lod;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
 /// Levels count from 0, the coarsest.
@@ -187,9 +189,9 @@ pub enum Error {
     #[error("the levels must be {expected:?}, but they are {found:?}")]
     OtherLod {
         /// The right levels.
-        expected: crate::Lod,
+        expected: Lod,
         /// The levels found.
-        found: crate::Lod,
+        found: Lod,
     },
     /// A tensor with more or fewer axes than the operation takes.
     #[error("a tensor of {expected} axes is needed, but there are {found}")]

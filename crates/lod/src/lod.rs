@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use ragged_core::{RaggedShape, RowSplits};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Levels of offsets, coarsest first: the "level of detail" of a tensor's rows.
 ///

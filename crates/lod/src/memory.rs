@@ -2,7 +2,11 @@
 
 use tensor_strided::{Element, Shape};
 
-use crate::{Error, Lod, LodTensor, RankTable, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rank::RankTable;
+use crate::rows;
+use crate::tensor::LodTensor;
 
 /// The first memory of a network: the rows of `boot`, one for each sequence (or its sequences, if it has a LoD), in the order of
 /// the table. O(values).

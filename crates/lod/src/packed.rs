@@ -2,7 +2,12 @@
 
 use tensor_strided::{Element, Tensor};
 
-use crate::{Error, Lod, LodTensor, RankTable, Segments, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rank::RankTable;
+use crate::rows;
+use crate::segment::Segments;
+use crate::tensor::LodTensor;
 
 /// The parts of a `torch.nn.utils.rnn.PackedSequence`.
 ///
@@ -104,7 +109,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{concat_outputs, segment_inputs};
+    use crate::segment::{concat_outputs, segment_inputs};
 
     #[test]
     fn rows_change_places_where_equal_sequences_were_swapped() {

@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use tensor_strided::{Element, Layout, Shape, Tensor};
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// How a padded batch looks.
 #[derive(Debug, Clone, Copy, PartialEq)]

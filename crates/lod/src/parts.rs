@@ -5,7 +5,9 @@ use std::ops::Range;
 
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// Consecutive sequences of one level of a tensor: two numbers on shared values and shared levels.
 ///

@@ -5,7 +5,9 @@ use std::ops::Range;
 use ragged_core::{Packed, RaggedShape, RowSplits};
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// The sequences of one level, longest first: equal ones keep their order, empty ones are last.
 ///

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor, RankTable, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rank::RankTable;
+use crate::rows;
+use crate::tensor::LodTensor;
 
 /// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest sequence first.
 ///

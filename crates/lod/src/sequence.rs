@@ -39,7 +39,9 @@ mod topk;
 use kaldera_base::Real;
 use ragged_core::RowSplits;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 pub use branch::{BranchSaved, merge_by_mask, split_by_mask};
 pub use conv::{Context, ConvGradients, ConvSaved, RowConvSaved, conv, row_conv};

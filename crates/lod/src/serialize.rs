@@ -15,8 +15,9 @@ use std::io::{self, Read, Write};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Layout, Shape};
 
-use crate::lod::{number_of, splits_of};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::{Lod, number_of, splits_of};
+use crate::tensor::LodTensor;
 
 /// The version of both parts of the format.
 const VERSION: u32 = 0;

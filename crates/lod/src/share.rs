@@ -3,7 +3,9 @@
 use ragged_core::RowSplits;
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 impl<T: Element> LodTensor<T> {
     /// Takes the LoD of another tensor, of any type. One reference is counted; no offsets are copied or looked at.

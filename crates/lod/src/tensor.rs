@@ -8,7 +8,8 @@ use kaldera_base::buffer::Buffer;
 use ragged_core::{Ragged, RowSplits, Rows};
 use tensor_strided::{Element, Tensor, TensorViewMut};
 
-use crate::{Error, Lod};
+use crate::error::Error;
+use crate::lod::Lod;
 
 /// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one behind the other, without padding.
 ///

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use kaldera_base::buffer::Buffer;
 
-use crate::shape::Layer;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 /// Two axes. O(lists + elements); elements are moved.
 ///
@@ -225,8 +227,8 @@ fn within(range: Range<usize>, axis: usize, size: usize) -> Result<Range<usize>,
 mod array {
     use ndarray::{Array, Array2, ArrayViewD, Dimension};
 
-    use super::{Buffer, Error, Ragged, RaggedShape, RowSplits};
-    use crate::Padded;
+    use crate::convert::{Buffer, Error, Ragged, RaggedShape, RowSplits};
+    use crate::value_ops::Padded;
 
     /// No value is copied.
     ///

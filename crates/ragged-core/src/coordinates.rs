@@ -2,7 +2,8 @@
 
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::RaggedShape;
 
 /// Coordinates and offsets.
 ///
@@ -152,7 +153,7 @@ impl RaggedShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RowSplits;
+    use crate::row_splits::RowSplits;
 
     #[test]
     fn coordinates_and_offsets_outside_are_refused() {

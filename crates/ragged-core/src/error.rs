@@ -1,5 +1,7 @@
 //! What can be wrong with a ragged structure or with what is asked of it.
 
+use crate::parse_error::ParseError;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -172,7 +174,7 @@ pub enum Error {
     },
     /// A text that is not in k2's notation.
     #[error(transparent)]
-    Parse(#[from] crate::ParseError),
+    Parse(#[from] ParseError),
 }
 
 impl Error {

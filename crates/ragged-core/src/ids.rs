@@ -5,7 +5,7 @@ use std::ops::Range;
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use crate::Error;
+use crate::error::Error;
 use crate::kernels::{current_num_threads, join, over_values_by, rows_of};
 
 /// The row of each element.

@@ -110,12 +110,14 @@ mod error;
 mod ids;
 mod kernels;
 mod packed;
+mod parse_error;
 mod ragged;
 mod row_splits;
 #[cfg(feature = "serde")]
 mod serde_impl;
 mod shape;
 mod shape_ops;
+mod step_index;
 mod text;
 mod value_ops;
 mod view;
@@ -126,11 +128,12 @@ pub use kaldera_base::buffer::Buffer;
 pub use kaldera_base::simd::Int;
 pub use kaldera_base::text::TextError;
 pub use packed::Packed;
+pub use parse_error::{ParseError, ParseErrorKind};
 pub use ragged::{Ragged, RowSlices};
 pub use row_splits::{RowSplits, Rows};
 pub use shape::RaggedShape;
 pub use shape_ops::Renumbering;
-pub use text::{Numbers, ParseError, ParseErrorKind, TextValue};
+pub use text::{Numbers, TextValue};
 pub use value_ops::{
     Float, Integer, Number, Order, PadMode, PadSide, Padded, Unique, index_add, index_add_rows, index_and_sum,
     index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged, moved_grad,

@@ -1,9 +1,10 @@
 //! Lists side by side, longest first: which entries stand at each step, and where.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use crate::{RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
+use crate::step_index::StepIndex;
 
 /// The lists of one axis side by side, as a recurrent network goes through them: entry 0 of each list, then entry 1 of each that
 /// has one, and so on; the longest list first, so that those that are left at a step are always the first ones.
@@ -38,42 +39,7 @@ use crate::{RaggedShape, RowSplits};
 pub struct Packed<'a> {
     splits: &'a RowSplits,
     order: &'a [i32],
-    kept: &'a Kept,
-}
-
-/// What was figured once.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    ranks: Vec<i32>,
-    step_offsets: Vec<i32>,
-    entries: OnceLock<Vec<i32>>,
-    positions: OnceLock<Vec<i32>>,
-    reversed_entries: OnceLock<Vec<i32>>,
-    reversed_positions: OnceLock<Vec<i32>>,
-}
-
-impl Kept {
-    /// For lists in `order`, longest first.
-    pub(crate) fn new(splits: &RowSplits, order: &[i32]) -> Self {
-        let mut ranks = vec![0; order.len()];
-        for (rank, &list) in (0..).zip(order) {
-            ranks[list as usize] = rank;
-        }
-        let steps = order.first().map_or(0, |&longest| splits.len_of(longest as usize));
-        let mut step_offsets = Vec::with_capacity(steps + 1);
-        let (mut end, mut active) = (0, order.len());
-        step_offsets.push(end);
-        for step in 0..steps {
-            while splits.len_of(order[active - 1] as usize) <= step {
-                active -= 1;
-            }
-            // At most the number of elements.
-            end += active as i32;
-            step_offsets.push(end);
-        }
-        let [entries, positions, reversed_entries, reversed_positions] = [const { OnceLock::new() }; 4];
-        Self { ranks, step_offsets, entries, positions, reversed_entries, reversed_positions }
-    }
+    index: &'a StepIndex,
 }
 
 impl RaggedShape {
@@ -83,7 +49,7 @@ impl RaggedShape {
     /// If there is no such axis, as indexing a slice does.
     pub fn packed(&self, axis: usize) -> Packed<'_> {
         let layer = self.layer_of(axis);
-        Packed { splits: &layer.splits, order: layer.decreasing(), kept: layer.packed() }
+        Packed { splits: &layer.splits, order: layer.decreasing(), index: layer.step_index() }
     }
 }
 
@@ -105,19 +71,19 @@ impl<'a> Packed<'a> {
     #[doc(alias = "invert_permutation")]
     #[doc(alias = "unsorted_indices")]
     pub fn ranks(&self) -> &'a [i32] {
-        &self.kept.ranks
+        &self.index.ranks
     }
 
     /// How many steps there are: the length of the longest list.
     #[inline]
     pub fn num_steps(&self) -> usize {
-        self.kept.step_offsets.len() - 1
+        self.index.step_offsets.len() - 1
     }
 
     /// Where each step begins in the packed order; one number more than steps, the last is the number of entries.
     #[inline]
     pub fn step_offsets(&self) -> &'a [i32] {
-        &self.kept.step_offsets
+        &self.index.step_offsets
     }
 
     /// The packed places of step `step`; the place of the list of rank r is the r-th of them.
@@ -152,12 +118,12 @@ impl<'a> Packed<'a> {
 
     /// For each packed place, which entry stands there. O(entries) the first time, then free.
     pub fn entries(&self) -> &'a [i32] {
-        self.kept.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
+        self.index.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
     }
 
     /// For each entry, its packed place: the inverse of [`entries`](Self::entries). O(entries) the first time, then free.
     pub fn positions(&self) -> &'a [i32] {
-        self.kept
+        self.index
             .positions
             .get_or_init(|| self.by_list(|out, steps, rank| out.extend(steps.iter().map(|at| at + rank))))
     }
@@ -165,13 +131,13 @@ impl<'a> Packed<'a> {
     /// As [`entries`](Self::entries), with each list from its end: for the backward direction of a network. O(entries) the first
     /// time, then free.
     pub fn reversed_entries(&self) -> &'a [i32] {
-        self.kept.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
+        self.index.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
     }
 
     /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then free.
     pub fn reversed_positions(&self) -> &'a [i32] {
         let backwards = |out: &mut Vec<i32>, steps: &[i32], rank| out.extend(steps.iter().rev().map(|at| at + rank));
-        self.kept.reversed_positions.get_or_init(|| self.by_list(backwards))
+        self.index.reversed_positions.get_or_init(|| self.by_list(backwards))
     }
 
     /// For each list the packed place of its last entry, -1 for an empty list. O(lists).

@@ -7,7 +7,9 @@ use std::ops::{Index, IndexMut};
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape, RowSplits, Rows};
+use crate::error::Error;
+use crate::row_splits::{RowSplits, Rows};
+use crate::shape::RaggedShape;
 
 /// Lists of lists, of any depth, of values: a shape, and the values of all its innermost lists one after another.
 ///

@@ -6,7 +6,7 @@ use std::ops::Range;
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The ends of consecutive rows: starts with 0 and never falls.
 ///

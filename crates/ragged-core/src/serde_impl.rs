@@ -5,7 +5,9 @@
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 
 impl Serialize for RowSplits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::{Error, RowSplits, packed};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::step_index::StepIndex;
 
 /// The shape of lists of any depth: 2 or more axes, any number of rows, also none.
 ///
@@ -39,7 +41,7 @@ pub(crate) struct Layer {
     row_ids: OnceLock<Vec<i32>>,
     max_len: OnceLock<usize>,
     decreasing: OnceLock<Vec<i32>>,
-    packed: OnceLock<Box<packed::Kept>>,
+    step_index: OnceLock<Box<StepIndex>>,
 }
 
 impl Layer {
@@ -49,7 +51,7 @@ impl Layer {
             row_ids: OnceLock::new(),
             max_len: OnceLock::new(),
             decreasing: OnceLock::new(),
-            packed: OnceLock::new(),
+            step_index: OnceLock::new(),
         })
     }
 
@@ -79,8 +81,8 @@ impl Layer {
         })
     }
 
-    pub(crate) fn packed(&self) -> &packed::Kept {
-        self.packed.get_or_init(|| Box::new(packed::Kept::new(&self.splits, self.decreasing())))
+    pub(crate) fn step_index(&self) -> &StepIndex {
+        self.step_index.get_or_init(|| Box::new(StepIndex::new(&self.splits, self.decreasing())))
     }
 }
 

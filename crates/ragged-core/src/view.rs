@@ -4,8 +4,8 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::{Layer, RaggedShape};
 
 /// Consecutive entries of one axis of a shape, with everything below them.
 ///
@@ -164,7 +164,7 @@ impl FusedIterator for Lists<'_> {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RowSplits;
+    use crate::row_splits::RowSplits;
 
     #[test]
     fn a_view_goes_down_to_the_elements_and_no_further() {

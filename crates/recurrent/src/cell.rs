@@ -3,7 +3,10 @@
 use kaldera_base::Real;
 use lod::LodTensor;
 
-use crate::{Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, State};
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::prepared::Prepared;
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
 /// A recurrent cell of this crate: [`Rnn`](crate::Rnn), [`Lstm`](crate::Lstm) or [`Gru`](crate::Gru).
 ///

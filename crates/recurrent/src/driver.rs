@@ -6,7 +6,8 @@ use lod::{
     shrink_memory,
 };
 
-use crate::{Direction, Error};
+use crate::error::Error;
+use crate::state::Direction;
 
 /// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a LoD) are those of the sequences that
 /// have such a step, longest first; they are the same ones in all tensors.

@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 
-use crate::Error;
+use crate::error::Error;
 
 /// Leaves out units between the layers of a [`Stack`](crate::Stack) while it learns, and makes up for them by what is left (N. Srivastava et al.,
 /// *Dropout: a simple way to prevent neural networks from overfitting*, JMLR 2014).

@@ -4,10 +4,12 @@ use kaldera_base::Real;
 use kaldera_base::memory;
 use lod::LodTensor;
 
-use crate::kernels::steps::{self, Forward, Widths};
+use crate::error::Error;
+use crate::kernels::steps;
+use crate::kernels::steps::{Forward, Widths};
 use crate::kernels::track::{cut, cut_mut, give, rows_mut};
 use crate::pass::Batch;
-use crate::{Direction, Error, Output, State};
+use crate::state::{Direction, Output, State};
 
 /// What there is after a pass.
 #[derive(Clone, Debug)]

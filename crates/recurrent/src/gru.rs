@@ -10,16 +10,18 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps;
 use crate::kernels::track::{cut, cut_mut, give};
+use crate::parameters::{Parameters, Visitor, VisitorMut};
 use crate::pass::{check_bias, check_weights};
+use crate::prepared::Prepared;
 use crate::products::GateGradients;
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
 
 /// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,16 +10,18 @@ use kaldera_base::memory;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps;
 use crate::kernels::track::{cut, cut_mut, give, rows_mut};
+use crate::parameters::{Parameters, Visitor, VisitorMut};
 use crate::pass::{check_bias, check_clip, check_weights};
+use crate::prepared::Prepared;
 use crate::products::{GateGradients, sum_rows};
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
 
 /// What kind of LSTM it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]

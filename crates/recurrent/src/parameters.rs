@@ -2,7 +2,10 @@
 
 use kaldera_base::Real;
 
-use crate::{Error, Gru, Lstm, Rnn};
+use crate::error::Error;
+use crate::gru::Gru;
+use crate::lstm::Lstm;
+use crate::rnn::Rnn;
 
 /// A tensor under its name; its values are `&[T]`, `&mut [T]` or `Vec<T>`, in C order.
 #[derive(Debug, Clone, PartialEq)]

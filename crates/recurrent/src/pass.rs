@@ -4,8 +4,9 @@ use kaldera_base::Real;
 use kaldi_matrix::Matrix;
 use lod::{LodTensor, RankTable};
 
+use crate::error::Error;
 use crate::kernels::track::{Track, cut, cut_mut, for_each_part};
-use crate::{Direction, Error, OutputGradients, State};
+use crate::state::{Direction, OutputGradients, State};
 
 /// The sequences of a mini-batch, and what a cell makes of them.
 #[derive(Debug, Clone)]

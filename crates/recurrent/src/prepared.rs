@@ -6,9 +6,10 @@ use std::sync::Arc;
 use kaldera_base::Real;
 use lod::LodTensor;
 
+use crate::error::Error;
 use crate::forward::pass;
 use crate::kernels::steps::Forward;
-use crate::{Direction, Error, Output, State};
+use crate::state::{Direction, Output, State};
 
 /// A cell ready to run, its weights checked and packed as the products of a step take them: what a stream holds on to.
 ///

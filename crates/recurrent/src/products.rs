@@ -7,7 +7,7 @@ use std::ops::Range;
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Columns of gates whose weights' gradients are one product: few enough that the three gates of a GRU are no odd number of blocks.
 const COLUMNS: usize = 256;

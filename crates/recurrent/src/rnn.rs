@@ -9,17 +9,19 @@ use kaldera_base::memory;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
-use self::steps::{PackedBackward, PackedForward};
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps::backward;
 use crate::kernels::track::{cut, cut_mut, give};
+use crate::parameters::{Parameters, Visitor, VisitorMut};
 use crate::pass::{check_bias, check_weights};
+use crate::prepared::Prepared;
 use crate::products::GateGradients;
+use crate::rnn::steps::{PackedBackward, PackedForward};
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
 
 /// Weights of an [`Rnn`], or gradients by them.
 #[derive(Clone, Debug)]

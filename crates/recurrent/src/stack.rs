@@ -5,10 +5,13 @@ use std::ops::Range;
 use kaldera_base::Real;
 use lod::LodTensor;
 
+use crate::cell::{Cell, Saved};
+use crate::dropout::Dropout;
+use crate::error::Error;
 use crate::kernels::track::for_each_part;
-use crate::{
-    Cell, Direction, Dropout, Error, OutputGradients, Parameters, Prepared, Saved, State, Visitor, VisitorMut,
-};
+use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::prepared::Prepared;
+use crate::state::{Direction, OutputGradients, State};
 
 /// Rows that are copied at once: by one thread, while others copy others.
 const ROWS_AT_ONCE: usize = 256;

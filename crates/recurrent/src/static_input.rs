@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldi_matrix::Matrix;
 use lod::LodTensor;
 
-use crate::Error;
+use crate::error::Error;
 use crate::pass::check_matrix;
 
 /// `[x | s]`: each row of `x`, `[rows, width]`, followed by the row of `s`, `[sequences, more]`, that belongs to its sequence (of the last

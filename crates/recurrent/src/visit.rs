@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 
-use crate::{Visitor, VisitorMut};
+use crate::parameters::{Visitor, VisitorMut};
 
 /// Calls `f` with a matrix, if it is there.
 pub(crate) fn visit_matrix<'a, T: Real>(name: &str, matrix: Option<&'a Matrix<T>>, f: Visitor<'_, 'a, T>) {

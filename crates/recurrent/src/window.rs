@@ -5,7 +5,7 @@ use std::ops::Range;
 use kaldera_base::Real;
 use lod::{Lod, LodTensor};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The steps `steps` of each sequence (of the last level): those that end before have fewer rows, or none.
 ///

@@ -5,7 +5,12 @@ use ndarray::{
     ShapeBuilder,
 };
 
-use crate::{Element, Error, Layout, Order, Shape, Strides, Tensor, TensorView, TensorViewMut};
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 /// The same memory, whatever its strides.
 ///

@@ -1,6 +1,6 @@
 //! What can stand in the brackets of `x[..]` for one element.
 
-use crate::Shape;
+use crate::dims::Shape;
 
 /// One number for each axis, by which an element is named: `x[3]`, `x[(1, 2)]`, `x[[1, 2]]`, or a slice, a `Vec` or a [`Shape`].
 ///

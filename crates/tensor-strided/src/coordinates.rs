@@ -1,7 +1,8 @@
 //! Coordinates and offsets of elements that lie one behind the other, back and forth.
 
-use crate::layout::dense_strides;
-use crate::{Error, Layout, Order, Shape};
+use crate::dims::Shape;
+use crate::error::Error;
+use crate::layout::{Layout, Order, dense_strides};
 
 /// What becomes of a coordinate that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

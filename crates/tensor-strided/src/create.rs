@@ -1,7 +1,10 @@
 //! New tensors: zeros, one value, numbers in steps, what a function gives.
 
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
 use crate::layout::check_size;
-use crate::{Element, Error, Shape, Tensor};
+use crate::tensor::Tensor;
 
 impl<T: Element> Tensor<T> {
     /// Every element the same, in C order.

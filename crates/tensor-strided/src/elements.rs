@@ -4,11 +4,14 @@ use std::fmt;
 use std::iter::FusedIterator;
 
 use crate::copy::with_capacity;
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
 use crate::layout::{Layout, coalesce};
-use crate::layout_ops::resolve_axis;
-use crate::{
-    Element, Error, LaneIter, LaneIterMut, Lanes, LanesMut, Shape, Tensor, TensorView, TensorViewMut, broadcast_shapes,
-};
+use crate::layout_ops::{broadcast_shapes, resolve_axis};
+use crate::raw::{LaneIter, LaneIterMut, Lanes, LanesMut};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 macro_rules! element_iterator {
     ($(#[$doc:meta])* $Iter:ident, $Lanes:ident, $LaneIter:ident, $Item:ty) => {

@@ -1,5 +1,7 @@
 //! What can be wrong with a layout or with what is asked of a tensor.
 
+use crate::slice::ParseError;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -259,7 +261,7 @@ pub enum Error {
     },
     /// A text that is not an index.
     #[error(transparent)]
-    Parse(#[from] crate::ParseError),
+    Parse(#[from] ParseError),
 }
 
 impl Error {
@@ -267,11 +269,5 @@ impl Error {
     #[cold]
     pub(crate) fn shape_mismatch(what: &'static str, expected: &[usize], found: &[usize]) -> Self {
         Self::ShapeMismatch { what, expected: expected.into(), found: found.into() }
-    }
-
-    /// [`Error::Overlap`] of this layout.
-    #[cold]
-    pub(crate) fn overlap(layout: &crate::Layout) -> Self {
-        Self::Overlap { shape: layout.shape().to_vec(), strides: layout.strides().to_vec() }
     }
 }

@@ -1,8 +1,12 @@
 //! Several tensors made one.
 
-use crate::layout::check_size;
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, check_size};
 use crate::layout_ops::resolve_axis;
-use crate::{Element, Error, Layout, Shape, Tensor, TensorView, TensorViewMut};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 /// All of `tensors` one behind the other along an axis.
 ///

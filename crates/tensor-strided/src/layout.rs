@@ -1,6 +1,7 @@
 //! Where the elements of a tensor lie: shape, strides and offset.
 
-use crate::{Dims, Error, Shape, Strides};
+use crate::dims::{Dims, Shape, Strides};
+use crate::error::Error;
 
 /// Which index runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -268,6 +269,15 @@ impl Layout {
             reach += stride * last;
             free
         })
+    }
+
+    /// # Errors
+    /// [`Error::Overlap`] unless [`is_nested`](Self::is_nested).
+    pub(crate) fn check_nested(&self) -> Result<(), Error> {
+        match self.is_nested() {
+            true => Ok(()),
+            false => Err(Error::Overlap { shape: self.shape.to_vec(), strides: self.strides.to_vec() }),
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use crate::layout::{Picker, check_size, dense_strides};
-use crate::{Error, IndexInteger, Layout, Order, Shape, Strides};
+use crate::dims::{Dims, Shape, Strides};
+use crate::error::Error;
+use crate::layout::{Layout, Order, Picker, check_size, dense_strides};
+use crate::slice::IndexInteger;
 
 /// The axis that `axis` names among `rank`: negative ones count from the end.
 pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
@@ -283,7 +285,7 @@ impl Layout {
     pub(crate) fn resolve_shape<L: IndexInteger>(&self, to: &[L]) -> Result<Shape, Error> {
         let len = self.len();
         let mut open = None;
-        let mut lengths = crate::Dims::filled(None, to.len());
+        let mut lengths = Dims::filled(None, to.len());
         let mut opens = 0;
         for (axis, length) in to.iter().enumerate() {
             match length.to_i64() {

@@ -13,8 +13,12 @@ mod lanes;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::copy;
+use crate::dims::Strides;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
 use crate::layout_ops::resolve_axis;
-use crate::{Element, Error, Layout, Strides, copy};
 
 pub use lanes::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};
 
@@ -60,13 +64,6 @@ fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
 fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
     assert_eq!(source.layout.shape(), part.shape(), "a copy between different shapes");
     assert!(part.min_len() <= len && part.is_nested(), "{part:?} was taken from {len} elements");
-}
-
-fn check_nested(layout: &Layout) -> Result<(), Error> {
-    match layout.is_nested() {
-        true => Ok(()),
-        false => Err(Error::overlap(layout)),
-    }
 }
 
 impl<'a, T> Raw<'a, T> {
@@ -188,7 +185,7 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
         check_len(&layout, data.len())?;
-        check_nested(&layout)?;
+        layout.check_nested()?;
         let len = data.len();
         Ok(Self { base: NonNull::from(data).cast(), len, layout, borrow: PhantomData })
     }

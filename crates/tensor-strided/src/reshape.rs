@@ -1,6 +1,12 @@
 //! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
 
-use crate::{Element, Error, IndexInteger, Layout, Order, Shape, Tensor, TensorView};
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::slice::IndexInteger;
+use crate::tensor::Tensor;
+use crate::view::TensorView;
 
 /// A view of what was there, or a copy of it.
 #[derive(Clone)]

@@ -4,8 +4,12 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::buffer::Buffer;
 
-use crate::view::layout_of_all;
-use crate::{Coordinate, Element, Error, Layout, Shape, Strides, TensorView, TensorViewMut};
+use crate::coordinate::Coordinate;
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order, dense_strides};
+use crate::view::{TensorView, TensorViewMut, layout_of_all};
 
 /// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is shared copies it first.
 pub struct Tensor<T> {
@@ -58,10 +62,8 @@ impl<T: Element> Tensor<T> {
         if expected > buffer.len() {
             return Err(Error::BufferTooSmall { expected, found: buffer.len() });
         }
-        match layout.is_nested() {
-            true => Ok(Self { buffer, layout }),
-            false => Err(Error::overlap(&layout)),
-        }
+        layout.check_nested()?;
+        Ok(Self { buffer, layout })
     }
 
     /// The memory and where the elements lie in it. Nothing is copied.
@@ -86,7 +88,7 @@ impl<T: Element> Tensor<T> {
     /// Elements in C order that are known to fit.
     pub(crate) fn from_dense(shape: &[usize], elements: Vec<T>) -> Self {
         debug_assert_eq!(shape.iter().product::<usize>(), elements.len());
-        let strides = crate::layout::dense_strides(shape, crate::Order::C);
+        let strides = dense_strides(shape, Order::C);
         Self { buffer: elements.into(), layout: Layout::reshaped_parts(shape.into(), strides, 0) }
     }
 
@@ -190,6 +192,45 @@ fn view_of<T: Element>(buffer: &[T], layout: Layout) -> TensorView<'_, T> {
         Err(_) => unreachable!("a tensor's layout fits its buffer"),
     }
 }
+
+impl<T: Element> TensorView<'_, T> {
+    /// A tensor of its own in C order. Copies the elements.
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "contiguous")]
+    #[doc(alias = "to_owned")]
+    pub fn to_contiguous(&self) -> Tensor<T> {
+        Tensor::from_dense(self.shape(), self.to_vec())
+    }
+}
+
+macro_rules! sizes {
+    ($($Type:ty)*) => {$(
+        impl<T: Element> $Type {
+            /// How many axes there are.
+            #[inline]
+            #[doc(alias = "ndim")]
+            pub fn rank(&self) -> usize {
+                self.layout().rank()
+            }
+
+            /// How many elements there are: the product of the shape.
+            #[inline]
+            #[doc(alias = "size")]
+            #[doc(alias = "numel")]
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// Whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+        }
+    )*};
+}
+
+sizes! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
 
 macro_rules! compare_and_index {
     ($($Type:ty)*) => {$(

@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use crate::{Element, Tensor, TensorCow, TensorView, TensorViewMut};
+use crate::element::Element;
+use crate::reshape::TensorCow;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 /// How many entries of an axis are written before and after the dots, where there are more than twice as many.
 const ENDS: usize = 3;

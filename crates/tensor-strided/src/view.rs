@@ -3,8 +3,12 @@
 #[cfg(feature = "ndarray")]
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
 
+use crate::coordinate::Coordinate;
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
-use crate::{Coordinate, Element, Error, Layout, Shape, Strides, Tensor};
 
 /// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from it, copies no element.
 pub struct TensorView<'a, T> {
@@ -129,14 +133,6 @@ impl<'a, T: Element> TensorView<'a, T> {
     /// `len` elements: these at the places that `part`, of the same shape, names; `filler` at all others.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         self.raw.embedded(part, len, filler)
-    }
-
-    /// A tensor of its own in C order. Copies the elements.
-    #[doc(alias = "ascontiguousarray")]
-    #[doc(alias = "contiguous")]
-    #[doc(alias = "to_owned")]
-    pub fn to_contiguous(&self) -> Tensor<T> {
-        Tensor::from_dense(self.shape(), self.to_vec())
     }
 }
 
@@ -284,35 +280,6 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 }
-
-macro_rules! sizes {
-    ($($Type:ty)*) => {$(
-        impl<T: Element> $Type {
-            /// How many axes there are.
-            #[inline]
-            #[doc(alias = "ndim")]
-            pub fn rank(&self) -> usize {
-                self.layout().rank()
-            }
-
-            /// How many elements there are: the product of the shape.
-            #[inline]
-            #[doc(alias = "size")]
-            #[doc(alias = "numel")]
-            pub fn len(&self) -> usize {
-                self.layout().len()
-            }
-
-            /// Whether there are no elements.
-            #[inline]
-            pub fn is_empty(&self) -> bool {
-                self.layout().is_empty()
-            }
-        }
-    )*};
-}
-
-sizes! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
 
 /// The layout of a shape in C order that has exactly so many elements.
 pub(crate) fn layout_of_all(shape: &[usize], found: usize) -> Result<Layout, Error> {

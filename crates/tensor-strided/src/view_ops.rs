@@ -2,7 +2,12 @@
 
 use std::ops::Range;
 
-use crate::{Element, Error, IndexInteger, Layout, Order, Tensor, TensorView, TensorViewMut};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::slice::IndexInteger;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 /// The operations on layouts as methods of what has one. Those in the first group name no element twice, so that writing is possible too.
 macro_rules! view_methods {

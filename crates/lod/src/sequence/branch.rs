@@ -3,8 +3,10 @@
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
 
-use super::runs::MovedRows;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::runs::MovedRows;
+use crate::tensor::LodTensor;
 
 /// What the gradient of one branch of [`split_by_mask`] needs.
 pub type BranchSaved = MovedRows;

@@ -4,8 +4,10 @@ use kaldera_base::gemm::{Operand, gemm};
 use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 
-use super::{add_to, check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{add_to, check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// Rows whose contexts are laid out at once.
 const BLOCK: usize = 256;

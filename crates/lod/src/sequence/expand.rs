@@ -3,8 +3,11 @@
 use ragged_core::RowSplits;
 use tensor_strided::Element;
 
-use super::{MovedRows, only_level, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::runs::MovedRows;
+use crate::sequence::{only_level, sequences};
+use crate::tensor::LodTensor;
 
 /// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level `ref_level` of `y` has elements, one
 /// behind the other; `None` means the last level.

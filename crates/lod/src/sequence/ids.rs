@@ -3,8 +3,10 @@
 use ragged_core::{Number, Ragged, RaggedShape};
 use tensor_strided::Element;
 
-use super::sequences;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::sequences;
+use crate::tensor::LodTensor;
 
 /// For each id the `window` ids from it on, `pad_value` beyond the end of its sequence: `[N, window]`.
 ///

@@ -3,8 +3,10 @@
 use kaldera_base::Real;
 use ragged_core::RowSplits;
 
-use super::check_gradient;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::check_gradient;
+use crate::tensor::LodTensor;
 
 /// Which patches [`im2sequence`] takes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

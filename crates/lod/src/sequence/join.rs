@@ -4,9 +4,12 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::expand::moved_within;
-use super::{MovedRows, check_gradient, only_level, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::expand::moved_within;
+use crate::sequence::runs::MovedRows;
+use crate::sequence::{check_gradient, only_level, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradients of [`concat()`] need.
 #[derive(Debug, Clone)]

@@ -4,8 +4,10 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::{check_gradient, only_level};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, only_level};
+use crate::tensor::LodTensor;
 
 /// What the gradient of [`pad`] needs.
 #[derive(Debug, Clone)]

@@ -5,8 +5,10 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::Shape;
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What [`pool`] makes of the rows of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

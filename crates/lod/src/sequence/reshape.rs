@@ -4,8 +4,10 @@ use kaldera_base::Real;
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradient of [`reshape`] needs.
 #[derive(Debug, Clone)]

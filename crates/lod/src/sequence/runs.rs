@@ -5,8 +5,10 @@ use std::ops::Range;
 use kaldera_base::{Real, memory};
 use tensor_strided::{Element, Shape};
 
-use super::{add_to, check_gradient};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{add_to, check_gradient};
+use crate::tensor::LodTensor;
 
 /// Which rows of its source became those of a result: what the gradient of an operator needs that only moves rows.
 #[derive(Debug, Clone)]

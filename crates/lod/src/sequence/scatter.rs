@@ -2,8 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradients of [`scatter`] need; the ids are shared.
 #[derive(Debug, Clone)]

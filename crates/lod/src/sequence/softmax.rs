@@ -3,8 +3,9 @@
 use kaldera_base::memory;
 use ragged_core::{Float, Ragged, RaggedShape};
 
-use super::{check_gradient, sequences};
-use crate::{Error, LodTensor};
+use crate::error::Error;
+use crate::sequence::{add_to, check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradient of a softmax needs: its result, which is shared with it.
 #[derive(Debug, Clone)]
@@ -62,7 +63,7 @@ pub fn column_softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, Softm
         }
         T::exp_in_place(y);
         sums.fill(zero);
-        y.chunks_exact(width).for_each(|row| super::add_to(&mut sums, row));
+        y.chunks_exact(width).for_each(|row| add_to(&mut sums, row));
         sums.iter_mut().filter(|sum| **sum == zero).for_each(|sum| *sum = T::from_f64(1.0));
         for row in y.chunks_exact_mut(width) {
             row.iter_mut().zip(&sums).for_each(|(y, &sum)| *y /= sum);

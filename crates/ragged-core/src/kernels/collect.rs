@@ -4,7 +4,7 @@ use std::mem::{MaybeUninit, needs_drop};
 
 use kaldera_base::memory;
 
-use super::divide::{Cut, current_num_threads, join, over_values};
+use crate::kernels::divide::{Cut, current_num_threads, join, over_values};
 
 /// Elements that are written at once, whatever the length of a run.
 ///

@@ -1,7 +1,7 @@
 //! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of
 //! one thread.
 
-use super::reduce::rows_of;
+use crate::kernels::reduce::rows_of;
 
 #[cfg(feature = "rayon")]
 pub(crate) use rayon::{current_num_threads, join};

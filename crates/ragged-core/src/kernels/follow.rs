@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::collect::{Slot, collect};
+use crate::kernels::collect::{Slot, collect};
 
 /// Consecutive entries of one axis of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

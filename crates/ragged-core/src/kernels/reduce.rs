@@ -6,7 +6,7 @@ use kaldera_base::Real;
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 
-use super::sort::SortKernels;
+use crate::kernels::sort::SortKernels;
 
 /// Bytes between what is read and what is prefetched: the processor itself prefetches no further
 /// than a page of 4 KiB.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
     /// Takes away axis `axis`: the lists on it are put together in the lists above them; without the first axis its lists

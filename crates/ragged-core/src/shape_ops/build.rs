@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use kaldera_base::random::Philox;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
     /// `num_lists` lists of `len` elements each. O(num_lists).

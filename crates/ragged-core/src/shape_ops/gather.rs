@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{Run, collect};
+use crate::row_splits::RowSplits;
 use crate::shape::Layer;
-use crate::{Error, RowSplits};
 
 impl Run {
     /// Every entry of a source of this size.

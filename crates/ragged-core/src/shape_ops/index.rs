@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather_rows, indexes_of};
+use crate::error::Error;
+use crate::ids;
 use crate::kernels::{Run, check_indexes};
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits, ids};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
     /// The lists of axis `axis` that `indexes` name, and for each new element, which old one it is.

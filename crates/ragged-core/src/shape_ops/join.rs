@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
+use crate::error::Error;
 use crate::kernels::Run;
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
 
 impl RaggedShape {
     /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from: number i of the merge map

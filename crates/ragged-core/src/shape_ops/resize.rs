@@ -4,8 +4,9 @@ use std::borrow::Borrow;
 
 use kaldera_base::memory;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
     /// Each innermost list with `change` elements more, or fewer if it is negative. O(innermost lists).

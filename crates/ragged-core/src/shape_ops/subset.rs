@@ -2,7 +2,8 @@
 
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::RaggedShape;
 
 /// Which of a number of things are kept, and their new and old numbers.
 ///
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_empty_lists_go() {
-        let shape = RaggedShape::new([crate::RowSplits::new(vec![0, 0, 2, 2]).unwrap()]).unwrap();
+        let shape = RaggedShape::new([RowSplits::new(vec![0, 0, 2, 2]).unwrap()]).unwrap();
         assert_eq!(shape.remove_some_empty_lists(0, [false, true, true]).unwrap().row_splits(1).as_ref(), [0, 2, 2]);
         assert_eq!(shape.remove_empty_lists(0).unwrap().1, [1]);
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather_rows, indexes_of};
+use crate::error::Error;
 use crate::kernels::Run;
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
     /// Exchanges the axes 0 and 1, and tells for each new element, which old one it is.

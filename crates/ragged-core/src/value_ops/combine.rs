@@ -4,10 +4,13 @@ use std::borrow::Borrow;
 
 use kaldera_base::memory;
 
-use crate::kernels::{self, Run, grow_rows};
-use crate::ragged::check_size;
+use crate::error::Error;
+use crate::kernels;
+use crate::kernels::{Run, grow_rows};
+use crate::ragged::{Ragged, check_size};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 use crate::shape_ops::gather::indexes_of;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
 
 /// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {

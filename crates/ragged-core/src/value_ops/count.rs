@@ -2,8 +2,10 @@
 
 use kaldera_base::memory;
 
-use crate::ragged::check_size;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::ragged::{Ragged, check_size};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 
 impl Ragged<i32> {
     /// The order that sorts all values, which are columns below `num_cols`, and keeps that of equal ones: how a sparse matrix

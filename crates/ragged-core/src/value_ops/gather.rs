@@ -2,9 +2,11 @@
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{check_indexes, picked, rows_of};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged, index_select};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::Number;
+use crate::value_ops::select::index_select;
 
 /// In the lists of `indexes`, the elements of `src` that they name; `default` for -1.
 ///

@@ -5,10 +5,11 @@ use std::borrow::Borrow;
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use super::number::Number;
-use super::select::index_add;
-use crate::ragged::check_size;
-use crate::{Error, Ragged, RaggedShape};
+use crate::error::Error;
+use crate::ragged::{Ragged, check_size};
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
+use crate::value_ops::select::index_add;
 
 /// The gradients, by the values of each of its sources, of an `operation` that moves, picks, repeats or leaves out values and does nothing else to
 /// them: `cat`, `stack`, `merge`, `append`, `transpose`, `index_ragged`, `arange`, `remove_values`, `add_prefix`, `add_suffix` and what is made

@@ -4,9 +4,10 @@ use std::ops::Range;
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{Normal, blocks, collect_rows, over_values, rows_of, share_rows};
-use crate::ragged::check_size;
-use crate::{Error, Float, Number, Ragged};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::{Float, Number};
 
 impl<T: Float> Ragged<T> {
     /// x - ln Σ e^x within each list: logarithms of probabilities that sum to 1, or log-softmax.

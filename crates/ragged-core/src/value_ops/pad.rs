@@ -5,9 +5,10 @@ use std::fmt;
 use kaldera_base::abridged::Abridged;
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{collect_rows, over_rows, rows_of};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::Number;
 
 /// What fills a row beside its list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,9 +2,11 @@
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{combine_rows, over_each_row, repeat_rows, scan_rows};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged, RaggedShape};
+use crate::ragged::{Ragged, check_size};
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
 
 impl<T: Clone + Send + Sync> Ragged<T> {
     /// In each innermost list of `shape`, as often as it has elements, the value that `per_list` has for it.

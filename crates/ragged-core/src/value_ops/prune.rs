@@ -2,8 +2,11 @@
 
 use std::cmp::Ordering;
 
+use crate::error::Error;
 use crate::kernels::rows_of;
-use crate::{Error, Float, Ragged, RaggedShape};
+use crate::ragged::Ragged;
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Float;
 
 impl<T: Float> Ragged<T> {
     /// The entries of `axis` whose score is within `beam` of the best one of their list (of all, on axis 0), and of those the

@@ -5,9 +5,11 @@
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{and_rows, or_rows, over_rows};
-use crate::ragged::check_size;
-use crate::{Error, Float, Integer, Number, Ragged};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::{Float, Integer, Number};
+use crate::value_ops::select::index_add;
 
 impl<T: Number> Ragged<T> {
     /// `f` fills one entry for each innermost list, given the splits of some of them.
@@ -108,7 +110,7 @@ impl<T: Number> Ragged<T> {
         check_size("the number of positions", self.num_rows(), argmax.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
         let mut grad = memory::zeros(self.num_elements());
-        crate::index_add(argmax, out_grad, &mut grad)?;
+        index_add(argmax, out_grad, &mut grad)?;
         self.with_values(grad)
     }
 }

@@ -2,7 +2,10 @@
 
 use kaldera_base::memory;
 
-use crate::{Number, Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
 
 impl<T: Copy> Ragged<T> {
     /// The same lists without the values that `remove` says true of; a list may become empty.

@@ -2,9 +2,10 @@
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{check_indexes, follow_places, picked, prefetch_upcoming, upcoming};
 use crate::ragged::check_size;
-use crate::{Error, Number};
+use crate::value_ops::number::Number;
 
 /// `src[i]` for each index i, `default` for -1.
 ///

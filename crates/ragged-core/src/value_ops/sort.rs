@@ -3,7 +3,8 @@
 use kaldera_base::memory;
 
 use crate::kernels::{over_values, sort_rows_with_map};
-use crate::{Number, Ragged};
+use crate::ragged::Ragged;
+use crate::value_ops::number::Number;
 
 /// Which values come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

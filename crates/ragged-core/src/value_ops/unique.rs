@@ -5,8 +5,9 @@ use std::iter::once;
 
 use kaldera_base::memory;
 
-use crate::shape::Layer;
-use crate::{Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 /// What [`Ragged::unique`] found.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Gru, GruOptions, Layout, Reset, Update};
+use crate::gru::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};

@@ -7,7 +7,7 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::aligned::Aligned;
+use crate::kernels::aligned::Aligned;
 
 /// Rows that are multiplied at once, at most: with 4 vectors of sums each they fill the 32 registers of AVX-512.
 pub(crate) const MAX_ROWS: usize = 6;

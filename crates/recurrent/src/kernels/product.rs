@@ -4,9 +4,9 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::lanes::{load, store};
-use super::panels::{MAX_ROWS, Panels, blocks};
-use super::track::Track;
+use crate::kernels::lanes::{load, store};
+use crate::kernels::panels::{MAX_ROWS, Panels, blocks};
+use crate::kernels::track::Track;
 
 /// A product whose operands and results are rows of tracks.
 pub(crate) trait Product<T: Real, const VECTORS: usize> {

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 use lod::RankTable;
 
-use super::track::{Chunk, Track, deal, for_each_part, lend_gates, parts, rows_of_step};
+use crate::kernels::track::{Chunk, Track, deal, for_each_part, lend_gates, parts, rows_of_step};
 
 /// The widths of the rows of a cell's buffers.
 #[derive(Debug, Clone, Copy)]

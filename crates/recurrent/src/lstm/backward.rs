@@ -4,12 +4,12 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, load, slope, store, uncut};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};
 use crate::kernels::steps::Backward;
 use crate::kernels::track::Track;
+use crate::lstm::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]

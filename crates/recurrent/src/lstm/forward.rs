@@ -4,12 +4,12 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, clip, load, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, multiply};
 use crate::kernels::steps::{Forward, Widths};
 use crate::kernels::track::Track;
+use crate::lstm::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::Rnn;
-use crate::Activation;
+use crate::activation::Activation;
 use crate::kernels::lanes::{activate, load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, ToHidden, multiply};
 use crate::kernels::steps::{Backward, Forward, Widths};
 use crate::kernels::track::Track;
+use crate::rnn::Rnn;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use kaldera_base::Real;
 
-use crate::{Error, Parameters};
+use crate::error::Error;
+use crate::parameters::Parameters;
 
 /// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to just that length. Returns how
 /// long they were.
@@ -52,7 +53,7 @@ fn norm<T: Real>(gradients: &(impl Parameters<T> + ?Sized)) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::ParameterStore;
+    use crate::weights::ParameterStore;
 
     fn gradients(values: [f32; 3]) -> ParameterStore<f32> {
         let mut store = ParameterStore::new();

@@ -4,7 +4,8 @@ use kaldera_base::Real;
 use kaldera_base::random::Philox;
 use kaldi_matrix::{Matrix, RandomState};
 
-use crate::{Error, Named, Parameters};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters};
 
 /// Fills all tensors with numbers evenly between `-bound` and `bound`.
 ///

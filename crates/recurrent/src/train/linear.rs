@@ -4,7 +4,8 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 use lod::LodTensor;
 
-use crate::{Error, Parameters, Visitor, VisitorMut};
+use crate::error::Error;
+use crate::parameters::{Parameters, Visitor, VisitorMut};
 
 /// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
 ///
@@ -142,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::train::uniform;
+    use crate::train::init::uniform;
 
     fn numbers(rows: usize, cols: usize, shift: usize) -> LodTensor<f64> {
         let values: Vec<f64> = (0..rows * cols).map(|i| ((i + shift) * 7 % 11) as f64 / 8.0 - 0.5).collect();

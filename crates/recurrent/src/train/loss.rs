@@ -4,8 +4,8 @@ use kaldera_base::Real;
 use kaldi_matrix::SubMatrixMut;
 use lod::LodTensor;
 
-use super::linear::check_gradient;
-use crate::Error;
+use crate::error::Error;
+use crate::train::linear::check_gradient;
 
 /// Log-probabilities of classes: `y = x - ln Σ e^x` of each row, with the same LoD.
 ///

@@ -2,7 +2,8 @@
 
 use kaldera_base::Real;
 
-use crate::{Error, Named, Parameters};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters};
 
 /// What [`Sgd`] does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -300,7 +301,7 @@ fn paired<'a, T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::ParameterStore;
+    use crate::weights::ParameterStore;
 
     fn store(tensors: &[(&str, &[f64])]) -> ParameterStore<f64> {
         let mut store = ParameterStore::new();

@@ -1,6 +1,6 @@
 //! The gates of Paddle's cells and of PyTorch's, which stand in another order.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Which cell's gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,10 @@
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 
-use super::{Gates, from_paddle_order, to_paddle_order};
-use crate::{Error, GruWeights, LstmWeights};
+use crate::error::Error;
+use crate::gru::GruWeights;
+use crate::lstm::LstmWeights;
+use crate::weights::order::{Gates, from_paddle_order, to_paddle_order};
 
 /// The inputs of Paddle's `lstm` and `lstmp` (`dynamic_lstm`, `dynamic_lstmp`) that are weights. Their `Input` is projected already, and its
 /// columns are in Paddle's order too: see [`from_paddle_order`].

@@ -8,7 +8,8 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use crate::{Error, Named, Parameters, Visitor, VisitorMut};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters, Visitor, VisitorMut};
 
 /// What errors about bytes call their file.
 const MEMORY: &str = "safetensors in memory";

@@ -3,11 +3,14 @@
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 
-use super::ParameterStore;
-use crate::{
-    Activation, Cell, Error, Gru, GruOptions, GruWeights, Layer, Lstm, LstmOptions, LstmWeights, Reset, Rnn,
-    RnnWeights, Stack,
-};
+use crate::activation::Activation;
+use crate::cell::Cell;
+use crate::error::Error;
+use crate::gru::{Gru, GruOptions, GruWeights, Reset};
+use crate::lstm::{Lstm, LstmOptions, LstmWeights};
+use crate::rnn::{Rnn, RnnWeights};
+use crate::stack::{Layer, Stack};
+use crate::weights::store::ParameterStore;
 
 /// The weights of one layer in one direction as `nn.RNN`, `nn.LSTM` and `nn.GRU` have them, with G gates one below the other: input, forget,
 /// candidate, output, or reset, update, candidate.

@@ -1,7 +1,7 @@
 //! Large copies in parts, one for each thread and some more. Each element is copied once, so the
 //! result is that of one thread.
 
-use super::axes::Nest;
+use crate::copy::axes::Nest;
 
 /// Bytes that are worth a task of their own.
 #[cfg(feature = "rayon")]

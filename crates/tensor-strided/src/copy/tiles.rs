@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use kaldera_base::simd::{MAX_LANES, Simd, fence};
 
-use super::axes::{Axis, Nest};
-use super::bits::Bits;
-use super::lines::LINE;
-use super::rows::row;
+use crate::copy::axes::{Axis, Nest};
+use crate::copy::bits::Bits;
+use crate::copy::lines::LINE;
+use crate::copy::rows::row;
 
 /// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it
 /// takes whole lines, several of a page of memory at once, and the lines that it is read from stay

@@ -14,10 +14,10 @@ use std::mem::MaybeUninit;
 
 use kaldera_base::simd::fence;
 
-use super::axes::{Axis, Nest};
-use super::bits::Bits;
-use super::lines::{LINE, prefetch_row, stream};
-use super::rows::{fill, row};
+use crate::copy::axes::{Axis, Nest};
+use crate::copy::bits::Bits;
+use crate::copy::lines::{LINE, prefetch_row, stream};
+use crate::copy::rows::{fill, row};
 
 /// Bytes of the stage. With more, reading and writing take turns instead of going on at the same
 /// time.

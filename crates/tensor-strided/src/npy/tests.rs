@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Tensor;
+use crate::tensor::Tensor;
 
 /// What `np.save(f, np.arange(6, dtype='<i2').reshape(2, 3))` wrote with NumPy 2.4.6.
 fn numpy_file() -> Vec<u8> {
@@ -78,8 +78,8 @@ fn claims_without_bytes_take_no_memory() {
     };
     let huge = claims("(1152921504606846975,)");
     assert!(matches!(huge, Err(NpyError::Truncated { found: 20, .. })), "{huge:?}");
-    assert!(matches!(claims("(4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
-    assert!(matches!(claims("(0, 4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
+    assert!(matches!(claims("(4611686018427387904, 4)"), Err(NpyError::Shape(Error::TooLarge { .. }))));
+    assert!(matches!(claims("(0, 4611686018427387904, 4)"), Err(NpyError::Shape(Error::TooLarge { .. }))));
     assert_eq!(claims("(0, 3)").unwrap().shape(), [0, 3]);
     assert_eq!(claims("()").unwrap().shape(), []);
     let mut long = b"\x93NUMPY\x02\x00".to_vec();

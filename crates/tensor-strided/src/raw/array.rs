@@ -5,8 +5,10 @@ use std::ptr::NonNull;
 
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
 
-use super::{Raw, RawMut, check_nested};
-use crate::{Error, Layout, Shape, Strides};
+use crate::dims::{Shape, Strides};
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::raw::{Raw, RawMut};
 
 /// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one 0, and how many elements it reaches over.
 fn layout_of(shape: &[usize], strides: &[isize]) -> (Layout, usize) {
@@ -59,7 +61,7 @@ impl<'a, T> RawMut<'a, T> {
     /// The elements of an array, where they are.
     pub(crate) fn from_array<D: Dimension>(mut array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
         let (layout, len) = layout_of(array.shape(), array.strides());
-        check_nested(&layout)?;
+        layout.check_nested()?;
         let lowest = array.as_mut_ptr().wrapping_sub(layout.offset());
         let base = NonNull::new(lowest).unwrap_or(NonNull::dangling());
         Ok(Self { base, len, layout, borrow: PhantomData })

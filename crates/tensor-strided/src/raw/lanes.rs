@@ -4,9 +4,8 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 
-use super::{Raw, RawMut};
-use crate::Layout;
-use crate::layout::Walk;
+use crate::layout::{Layout, Walk};
+use crate::raw::{Raw, RawMut};
 
 /// The elements along one axis of a view: a pointer, a length and a stride.
 pub struct Lane<'a, T> {

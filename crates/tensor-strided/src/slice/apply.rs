@@ -1,9 +1,14 @@
 //! Slices of tensors and views: always views themselves, of the same memory.
 
-use super::index::Checked;
-use crate::{
-    Element, Error, IndexEntry, IndexSpec, Layout, OnnxSlice, StridedSlice, Tensor, TensorView, TensorViewMut,
-};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::entry::IndexEntry;
+use crate::slice::index::{Checked, IndexSpec};
+use crate::slice::onnx::OnnxSlice;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl Layout {
     /// Where the elements lie that TensorFlow's `strided_slice` picks.

@@ -1,6 +1,12 @@
 //! Assignment to a slice, by TensorFlow's rules.
 
-use crate::{Element, Error, Layout, Shape, StridedSlice, Strides, Tensor, TensorView, TensorViewMut};
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl<T: Element> TensorViewMut<'_, T> {
     /// Writes `value` to what TensorFlow's `strided_slice` picks, repeated along axes that it has not or where its length is 1.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-use crate::Dims;
+use crate::dims::Dims;
 
 /// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None, 1:5:2, -1]`.
 ///

@@ -1,6 +1,12 @@
 //! The gradient of a slice: what comes back goes to where it was taken from, zeros elsewhere.
 
-use crate::{Element, Error, Layout, Shape, StridedSlice, Tensor, TensorView, TensorViewMut};
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl<T: Element + Default> TensorView<'_, T> {
     /// The gradient with regard to the input of TensorFlow's `strided_slice`, if this is the gradient with regard to its output:

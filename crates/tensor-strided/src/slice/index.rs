@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::resolve::{Counts, Entries, Entry};
-use super::text::{self, ParseError};
-use crate::{Dims, Error, IndexEntry};
+use crate::dims::Dims;
+use crate::error::Error;
+use crate::slice::entry::IndexEntry;
+use crate::slice::resolve::{Counts, Entries, Entry};
+use crate::slice::text;
+use crate::slice::text::ParseError;
 
 /// An index as Python writes it, made at run time: from entries or from text.
 ///

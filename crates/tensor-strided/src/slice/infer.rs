@@ -1,7 +1,10 @@
 //! Shapes before all lengths are known: TensorFlow's shape function.
 
-use super::resolve::{Entry, check_index_stride, index, range, visit_axes};
-use crate::{Dims, Error, IndexInteger, Masks, StridedSlice};
+use crate::dims::Dims;
+use crate::error::Error;
+use crate::slice::entry::IndexInteger;
+use crate::slice::plan::{Masks, StridedSlice};
+use crate::slice::resolve::{Entry, check_index_stride, index, range, visit_axes};
 
 impl StridedSlice {
     /// The shape of the result where lengths of axes are unknown, `None`; for graphs that are not run yet.

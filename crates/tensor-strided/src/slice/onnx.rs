@@ -1,7 +1,10 @@
 //! ONNX's way to write a slice: starts, ends, axes and steps, with its own way of cutting them to the axis.
 
-use super::resolve::{Picked, cut, pick, signed};
-use crate::{Dims, Error, IndexInteger, Layout, Shape};
+use crate::dims::{Dims, Shape};
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::entry::IndexInteger;
+use crate::slice::resolve::{Picked, cut, pick, signed};
 
 /// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any number of tensors.
 ///

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use super::resolve::{Counts, Entries, Entry, cut, index, pick, range, visit_axes};
-use crate::{Dims, Error, IndexEntry, IndexInteger, Shape};
+use crate::dims::{Dims, Shape};
+use crate::error::Error;
+use crate::slice::entry::{IndexEntry, IndexInteger};
+use crate::slice::resolve::{Counts, Entries, Entry, cut, index, pick, range, visit_axes};
 
 /// More entries have no bit in a mask of 32 (TensorFlow takes one less than there are bits).
 const MAX_ENTRIES: usize = 31;

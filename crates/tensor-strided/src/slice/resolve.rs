@@ -1,6 +1,7 @@
 //! From entries to axes: which axis an entry takes, and which of its elements. Every way to write a slice ends here.
 
-use crate::{Error, Layout};
+use crate::error::Error;
+use crate::layout::Layout;
 
 /// What one entry asks of an axis that it takes. TensorFlow's indexes carry a stride, which is checked and not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

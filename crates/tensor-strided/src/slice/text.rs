@@ -5,7 +5,8 @@ use std::fmt;
 use kaldera_base::text::TextError;
 use thiserror::Error;
 
-use crate::{Dims, IndexEntry};
+use crate::dims::Dims;
+use crate::slice::entry::IndexEntry;
 
 /// What Python calls a new axis.
 const NEW_AXIS: [&str; 5] = ["None", "newaxis", "np.newaxis", "tf.newaxis", "NewAxis"];

@@ -70,14 +70,14 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
-use avx2::Avx2;
+use crate::simd::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
-use avx512::Avx512;
+use crate::simd::avx512::Avx512;
+use crate::simd::portable::Portable;
 pub use doubles::Doubles;
 pub use integers::{Int, Integers};
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
-use portable::Portable;
 
 /// Only this crate has instruction sets, and types of lanes.
 mod sealed {

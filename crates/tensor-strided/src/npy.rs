@@ -27,7 +27,10 @@ use std::path::Path;
 pub use element::NpyElement;
 pub use header::{Header, HeaderProblem, NpyType};
 
-use crate::{Layout, Order, Tensor, TensorView};
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::tensor::Tensor;
+use crate::view::TensorView;
 
 /// How much is read at once, and how much memory is taken before any of it was seen.
 const CHUNK: usize = 1 << 16;
@@ -84,7 +87,7 @@ pub enum NpyError {
     },
     /// A shape that no memory can hold.
     #[error(transparent)]
-    Shape(#[from] crate::Error),
+    Shape(#[from] Error),
 }
 
 impl<T: NpyElement> Tensor<T> {
@@ -139,7 +142,7 @@ impl<T: NpyElement> TensorView<'_, T> {
     /// [`NpyError::Io`].
     pub fn write_npy(&self, mut output: impl Write) -> Result<(), NpyError> {
         let order = self.layout().natural_order();
-        output.write_all(&Header::new::<T>(self.shape(), order).to_bytes())?;
+        output.write_all(&Header::new(T::TYPE, self.shape(), order).to_bytes())?;
         let in_order = match order {
             Order::C => self.clone(),
             Order::F => self.transpose(),
