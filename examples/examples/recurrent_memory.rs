@@ -16,7 +16,7 @@ use std::time::Instant;
 use kaldera::lod::{Lod, LodTensor};
 use kaldera::matrix::{Matrix, RandomState};
 use kaldera::recurrent::train::{Adam, AdamOptions, Linear, clip_grad_norm, cross_entropy, num_correct, uniform};
-use kaldera::recurrent::{Lstm, Parameters, Stack, State, Visitor, VisitorMut, visit_under, visit_under_mut};
+use kaldera::recurrent::{Lstm, Parameters, Stack, State, parameters};
 
 /// a, b, c, d, X, Y; each is a row with a single 1.
 const SYMBOLS: usize = 6;
@@ -33,16 +33,8 @@ struct Model<E> {
     output: Linear<f32>,
 }
 
-impl<E: Parameters<f32>> Parameters<f32> for Model<E> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, f32>) {
-        visit_under("encoder.", &self.encoder, f);
-        visit_under("output.", &self.output, f);
-    }
-
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, f32>) {
-        visit_under_mut("encoder.", &mut self.encoder, f);
-        visit_under_mut("output.", &mut self.output, f);
-    }
+parameters! {
+    impl<E: Parameters<f32>> Parameters<f32> for Model<E> { encoder, output }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

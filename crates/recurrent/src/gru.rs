@@ -16,12 +16,11 @@ use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps;
 use crate::kernels::track::{cut, cut_mut, give};
-use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::parameters;
 use crate::pass::{check_bias, check_weights};
 use crate::prepared::Prepared;
 use crate::products::GateGradients;
 use crate::state::{Direction, Gradients, Output, OutputGradients, State};
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 
 /// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,20 +109,12 @@ impl<T: Real> GruWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for GruWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(&self.weight_hh), f);
-        visit_vector("bias", self.bias.as_ref(), f);
-        visit_vector("bias_hn", self.bias_hn.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for GruWeights<T> { weight_ih, weight_hh, bias, bias_hn }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
-        visit_vector_mut("bias", self.bias.as_mut(), f);
-        visit_vector_mut("bias_hn", self.bias_hn.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Gru<T> { weights as "", .. }
 }
 
 /// How the gates of a step lie in a row.

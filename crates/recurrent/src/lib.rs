@@ -53,6 +53,7 @@
 //! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
 //! | `proj_size` | [`LstmWeights::weight_hr`] |
 //! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
+//! | an `nn.Module` of several parts | a struct, with [`parameters!`] for its [`Parameters`] |
 //! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
 //! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
 //!
@@ -106,7 +107,6 @@ mod stack;
 mod state;
 mod static_input;
 pub mod train;
-mod visit;
 pub mod weights;
 mod window;
 
@@ -120,7 +120,7 @@ pub use kaldera_base::Real;
 pub use kaldi_matrix::{Matrix, Vector};
 pub use lod::{Lod, LodTensor, Shape, Tensor};
 pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
-pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
+pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_part, visit_part_mut};
 pub use prepared::Prepared;
 pub use rnn::{Rnn, RnnSaved, RnnWeights};
 pub use stack::{Layer, PreparedStack, Stack, StackGradients, StackOutput, StackSaved};

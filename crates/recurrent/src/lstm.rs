@@ -16,12 +16,11 @@ use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps;
 use crate::kernels::track::{cut, cut_mut, give, rows_mut};
-use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::parameters;
 use crate::pass::{check_bias, check_clip, check_weights};
 use crate::prepared::Prepared;
 use crate::products::{GateGradients, sum_rows};
 use crate::state::{Direction, Gradients, Output, OutputGradients, State};
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 
 /// What kind of LSTM it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,24 +113,12 @@ impl<T: Real> LstmWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for LstmWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
-        visit_matrix("weight_ih", weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(weight_hh), f);
-        visit_vector("bias", bias.as_ref(), f);
-        visit_matrix("peepholes", peepholes.as_ref(), f);
-        visit_matrix("weight_hr", weight_hr.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for LstmWeights<T> { weight_ih, weight_hh, bias, peepholes, weight_hr }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
-        visit_matrix_mut("weight_ih", weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(weight_hh), f);
-        visit_vector_mut("bias", bias.as_mut(), f);
-        visit_matrix_mut("peepholes", peepholes.as_mut(), f);
-        visit_matrix_mut("weight_hr", weight_hr.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Lstm<T> { weights as "", .. }
 }
 
 impl<T: Real> Lstm<T> {

@@ -15,13 +15,12 @@ use crate::error::Error;
 use crate::forward::{Pass, pass};
 use crate::kernels::steps::backward;
 use crate::kernels::track::{cut, cut_mut, give};
-use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::parameters;
 use crate::pass::{check_bias, check_weights};
 use crate::prepared::Prepared;
 use crate::products::GateGradients;
 use crate::rnn::steps::{PackedBackward, PackedForward};
 use crate::state::{Direction, Gradients, Output, OutputGradients, State};
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
 
 /// Weights of an [`Rnn`], or gradients by them.
 #[derive(Clone, Debug)]
@@ -55,18 +54,12 @@ impl<T: Real> RnnWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for RnnWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(&self.weight_hh), f);
-        visit_vector("bias", self.bias.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for RnnWeights<T> { weight_ih, weight_hh, bias }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
-        visit_vector_mut("bias", self.bias.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Rnn<T> { weights as "", .. }
 }
 
 impl<T: Real> Rnn<T> {

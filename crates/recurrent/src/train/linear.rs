@@ -1,11 +1,11 @@
 //! Rows times a matrix: what turns a network's states into scores.
 
 use kaldera_base::Real;
-use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
 use lod::LodTensor;
 
 use crate::error::Error;
-use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::parameters;
 
 /// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
 ///
@@ -27,13 +27,13 @@ use crate::parameters::{Parameters, Visitor, VisitorMut};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear<T: Real> {
     weight: Matrix<T>,
-    bias: Option<Vec<T>>,
+    bias: Option<Vector<T>>,
 }
 
 impl<T: Real> Linear<T> {
     /// A layer of zeros. (Outputs differ only where weights do: initialise it.)
     pub fn zeros(inputs: usize, outputs: usize) -> Self {
-        Self { bias: Some(vec![T::ZERO; outputs]), ..Self::without_bias(inputs, outputs) }
+        Self { bias: Some(Vector::zeros(outputs)), ..Self::without_bias(inputs, outputs) }
     }
 
     /// A layer of zeros that has no b.
@@ -60,7 +60,7 @@ impl<T: Real> Linear<T> {
         let outputs = self.outputs();
         let mut y = kaldera_base::memory::zeros(x.rows() * outputs);
         if let Some(bias) = &self.bias {
-            y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias));
+            y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias.data()));
         }
         let mut y_rows = SubMatrixMut::new(&mut y, x.rows(), outputs, outputs)?;
         y_rows.add_mat_mat(T::ONE, &x_rows, Trans::No, &self.weight, Trans::Yes, T::ONE)?;
@@ -84,31 +84,18 @@ impl<T: Real> Linear<T> {
         let mut weight = Matrix::zeros(self.outputs(), self.inputs());
         weight.add_mat_mat(T::ONE, &g_rows, Trans::Yes, &x_rows, Trans::No, T::ZERO)?;
         let bias = self.bias.as_ref().map(|bias| {
-            let mut sums = vec![T::ZERO; bias.len()];
-            for row in grad.values().chunks_exact(bias.len().max(1)) {
+            let mut sums = vec![T::ZERO; bias.dim()];
+            for row in grad.values().chunks_exact(bias.dim().max(1)) {
                 sums.iter_mut().zip(row).for_each(|(sum, &g)| *sum += g);
             }
-            sums
+            Vector::from(sums)
         });
         Ok((x.like(x.rows(), by_x, x.lod().clone())?, Self { weight, bias }))
     }
 }
 
-/// `weight` and, where there is one, `bias`: PyTorch's names.
-impl<T: Real> Parameters<T> for Linear<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        f("weight", &[self.outputs(), self.inputs()], self.weight.data());
-        if let Some(bias) = &self.bias {
-            f("bias", &[bias.len()], bias);
-        }
-    }
-
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        f("weight", &[self.outputs(), self.inputs()], self.weight.data_mut());
-        if let Some(bias) = &mut self.bias {
-            f("bias", &[bias.len()], bias);
-        }
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Linear<T> { weight, bias }
 }
 
 /// The rows of a tensor, each of `cols` values.
@@ -143,6 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::parameters::Parameters;
     use crate::train::init::uniform;
 
     fn numbers(rows: usize, cols: usize, shift: usize) -> LodTensor<f64> {

@@ -88,7 +88,7 @@ impl<T: Real> ParameterStore<T> {
     /// The shape and the values of a tensor, all of which are finite.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorType`], [`Error::TensorNotFinite`].
+    /// [`Error::NotInStore`], [`Error::TensorType`], [`Error::TensorNotFinite`].
     pub fn get(&self, name: &str) -> Result<(&[usize], &[T]), Error> {
         match (self.tensors.get(name), self.others.get(name)) {
             (Some(Tensor { shape, values }), _) => {
@@ -98,8 +98,15 @@ impl<T: Real> ParameterStore<T> {
             (None, Some(found)) => {
                 Err(Error::TensorType { tensor: name.into(), expected: type_name::<T>(), found: found.clone() })
             }
-            (None, None) => Err(Error::MissingTensor { tensor: name.into() }),
+            (None, None) => Err(self.not_in_store(name)),
         }
+    }
+
+    fn not_in_store(&self, name: &str) -> Error {
+        let mut present: Vec<String> = self.tensors.keys().chain(self.others.keys()).cloned().collect();
+        present.sort_unstable();
+        let nearest = present.iter().min_by_key(|other| edit_distance(name, other)).cloned();
+        Error::NotInStore { tensor: name.into(), nearest, present }
     }
 
     /// The values of a tensor of a known shape.
@@ -223,6 +230,19 @@ impl<T: Real> Parameters<T> for ParameterStore<T> {
     }
 }
 
+/// How many characters must be inserted, deleted or replaced to make `b` of `a`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let best = (row[j] + 1).min(row[j + 1] + 1).min(diagonal + usize::from(x != y));
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[row.len() - 1]
+}
+
 fn file_error(path: &Path, problem: &dyn std::fmt::Display) -> Error {
     Error::File { path: path.to_owned(), problem: problem.to_string() }
 }
@@ -309,7 +329,9 @@ mod tests {
             assert_eq!(to, empty);
             error
         };
-        assert_eq!(refused(&from, "y."), Error::MissingTensor { tensor: "y.a".into() });
+        let error = refused(&from, "y.");
+        assert!(matches!(&error, Error::NotInStore { tensor, nearest: Some(nearest), present }
+            if tensor == "y.a" && nearest == "x.a" && present.contains(&"none".to_owned())));
         from.insert("x.b", &[2], vec![1.0, f32::NAN]).unwrap();
         let error = refused(&from, "x.");
         assert!(matches!(error, Error::TensorNotFinite { tensor, position: 1, .. } if tensor == "x.b"));
@@ -317,7 +339,7 @@ mod tests {
         let error = Error::TensorShape { tensor: "x.b".into(), expected: vec![2], found: vec![2, 1] };
         assert_eq!(refused(&from, "x."), error);
         assert_eq!(from.matrix("none").unwrap().num_cols(), 4);
-        assert!(matches!(from.matrix("x.c"), Err(Error::MissingTensor { .. })));
+        assert!(matches!(from.matrix("x.c"), Err(Error::NotInStore { .. })));
         from.insert("x.c", &[2], vec![1.0, 2.0]).unwrap();
         assert!(matches!(from.matrix("x.c"), Err(Error::NoMatrix { .. })));
         assert_eq!(from.vector("x.c", 2).unwrap().data(), [1.0, 2.0]);
@@ -344,5 +366,11 @@ mod tests {
         let error = Error::TensorShape { tensor: "d".into(), expected: vec![2, 2], found: vec![3] };
         assert_eq!(store.insert("d", &[2, 2], vec![0.0; 3]), Err(error));
         assert!(store.insert("d", &[usize::MAX, 2], vec![]).is_err() && !store.contains("d"));
+    }
+
+    #[test]
+    fn edit_distance_counts_insertions_deletions_and_replacements() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!((edit_distance("", "abc"), edit_distance("abc", ""), edit_distance("abc", "abc")), (3, 3, 0));
     }
 }

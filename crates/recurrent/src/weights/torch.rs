@@ -153,8 +153,8 @@ impl<C> Stack<C> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`], [`Error::TensorType`], [`Error::TensorNotFinite`], [`Error::NoMatrix`] with the
-    /// name of the tensor; [`Error::Zero`] for hidden states of width 0.
+    /// [`Error::NotInStore`], which lists the tensors that there are; [`Error::TensorShape`], [`Error::TensorType`],
+    /// [`Error::TensorNotFinite`], [`Error::NoMatrix`] with the name of the tensor; [`Error::Zero`] for hidden states of width 0.
     pub fn from_torch<T: Real>(store: &ParameterStore<T>, prefix: &str, options: C::Options) -> Result<Self, Error>
     where
         C: TorchCell<T>,
@@ -185,9 +185,7 @@ impl<C> Stack<C> {
     {
         let mut store = ParameterStore::new();
         for (i, layer) in self.layers.iter().enumerate() {
-            let cells =
-                std::iter::once((&layer.forward, "")).chain(layer.reverse.iter().map(|cell| (cell, "_reverse")));
-            for (cell, ending) in cells {
+            for (cell, ending) in layer.cells() {
                 let TorchWeights { weight_ih, weight_hh, biases, weight_hr } = cell.to_torch()?;
                 let name = |what: &str| format!("{prefix}{what}_l{i}{ending}");
                 for (what, matrix) in

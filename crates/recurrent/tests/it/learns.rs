@@ -4,7 +4,7 @@ use lod::{Lod, LodTensor};
 use recurrent::train::{
     Adam, AdamOptions, Linear, ParameterStore, Sgd, SgdOptions, clip_grad_norm, cross_entropy, num_correct, uniform,
 };
-use recurrent::{Gru, Lstm, Parameters, Stack, State, Visitor, VisitorMut, visit_under, visit_under_mut};
+use recurrent::{Gru, Lstm, Parameters, Stack, State, parameters};
 
 use super::common::Numbers;
 
@@ -13,15 +13,8 @@ struct Model<E> {
     output: Linear<f32>,
 }
 
-impl<E: Parameters<f32>> Parameters<f32> for Model<E> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, f32>) {
-        visit_under("encoder.", &self.encoder, f);
-        visit_under("output.", &self.output, f);
-    }
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, f32>) {
-        visit_under_mut("encoder.", &mut self.encoder, f);
-        visit_under_mut("output.", &mut self.output, f);
-    }
+parameters! {
+    impl<E: Parameters<f32>> Parameters<f32> for Model<E> { encoder, output }
 }
 
 /// Sequences of noise that begin with -1 or 1; the class is which. The last row knows nothing of it.
