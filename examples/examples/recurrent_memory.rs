@@ -56,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..STEPS {
             let (x, classes) = draw(&mut random, 64)?;
             let (right, value) = learn(&mut model, &mut adam, &x, &classes)?;
-            (correct, count, loss, frames) = (correct + right, count + classes.len(), loss + value, frames + x.rows());
+            (correct, count, loss, frames) = (correct + right, count + classes.len(), loss + value, frames + x.num_rows());
         }
         println!(
             "{:>5} batches: loss {:.4}, {:5.1} % right, {frames} rows without padding, {:.1} s",

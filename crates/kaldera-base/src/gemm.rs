@@ -125,7 +125,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_sum_of_products(
+        fn product_equals_the_sum_of_products(
             (m, n, k) in (0_usize..40, 0_usize..40, 0_usize..600),
             (trans_a, trans_b) in any::<(bool, bool)>(),
             (alpha, beta) in (-2.0_f32..2.0, prop_oneof![Just(0.0_f32), -2.0_f32..2.0]),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_go_through_the_same_code() {
+    fn f64_products_are_exact_on_small_integers() {
         let a = Operand { data: &[1.0_f64, 2.0, 3.0, 4.0], row_step: 2, col_step: 1 };
         let mut c = [0.0; 4];
         gemm(2, 2, 2, 1.0, a, a, 0.0, &mut c, 2);

@@ -8,7 +8,7 @@
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
 //!   memory   fresh memory for large results, in huge pages; prefetch
-//!   text     an error that shows its place in a text
+//!   text     an error that shows its position in a text
 //!   abridged `Debug` of long slices
 //! ```
 //!

@@ -81,7 +81,7 @@ pub trait Real:
 
     /// What an instruction set can do with vectors of this type.
     type Lanes<S: Simd>: Lanes<Self>;
-    /// The way to it, from within a [`Kernel`](crate::simd::Kernel).
+    /// It, from within a [`Kernel`](crate::simd::Kernel).
     fn lanes<S: Simd>(s: S) -> Self::Lanes<S>;
     /// Natural logarithm of each lane, as [`math`](crate::math) has it.
     fn ln_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;

@@ -115,10 +115,10 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The same instruction set on integers.
     type Integers: Integers<u8> + Integers<i32> + Integers<i64>;
 
-    /// The way to its `f64` lanes.
+    /// Its `f64` lanes.
     fn doubles(self) -> Self::Doubles;
 
-    /// The way to its integers.
+    /// Its integer lanes.
     fn integers(self) -> Self::Integers;
 
     /// Runs `kernel` compiled for this instruction set.

@@ -1,4 +1,4 @@
-//! What can be made of levels: absolute offsets, parts, several put one behind the other, levels more and fewer.
+//! Operations on levels: absolute offsets, parts, concatenation, more and fewer levels.
 
 use std::ops::Range;
 
@@ -164,7 +164,7 @@ impl Lod {
             return Ok((*first).clone());
         }
         let level = |level: usize| {
-            let sequences: usize = lods.iter().map(|lod| lod.num_elements(level)).sum();
+            let sequences: usize = lods.iter().map(|lod| lod.num_sequences(level)).sum();
             let mut offsets = Vec::with_capacity(sequences + 1);
             let mut end = 0_i32;
             offsets.push(end);
@@ -292,9 +292,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_put_together_again(seed in any::<u64>(), at in 0.0..=1.0) {
+        fn append_inverts_sub_lod(seed in any::<u64>(), at in 0.0..=1.0) {
             let whole = Lod::from(RaggedShape::random(seed, 2..=4, 0..=60).unwrap());
-            let size = whole.num_elements(0);
+            let size = whole.num_sequences(0);
             let at = (at * size as f64) as usize;
             let (left, left_rows) = whole.sub_lod(0, 0..at).unwrap();
             let (right, right_rows) = whole.sub_lod(0, at..size).unwrap();

@@ -141,7 +141,7 @@ impl<T: Element + Default> LodTensor<T> {
     /// [`Error::Id`] if there is no such sequence; [`Error::TooLarge`].
     #[doc(alias = "index_select")]
     pub fn select(&self, indexes: &[usize]) -> Result<Self, Error> {
-        let size = if self.lod().is_none() { self.rows() } else { self.lod().num_elements(0) };
+        let size = if self.lod().is_none() { self.num_rows() } else { self.lod().num_sequences(0) };
         let index_of = |(position, &index): (usize, &usize)| match i32::try_from(index) {
             Ok(stored) if index < size => Ok(stored),
             _ => Err(Error::Id { position, found: i64::try_from(index).unwrap_or(i64::MAX), size }),

@@ -203,7 +203,7 @@ mod tests {
 
     impl MutatesLod<i32> for DropFirst {
         fn run(&mut self, x: Tensor<i32>, lod: &mut Lod) -> Result<Tensor<i32>, Error> {
-            let (rest, rows) = lod.sub_lod(0, 1..lod.num_elements(0))?;
+            let (rest, rows) = lod.sub_lod(0, 1..lod.num_sequences(0))?;
             *lod = rest;
             let values = x.into_vec()[rows].to_vec();
             Ok(Tensor::from_vec([values.len()], values)?)
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_a_producer_keeps_its_lod() {
+    fn tensors_before_a_producer_keep_their_lod() {
         let x = LodTensor::from_sequences(&[vec![1, 2], vec![3], vec![4]]).unwrap();
         let mut chain = LodChain::new().then(Scale(2)).then_mutating(DropFirst).then(Scale(10));
         assert_eq!((chain.len(), chain.is_empty()), (3, false));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consumer_that_changes_rows_is_found_out() {
+    fn an_operator_that_changes_rows_is_refused() {
         let x = LodTensor::from_sequences(&[vec![1, 2], vec![3]]).unwrap();
         let mut chain = LodChain::new().then(|_: Tensor<i32>| Ok(Tensor::from_vec([2], vec![0, 0])?));
         assert_eq!(chain.run(x.clone()).unwrap_err(), Error::Rows { expected: 3, found: 2 });

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_no_index_has_are_judged_too() {
+    fn integers_of_any_type_are_checked() {
         assert!(check_lod(&[[0, u64::MAX]], None));
         assert!(!check_lod(&[[0, -1]], None));
         assert!(check_abs_lod(&[[0, u64::MAX], [0, u64::MAX]], None));

@@ -118,7 +118,7 @@ pub enum Error {
         /// The width of this row.
         found: usize,
     },
-    /// Numbers of things that must be equal.
+    /// Counts that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
         /// What has the wrong size, such as "the number of rows".
@@ -182,7 +182,7 @@ pub enum Error {
         position: usize,
         /// The id.
         found: i64,
-        /// How many things there are.
+        /// How many elements there are.
         size: usize,
     },
     /// Another LoD than the one that is needed.

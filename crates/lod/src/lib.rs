@@ -2,7 +2,7 @@
 //! need of them.
 //!
 //! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as large as what is in it, and all that
-//! is added is copied, multiplied and masked. Here the rows of all sequences lie one behind the other in one tensor, and a
+//! is added is copied, multiplied and masked. Here the rows of all sequences are contiguous in one tensor, and a
 //! *LoD* ("level of detail") says where each begins and ends: offsets, in as many levels as there are sequences of sequences.
 //!
 //! ```text
@@ -35,9 +35,9 @@
 //! | levels: offsets, lengths, parts, joins, checks | [`Lod`], [`check_lod`], [`check_abs_lod`] |
 //! | tensors with levels: parts, merging, Paddle's bytes | [`LodTensor`], [`LodSlice`], [`AnyLodTensor`] |
 //! | operators over sequences, forward and backward | [`sequence`] |
-//! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_memories`], [`shrink_memory`] |
+//! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_states`], [`shrink_state`] |
 //! | a chain of operators that hands the LoD on | [`LodChain`], [`Operator`], [`MutatesLod`] |
-//! | rows alone: element by element, matrix products | [`LodTensor::apply`], [`LodTensor::zip_map`], [`linear`] |
+//! | element by element, operators on rows | [`LodTensor::map`], [`LodTensor::zip_map`], [`LodTensor::apply`] |
 //! | padded batches, and mini-batches of equal work | [`pad_sequence`], [`Batching`] |
 //!
 //! # Coming from Paddle
@@ -49,13 +49,13 @@
 //! | `set_lod`, `set_recursive_sequence_lengths` | [`Lod::from_offsets`], [`Lod::from_lengths`], [`LodTensor::with_lod`] |
 //! | `recursive_sequence_lengths()` | [`LodTensor::lengths`], [`Lod::lengths`] |
 //! | `create_lod_tensor(data, lengths, place)` | [`LodTensor::from_lengths`], [`LodTensor::from_sequences`] |
-//! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_elements`], [`Lod::element`], [`Lod::to_abs_offsets`] |
+//! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_sequences`], [`Lod::element`], [`Lod::to_abs_offsets`] |
 //! | `SliceInLevel`, `GetSubLoDAndAbsoluteOffset`, `AppendLoD` | [`Lod::slice_in_level`], [`Lod::sub_lod`], [`Lod::append`] |
 //! | `SplitLoDTensor`, `MergeLoDTensor` | [`LodTensor::split`], [`LodTensor::merge`] |
 //! | `SerializeToStream`, `DeserializeFromStream` | [`LodTensor::write_to`], [`LodTensor::read_from`] |
 //! | `lod_rank_table`, `max_sequence_len` | [`Lod::rank_table`], [`RankTable::max_sequence_len`] |
 //! | `lod_tensor_to_array`, `array_to_lod_tensor` | [`segment_inputs`], [`concat_outputs`] |
-//! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_memories`], [`shrink_memory`] |
+//! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
 //! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor of their own. Offsets are of 32
@@ -92,13 +92,13 @@
 //! | "RNN with variable-length input" | here |
 //! |---|---|
 //! | `lod_start_pos_`, a shared pointer to levels | [`Lod`] |
-//! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_elements`] |
+//! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_sequences`] |
 //! | `LODSlice`, `LODSliceShared` | [`LodTensor::lod_slice`], [`LodTensor::lod_slice_shared`] |
 //! | `ShareConstLODFrom`, `ShareMutableLODFrom` | [`LodTensor::share_const_lod_from`], [`LodTensor::share_mutable_lod_from`] |
 //! | `do_mutate_lod_info`, consumer, producer | [`MutatesLod`], [`Operator`] |
 //! | `ValidLODInput` | [`with_lod_of_inputs`] |
 //! | `SortBySeqLen`, `sorted_seqs`, `SortedSeqItem` | [`sort_by_seq_len`], [`RankTable`], [`RankTable::sorted_sequences`] |
-//! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_memories`], [`concat_outputs`] |
+//! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
 //! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
 //!
 //! Where the document is wrong, this crate follows what it means:
@@ -138,7 +138,7 @@ mod check;
 mod elementwise;
 mod error;
 mod lod;
-mod memory;
+
 mod packed;
 mod padding;
 mod parts;
@@ -148,17 +148,17 @@ mod segment;
 pub mod sequence;
 mod serialize;
 mod share;
+mod state;
 mod tensor;
 
 pub use batches::Batching;
 pub use chain::{LodChain, MutatesLod, Operator, with_lod_of_inputs};
 pub use check::{check_abs_lod, check_lod};
-pub use elementwise::{LinearGradients, linear, linear_backward};
 pub use error::Error;
 pub use kaldera_base::Real;
 pub use kaldera_base::buffer::Buffer;
 pub use lod::Lod;
-pub use memory::{fill_memories, init_memories, init_memories_backward, shrink_memory, shrink_memory_backward};
+
 pub use packed::PackedSequence;
 pub use padding::{Padding, pad_sequence, unpad_sequence};
 pub use parts::LodSlice;
@@ -167,5 +167,6 @@ pub use rank::{RankItem, RankTable, sort_by_seq_len};
 pub use segment::{Segments, concat_outputs, concat_outputs_into, segment_inputs, segment_inputs_into};
 pub use serialize::{AnyLodTensor, PaddleType};
 pub use share::LodMut;
+pub use state::{fill_states, init_states, init_states_backward, shrink_state, shrink_state_backward};
 pub use tensor::{LodTensor, Sequences};
 pub use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};

@@ -24,7 +24,7 @@ use crate::error::Error;
 ///
 /// let lod = Lod::from_lengths(&[vec![2, 1], vec![3, 2, 4]])?;
 /// assert_eq!(lod, Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?);
-/// assert_eq!((lod.num_levels(), lod.num_elements(0), lod.num_elements(1)), (2, 2, 3));
+/// assert_eq!((lod.num_levels(), lod.num_sequences(0), lod.num_sequences(1)), (2, 2, 3));
 /// assert_eq!(lod.element(1, 2), 5..9);
 /// # Ok::<(), lod::Error>(())
 /// ```
@@ -157,7 +157,7 @@ impl Lod {
     #[inline]
     #[doc(alias = "NumElements")]
     #[doc(alias = "Elements")]
-    pub fn num_elements(&self, level: usize) -> usize {
+    pub fn num_sequences(&self, level: usize) -> usize {
         self.level(level).num_rows()
     }
 
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_no_lod_are_refused_with_their_place() {
+    fn invalid_lods_are_refused_with_their_position() {
         let offsets = |levels: &[Vec<i64>]| Lod::from_offsets(levels).unwrap_err();
         assert_eq!(offsets(&[vec![0, 1], vec![1, 2]]), Error::OffsetsStart { level: 1, found: Some(1) });
         assert_eq!(offsets(&[vec![]]), Error::OffsetsStart { level: 0, found: None });
@@ -268,7 +268,7 @@ mod tests {
     fn no_levels_and_no_sequences_are_both_possible_and_not_the_same() {
         let (none, empty) = (Lod::none(), Lod::from_offsets(&[[0]]).unwrap());
         assert_eq!((none.num_levels(), none.num_rows(), none.is_none()), (0, None, true));
-        assert_eq!((empty.num_levels(), empty.num_rows(), empty.num_elements(0)), (1, Some(0), 0));
+        assert_eq!((empty.num_levels(), empty.num_rows(), empty.num_sequences(0)), (1, Some(0), 0));
         assert!(none != empty && none == Lod::from_lengths::<i32>(&[] as &[Vec<i32>]).unwrap());
         assert!(none.ptr_eq(&Lod::default()) && !none.ptr_eq(&empty) && empty.ptr_eq(&empty.clone()));
         assert_eq!(Lod::from_lengths(&[vec![2, 1], vec![3, 2, 4]]).unwrap().to_string(), "[[0, 2, 3], [0, 3, 5, 9]]");

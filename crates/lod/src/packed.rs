@@ -50,7 +50,7 @@ impl<T: Element> Segments<T> {
     }
 
     /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their order; PyTorch does not promise that,
-    /// and then rows change places within their steps.
+    /// and then rows are swapped within their steps.
     ///
     /// # Errors
     /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or less indices than the first;
@@ -74,18 +74,18 @@ impl<T: Element> Segments<T> {
         let lod = Lod::from_lengths(&[lengths])?;
         let data = LodTensor::new(data.clone(), Lod::none())?;
         let table: RankTable = lod.rank_table(0)?;
-        Error::check_size("the number of packed rows", table.num_entries(), data.rows())?;
+        Error::check_size("the number of packed rows", table.num_entries(), data.num_rows())?;
         if table.order() == sorted_indices {
             return Self::new(&table, data);
         }
-        let mut index = Vec::with_capacity(data.rows());
+        let mut index = Vec::with_capacity(data.num_rows());
         for step in 0..table.max_sequence_len() {
             let begin = table.packed().step_offsets()[step];
             let sequences = &table.order()[..table.active(step)];
             index.extend(sequences.iter().map(|&sequence| begin + ranks[sequence as usize]));
         }
         let values = rows::gather(data.values(), data.width(), &index);
-        Self::new(&table, data.like(data.rows(), values, Lod::none())?)
+        Self::new(&table, data.like(data.num_rows(), values, Lod::none())?)
     }
 }
 
@@ -95,9 +95,9 @@ fn ranks_of(sorted: &[i32]) -> Result<Vec<i32>, Error> {
         .map_err(|_| Error::TooLarge { what: "the number of sequences", size: sorted.len() as u64 })?;
     let mut ranks = vec![-1; sorted.len()];
     for ((position, &found), rank) in sorted.iter().enumerate().zip(0..size) {
-        let place = usize::try_from(found).ok().and_then(|sequence| ranks.get_mut(sequence));
-        match place {
-            Some(place) if *place < 0 => *place = rank,
+        let rank_of = usize::try_from(found).ok().and_then(|sequence| ranks.get_mut(sequence));
+        match rank_of {
+            Some(rank_of) if *rank_of < 0 => *rank_of = rank,
             _ => return Err(Error::Permutation { position, found, size: sorted.len() }),
         }
     }
@@ -112,7 +112,7 @@ mod tests {
     use crate::segment::{concat_outputs, segment_inputs};
 
     #[test]
-    fn rows_change_places_where_equal_sequences_were_swapped() {
+    fn rows_of_swapped_equal_sequences_are_swapped() {
         // Sequences 0 and 1 have two rows each and came in the order 1, 0; sequence 2 is empty.
         let data = Tensor::from_vec([4], vec![10, 0, 11, 1]).unwrap();
         let packed = PackedSequence { data, batch_sizes: vec![2, 2], sorted_indices: vec![1, 0, 2] };
@@ -140,7 +140,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(lengths in prop::collection::vec(0_usize..5, 0..9)) {
+        fn round_trip(lengths in prop::collection::vec(0_usize..5, 0..9)) {
             let lod = Lod::from_lengths(&[lengths]).unwrap();
             let rows = lod.num_rows().unwrap();
             let x = LodTensor::from_vec([rows, 2], (0..2 * rows).collect::<Vec<_>>(), lod).unwrap();

@@ -1,4 +1,4 @@
-//! To and from padded batches, for what cannot do without: PyTorch's `pad_sequence` and its way back.
+//! To and from padded batches, for what cannot do without: PyTorch's `pad_sequence` and its inverse.
 
 use std::ops::Range;
 
@@ -92,8 +92,8 @@ pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Resul
     values.resize(values.capacity().min(batch * steps * width), padding.value);
     for (sequence, rows) in sequences.rows().enumerate() {
         let begin = if padding.left { steps - rows.len() } else { 0 };
-        copy_runs(padding, batch, steps, sequence, begin, rows, |place, rows| {
-            values[place * width..][..rows.len() * width].copy_from_slice(x.values_of(rows));
+        copy_runs(padding, batch, steps, sequence, begin, rows, |position, rows| {
+            values[position * width..][..rows.len() * width].copy_from_slice(x.values_of(rows));
         });
     }
     Ok(Tensor::from_vec(shape, values)?)
@@ -127,15 +127,15 @@ pub fn unpad_sequence<T: Element>(
     let mut values = kaldera_base::memory::with_capacity(sequences.num_elements() * width);
     for (sequence, rows) in sequences.rows().enumerate() {
         let begin = if padding.left { steps - rows.len() } else { 0 };
-        copy_runs(padding, batch, steps, sequence, begin, rows, |place, rows| {
-            values.extend_from_slice(&source.values()[place * width..][..rows.len() * width]);
+        copy_runs(padding, batch, steps, sequence, begin, rows, |position, rows| {
+            values.extend_from_slice(&source.values()[position * width..][..rows.len() * width]);
         });
     }
     let shape: Shape = std::iter::once(sequences.num_elements()).chain(row_shape.iter().copied()).collect();
     LodTensor::from_vec(shape, values, lod)
 }
 
-/// Calls `copy` with the padded place of each run of rows that lie together there too: the whole sequence, or row by row.
+/// Calls `copy` with the padded position of each run of rows that lie together there too: the whole sequence, or row by row.
 fn copy_runs<T>(
     padding: &Padding<T>,
     batch: usize,

@@ -11,7 +11,7 @@ use crate::tensor::LodTensor;
 
 /// The sequences of one level, longest first: equal ones keep their order, empty ones are last.
 ///
-/// The order, and all indexes that follow from it, are kept in the level itself: figured once for a mini-batch, however many
+/// The order, and all indexes that follow from it, are kept in the level itself: computed once for a mini-batch, however many
 /// layers, directions, gradients and tensors share it. Making a table, or cloning it, counts one reference.
 ///
 /// ```text
@@ -45,7 +45,7 @@ pub struct RankTable {
 }
 
 impl Lod {
-    /// The sequences of a level, longest first. O(1); what is asked of the table is figured on first use and kept.
+    /// The sequences of a level, longest first. O(1); what is asked of the table is computed on first use and kept.
     ///
     /// # Errors
     /// [`Error::NoLevel`].
@@ -161,13 +161,13 @@ impl RankTable {
         self.packed().active(step)
     }
 
-    /// Which entry stands at each packed place: step by step, in each by rank.
+    /// The entry at each packed position: step by step, in each by rank.
     #[inline]
     pub fn packed_to_entry(&self) -> &[i32] {
         if self.reversed { self.packed().reversed_entries() } else { self.packed().entries() }
     }
 
-    /// The packed place of each entry: the inverse of [`packed_to_entry`](Self::packed_to_entry).
+    /// The packed position of each entry: the inverse of [`packed_to_entry`](Self::packed_to_entry).
     #[inline]
     pub fn entry_to_packed(&self) -> &[i32] {
         if self.reversed { self.packed().reversed_positions() } else { self.packed().positions() }
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_share_what_was_figured() {
+    fn tables_of_a_layer_share_what_was_computed() {
         let lod = Lod::from_lengths(&[vec![2, 1], vec![3, 5, 4]]).unwrap();
         let (one, other) = (lod.rank_table(1).unwrap(), lod.clone().rank_table(1).unwrap());
         assert_eq!(one.packed_to_entry().as_ptr(), other.packed_to_entry().as_ptr());
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reversed_table_is_its_own_way_back() {
+    fn reversing_a_table_twice_is_the_identity() {
         let table = Lod::from_lengths(&[[2, 0, 3]]).unwrap().rank_table(0).unwrap().reversed();
         assert_eq!(table.packed_to_entry(), [4, 1, 3, 0, 2]);
         assert_eq!(table.entry_to_packed(), [3, 1, 4, 2, 0]);

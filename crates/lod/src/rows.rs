@@ -7,10 +7,10 @@ use tensor_strided::Element;
 #[cfg(feature = "rayon")]
 const TASK: usize = 1 << 20;
 
-/// How many bytes ahead the processor is told of what is read next: rows of many sequences are more streams than it follows
+/// How many bytes ahead rows are prefetched: rows of many sequences are more streams than it follows
 /// by itself.
 const AHEAD: usize = 4096;
-/// Bytes that come with each other.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 /// The rows of `src`, of `width` values each, that `index` names. All indexes name a row.

@@ -72,7 +72,7 @@ fn only_level(what: &'static str, lod: &Lod) -> Result<RowSplits, Error> {
 
 /// The gradient of an output has its rows and its width.
 fn check_gradient<T: Real>(rows: usize, width: usize, grad: &LodTensor<T>) -> Result<(), Error> {
-    Error::check_size("the number of rows of the output's gradient", rows, grad.rows())?;
+    Error::check_size("the number of rows of the output's gradient", rows, grad.num_rows())?;
     Error::check_size("the width of the output's gradient", width, grad.width())
 }
 

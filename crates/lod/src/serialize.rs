@@ -145,7 +145,7 @@ impl<T: PaddleType> LodTensor<T> {
         }
     }
 
-    /// Reads a tensor in Paddle's format, and no byte more: several can stand one behind the other. Bytes are not trusted:
+    /// Reads a tensor in Paddle's format, and no byte more: several can follow each other. Bytes are not trusted:
     /// memory grows with what is there, not with what is announced.
     ///
     /// # Errors
@@ -432,7 +432,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(seed in any::<u64>(), width in 0_usize..4) {
+        fn written_files_are_read_back(seed in any::<u64>(), width in 0_usize..4) {
             let lod = Lod::from(RaggedShape::random(seed, 2..=4, 0..=30).unwrap());
             let rows = lod.num_rows().unwrap();
             let values: Vec<f64> = (0..rows * width).map(|i| i as f64 / 3.0).collect();

@@ -53,14 +53,14 @@ impl<T: Element> LodTensor<T> {
 
     /// The LoD, to be changed; others that share it keep theirs.
     pub fn lod_mut(&mut self) -> LodMut<'_> {
-        let rows = self.rows();
+        let rows = self.num_rows();
         LodMut { lod: self.lod_slot(), rows }
     }
 
     /// Where the LoD is kept, for one that divides the rows that there are.
     fn lod_mut_checked(&mut self, lod: &Lod) -> Result<&mut Lod, Error> {
         match lod.num_rows() {
-            Some(expected) if expected != self.rows() => Err(Error::Rows { expected, found: self.rows() }),
+            Some(expected) if expected != self.num_rows() => Err(Error::Rows { expected, found: self.num_rows() }),
             _ => Ok(self.lod_slot()),
         }
     }
@@ -79,7 +79,7 @@ impl LodMut<'_> {
         self.lod
     }
 
-    /// Puts another LoD in its place.
+    /// Replaces the LoD.
     ///
     /// # Errors
     /// [`Error::Rows`] if it divides another number of rows; then nothing changes.

@@ -11,7 +11,7 @@ use tensor_strided::{Element, Tensor, TensorViewMut};
 use crate::error::Error;
 use crate::lod::Lod;
 
-/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one behind the other, without padding.
+/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one after another, without padding.
 ///
 /// ```text
 ///   rows   a0 a1 a2 a3 | b0 b1 | c0 c1 c2       shape [9, ..]
@@ -25,7 +25,7 @@ use crate::lod::Lod;
 /// use lod::{Lod, LodTensor};
 ///
 /// let x = LodTensor::from_vec([5, 2], (0..10).collect::<Vec<_>>(), Lod::from_lengths(&[vec![2, 0, 3]])?)?;
-/// assert_eq!((x.rows(), x.width()), (5, 2));
+/// assert_eq!((x.num_rows(), x.width()), (5, 2));
 /// assert_eq!(x.sequence(2), [4, 5, 6, 7, 8, 9]);
 /// # Ok::<(), lod::Error>(())
 /// ```
@@ -65,7 +65,7 @@ impl<T: Element> LodTensor<T> {
         Ok(Self { tensor, lod })
     }
 
-    /// Values in C order, rows one behind the other.
+    /// Values in C order, rows one after another.
     ///
     /// # Errors
     /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element; [`Error::Rows`] if the LoD is for
@@ -99,7 +99,7 @@ impl<T: Element> LodTensor<T> {
     ///
     /// // Two utterances, of 2 frames and of 1, with 3 features each.
     /// let x = LodTensor::from_lengths(&[2, 1], 3, vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
-    /// assert_eq!((x.rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
+    /// assert_eq!((x.num_rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
     /// # Ok::<(), lod::Error>(())
     /// ```
     ///
@@ -113,8 +113,13 @@ impl<T: Element> LodTensor<T> {
 
     /// How many rows there are: the length of axis 0.
     #[inline]
-    pub fn rows(&self) -> usize {
+    pub fn num_rows(&self) -> usize {
         self.shape()[0]
+    }
+
+    /// The values of each row.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
+        (0..self.num_rows()).map(|i| self.row(i))
     }
 
     /// How many values a row has: the product of the axes after the first, 1 if there are none.

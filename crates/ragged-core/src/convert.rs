@@ -314,12 +314,12 @@ mod array {
         use super::*;
 
         #[test]
-        fn arrays_go_both_ways() {
+        fn ndarray_round_trip() {
             let array = Array3::from_shape_fn((2, 3, 2), |(i, j, k)| 100 * i + 10 * j + k);
-            let place = array.as_ptr();
+            let address = array.as_ptr();
             let ragged = Ragged::from_array(array.clone()).unwrap();
             assert_eq!(ragged.as_array().unwrap(), array.view().into_dyn());
-            assert_eq!(Ragged::from_array(array).unwrap().values().as_ptr(), place, "no copy");
+            assert_eq!(Ragged::from_array(array).unwrap().values().as_ptr(), address, "no copy");
             let transposed = array![[1, 2], [3, 4]].reversed_axes();
             assert_eq!(Ragged::from_array(transposed).unwrap().to_string(), "[ [ 1 3 ] [ 2 4 ] ]");
             assert!(Ragged::from_array(array![1, 2]).is_err());
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_lists_go_both_ways() {
+    fn nested_vecs_round_trip() {
         let deep = vec![vec![vec![vec![1, 2], vec![]], vec![]], vec![], vec![vec![vec![3]]]];
         let ragged = Ragged::<i32>::from(deep.clone());
         assert_eq!(ragged.to_string(), "[ [ [ [ 1 2 ] [ ] ] [ ] ] [ ] [ [ [ 3 ] ] ] ]");
@@ -357,11 +357,11 @@ mod tests {
     #[test]
     fn whole_list_offsets_are_shared() {
         let (outer, inner, values) = (vec![0, 2, 2], vec![0, 1, 3], vec![7, 8, 9]);
-        let places = (outer.as_ptr(), inner.as_ptr(), values.as_ptr());
+        let addresses = (outer.as_ptr(), inner.as_ptr(), values.as_ptr());
         let ragged = Ragged::from_list_offsets([outer, inner], values).unwrap();
         assert_eq!(ragged.to_string(), "[ [ [ 7 ] [ 8 9 ] ] [ ] ]");
         let (offsets, values) = ragged.into_list_offsets();
-        assert_eq!((offsets[0].as_ptr(), offsets[1].as_ptr(), values.as_ptr()), places);
+        assert_eq!((offsets[0].as_ptr(), offsets[1].as_ptr(), values.as_ptr()), addresses);
     }
 
     #[test]

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_write_what_one_writes() {
+    fn parallel_fill_equals_serial() {
         let lengths = (0..100_000).map(|i| if i % 40_000 == 9 { 200_000 } else { i % 4 });
         let mut splits = vec![0];
         splits.extend(lengths.scan(0, |end, len| {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_ids() {
+    fn no_rows_have_no_ids() {
         assert_eq!(from_splits(&[0]), [0; 0]);
         assert_eq!(from_splits(&[0, 0, 0]), [0; 0]);
         write_from_splits(&[0], &mut []);

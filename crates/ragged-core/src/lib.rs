@@ -1,15 +1,15 @@
 //! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without k2.
 //!
-//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: lists that differ in length.
-//! One vector each would scatter them; padding would fill the gaps with work. Here all values lie one behind the other,
-//! and each level of lists is one array of where they end. Every operation is then one pass over flat memory.
+//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: rows that differ in length.
+//! One vector each would scatter them; padding would fill the gaps with work. Here all values are contiguous,
+//! and each level of rows is one array of where they end. Every operation is then one pass over flat memory.
 //!
 //! ```text
 //!   [ [ [ a b ] [ ] [ c ] ]   [ ]   [ [ d e f ] ] ]
 //!
 //!   Ragged      values         a b c d e f
 //!    |- RaggedShape            lists of lists, without what they hold
-//!        |- RowSplits axis 1   0 3 3 4       list 0 has the entries 0..3, list 1 none, list 2 the entry 3
+//!        |- RowSplits axis 1   0 3 3 4       row 0 has the entries 0..3, row 1 none, row 2 the entry 3
 //!        '- RowSplits axis 2   0 2 2 3 6     entry 0 has the elements 0..2, and so on
 //! ```
 //!
@@ -21,7 +21,7 @@
 //! assert_eq!(scores.sum(), [2.5, 0.0, 8.0]);
 //! assert_eq!(scores[2], [1.0, 4.0, 3.0]);
 //!
-//! // Lists 2 and 0, and where their elements come from.
+//! // Rows 2 and 0, and where their elements come from.
 //! let (picked, elements) = scores.shape().index(0, &[2, 0])?;
 //! assert_eq!(picked.to_string(), "[ [ x x x ] [ x x ] ]");
 //! assert_eq!(elements, [2, 3, 4, 0, 1]);
@@ -29,13 +29,13 @@
 //! ```
 //!
 //! # Axes and indexes
-//! Axis 0 counts the outermost lists, the last axis the elements. Documentation of k2, and here where it helps, names an
+//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here where it helps, names an
 //! index by the axes that it has gone through, and puts an x for those that come after:
 //!
 //! ```text
-//!   idx0     which list on axis 0
-//!   idx1     which entry of that list
-//!   idx01    which entry of axis 1, counted over all lists:     row_splits(1)[idx0] + idx1
+//!   idx0     which row on axis 0
+//!   idx1     which entry of that row
+//!   idx01    which entry of axis 1, counted over all rows:     row_splits(1)[idx0] + idx1
 //!   idx01x   the first element of that entry, on axis 2:        row_splits(2)[idx01]
 //!   idx012   which element, counted over all:                   row_splits(2)[idx01] + idx2
 //! ```
@@ -64,9 +64,9 @@
 //! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
 //! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
 //! | `PadRagged` | `pad` | [`Ragged::pad`] |
-//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with places for recurrent networks [`RaggedShape::packed`] |
+//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with positions for recurrent networks [`RaggedShape::packed`] |
 //!
-//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares lists and not hashes, sizes that do
+//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares rows and not hashes, sizes that do
 //! not fit in 32 bits are errors, and every argument is checked in release builds too.
 //!
 //! | elsewhere | here |
@@ -82,7 +82,7 @@
 //!
 //! # What always holds
 //! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
-//! - The elements of each layer are the lists of the next; there is one value for each element of the last.
+//! - The elements of each layer are the rows of the next; there is one value for each element of the last.
 //! - No size is above `i32::MAX`. What would be is an [`Error`], never a wrong number.
 //! - Shapes never change once made. Clones share memory, and writing to shared values copies them first.
 //!
@@ -95,7 +95,7 @@
 //! read. `ndarray`: conversion from and to arrays.
 //!
 //! # When not to use it
-//! For lists of equal length, take `ndarray`. For lists of mixed types, or with missing values, take Arrow. If lists grow one
+//! For rows of equal length, take `ndarray`. For lists of mixed types, or with missing values, take Arrow. If rows grow one
 //! element at a time, take `Vec<Vec<_>>`, and make it ragged when it is complete.
 
 #![deny(unsafe_code)]
@@ -138,4 +138,4 @@ pub use value_ops::{
     Float, Integer, Number, Order, PadMode, PadSide, Padded, Unique, index_add, index_add_rows, index_and_sum,
     index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged, moved_grad,
 };
-pub use view::{Lists, RaggedView};
+pub use view::{RaggedView, RowViews};

@@ -161,11 +161,11 @@ impl RowSplits {
     /// Writes the row of each element into memory of the caller's, which spares fetching fresh pages. O(rows + elements).
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one place for each element.
+    /// [`Error::Size`] if `out` has not one element for each element.
     pub fn row_ids_into(&self, ids: &mut [i32]) -> Result<(), Error> {
         let (expected, found) = (self.num_elements(), ids.len());
         if expected != found {
-            return Err(Error::Size { what: "the number of places for row ids", expected, found });
+            return Err(Error::Size { what: "the length of the output for row ids", expected, found });
         }
         crate::ids::write_from_splits(&self.0, ids);
         Ok(())

@@ -16,11 +16,11 @@ pub(crate) struct StepIndex {
 }
 
 impl StepIndex {
-    /// For lists in `order`, longest first.
+    /// For rows in `order`, longest first.
     pub(crate) fn new(splits: &RowSplits, order: &[i32]) -> Self {
         let mut ranks = vec![0; order.len()];
-        for (rank, &list) in (0..).zip(order) {
-            ranks[list as usize] = rank;
+        for (rank, &row) in (0..).zip(order) {
+            ranks[row as usize] = rank;
         }
         let steps = order.first().map_or(0, |&longest| splits.len_of(longest as usize));
         let mut step_offsets = Vec::with_capacity(steps + 1);

@@ -145,7 +145,7 @@ fn without_zeros(decimal: &str) -> &str {
     decimal.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// Row splits in the making, one bracket or element at a time.
+/// Builder of row splits, one bracket or element at a time.
 #[derive(Default)]
 struct Builder {
     /// Of the axes from 1 on; a row is complete when its bracket is closed.
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_know_their_place() {
+    fn errors_have_their_position() {
         let of = |text: &str| match text.parse::<RaggedShape>() {
             Err(Error::Parse(error)) => (error.kind, error.position),
             other => panic!("{text}: {other:?}"),

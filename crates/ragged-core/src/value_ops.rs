@@ -10,7 +10,7 @@ mod moved;
 mod normalize;
 mod number;
 mod pad;
-mod per_list;
+mod per_row;
 mod prune;
 mod reduce;
 mod remove;

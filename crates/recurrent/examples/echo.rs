@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let loss = cross_entropy(&scores, &classes)?;
         if batch % 50 == 0 {
             let right = 100 * num_correct(&scores, &classes)? / classes.len();
-            println!("batch {batch:3}: {} rows, loss {:.4}, {right} % right", x.rows(), loss.value);
+            println!("batch {batch:3}: {} rows, loss {:.4}, {right} % right", x.num_rows(), loss.value);
         }
 
         // Backward, in the order in which forward went, reversed.

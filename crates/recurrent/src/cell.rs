@@ -10,7 +10,7 @@ use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
 /// A recurrent cell of this crate: [`Rnn`](crate::Rnn), [`Lstm`](crate::Lstm) or [`Gru`](crate::Gru).
 ///
-/// For a step of one's own, see [`Recurrent`](crate::Recurrent).
+/// For a step of your own, see [`Recurrent`](crate::Recurrent).
 pub trait Cell<T: Real>: Clone + Send + Sync {
     /// Its weights, and gradients by them.
     type Weights: Parameters<T> + Clone + Send;
@@ -36,7 +36,7 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights or options that do not fit.
     fn prepare(&self) -> Result<Prepared<T>, Error>;
 
-    /// One pass without a way back: for recognition, not for training. `x` is `[rows, input_size]` with at least one level; its last
+    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training. `x` is `[rows, input_size]` with at least one level; its last
     /// level are the sequences. Without `initial`, all states are zeros.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     ) -> Result<(Output<T>, Self::Saved<'a>), Error>;
 }
 
-/// A forward pass on its way back.
+/// What the backward pass needs of a forward pass.
 pub trait Saved<T: Real> {
     /// The weights of the cell.
     type Weights;

@@ -2,8 +2,8 @@
 
 use kaldera_base::Real;
 use lod::{
-    Lod, LodTensor, RankTable, Segments, concat_outputs, init_memories, init_memories_backward, segment_inputs,
-    shrink_memory,
+    Lod, LodTensor, RankTable, Segments, concat_outputs, init_states, init_states_backward, segment_inputs,
+    shrink_state,
 };
 
 use crate::error::Error;
@@ -34,19 +34,19 @@ pub struct StepOutputs<T: Real> {
 #[doc(alias = "step_net")]
 #[doc(alias = "StepNet")]
 pub trait Step<T: Real> {
-    /// What the way back of a step needs of its way forward.
+    /// What the backward pass of a step needs of its forward pass.
     type Saved;
 
     /// The shape of a row of each output, for mini-batches without any step.
     fn output_shapes(&self) -> Vec<Vec<usize>>;
 
-    /// The way forward.
+    /// The forward pass.
     ///
     /// # Errors
     /// Whatever the step refuses.
     fn forward(&self, step: StepInputs<T>) -> Result<(StepOutputs<T>, Self::Saved), Error>;
 
-    /// The way back: from gradients by all outputs and new memories those by all inputs, statics and old memories, in the shapes that
+    /// The backward pass: from gradients by all outputs and new memories those by all inputs, statics and old memories, in the shapes that
     /// these had. Gradients by parameters are added up in `self`. Called for the last step first.
     ///
     /// # Errors
@@ -58,8 +58,8 @@ pub trait Step<T: Real> {
 ///
 /// ```text
 ///   inputs  --segment_inputs-->  step 0   step 1   step 2 ...  --concat_outputs-->  outputs
-///   boots   --init_memories--->  [ Step ]-[ Step ]-[ Step ]--->                     last memories
-///   statics --init_memories--->    '--------'--------'
+///   boots   --init_states--->  [ Step ]-[ Step ]-[ Step ]--->                     last memories
+///   statics --init_states--->    '--------'--------'
 /// ```
 ///
 /// ```
@@ -120,7 +120,7 @@ pub struct RecurrentGradients<T: Real> {
     pub boots: Vec<LodTensor<T>>,
 }
 
-/// A [`Recurrent`] network on its way back.
+/// What the backward pass of a [`Recurrent`] network needs.
 #[derive(Debug)]
 #[doc(alias = "RecurrentGradientOp")]
 pub struct RecurrentSaved<T: Real, S: Step<T>> {
@@ -155,14 +155,14 @@ impl Recurrent {
         let table = first.lod().rank_table(0)?;
         let table = if self.direction == Direction::Reverse { table.reversed() } else { table };
         let segments: Vec<Segments<T>> = inputs.iter().map(|x| segment_inputs(x, &table)).collect::<Result<_, _>>()?;
-        let ranked: Vec<_> = statics.iter().map(|x| init_memories(x, &table)).collect::<Result<_, _>>()?;
+        let ranked: Vec<_> = statics.iter().map(|x| init_states(x, &table)).collect::<Result<_, _>>()?;
         let mut memories = Vec::with_capacity(boots.len());
         for boot in boots {
             if !boot.lod().is_none() {
                 let found = boot.lod().num_levels();
                 return Err(lod::Error::NumLevels { what: "an initial memory", expected: 0, found }.into());
             }
-            memories.push(init_memories(boot, &table)?);
+            memories.push(init_states(boot, &table)?);
         }
         // Rows of sequences that are over stay as they are; those of the others are overwritten at each step.
         let mut last = memories.clone();
@@ -171,7 +171,7 @@ impl Recurrent {
         let mut steps = Vec::with_capacity(table.max_sequence_len());
         for step in 0..table.max_sequence_len() {
             let shrink = |all: &[LodTensor<T>]| -> Result<Vec<_>, Error> {
-                all.iter().map(|x| Ok(shrink_memory(x, &table, step)?)).collect()
+                all.iter().map(|x| Ok(shrink_state(x, &table, step)?)).collect()
             };
             let into = StepInputs {
                 inputs: segments.iter().map(|x| x.step_tensor(step)).collect(),
@@ -191,7 +191,7 @@ impl Recurrent {
         }
         let outputs =
             outputs.iter().zip(&shapes).map(|(steps, shape)| join(&table, steps, shape)).collect::<Result<_, _>>()?;
-        let last = last.iter().map(|x| init_memories_backward(x, &table)).collect::<Result<_, _>>()?;
+        let last = last.iter().map(|x| init_states_backward(x, &table)).collect::<Result<_, _>>()?;
         let (inputs, statics, boots) = (inputs.to_vec(), statics.to_vec(), boots.to_vec());
         Ok((RecurrentOutput { outputs, last }, RecurrentSaved { table, steps, inputs, statics, boots }))
     }
@@ -227,18 +227,18 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
             by_memories.push(match grad {
                 Some(grad) => {
                     Error::check_shape("the gradient of a last memory", boot.shape(), grad.shape())?;
-                    init_memories(grad, &table)?
+                    init_states(grad, &table)?
                 }
                 None => boot.map(|_| T::ZERO),
             });
         }
-        let ranked: Vec<_> = statics.iter().map(|x| init_memories(x, &table)).collect::<Result<_, _>>()?;
+        let ranked: Vec<_> = statics.iter().map(|x| init_states(x, &table)).collect::<Result<_, _>>()?;
         let mut by_statics: Vec<LodTensor<T>> = ranked.iter().map(|x| x.map(|_| T::ZERO)).collect();
         let mut by_inputs: Vec<Vec<LodTensor<T>>> = inputs.iter().map(|_| Vec::new()).collect();
         for (step, saved) in steps.into_iter().enumerate().rev() {
             let grads = StepOutputs {
                 outputs: segments.iter().map(|x| x.step_tensor(step)).collect(),
-                memories: by_memories.iter().map(|x| shrink_memory(x, &table, step)).collect::<Result<_, _>>()?,
+                memories: by_memories.iter().map(|x| shrink_state(x, &table, step)).collect::<Result<_, _>>()?,
             };
             let by = net.backward(saved, grads)?;
             check_count("the number of gradients by inputs of a step", inputs.len(), by.inputs.len())?;
@@ -249,7 +249,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
                 all.values_mut()[..grad.values().len()].copy_from_slice(grad.values());
             }
             for (all, grad) in by_statics.iter_mut().zip(&by.statics) {
-                let expected = shrink_memory(all, &table, step)?.shape().to_vec();
+                let expected = shrink_state(all, &table, step)?.shape().to_vec();
                 Error::check_shape("the gradient of a static input", &expected, grad.shape())?;
                 all.values_mut().iter_mut().zip(grad.values()).for_each(|(sum, &grad)| *sum += grad);
             }
@@ -263,7 +263,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
             joined.push(grad.with_lod(x.lod().clone())?);
         }
         let back = |all: &[LodTensor<T>]| -> Result<Vec<_>, Error> {
-            all.iter().map(|x| Ok(init_memories_backward(x, &table)?)).collect()
+            all.iter().map(|x| Ok(init_states_backward(x, &table)?)).collect()
         };
         Ok(RecurrentGradients { inputs: joined, statics: back(&by_statics)?, boots: back(&by_memories)? })
     }

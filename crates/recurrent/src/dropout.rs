@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_are_left_out_as_asked_for() {
+    fn dropout_drops_the_requested_share() {
         let dropout = Dropout { probability: 0.3, seed: 5 };
         let mut values = vec![1.0_f64; 100_003];
         dropout.apply(1, &mut values);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn none_leaves_all() {
+    fn no_clip_keeps_gradients() {
         let mut values = [1.5_f32, f32::MAX, -2.0];
         Dropout { probability: 0.0, seed: 1 }.apply(1, &mut values);
         assert_eq!(values, [1.5, f32::MAX, -2.0]);

@@ -50,7 +50,7 @@ pub enum Error {
         /// Why it is not used.
         because: &'static str,
     },
-    /// More or fewer things than belong together, such as states for the layers of a stack.
+    /// A wrong number, such as states for the layers of a stack.
     #[error("{what} must be {expected}, but it is {found}")]
     Count {
         /// What was counted.
@@ -86,7 +86,7 @@ pub enum Error {
         /// The names of all tensors, sorted.
         present: Vec<String>,
     },
-    /// A named tensor of another shape than its place asks for.
+    /// A named tensor of another shape than is needed.
     #[error("{tensor} must have the shape {expected:?}, but it has {found:?}")]
     TensorShape {
         /// Its name.

@@ -14,8 +14,8 @@ use crate::activation::Activation;
 use crate::cell::{Cell, Saved};
 use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give};
 use crate::kernels::steps;
-use crate::kernels::track::{cut, cut_mut, give};
 use crate::parameters;
 use crate::pass::{check_bias, check_weights};
 use crate::prepared::Prepared;
@@ -146,7 +146,7 @@ impl Layout {
     }
 
     /// Where r, z and n begin.
-    fn places(self) -> Vec<usize> {
+    fn offsets(self) -> Vec<usize> {
         vec![0, self.hidden, self.candidate()]
     }
 
@@ -230,7 +230,7 @@ impl<T: Real> Cell<T> for Gru<T> {
     }
 }
 
-/// A pass of a [`Gru`] on its way back.
+/// What the backward pass of a [`Gru`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct GruSaved<'a, T: Real> {
     gru: &'a Gru<T>,
@@ -248,15 +248,15 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
         let reset_first = gru.options.reset == Reset::Before;
         let mut states = batch.check_gradients(&x, &grads)?;
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, hidden), |track| &mut track.out);
-        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-        give(&mut tracks, cut_mut(&mut gates, table, layout.width()), |track| &mut track.gates);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, hidden), |sequence| &mut sequence.out);
+        give(&mut sequences, initial.h.rows(), |sequence| &mut sequence.h0);
+        give(&mut sequences, cut_mut(&mut gates, table, layout.width()), |sequence| &mut sequence.gates);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_y);
         }
-        steps::backward(&backward::Packed::new(gru), tracks, table, 3 * hidden * hidden);
+        steps::backward(&backward::Packed::new(gru), sequences, table, 3 * hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: layout.width() };
         let (of_inputs, third) = (layout.of_inputs(), 2 * hidden..3 * hidden);
@@ -287,7 +287,7 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
             (None, true) => gates.data.to_vec(),
             (None, false) => gates.only(&of_inputs),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

@@ -38,7 +38,7 @@
 //! |---|---|
 //! | one layer in one direction | [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both kinds); what they share: [`Cell`] |
 //! | layers upon layers, both directions, dropout | [`Stack`] |
-//! | steps of one's own | [`Recurrent`], [`Step`] |
+//! | steps of your own | [`Recurrent`], [`Step`] |
 //! | streams | [`Prepared`], [`PreparedStack`], with [`State`] carried on |
 //! | gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
 //! | an input that is the same at all steps | [`with_static_input`] |
@@ -55,7 +55,7 @@
 //! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
 //! | an `nn.Module` of several parts | a struct, with [`parameters!`] for its [`Parameters`] |
 //! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
-//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
+//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: the backward pass is called explicitly |
 //!
 //! # Coming from Paddle
 //! | there | here |

@@ -14,8 +14,8 @@ use crate::activation::Activation;
 use crate::cell::{Cell, Saved};
 use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give, rows_mut};
 use crate::kernels::steps;
-use crate::kernels::track::{cut, cut_mut, give, rows_mut};
 use crate::parameters;
 use crate::pass::{check_bias, check_clip, check_weights};
 use crate::prepared::Prepared;
@@ -31,7 +31,7 @@ pub struct LstmOptions {
     pub gate_activation: Activation,
     /// Of the candidate g.
     pub candidate_activation: Activation,
-    /// Of the cell state on its way to the output.
+    /// Of the cell state where the output is computed from it.
     pub cell_activation: Activation,
     /// Of the projection; without a projection it is not used.
     #[doc(alias = "proj_activation")]
@@ -196,7 +196,7 @@ impl<T: Real> Cell<T> for Lstm<T> {
     }
 }
 
-/// A pass of an [`Lstm`] on its way back.
+/// What the backward pass of an [`Lstm`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct LstmSaved<'a, T: Real> {
     lstm: &'a Lstm<T>,
@@ -211,7 +211,7 @@ impl<T: Real> LstmSaved<'_, T> {
     /// None that can be met: the rows are those of the input.
     pub fn cells(&self) -> Result<LodTensor<T>, Error> {
         let Pass { batch, x, c, .. } = &self.pass;
-        Ok(LodTensor::from_vec([batch.rows(), batch.cells], c.clone(), x.lod().clone())?)
+        Ok(LodTensor::from_vec([batch.num_rows(), batch.cells], c.clone(), x.lod().clone())?)
     }
 }
 
@@ -225,27 +225,27 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
         let (hidden, outputs, table) = (batch.cells, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
         let projected = weights.weight_hr.is_some();
-        let mut dm = vec![T::ZERO; if projected { batch.sequences() * hidden } else { 0 }];
-        let mut dr = memory::zeros(if projected { batch.rows() * outputs } else { 0 });
+        let mut dm = vec![T::ZERO; if projected { batch.num_sequences() * hidden } else { 0 }];
+        let mut dr = memory::zeros(if projected { batch.num_rows() * outputs } else { 0 });
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, outputs), |track| &mut track.out);
-        give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
-        give(&mut tracks, cut_mut(&mut gates, table, 4 * hidden), |track| &mut track.gates);
-        give(&mut tracks, cut_mut(&mut c, table, hidden), |track| &mut track.c);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
-        give(&mut tracks, states.c.rows_mut(), |track| &mut track.dc);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, outputs), |sequence| &mut sequence.out);
+        give(&mut sequences, initial.c.rows(), |sequence| &mut sequence.c0);
+        give(&mut sequences, cut_mut(&mut gates, table, 4 * hidden), |sequence| &mut sequence.gates);
+        give(&mut sequences, cut_mut(&mut c, table, hidden), |sequence| &mut sequence.c);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
+        give(&mut sequences, states.c.rows_mut(), |sequence| &mut sequence.dc);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, outputs), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, outputs), |sequence| &mut sequence.grad_y);
         }
         if let Some(grad) = grads.cells {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_cells);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_cells);
         }
         if projected {
-            give(&mut tracks, rows_mut(&mut dm, batch.sequences(), hidden), |track| &mut track.dm);
-            give(&mut tracks, cut_mut(&mut dr, table, outputs), |track| &mut track.dr);
+            give(&mut sequences, rows_mut(&mut dm, batch.num_sequences(), hidden), |sequence| &mut sequence.dm);
+            give(&mut sequences, cut_mut(&mut dr, table, outputs), |sequence| &mut sequence.dr);
         }
-        steps::backward(&backward::Packed::new(lstm), tracks, table, 4 * hidden * outputs);
+        steps::backward(&backward::Packed::new(lstm), sequences, table, 4 * hidden * outputs);
 
         let gates = GateGradients { data: &gates, width: 4 * hidden };
         let whole = 0..4 * hidden;
@@ -273,7 +273,7 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
             Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
             None => gates.data.to_vec(),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

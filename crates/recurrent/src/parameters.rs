@@ -32,7 +32,7 @@ pub type Visitor<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a [T]) + 'f);
 pub type VisitorMut<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a mut [T]) + 'f);
 
 /// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same type as what they are the gradients of,
-/// so that one trait serves optimisers, clipping, initialisers and files.
+/// so that one trait serves optimizers, clipping, initializers and files.
 ///
 /// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors have it, with an empty name, and so do `Option` and
 /// `Vec` of what has it; the parts of a `Vec` are named by their number.

@@ -5,7 +5,7 @@ use kaldi_matrix::Matrix;
 use lod::{LodTensor, RankTable};
 
 use crate::error::Error;
-use crate::kernels::track::{Track, cut, cut_mut, for_each_part};
+use crate::kernels::sequence_buffers::{SequenceBuffers, cut, cut_mut, for_each_part};
 use crate::state::{Direction, OutputGradients, State};
 
 /// The sequences of a mini-batch, and what a cell makes of them.
@@ -26,23 +26,23 @@ impl Batch {
         direction: Direction,
         [inputs, outputs, cells]: [usize; 3],
     ) -> Result<Self, Error> {
-        Error::check_shape("the input", &[x.rows(), inputs], x.shape())?;
+        Error::check_shape("the input", &[x.num_rows(), inputs], x.shape())?;
         let level = x.lod().num_levels().checked_sub(1).ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
         let table = x.lod().rank_table(level)?;
         Ok(Self { table, reverse: direction == Direction::Reverse, inputs, outputs, cells })
     }
 
-    pub(crate) fn rows(&self) -> usize {
+    pub(crate) fn num_rows(&self) -> usize {
         self.table.num_entries()
     }
 
-    pub(crate) fn sequences(&self) -> usize {
+    pub(crate) fn num_sequences(&self) -> usize {
         self.table.num_sequences()
     }
 
     /// The initial states: those given, if they fit, or zeros.
     pub(crate) fn initial<T: Real>(&self, given: Option<&State<T>>) -> Result<State<T>, Error> {
-        let Some(given) = given else { return Ok(State::zeros(self.sequences(), self.outputs, self.cells)) };
+        let Some(given) = given else { return Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)) };
         self.check_state(["the hidden state", "the cell state"], given)?;
         check_finite("the hidden state", given.h.data())?;
         check_finite("the cell state", given.c.data())?;
@@ -50,8 +50,8 @@ impl Batch {
     }
 
     fn check_state<T: Real>(&self, [h, c]: [&'static str; 2], state: &State<T>) -> Result<(), Error> {
-        check_matrix(h, [self.sequences(), self.outputs], &state.h)?;
-        check_matrix(c, [self.sequences(), self.cells], &state.c)
+        check_matrix(h, [self.num_sequences(), self.outputs], &state.h)?;
+        check_matrix(c, [self.num_sequences(), self.cells], &state.c)
     }
 
     /// That gradients are of the shape of the outputs; those by the last states, or zeros.
@@ -66,13 +66,13 @@ impl Batch {
         ];
         for (tensor, grad, width) in what {
             let Some(grad) = grad else { continue };
-            Error::check_shape(tensor, &[self.rows(), width], grad.shape())?;
+            Error::check_shape(tensor, &[self.num_rows(), width], grad.shape())?;
             if grad.lod() != x.lod() {
                 return Err(Error::OtherLod { tensor, expected: x.lod().clone(), found: grad.lod().clone() });
             }
         }
         match grads.last {
-            None => Ok(State::zeros(self.sequences(), self.outputs, self.cells)),
+            None => Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)),
             Some(last) => {
                 self.check_state(
                     ["the gradient of the last hidden state", "the gradient of the last cell state"],
@@ -83,9 +83,9 @@ impl Batch {
         }
     }
 
-    /// A track for each sequence, without buffers.
-    pub(crate) fn tracks<'a, T>(&self) -> Vec<Track<'a, T>> {
-        self.table.splits().rows().map(|rows| Track::new(rows.len(), self.reverse)).collect()
+    /// The buffers of each sequence, empty.
+    pub(crate) fn sequences<'a, T>(&self) -> Vec<SequenceBuffers<'a, T>> {
+        self.table.splits().rows().map(|rows| SequenceBuffers::new(rows.len(), self.reverse)).collect()
     }
 
     /// The row of each sequence's last step; `None` for sequences of length 0.

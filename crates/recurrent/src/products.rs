@@ -1,4 +1,4 @@
-//! The large products of the way back, over all rows at once: gradients by weights and by inputs.
+//! The large products of the backward pass, over all rows at once: gradients by weights and by inputs.
 //!
 //! They are cut into blocks of fixed size, whatever the number of threads, so that the results do not depend on it.
 
@@ -47,15 +47,15 @@ impl<T: Real> GateGradients<'_, T> {
         for columns in columns {
             for begin in columns.clone().step_by(COLUMNS) {
                 let block = begin..(begin + COLUMNS).min(columns.end);
-                let place;
-                (place, rest) = std::mem::take(&mut rest).split_at_mut(block.len() * width);
-                blocks.push((block, place));
+                let target;
+                (target, rest) = std::mem::take(&mut rest).split_at_mut(block.len() * width);
+                blocks.push((block, target));
             }
         }
-        each(blocks, |(block, place)| {
+        each(blocks, |(block, target)| {
             let gates = self.columns(block.clone())?;
-            let mut place = SubMatrixMut::new(place, block.len(), width, width)?;
-            Ok(place.add_mat_mat(T::ONE, &gates, Trans::Yes, &operand, Trans::No, T::ZERO)?)
+            let mut target = SubMatrixMut::new(target, block.len(), width, width)?;
+            Ok(target.add_mat_mat(T::ONE, &gates, Trans::Yes, &operand, Trans::No, T::ZERO)?)
         })?;
         Ok(out)
     }
@@ -73,15 +73,15 @@ impl<T: Real> GateGradients<'_, T> {
         let mut out = if used.len() < len { kaldera_base::memory::zeros(len) } else { used };
         out.truncate(len);
         let blocks = out.chunks_mut((ROWS * width).max(1)).enumerate().collect();
-        each(blocks, |(block, place): (usize, &mut [T])| {
-            let rows = place.len() / width;
+        each(blocks, |(block, target): (usize, &mut [T])| {
+            let rows = target.len() / width;
             let part = GateGradients { data: &self.data[block * ROWS * self.width..][..rows * self.width], ..*self };
-            let mut place = SubMatrixMut::new(place, rows, width, width)?;
+            let mut target = SubMatrixMut::new(target, rows, width, width)?;
             let mut first = 0;
             for columns in columns {
                 let weights = weights.row_range(first, columns.len())?;
                 let beta = if first == 0 { T::ZERO } else { T::ONE };
-                place.add_mat_mat(T::ONE, &part.columns(columns.clone())?, Trans::No, &weights, Trans::No, beta)?;
+                target.add_mat_mat(T::ONE, &part.columns(columns.clone())?, Trans::No, &weights, Trans::No, beta)?;
                 first += columns.len();
             }
             Ok(())
@@ -126,7 +126,7 @@ pub(crate) fn sum_rows<T: Real>(width: usize, rows: usize, add: impl Fn(&mut [T]
     total
 }
 
-/// Does something with each block, on as many threads as there are.
+/// Calls `run` with each block, on all threads.
 fn each<B: Send>(blocks: Vec<B>, run: impl Fn(B) -> Result<(), Error> + Sync + Send) -> Result<(), Error> {
     #[cfg(feature = "rayon")]
     if blocks.len() > 1 {

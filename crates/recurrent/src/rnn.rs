@@ -13,8 +13,8 @@ use crate::activation::Activation;
 use crate::cell::{Cell, Saved};
 use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give};
 use crate::kernels::steps::backward;
-use crate::kernels::track::{cut, cut_mut, give};
 use crate::parameters;
 use crate::pass::{check_bias, check_weights};
 use crate::prepared::Prepared;
@@ -122,13 +122,13 @@ impl<T: Real> Cell<T> for Rnn<T> {
         initial: Option<&State<T>>,
     ) -> Result<(Output<T>, RnnSaved<'a, T>), Error> {
         self.check()?;
-        // The outputs are all that the way back needs.
+        // The backward pass needs only the outputs.
         let pass = pass(&PackedForward::new(self), x, direction, initial, false)?;
         Ok((pass.output.clone(), RnnSaved { rnn: self, pass }))
     }
 }
 
-/// A pass of an [`Rnn`] on its way back.
+/// What the backward pass of an [`Rnn`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct RnnSaved<'a, T: Real> {
     rnn: &'a Rnn<T>,
@@ -143,16 +143,16 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
         let Pass { batch, x, initial, output: Output { y, .. }, .. } = pass;
         let (weights, hidden, table) = (&rnn.weights, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
-        let mut gates = memory::zeros(batch.rows() * hidden);
+        let mut gates = memory::zeros(batch.num_rows() * hidden);
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, hidden), |track| &mut track.out);
-        give(&mut tracks, cut_mut(&mut gates, table, hidden), |track| &mut track.gates);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, hidden), |sequence| &mut sequence.out);
+        give(&mut sequences, cut_mut(&mut gates, table, hidden), |sequence| &mut sequence.gates);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_y);
         }
-        backward(&PackedBackward::new(rnn), tracks, table, hidden * hidden);
+        backward(&PackedBackward::new(rnn), sequences, table, hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: hidden };
         let whole = 0..hidden;
@@ -170,7 +170,7 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
             Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
             None => gates.data.to_vec(),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

@@ -8,7 +8,7 @@ use lod::LodTensor;
 use crate::cell::{Cell, Saved};
 use crate::dropout::Dropout;
 use crate::error::Error;
-use crate::kernels::track::for_each_part;
+use crate::kernels::sequence_buffers::for_each_part;
 use crate::parameters::{Parameters, Visitor, VisitorMut};
 use crate::prepared::Prepared;
 use crate::state::{Direction, OutputGradients, State};
@@ -33,7 +33,7 @@ pub struct Layer<C> {
 ///   x [rows, input] -> layer 0 -> (dropout) -> layer 1 -> ... -> y [rows, output]
 /// ```
 ///
-/// States are lists, one for each layer and direction: those of layer 0, forward and reverse, then those of layer 1 and so on, which is the
+/// States are slices with one for each layer and direction: those of layer 0, forward and reverse, then those of layer 1 and so on, which is the
 /// order of PyTorch's. The gradient by a `Stack<C>` is a `Stack` of the cells' weights.
 ///
 /// ```
@@ -88,7 +88,7 @@ pub struct StackGradients<T: Real, W> {
     pub weights: Stack<W>,
 }
 
-/// A forward pass of a [`Stack`] on its way back.
+/// What the backward pass of a [`Stack`] needs of the forward pass.
 #[derive(Debug)]
 pub struct StackSaved<S> {
     layers: Vec<Layer<SavedCell<S>>>,
@@ -140,7 +140,7 @@ impl<C> Stack<C> {
         self.layers.iter().map(Layer::len).sum()
     }
 
-    /// One pass without a way back: for recognition, not for training. `initial` has a state for each layer and direction, or nothing for zeros.
+    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training. `initial` has a state for each layer and direction, or nothing for zeros.
     ///
     /// # Errors
     /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; what [`Cell::run`] refuses.
@@ -187,7 +187,7 @@ impl<C> Stack<C> {
         dropout.map_or(Ok(()), |dropout| dropout.check())?;
         let mut initial = self.states("the number of initial states", initial)?;
         let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
-        let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.rows(), dropout };
+        let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.num_rows(), dropout };
         for (i, layer) in self.layers.iter().enumerate() {
             if let Some(dropout) = dropout.filter(|_| i > 0) {
                 dropout.apply(i, out.y.values_mut());
@@ -253,7 +253,7 @@ impl<T: Real> PreparedStack<T> {
 }
 
 impl<S> StackSaved<S> {
-    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and by [`StackOutput::last`], where an empty list
+    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and by [`StackOutput::last`], where an empty slice
     /// stands for zeros.
     ///
     /// # Errors
@@ -368,7 +368,7 @@ fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + 
 
 /// Rows of the one with those of the other behind.
 fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-    let (rows, left, width) = (a.rows(), a.width(), a.width() + b.width());
+    let (rows, left, width) = (a.num_rows(), a.width(), a.width() + b.width());
     let mut values = kaldera_base::memory::zeros(rows * width);
     let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
     for_each_part(parts, |(part, values): (usize, &mut [T])| {

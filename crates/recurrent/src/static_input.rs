@@ -27,14 +27,14 @@ pub fn with_static_input<T: Real>(x: &LodTensor<T>, s: &Matrix<T>) -> Result<Lod
     let last = x.lod().last().ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
     check_matrix("the static input", [last.num_rows(), s.num_cols()], s)?;
     let width = x.width() + s.num_cols();
-    let mut values = kaldera_base::memory::with_capacity(x.rows() * width);
+    let mut values = kaldera_base::memory::with_capacity(x.num_rows() * width);
     for (sequence, rows) in last.rows().enumerate() {
         for row in rows {
             values.extend_from_slice(x.row(row));
             values.extend_from_slice(s.row_data(sequence));
         }
     }
-    Ok(LodTensor::from_vec([x.rows(), width], values, x.lod().clone())?)
+    Ok(LodTensor::from_vec([x.num_rows(), width], values, x.lod().clone())?)
 }
 
 /// The gradients of [`with_static_input`] by `x` and by `s`, which has `more` columns, from that by its result.
@@ -49,11 +49,11 @@ pub fn with_static_input_backward<T: Real>(
     let Some(width) = grad.width().checked_sub(more) else {
         return Err(Error::Shape {
             tensor: "the gradient",
-            expected: vec![grad.rows(), more],
+            expected: vec![grad.num_rows(), more],
             found: grad.shape().to_vec(),
         });
     };
-    let mut by_x = kaldera_base::memory::with_capacity(grad.rows() * width);
+    let mut by_x = kaldera_base::memory::with_capacity(grad.num_rows() * width);
     let mut by_s = Matrix::zeros(last.num_rows(), more);
     for (sequence, rows) in last.rows().enumerate() {
         for row in rows {
@@ -62,5 +62,5 @@ pub fn with_static_input_backward<T: Real>(
             by_s.row_data_mut(sequence).iter_mut().zip(s).for_each(|(sum, &s)| *sum += s);
         }
     }
-    Ok((LodTensor::from_vec([grad.rows(), width], by_x, grad.lod().clone())?, by_s))
+    Ok((LodTensor::from_vec([grad.num_rows(), width], by_x, grad.lod().clone())?, by_s))
 }

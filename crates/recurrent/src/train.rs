@@ -1,4 +1,4 @@
-//! What a network needs to learn: a linear layer, a loss, optimisers, clipping, initialisers, and a store of parameters that files keep.
+//! What a network needs to learn: a linear layer, a loss, optimizers, clipping, initializers, and a store of parameters that files keep.
 //!
 //! There is no autograd: a forward pass returns what its backward pass needs, and the gradients of a layer are the same type as the layer, so
 //! that [`Parameters`](crate::Parameters) holds for both.
@@ -31,7 +31,7 @@
 //! | weight decay of [`Sgd`] or decoupled | -rate decay b | -rate decay b | with twice the rate: half the decay |
 //! | [`clip_grad_norm`] | counts g² twice | counts g² once | |
 //!
-//! A rate of its own takes an optimiser of its own, over a type whose [`Parameters`](crate::Parameters) are the biases alone. Other settings
+//! A rate of its own takes an optimizer of its own, over a type whose [`Parameters`](crate::Parameters) are the biases alone. Other settings
 //! equal, the shorter steps of biases rarely show in what is learnt; only a comparison step by step has to heed them.
 
 mod clip;

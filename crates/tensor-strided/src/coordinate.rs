@@ -8,8 +8,8 @@ use crate::dims::Shape;
 /// use tensor_strided::Tensor;
 ///
 /// let x = Tensor::from([[1, 2, 3], [4, 5, 6]]);
-/// let place: Vec<usize> = vec![1, 2];
-/// assert_eq!((x[(1, 2)], x[[1, 2]], x[&place]), (6, 6, 6));
+/// let at: Vec<usize> = vec![1, 2];
+/// assert_eq!((x[(1, 2)], x[[1, 2]], x[&at]), (6, 6, 6));
 /// assert_eq!(Tensor::from(vec![7, 8, 9])[2], 9);
 /// ```
 pub trait Coordinate {

@@ -1,4 +1,4 @@
-//! Coordinates and offsets of elements that lie one behind the other, back and forth.
+//! Coordinates and offsets of elements that are contiguous, back and forth.
 
 use crate::dims::Shape;
 use crate::error::Error;
@@ -30,7 +30,7 @@ pub enum Mode {
 /// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Wrap)?, grid.offset_with([2, 0, 2, 3], Mode::Raise)?);
 /// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Clip)?, grid.offset_with([0, 3, 2, 3], Mode::Raise)?);
 ///
-/// // Many at once, one behind the other.
+/// // Many at once, one after another.
 /// assert_eq!(grid.coordinates(&[0, 315])?, [0, 0, 0, 0, 2, 2, 2, 3]);
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```
@@ -145,7 +145,7 @@ impl Grid {
         Ok(offset)
     }
 
-    /// The offsets of many coordinates, which stand one behind the other.
+    /// The offsets of many coordinates, which are concatenated.
     ///
     /// # Errors
     /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how many there are; else those of
@@ -229,7 +229,7 @@ impl Grid {
         inside
     }
 
-    /// The coordinates of many offsets, one behind the other.
+    /// The coordinates of many offsets, one after another.
     ///
     /// # Errors
     /// [`Error::Offset`] for the first one that is out of range.
@@ -302,7 +302,7 @@ fn wrap(found: i64, len: usize) -> usize {
     usize::try_from(found.rem_euclid(len)).unwrap_or(0)
 }
 
-/// The coordinate of an offset in range; `out` has a place for each axis.
+/// The coordinate of an offset in range; `out` has an element for each axis.
 #[inline(always)]
 fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
     // Each quotient comes from the offset itself, so that the processor can work on all of them at once.
@@ -390,7 +390,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(shape in prop::collection::vec(1_usize..9, 0..7), fortran: bool, pick: prop::sample::Index) {
+        fn round_trip(shape in prop::collection::vec(1_usize..9, 0..7), fortran: bool, pick: prop::sample::Index) {
             let order = if fortran { Order::F } else { Order::C };
             let grid = Grid::new(&shape, order).unwrap();
             let offset = pick.index(grid.len());

@@ -23,7 +23,7 @@ const INLINE: usize = 8;
 #[derive(Clone)]
 pub struct Dims<I> {
     len: usize,
-    /// The numbers, if they fit. This is no enum of two places, so that a list that fits is written without looking where it is.
+    /// The numbers, if they fit. This is no enum of two variants, so that a list that fits is written without looking where it is.
     items: [I; INLINE],
     /// The numbers, if they do not fit.
     #[expect(clippy::box_collection, reason = "one word where all fit, which is nearly always")]
@@ -62,7 +62,7 @@ impl<I: Copy + Default> Dims<I> {
     #[inline]
     pub fn push(&mut self, item: I) {
         match self.items.get_mut(self.len) {
-            Some(place) => *place = item,
+            Some(slot) => *slot = item,
             None => self.heap.get_or_insert_with(|| self.items.to_vec().into()).push(item),
         }
         self.len += 1;
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_same_list_in_place_and_on_the_heap() {
+    fn inline_and_heap_dims_are_equal() {
         for len in [0, 1, 7, 8, 9, 30] {
             let wanted: Vec<usize> = (0..len).collect();
             let mut dims = Shape::from_iter(0..len);

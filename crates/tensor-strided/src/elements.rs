@@ -256,7 +256,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         out.zip_apply(self, |_, x| f(x))
     }
 
-    /// What `f` makes of each two elements at the same place, with broadcasting.
+    /// `f` of each two elements at the same position, with broadcasting.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -341,7 +341,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(AxisIterMut { view: Some(self), axis, chunk: Some(check_chunk(size)?) })
     }
 
-    /// Puts what `f` makes of each element in its place, in no particular order.
+    /// Overwrites each element with `f` of it, in no particular order.
     #[doc(alias = "mapv_inplace")]
     pub fn apply(&mut self, mut f: impl FnMut(&T) -> T) {
         for mut lane in self.view_mut().into_runs() {
@@ -352,7 +352,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         }
     }
 
-    /// Puts what `f` makes of each element and one of `other` in its place; `other` is broadcast to the shape of this view.
+    /// Overwrites each element with `f` of it and one of `other`; `other` is broadcast to the shape of this view.
     ///
     /// ```
     /// use tensor_strided::Tensor;

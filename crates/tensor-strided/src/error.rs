@@ -40,7 +40,7 @@ pub enum Error {
         /// The number found.
         found: usize,
     },
-    /// A layout for writing in which two places could be the same element.
+    /// A layout for writing in which two coordinates could be the same element.
     #[error(
         "shape {shape:?} with strides {strides:?} may lead to the same element twice, so it cannot be written through"
     )]

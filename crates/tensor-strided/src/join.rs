@@ -8,7 +8,7 @@ use crate::layout_ops::resolve_axis;
 use crate::tensor::Tensor;
 use crate::view::{TensorView, TensorViewMut};
 
-/// All of `tensors` one behind the other along an axis.
+/// `tensors` concatenated along an axis.
 ///
 /// ```
 /// use tensor_strided::{Tensor, concat};
@@ -104,7 +104,7 @@ fn concat_shape<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Resul
     Ok((shape, axis))
 }
 
-/// Copies each tensor to its place; `out` has the shape of the result.
+/// Copies each tensor to its part of `out`; `out` has the shape of the result.
 fn copy_parts<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: usize,

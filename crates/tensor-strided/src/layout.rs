@@ -6,11 +6,11 @@ use crate::error::Error;
 /// Which index runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// The last index, as in C: rows lie one behind the other.
+    /// The last index, as in C: rows are contiguous.
     #[default]
     #[doc(alias = "RowMajor")]
     C,
-    /// The first index, as in Fortran: columns lie one behind the other.
+    /// The first index, as in Fortran: columns are contiguous.
     #[doc(alias = "ColumnMajor")]
     F,
 }
@@ -34,7 +34,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Elements one behind the other in C order: the last index runs fastest.
+    /// Contiguous elements in C order: the last index runs fastest.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -50,7 +50,7 @@ impl Layout {
         Self::ordered(shape.as_ref(), Order::C)
     }
 
-    /// Elements one behind the other in Fortran order: the first index runs fastest.
+    /// Contiguous elements in Fortran order: the first index runs fastest.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// Elements one behind the other, in this order.
+    /// Contiguous elements in this order.
     pub(crate) fn ordered(shape: &[usize], order: Order) -> Result<Self, Error> {
         check_size(shape)?;
         Ok(Self { shape: shape.into(), strides: dense_strides(shape, order), offset: 0 })
@@ -218,7 +218,7 @@ impl Layout {
         Error::Index { axis: outside, index: coordinate[outside], len: self.shape[outside] }
     }
 
-    /// Whether the elements lie one behind the other in C order. Axes of length 1 do not count; no elements always do.
+    /// Whether the elements are contiguous in C order. Axes of length 1 do not count; no elements always do.
     #[must_use]
     #[doc(alias = "c_contiguous")]
     #[doc(alias = "is_standard_layout")]
@@ -226,7 +226,7 @@ impl Layout {
         self.is_dense(Order::C)
     }
 
-    /// Whether the elements lie one behind the other in Fortran order. Axes of length 1 do not count; no elements always do.
+    /// Whether the elements are contiguous in Fortran order. Axes of length 1 do not count; no elements always do.
     #[must_use]
     #[doc(alias = "f_contiguous")]
     pub fn is_fortran(&self) -> bool {
@@ -478,7 +478,7 @@ pub(crate) fn coalesce<const N: usize>(layouts: [&Layout; N]) -> [Layout; N] {
     merged
 }
 
-/// The strides of elements that lie one behind the other; the size was checked.
+/// The strides of elements that are contiguous; the size was checked.
 pub(crate) fn dense_strides(shape: &[usize], order: Order) -> Strides {
     let mut strides = Strides::filled(0, shape.len());
     let mut step = 1_isize;

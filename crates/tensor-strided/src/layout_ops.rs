@@ -348,7 +348,7 @@ impl Layout {
         Ok(strides.map(|strides| Self::reshaped_parts(shape, strides, self.offset())))
     }
 
-    /// The order in which the elements lie one behind the other: Fortran's where they do so in that alone, else C's.
+    /// The order in which the elements are contiguous: Fortran's where they do so in that alone, else C's.
     ///
     /// This is what NumPy calls order `A`.
     #[must_use]

@@ -1,7 +1,7 @@
 //! `.npy`, NumPy's file of one array.
 //!
 //! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte order. Nothing in a file is trusted: memory is
-//! taken only as bytes arrive, and what is wrong with a header is an error with its place. What is written is what NumPy 2 writes, byte by byte, in
+//! taken only as bytes arrive, and what is wrong with a header is an error with its position. What is written is what NumPy 2 writes, byte by byte, in
 //! little endian.
 //!
 //! ```

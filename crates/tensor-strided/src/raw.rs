@@ -60,7 +60,7 @@ fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
     }
 }
 
-/// Whether `source` has a place of its own among `len` elements for each of its own, where `part` says.
+/// That `part` has the shape of `source` and names each of `len` elements once at most.
 fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
     assert_eq!(source.layout.shape(), part.shape(), "a copy between different shapes");
     assert!(part.min_len() <= len && part.is_nested(), "{part:?} was taken from {len} elements");
@@ -139,7 +139,7 @@ impl<'a, T> Raw<'a, T> {
         Some(unsafe { self.base.add(offset).as_ref() })
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub(crate) fn as_slice(&self) -> Option<&'a [T]> {
         match self.layout.len() {
@@ -163,10 +163,10 @@ impl<T: Element> Raw<'_, T> {
         unsafe { copy::collect(self.layout.shape(), self.origin(), self.layout.strides()) }
     }
 
-    /// `len` elements: these at the places that `part` names, `filler` at all others.
+    /// `len` elements: these at the positions that `part` names, `filler` at all others.
     ///
     /// # Panics
-    /// If `part` has another shape, leaves the `len` places or names one twice: then the view algebra above is wrong.
+    /// If `part` has another shape, leaves the `len` elements or names one twice: then the view algebra above is wrong.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         let mut out = copy::with_capacity(len);
         check_part(self, part, len);
@@ -244,7 +244,7 @@ impl<'a, T> RawMut<'a, T> {
         Some(unsafe { self.base.add(offset).as_mut() })
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub(crate) fn into_slice(self) -> Option<&'a mut [T]> {
         match self.layout.len() {

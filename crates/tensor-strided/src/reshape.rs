@@ -88,7 +88,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         }
     }
 
-    /// All elements along one axis, in C order: a view where they lie one behind the other so, else a copy.
+    /// All elements along one axis, in C order: a view where they are contiguous so, else a copy.
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.

@@ -42,7 +42,7 @@
 //! One element counts from the end if it is negative, and must then be in `0..n`: it is not cut, and neither end nor the masks of begin and
 //! end are looked at. Its stride must be positive, and is not used.
 //!
-//! Where several things are wrong, the error is the one that TensorFlow reports: lengths, then a second ellipsis, then too many entries, then
+//! Where there are several errors, the error is the one that TensorFlow reports: lengths, then a second ellipsis, then too many entries, then
 //! axis by axis a stride of 0, an element with a negative stride, an element out of bounds.
 //!
 //! # Two examples, step by step

@@ -154,7 +154,7 @@ impl<T: Element> Tensor<T> {
         self.view().to_vec()
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     pub fn as_slice(&self) -> Option<&[T]> {
         self.view().as_slice()
     }

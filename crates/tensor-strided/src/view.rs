@@ -15,7 +15,7 @@ pub struct TensorView<'a, T> {
     raw: Raw<'a, T>,
 }
 
-/// A tensor that borrows its elements for writing. No two of its elements are the same place.
+/// A tensor that borrows its elements for writing. No two of its elements share memory.
 pub struct TensorViewMut<'a, T> {
     raw: RawMut<'a, T>,
 }
@@ -111,7 +111,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.to_vec()
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [T]> {
         self.raw.as_slice()
@@ -130,7 +130,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.lanes(axis)
     }
 
-    /// `len` elements: these at the places that `part`, of the same shape, names; `filler` at all others.
+    /// `len` elements: these at the positions that `part`, of the same shape, names; `filler` at all others.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         self.raw.embedded(part, len, filler)
     }
@@ -225,7 +225,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.get_mut(coordinate.into_numbers().as_ref())
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     #[must_use]
     pub fn into_slice(self) -> Option<&'a mut [T]> {

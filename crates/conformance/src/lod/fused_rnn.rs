@@ -150,7 +150,7 @@ impl Call<'_> {
     /// One step: as many sequences of length 1.
     fn gru_unit<T: Float>(&self) -> Result<Results, Stop> {
         let input = self.input::<T>("Input")?;
-        let input = input.with_lod(Lod::from_lengths(&[vec![1; input.rows()]])?)?;
+        let input = input.with_lod(Lod::from_lengths(&[vec![1; input.num_rows()]])?)?;
         let (y, mut grads) = self.gru_over(&input, Some(&self.input::<T>("HiddenPrev")?))?;
         grads.iter_mut().filter(|(name, _)| *name == "H0").for_each(|(name, _)| *name = "HiddenPrev");
         Ok(Results { outputs: without_lod(vec![("Hidden", y)])?, gradients: without_lod(grads)? })
@@ -162,7 +162,7 @@ impl Call<'_> {
         initial: Option<&LodTensor<T>>,
     ) -> Result<(LodTensor<T>, Tensors<T>), Stop> {
         let weight = self.input::<T>("Weight")?;
-        let hidden = weight.rows();
+        let hidden = weight.num_rows();
         let bias = self.optional::<T>("inputs", "Bias")?.as_ref().map(vector);
         let paddle = PaddleGru { weight: weight.values().to_vec(), bias };
         let options = GruOptions {
@@ -174,7 +174,7 @@ impl Call<'_> {
         let gru = Gru { options, weights: GruWeights::from_paddle(hidden, &paddle)? };
         let x = permuted(input, |values| from_paddle_order(Gates::Gru, hidden, values))?;
         let initial =
-            initial.map(|h| Ok::<_, Stop>(State { h: matrix(h)?, c: Matrix::zeros(h.rows(), 0) })).transpose()?;
+            initial.map(|h| Ok::<_, Stop>(State { h: matrix(h)?, c: Matrix::zeros(h.num_rows(), 0) })).transpose()?;
         let (out, saved) = gru.forward(&x, self.direction(), initial.as_ref())?;
         // That of `gru_unit` has no LoD.
         let grad_y =
@@ -214,8 +214,8 @@ impl Call<'_> {
             weight_hr: None,
         };
         let lstm = Lstm { options: LstmOptions::default(), weights };
-        let lod = Lod::from_lengths(&[vec![1; x.rows()]])?;
-        let initial = State { h: Matrix::zeros(x.rows(), hidden), c };
+        let lod = Lod::from_lengths(&[vec![1; x.num_rows()]])?;
+        let initial = State { h: Matrix::zeros(x.num_rows(), hidden), c };
         let (out, saved) =
             lstm.forward(&permuted(&x.with_lod(lod.clone())?, reorder)?, Direction::Forward, Some(&initial))?;
         let with_lod = |name| {
@@ -238,7 +238,7 @@ fn index(attr: &Value) -> usize {
 }
 
 fn matrix<T: Float>(tensor: &LodTensor<T>) -> Result<Matrix<T>, Stop> {
-    let matrix = Matrix::from_vec(tensor.rows(), tensor.width(), tensor.values().to_vec());
+    let matrix = Matrix::from_vec(tensor.num_rows(), tensor.width(), tensor.values().to_vec());
     matrix.map_err(|error| Stop::Damaged(error.to_string()))
 }
 
@@ -259,7 +259,7 @@ fn permuted<T: Float>(
     tensor: &LodTensor<T>,
     order: impl FnOnce(&[T]) -> Result<Vec<T>, kaldera::recurrent::Error>,
 ) -> Result<LodTensor<T>, Stop> {
-    Ok(tensor.like(tensor.rows(), order(tensor.values())?, tensor.lod().clone())?)
+    Ok(tensor.like(tensor.num_rows(), order(tensor.values())?, tensor.lod().clone())?)
 }
 
 /// Paddle's gradients have no LoD.

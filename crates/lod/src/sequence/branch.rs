@@ -35,7 +35,7 @@ pub fn split_by_mask<T: Element>(
     mask: &[bool],
     level: usize,
 ) -> Result<((LodTensor<T>, BranchSaved), (LodTensor<T>, BranchSaved)), Error> {
-    let size = if x.lod().is_none() && level == 0 { x.rows() } else { x.lod().check_level(level)?.num_rows() };
+    let size = if x.lod().is_none() && level == 0 { x.num_rows() } else { x.lod().check_level(level)?.num_rows() };
     Error::check_size("the number of flags", size, mask.len())?;
     let branch = |wanted: bool| {
         let chosen: Vec<i32> = (0..).zip(mask).filter(|&(_, &flag)| flag == wanted).map(|(i, _)| i).collect();
@@ -58,7 +58,7 @@ pub fn merge_by_mask<T: Element>(yes: &LodTensor<T>, no: &LodTensor<T>, mask: &[
     if expected != found {
         return Err(Error::NumLevels { what: "both branches", expected, found });
     }
-    let of = |x: &LodTensor<T>| if x.lod().is_none() { x.rows() } else { x.lod().num_elements(0) };
+    let of = |x: &LodTensor<T>| if x.lod().is_none() { x.num_rows() } else { x.lod().num_sequences(0) };
     let wanted = mask.iter().filter(|&&flag| flag).count();
     Error::check_size("the number of flags that are set", of(yes), wanted)?;
     Error::check_size("the number of flags that are not set", of(no), mask.len() - wanted)?;
@@ -79,5 +79,5 @@ pub fn merge_by_mask<T: Element>(yes: &LodTensor<T>, no: &LodTensor<T>, mask: &[
         (Some(yes), Some(no)) => RaggedShape::merge(&[yes, no], &order)?.0.into(),
         _ => Lod::none(),
     };
-    yes.like(yes.rows() + no.rows(), values, lod)
+    yes.like(yes.num_rows() + no.num_rows(), values, lod)
 }

@@ -37,7 +37,7 @@ pub fn expand<T: Element>(
 ) -> Result<(LodTensor<T>, MovedRows), Error> {
     let counts = y.check_level(ref_level.unwrap_or(y.num_levels().saturating_sub(1)))?;
     match (x.lod().num_levels(), x.lod().last()) {
-        (_, None) => repeated(x, RowSplits::regular(x.rows(), 1)?, counts, |_| Ok(Lod::none())),
+        (_, None) => repeated(x, RowSplits::regular(x.num_rows(), 1)?, counts, |_| Ok(Lod::none())),
         (1, Some(sequences)) => repeated(x, sequences.clone(), counts, |repeated| Lod::new([repeated])),
         (found, _) => Err(Error::NumLevels { what: "the LoD of what is expanded", expected: 1, found }),
     }
@@ -50,7 +50,7 @@ pub fn expand<T: Element>(
 #[doc(alias = "sequence_expand_as")]
 pub fn expand_as<T: Element>(x: &LodTensor<T>, y: &Lod) -> Result<(LodTensor<T>, MovedRows), Error> {
     let counts = only_level("the LoD to expand to", y)?;
-    repeated(x, RowSplits::regular(x.rows(), 1)?, &counts, |_| Ok(y.clone()))
+    repeated(x, RowSplits::regular(x.num_rows(), 1)?, &counts, |_| Ok(y.clone()))
 }
 
 /// The `parts` of the rows of `x`, each as often as `counts` says; `lod` makes the LoD from the repeated parts.

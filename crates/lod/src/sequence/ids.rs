@@ -25,7 +25,7 @@ use crate::tensor::LodTensor;
 pub fn enumerate<T: Element>(x: &LodTensor<T>, window: usize, pad_value: T) -> Result<LodTensor<T>, Error> {
     let sequences = sequences(x)?;
     Error::check_size("the number of ids in a row", 1, x.width())?;
-    let size = x.rows().checked_mul(window).filter(|&size| size <= isize::MAX as usize / size_of::<T>().max(1));
+    let size = x.num_rows().checked_mul(window).filter(|&size| size <= isize::MAX as usize / size_of::<T>().max(1));
     let mut values = Vec::with_capacity(size.ok_or(Error::TooLarge { what: "the number of ids", size: u64::MAX })?);
     for rows in sequences {
         for row in rows.clone() {
@@ -34,7 +34,7 @@ pub fn enumerate<T: Element>(x: &LodTensor<T>, window: usize, pad_value: T) -> R
             values.extend(std::iter::repeat_n(pad_value, window - there.len()));
         }
     }
-    LodTensor::from_vec([x.rows(), window], values, x.lod().clone())
+    LodTensor::from_vec([x.num_rows(), window], values, x.lod().clone())
 }
 
 /// The sequences without the ids that are among `tokens`; a sequence may become empty.

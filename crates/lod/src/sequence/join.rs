@@ -18,7 +18,7 @@ pub struct ConcatSaved {
     rows: usize,
 }
 
-/// Sequence i of the result is the i-th sequences of all sources, one behind the other.
+/// Sequence i of the result is the i-th sequences of all sources, concatenated.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -49,7 +49,7 @@ pub fn concat<T: Element>(sources: &[&LodTensor<T>]) -> Result<(LodTensor<T>, Co
             });
         }
     }
-    let rows = sources.iter().map(|source| source.rows()).sum::<usize>();
+    let rows = sources.iter().map(|source| source.num_rows()).sum::<usize>();
     let lengths = (0..all[0].num_rows()).map(|i| all.iter().map(|splits| splits.len_of(i)).sum());
     let last = RowSplits::from_lengths(lengths)?;
     let mut values = memory::with_capacity(rows * first.width());
@@ -131,5 +131,5 @@ pub fn reverse<T: Element>(x: &LodTensor<T>) -> Result<(LodTensor<T>, MovedRows)
     let splits = only_level("the LoD of what is reversed", x.lod())?;
     let runs = splits.rows().flat_map(|rows| rows.rev().map(|row| row..row + 1));
     let moved = MovedRows::new(x, runs.collect());
-    Ok((x.like(x.rows(), moved.gather(x), x.lod().clone())?, moved))
+    Ok((x.like(x.num_rows(), moved.gather(x), x.lod().clone())?, moved))
 }

@@ -79,7 +79,7 @@ pub struct ResetSaved {
 /// if it has no levels or no sequences.
 #[doc(alias = "lod_reset")]
 pub fn reset<T: Element>(x: &LodTensor<T>, target: &Lod, append: bool) -> Result<(LodTensor<T>, ResetSaved), Error> {
-    if target.is_none() || target.num_elements(0) == 0 {
+    if target.is_none() || target.num_sequences(0) == 0 {
         return Err(Error::Nothing { what: "sequence in the new LoD" });
     }
     let lod = if append { x.lod().below(target)? } else { target.clone() };

@@ -39,26 +39,26 @@ pub fn scatter<T: Real>(
     ids: &LodTensor<i64>,
     updates: &LodTensor<T>,
 ) -> Result<(LodTensor<T>, ScatterSaved), Error> {
-    Error::check_size("the number of sequences of ids", x.rows(), sequences(ids)?.num_rows())?;
+    Error::check_size("the number of sequences of ids", x.num_rows(), sequences(ids)?.num_rows())?;
     Error::check_size("the number of ids in a row", 1, ids.width())?;
     Error::check_size("the number of updates", ids.values().len(), updates.values().len())?;
     if updates.lod().last() != ids.lod().last() {
         let (expected, found) = (ids.lod().num_levels(), updates.lod().num_levels());
         return Err(Error::NumLevels { what: "the updates, divided as the ids,", expected, found });
     }
-    let saved = ScatterSaved { ids: ids.clone(), rows: x.rows(), width: x.width(), x_lod: x.lod().clone() };
+    let saved = ScatterSaved { ids: ids.clone(), rows: x.num_rows(), width: x.width(), x_lod: x.lod().clone() };
     if let Some(position) = ids.values().iter().position(|&id| usize::try_from(id).map_or(true, |id| id >= x.width())) {
         return Err(Error::Id { position, found: ids.values()[position], size: x.width() });
     }
     let mut out = x.clone();
     let values = out.values_mut();
-    saved.places().zip(updates.values()).for_each(|(place, &update)| values[place] += update);
+    saved.positions().zip(updates.values()).for_each(|(position, &update)| values[position] += update);
     Ok((out, saved))
 }
 
 impl ScatterSaved {
     /// Where each update went.
-    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         let sequences = self.ids.lod().last().into_iter().flat_map(|splits| splits.rows()).enumerate();
         sequences
             .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
@@ -70,7 +70,7 @@ impl ScatterSaved {
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         check_gradient(self.rows, self.width, out_grad)?;
-        let updates: Vec<T> = self.places().map(|place| out_grad.values()[place]).collect();
+        let updates: Vec<T> = self.positions().map(|position| out_grad.values()[position]).collect();
         let updates = LodTensor::from_vec(self.ids.shape(), updates, Lod::none())?;
         Ok((out_grad.with_lod(self.x_lod.clone())?, updates))
     }

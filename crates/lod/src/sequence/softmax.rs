@@ -35,7 +35,7 @@ pub fn softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved
     let sequences = sequences(x)?.clone();
     Error::check_size("the width of a row", 1, x.width())?;
     let y = Ragged::new(RaggedShape::new([sequences])?, x.buffer().clone())?.softmax().into_parts().1;
-    saved(x.like(x.rows(), y, x.lod().clone())?)
+    saved(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
 /// [`softmax`] of each column alone, for rows of any width.
@@ -69,7 +69,7 @@ pub fn column_softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, Softm
             row.iter_mut().zip(&sums).for_each(|(y, &sum)| *y /= sum);
         }
     }
-    saved(x.like(x.rows(), y, x.lod().clone())?)
+    saved(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
 fn saved<T: Float>(y: LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved<T>), Error> {
@@ -82,7 +82,7 @@ impl<T: Float> SoftmaxSaved<T> {
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-        let (rows, width) = (self.y.rows(), self.y.width());
+        let (rows, width) = (self.y.num_rows(), self.y.width());
         check_gradient(rows, width, out_grad)?;
         let mut grad: Vec<T> = memory::zeros(rows * width);
         let mut sums = vec![<T as ragged_core::Number>::ZERO; width];

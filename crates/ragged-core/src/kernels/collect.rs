@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_dropping_is_neither_lost_nor_dropped_twice() {
+    fn values_are_dropped_exactly_once() {
         let shared = std::sync::Arc::new(5);
         let source = vec![std::sync::Arc::clone(&shared); 100];
         let runs = [(0, 3), (90, 10), (50, 0), (0, 50)];

@@ -9,7 +9,7 @@ pub(crate) use rayon::{current_num_threads, join};
 /// Rows and values together that are worth a task of their own, where nothing else is said.
 pub(super) const TASK: usize = 1 << 15;
 
-/// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
+/// Memory that can be cut in two: a slice, or two slices that are cut at the same position.
 pub(crate) trait Cut: Send + Sized {
     /// The first `at` entries, and the rest.
     fn cut(self, at: usize) -> (Self, Self);
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_done_once_wherever_it_is_cut() {
+    fn every_row_is_processed_once() {
         let lengths = (0..200_000).map(|i| if i % 50_000 == 7 { 300_000 } else { i % 3 });
         let splits: Vec<i32> = std::iter::once(0)
             .chain(lengths.scan(0, |end, n| {

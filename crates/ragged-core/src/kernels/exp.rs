@@ -179,7 +179,7 @@ impl Exponentials {
         }
     }
 
-    /// The logarithms of the sums of `rows`, in their places.
+    /// The logarithms of the sums of `rows`, in their rows.
     #[inline(always)]
     fn log_sums<S: Simd>(&mut self, s: S, rows: usize) {
         for sums in self.sums.vectors(s, rows.div_ceil(S::LANES)) {

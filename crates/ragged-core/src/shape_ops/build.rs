@@ -10,17 +10,17 @@ use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// `num_lists` lists of `len` elements each. O(num_lists).
+    /// `num_rows` rows of `len` elements each. O(num_rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the product is above `i32::MAX`.
     #[doc(alias = "RegularRaggedShape")]
     #[doc(alias = "regular_ragged_shape")]
-    pub fn regular(num_lists: usize, len: usize) -> Result<Self, Error> {
-        Ok(Self::trusted([Layer::new(RowSplits::regular(num_lists, len)?)]))
+    pub fn regular(num_rows: usize, len: usize) -> Result<Self, Error> {
+        Ok(Self::trusted([Layer::new(RowSplits::regular(num_rows, len)?)]))
     }
 
-    /// One list of `num_elements` elements. O(1).
+    /// One row of `num_elements` elements. O(1).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -29,7 +29,7 @@ impl RaggedShape {
         Self::regular(1, num_elements)
     }
 
-    /// No lists at all, of `num_axes` axes. O(num_axes).
+    /// No rows at all, of `num_axes` axes. O(num_axes).
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for less than 2 axes.
@@ -42,7 +42,7 @@ impl RaggedShape {
         Ok(Self::trusted(std::iter::repeat_n(layer, num_axes - 1)))
     }
 
-    /// A random shape for tests, the same for the same seed on every machine: a quarter of its lists is empty.
+    /// A random shape for tests, the same for the same seed on every machine: a quarter of its rows is empty.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -76,7 +76,7 @@ impl RaggedShape {
         let axes = random.from(&num_axes);
         let mut size = random.from(&num_elements);
         let mut layers = Vec::with_capacity(axes - 1);
-        // From the elements up: lists until all below are in one, then perhaps some empty ones.
+        // From the elements up: rows until all below are in one, then perhaps some empty ones.
         for _ in 1..axes {
             let mut lengths = Vec::new();
             let mut left = size;
@@ -93,10 +93,10 @@ impl RaggedShape {
         Self::new(layers)
     }
 
-    /// Puts `bottom` below: the elements of this shape become the lists of `bottom`. Memory is shared. O(axes).
+    /// Puts `bottom` below: the elements of this shape become the rows of `bottom`. Memory is shared. O(axes).
     ///
     /// # Errors
-    /// [`Error::LayerMismatch`] if `bottom` has not one list for each element.
+    /// [`Error::LayerMismatch`] if `bottom` has not one row for each element.
     #[doc(alias = "ComposeRaggedShapes")]
     #[doc(alias = "ComposeRaggedShapes3")]
     pub fn compose(&self, bottom: &Self) -> Result<Self, Error> {

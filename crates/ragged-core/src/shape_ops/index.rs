@@ -1,4 +1,4 @@
-//! Some of the lists: one, a range, or any by index.
+//! Some of the rows: one, a range, or any by index.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::shape::{Layer, RaggedShape};
 use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
-    /// The lists of axis `axis` that `indexes` name, and for each new element, which old one it is.
+    /// The rows of axis `axis` that `indexes` name, and for each new element, which old one it is.
     ///
-    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty list. Below, the lists above stay
+    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty row. Below, the rows above stay
     /// as they are (though some may become empty), so that the indexes must not go back to an earlier one of them.
     ///
     /// ```
@@ -54,10 +54,10 @@ impl RaggedShape {
         Ok((Self::trusted(layers), runs))
     }
 
-    /// The layers above `axis` of the lists that `indexes` name, if there are such lists.
+    /// The layers above `axis` of the rows that `indexes` name, if there are such rows.
     fn index_above(&self, axis: usize, indexes: &[i32]) -> Result<Vec<Arc<Layer>>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
-        Error::fit("the number of lists", indexes.len())?;
+        Error::fit("the number of rows", indexes.len())?;
         check_indexes(axis, indexes, self.tot_size(axis))?;
         let mut layers = Vec::with_capacity(self.layers().len());
         if let Some(above) = axis.checked_sub(1) {
@@ -73,7 +73,7 @@ impl RaggedShape {
         Ok(layers)
     }
 
-    /// List `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.
+    /// Row `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.
     ///
     /// [`view`](Self::view) looks at it without making anything.
     ///
@@ -82,7 +82,7 @@ impl RaggedShape {
     #[doc(alias = "Index")]
     pub fn index0(&self, i: usize) -> Result<Self, Error> {
         self.check_num_axes(3)?;
-        self.view().list(i)?.to_shape()
+        self.view().row(i)?.to_shape()
     }
 
     /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their elements.
@@ -111,13 +111,13 @@ impl RaggedShape {
         Ok((Self::trusted(layers), elements))
     }
 
-    /// The first `num_lists` lists of axis 0. Memory is shared. O(axes).
+    /// The first `num_rows` rows of axis 0. Memory is shared. O(axes).
     ///
     /// # Errors
     /// [`Error::Range`].
     #[doc(alias = "Prefix")]
-    pub fn prefix(&self, num_lists: usize) -> Result<Self, Error> {
-        self.arange(0, 0, num_lists).map(|(shape, _)| shape)
+    pub fn prefix(&self, num_rows: usize) -> Result<Self, Error> {
+        self.arange(0, 0, num_rows).map(|(shape, _)| shape)
     }
 
     /// [`prefix`](Self::prefix) for each of some sizes.
@@ -126,7 +126,7 @@ impl RaggedShape {
     /// [`Error::Range`].
     #[doc(alias = "GetPrefixes")]
     pub fn prefixes(&self, sizes: &[usize]) -> Result<Vec<Self>, Error> {
-        sizes.iter().map(|&num_lists| self.prefix(num_lists)).collect()
+        sizes.iter().map(|&num_rows| self.prefix(num_rows)).collect()
     }
 }
 

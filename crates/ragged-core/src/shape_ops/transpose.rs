@@ -23,10 +23,10 @@ impl RaggedShape {
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     ///
-    /// O(axes x lists of axis 1 + elements).
+    /// O(axes x rows of axis 1 + elements).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the lists of axis 0 differ in length, which
+    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the rows of axis 0 differ in length, which
     /// [`make_transposable`](Self::make_transposable) mends.
     #[doc(alias = "Transpose")]
     pub fn transpose(&self) -> Result<(Self, Vec<i32>), Error> {
@@ -51,7 +51,7 @@ impl RaggedShape {
         Ok((Self::trusted([top].into_iter().chain(below)), runs))
     }
 
-    /// Makes all lists of axis 1 as long as the longest, so that the shape can be transposed: empty lists are added to
+    /// Makes all rows of axis 1 as long as the longest, so that the shape can be transposed: empty rows are added to
     /// shorter ones, or elements if there are two axes only. O(new size of axis 1); layers below axis 2 are shared.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! Lists that are made to sum to one.
+//! Rows that are made to sum to one.
 
 use std::ops::Range;
 
@@ -10,9 +10,9 @@ use crate::ragged::{Ragged, check_size};
 use crate::value_ops::number::{Float, Number};
 
 impl<T: Float> Ragged<T> {
-    /// x - ln Σ e^x within each list: logarithms of probabilities that sum to 1, or log-softmax.
+    /// x - ln Σ e^x within each row: logarithms of probabilities that sum to 1, or log-softmax.
     ///
-    /// A list of only -inf stays as it is (k2 makes NaN of it).
+    /// A row of only -inf stays as it is (k2 makes NaN of it).
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -29,7 +29,7 @@ impl<T: Float> Ragged<T> {
         self.normalized(Normal::Log)
     }
 
-    /// e^x / Σ e^x within each list. A list of only -inf has zeros.
+    /// e^x / Σ e^x within each row. A row of only -inf has zeros.
     pub fn softmax(&self) -> Self {
         self.normalized(Normal::Probability)
     }
@@ -40,7 +40,7 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// x / (Σ x + ε) within each list. The machine epsilon ε is added as k2 does, so that a list of zeros stays as it is.
+    /// x / (Σ x + ε) within each row. The machine epsilon ε is added as k2 does, so that a row of zeros stays as it is.
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
@@ -92,7 +92,7 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The same lists of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a list, its
+    /// The same rows of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a row, its
     /// values and memory for as many, and then, when that has their exponentials, `finish` with the positions of the values.
     pub(super) fn map_exponentials(
         &self,
@@ -142,7 +142,7 @@ mod tests {
 
     /// The numbers are k2's (1.23.4).
     #[test]
-    fn lists_whose_sum_is_nothing() {
+    fn normalize_of_rows_that_sum_to_zero() {
         let x = Ragged::from_lists(&[vec![0.0_f32, 0.0], vec![3.0, -3.0], vec![1e-7, 0.0], vec![]]).unwrap();
         let shares = x.normalize_linear();
         assert_eq!(shares.values()[..4], [0.0, 0.0, 25_165_824.0, -25_165_824.0]);
@@ -162,7 +162,7 @@ mod tests {
         fn dot(a: &[f64], b: &[f64]) -> f64 {
             a.iter().zip(b).map(|(a, b)| a * b).sum()
         }
-        /// What a formula makes of place i of a list and its output gradients.
+        /// What a formula makes of element i of a row and its output gradients.
         type Formula = dyn Fn(&[f64], &[f64], usize) -> f64;
         let check = |grad: Ragged<f64>, f: &Formula| {
             for (row, values) in x.rows().enumerate() {
@@ -179,11 +179,11 @@ mod tests {
             let sum = x.iter().sum::<f64>();
             (g[i] - dot(g, x) / sum) / sum
         });
-        let (logs, per_list) = (x.logsumexp(), (0..9).map(f64::from).collect::<Vec<_>>());
-        let grad = x.logsumexp_grad(&logs, &per_list).unwrap();
+        let (logs, per_row) = (x.logsumexp(), (0..9).map(f64::from).collect::<Vec<_>>());
+        let grad = x.logsumexp_grad(&logs, &per_row).unwrap();
         for row in 0..9 {
             for (&got, &x) in grad.row(row).iter().zip(x.row(row)) {
-                assert!((got - (x - logs[row]).exp() * per_list[row]).abs() <= 1e-13 * got.abs());
+                assert!((got - (x - logs[row]).exp() * per_row[row]).abs() <= 1e-13 * got.abs());
             }
         }
     }

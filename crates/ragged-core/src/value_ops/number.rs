@@ -7,7 +7,7 @@ use kaldera_base::simd::Int;
 
 use crate::kernels::{ExpKernels, RowKernels};
 
-/// A number that lists can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
+/// A number that rows can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
 ///
 /// Sums and products of integers wrap around, as k2's do.
 pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd + Send + Sync + 'static {

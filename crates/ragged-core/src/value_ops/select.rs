@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 
 use crate::error::Error;
-use crate::kernels::{check_indexes, follow_places, picked, prefetch_upcoming, upcoming};
+use crate::kernels::{check_indexes, follow_slices, picked, prefetch_upcoming, upcoming};
 use crate::ragged::check_size;
 use crate::value_ops::number::Number;
 
@@ -36,7 +36,7 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
     let rows = num_rows(src.len(), cols)?;
     check_indexes(0, index, rows)?;
     let zeros = vec![T::ZERO; cols];
-    Ok(follow_places(
+    Ok(follow_slices(
         Vec::new(),
         index,
         |_| cols,

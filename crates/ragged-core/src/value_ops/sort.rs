@@ -1,4 +1,4 @@
-//! Sorting within lists.
+//! Sorting within rows.
 
 use kaldera_base::memory;
 
@@ -17,7 +17,7 @@ pub enum Order {
 }
 
 impl<T: Number> Ragged<T> {
-    /// Sorts each innermost list. Floats go in the order of [`f64::total_cmp`].
+    /// Sorts each innermost row. Floats go in the order of [`f64::total_cmp`].
     ///
     /// ```
     /// # use ragged_core::{Order, Ragged};

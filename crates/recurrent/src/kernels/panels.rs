@@ -67,9 +67,9 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
         let mut panels = Self::zeros(depth, gates, units);
         let step = VECTORS * panels.lanes;
         for (column, row) in weights.chunks_exact(depth.max(1)).enumerate() {
-            let start = panels.place(column / units, column % units);
-            let places = panels.data.as_mut_slice()[start..].iter_mut().step_by(step);
-            places.zip(row).for_each(|(place, &weight)| *place = weight);
+            let start = panels.offset(column / units, column % units);
+            let values = panels.data.as_mut_slice()[start..].iter_mut().step_by(step);
+            values.zip(row).for_each(|(value, &weight)| *value = weight);
         }
         panels
     }
@@ -88,7 +88,7 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
     }
 
     /// Where the column of a unit of a gate begins.
-    fn place(&self, gate: usize, unit: usize) -> usize {
+    fn offset(&self, gate: usize, unit: usize) -> usize {
         let per_panel = self.per_gate * self.lanes;
         let (panel, within) = (unit / per_panel, unit % per_panel);
         panel * self.depth * VECTORS * self.lanes + gate * per_panel + within

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_too_long_becomes_shorter() {
+    fn clip_shortens_only_long_gradients() {
         let mut long = gradients([3.0, 4.0, 12.0]);
         assert_eq!(clip_grad_norm(&mut long, 2.0).unwrap(), 13.0);
         // As PyTorch 2.5.1 gives them.
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_scale_makes_good_is_refused() {
+    fn clip_refuses_non_finite_gradients() {
         for bad in [f32::NAN, f32::INFINITY] {
             let mut gradients = gradients([1.0, 2.0, bad]);
             let Err(Error::TensorNotFinite { tensor, position: 0, .. }) = clip_grad_norm(&mut gradients, 1.0) else {

@@ -41,6 +41,17 @@ impl<T: Real> Linear<T> {
         Self { weight: Matrix::zeros(outputs, inputs), bias: None }
     }
 
+    /// A layer of these weights, W and b.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a b that has not one value for each row of W.
+    pub fn new(weight: Matrix<T>, bias: Option<Vector<T>>) -> Result<Self, Error> {
+        if let Some(bias) = &bias {
+            Error::check_shape("the bias of the linear layer", &[weight.num_rows()], &[bias.dim()])?;
+        }
+        Ok(Self { weight, bias })
+    }
+
     /// How many values a row has that goes in.
     pub fn inputs(&self) -> usize {
         self.weight.num_cols()
@@ -58,13 +69,13 @@ impl<T: Real> Linear<T> {
     pub fn forward(&self, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let outputs = self.outputs();
-        let mut y = kaldera_base::memory::zeros(x.rows() * outputs);
+        let mut y = kaldera_base::memory::zeros(x.num_rows() * outputs);
         if let Some(bias) = &self.bias {
             y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias.data()));
         }
-        let mut y_rows = SubMatrixMut::new(&mut y, x.rows(), outputs, outputs)?;
+        let mut y_rows = SubMatrixMut::new(&mut y, x.num_rows(), outputs, outputs)?;
         y_rows.add_mat_mat(T::ONE, &x_rows, Trans::No, &self.weight, Trans::Yes, T::ONE)?;
-        Ok(LodTensor::from_vec([x.rows(), outputs], y, x.lod().clone())?)
+        Ok(LodTensor::from_vec([x.num_rows(), outputs], y, x.lod().clone())?)
     }
 
     /// The gradients by x and by the layer, of which `grad` has that of the result of [`forward`](Self::forward).
@@ -79,7 +90,7 @@ impl<T: Real> Linear<T> {
         check_gradient(what, grad, x, self.outputs())?;
         let g_rows = matrix(what, grad, self.outputs())?;
         let mut by_x = kaldera_base::memory::zeros(x.values().len());
-        let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.rows(), self.inputs(), self.inputs())?;
+        let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.num_rows(), self.inputs(), self.inputs())?;
         by_x_rows.add_mat_mat(T::ONE, &g_rows, Trans::No, &self.weight, Trans::No, T::ZERO)?;
         let mut weight = Matrix::zeros(self.outputs(), self.inputs());
         weight.add_mat_mat(T::ONE, &g_rows, Trans::Yes, &x_rows, Trans::No, T::ZERO)?;
@@ -90,7 +101,7 @@ impl<T: Real> Linear<T> {
             }
             Vector::from(sums)
         });
-        Ok((x.like(x.rows(), by_x, x.lod().clone())?, Self { weight, bias }))
+        Ok((x.like(x.num_rows(), by_x, x.lod().clone())?, Self { weight, bias }))
     }
 }
 
@@ -100,13 +111,13 @@ parameters! {
 
 /// The rows of a tensor, each of `cols` values.
 fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
-    check_rows(what, tensor, tensor.rows(), cols)?;
-    Ok(SubMatrix::new(tensor.values(), tensor.rows(), cols, cols)?)
+    check_rows(what, tensor, tensor.num_rows(), cols)?;
+    Ok(SubMatrix::new(tensor.values(), tensor.num_rows(), cols, cols)?)
 }
 
 /// That a tensor has so many rows of so many values.
 fn check_rows<T: Real>(what: &'static str, tensor: &LodTensor<T>, rows: usize, cols: usize) -> Result<(), Error> {
-    Error::check_shape(what, &[rows, cols], &[tensor.rows(), tensor.width()])
+    Error::check_shape(what, &[rows, cols], &[tensor.num_rows(), tensor.width()])
 }
 
 /// That a gradient has the shape of what it is the gradient of, and, if it has a LoD, the same.
@@ -116,7 +127,7 @@ pub(super) fn check_gradient<T: Real>(
     of: &LodTensor<T>,
     cols: usize,
 ) -> Result<(), Error> {
-    check_rows(what, gradient, of.rows(), cols)?;
+    check_rows(what, gradient, of.num_rows(), cols)?;
     if !gradient.lod().is_none() && gradient.lod() != of.lod() {
         let (expected, found) = (of.lod().clone(), gradient.lod().clone());
         return Err(Error::OtherLod { tensor: what, expected, found });

@@ -56,7 +56,7 @@ pub struct Sgd<T> {
 }
 
 impl<T: Real> Sgd<T> {
-    /// An optimiser that has not seen any gradient.
+    /// An optimizer that has not seen any gradient.
     ///
     /// # Errors
     /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more; [`Error::Unused`] for Nesterov's step without
@@ -183,7 +183,7 @@ pub struct Adam<T> {
 }
 
 impl<T: Real> Adam<T> {
-    /// An optimiser that has not seen any gradient.
+    /// An optimizer that has not seen any gradient.
     ///
     /// # Errors
     /// [`Error::Range`] for a negative number, and a beta of 1 or more.
@@ -260,7 +260,7 @@ fn zeros_like<T: Real>(pairs: &[Pair<'_, T>]) -> Vec<Vec<T>> {
     pairs.iter().map(|(parameter, _)| vec![T::ZERO; parameter.values.len()]).collect()
 }
 
-/// That an optimiser's state is for these parameters.
+/// That an optimizer's state is for these parameters.
 fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), Error> {
     for (i, (parameter, _)) in pairs.iter().enumerate() {
         let found = state.get(i).ok_or_else(|| Error::MissingTensor { tensor: parameter.name.clone() })?.len();
@@ -326,7 +326,7 @@ mod tests {
 
     /// The answers are those of PyTorch 2.5.1 in double precision.
     #[test]
-    fn descent_is_that_of_pytorch() {
+    fn sgd_equals_pytorch() {
         let run = |options| {
             let mut sgd = Sgd::new(options).unwrap();
             after_four_steps(|parameters, gradients| sgd.step(parameters, gradients).unwrap())
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn adam_is_that_of_pytorch() {
+    fn adam_equals_pytorch() {
         let run = |options| {
             let mut adam = Adam::new(options).unwrap();
             after_four_steps(|parameters, gradients| adam.step(parameters, gradients).unwrap())
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_learning_may_change() {
+    fn learning_rate_can_change() {
         let mut sgd = Sgd::new(SgdOptions { learning_rate: 1.0, ..SgdOptions::default() }).unwrap();
         let (mut parameters, gradients) = (store(&[("a", &[0.0])]), store(&[("a", &[1.0])]));
         sgd.step(&mut parameters, &gradients).unwrap();
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0, 3.0]), ("c", &[])])), missing("c"));
         let wrong = Error::TensorShape { tensor: "b".into(), expected: vec![2], found: vec![1] };
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0])])), wrong);
-        // Nor does an optimiser go on with other parameters.
+        // Nor does an optimizer go on with other parameters.
         let mut parameters = whole.clone();
         adam.step(&mut parameters, &whole).unwrap();
         sgd.step(&mut parameters, &whole).unwrap();

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn an_lstm_goes_there_and_back() {
+    fn lstm_weights_survive_the_round_trip() {
         for (hidden, output, bias, projected) in
             [(3, 3, Some(12), false), (2, 2, Some(14), false), (2, 2, None, false), (3, 2, Some(21), true)]
         {
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gru_goes_there_and_back() {
+    fn gru_weights_survive_the_round_trip() {
         for (hidden, with_bias) in [(1, true), (3, true), (2, false)] {
             let bias = with_bias.then(|| Vector::from(numbers(3 * hidden)));
             let paddle = PaddleGru { weight: numbers(3 * hidden * hidden), bias };

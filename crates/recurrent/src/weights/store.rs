@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_named() {
+    fn damaged_files_are_named() {
         let bytes = store().to_bytes().unwrap();
         for damaged in [&bytes[..bytes.len() - 1], &bytes[..20], &bytes[..3], &[]] {
             assert!(matches!(ParameterStore::<f32>::from_bytes(damaged), Err(Error::File { .. })));

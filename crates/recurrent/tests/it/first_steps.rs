@@ -38,7 +38,7 @@ fn options_are_read_and_written() {
 }
 
 #[test]
-fn what_lasts_crosses_threads() {
+fn public_types_are_send_and_sync() {
     const fn send_and_sync<T: Send + Sync>() {}
     const _: () = {
         send_and_sync::<Rnn<f32>>();

@@ -24,7 +24,7 @@ struct Loss {
     cells: Option<LodTensor<f64>>,
 }
 
-/// Something to be differentiated: the cell with its weights, the input and the initial state.
+/// What is differentiated: the cell with its weights, the input and the initial state.
 #[derive(Clone)]
 struct Point<C> {
     cell: C,
@@ -60,21 +60,21 @@ fn loss<C: Kind>(point: &Point<C>, direction: Direction, loss: &Loss) -> f64 {
         + cells.map_or(0.0, |(cells, grad)| dot(cells.values(), grad.values()))
 }
 
-/// Compares one gradient with differences: `place` gives the number `i` of what is differentiated.
+/// Compares one gradient with differences: `value` gives value `i` of what is differentiated.
 fn compare<C: Kind>(
     what: &str,
     gradient: &[f64],
     point: &Point<C>,
     direction: Direction,
     weights: &Loss,
-    place: impl Fn(&mut Point<C>, usize) -> &mut f64,
+    value: impl Fn(&mut Point<C>, usize) -> &mut f64,
 ) {
     // Of large tensors every seventh number, so that all rows and columns have their turn.
     let stride = if gradient.len() > 100 { 7 } else { 1 };
     for i in (0..gradient.len()).step_by(stride) {
         let at = |step: f64| {
             let mut moved = point.clone();
-            *place(&mut moved, i) += step;
+            *value(&mut moved, i) += step;
             loss(&moved, direction, weights)
         };
         let difference = (at(STEP) - at(-STEP)) / (2.0 * STEP);
@@ -99,7 +99,7 @@ fn check<C: Kind>(name: &str, mut cell: C) {
             last: numbers.state(LENGTHS.len(), outputs, cells),
             cells: C::cells(&saved).map(|cells| numbers.like(&cells)),
         };
-        // Without a way back, the same numbers come out.
+        // A pass without a backward pass gives the same numbers.
         let again = point.cell.run(&point.x, direction, Some(&point.initial)).unwrap();
         assert_eq!(again.y, out.y);
         assert_eq!(again.last.h.data(), out.last.h.data());

@@ -1,4 +1,4 @@
-//! A network, a loss and an optimiser together: they learn.
+//! A network, a loss and an optimizer together: they learn.
 
 use lod::{Lod, LodTensor};
 use recurrent::train::{

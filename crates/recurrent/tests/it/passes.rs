@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_sequence_of_a_batch_is_what_it_is_alone(
+    fn batched_sequence_equals_single_sequence(
         lengths in prop::collection::vec(0_usize..9, 1..12),
         (inputs, hidden) in (1_usize..6, 1_usize..40),
         direction in directions(),
@@ -104,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn windows_of_time_are_one_pass(
+    fn time_windows_equal_one_pass(
         lengths in prop::collection::vec(0_usize..12, 1..8),
         window in 1_usize..5,
         seed in any::<u64>(),
@@ -140,7 +140,7 @@ proptest! {
 
 /// Batches large enough that all threads take part, of layers whose gates are several blocks of columns.
 #[test]
-fn the_number_of_threads_makes_no_difference() {
+fn parallel_result_equals_serial() {
     let before = |inputs| {
         let mut cell = Gru::zeros(inputs, 160);
         cell.options.reset = Reset::Before;
@@ -187,7 +187,7 @@ where
 
 /// Weights packed once, for windows of one to three steps.
 #[test]
-fn what_is_prepared_runs_as_the_cell_did_when_it_was() {
+fn prepared_equals_the_cell_it_was_prepared_from() {
     let mut numbers = Numbers::new(8);
     let mut stack = Stack::<Gru<f64>>::new(2, true, 3, |inputs| {
         let mut cell = Gru::zeros(inputs, 5);

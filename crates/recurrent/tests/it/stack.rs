@@ -116,7 +116,7 @@ fn dropout_is_a_function_of_its_seed_and_spares_recognition() {
 }
 
 #[test]
-fn pytorchs_names_go_there_and_back() {
+fn pytorch_names_round_trip() {
     let x = Numbers::new(1).tensor::<f64>(&[2, 0, 3], 3);
     fn check<C: recurrent::weights::TorchCell<f64> + Parameters<f64>>(
         stack: &Stack<C>,
@@ -213,7 +213,7 @@ proptest! {
 
     /// A mini-batch gives what its sequences give one at a time; and what its cells give one after the other.
     #[test]
-    fn a_batch_is_its_sequences(
+    fn batch_equals_its_sequences(
         lengths in prop::collection::vec(0_usize..6, 0..5), layers in 1_usize..4, both: bool, seed in 0_u64..1000,
     ) {
         let stack = filled(layers, both, 3, |inputs| Lstm::zeros(inputs, 2));
@@ -246,8 +246,8 @@ proptest! {
                 Some(cell) => {
                     let reverse = cell.run(&y, Direction::Reverse, Some(&initial[state])).unwrap();
                     state += 1;
-                    let rows = (0..y.rows()).flat_map(|row| [forward.y.row(row), reverse.y.row(row)].concat());
-                    LodTensor::from_vec([y.rows(), 4], rows.collect::<Vec<_>>(), y.lod().clone()).unwrap()
+                    let rows = (0..y.num_rows()).flat_map(|row| [forward.y.row(row), reverse.y.row(row)].concat());
+                    LodTensor::from_vec([y.num_rows(), 4], rows.collect::<Vec<_>>(), y.lod().clone()).unwrap()
                 }
             };
         }

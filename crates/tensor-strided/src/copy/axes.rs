@@ -16,7 +16,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// No loop at all. Its elements lie one behind the other.
+    /// No loop at all. Its elements are contiguous.
     pub(super) const ONE: Self = Self { len: 1, src: 1, dst: 1 };
 
     /// How far the last step is from the first, at the source and at the target.
@@ -116,7 +116,7 @@ impl<T> Nest<T> {
         }
     }
 
-    /// How many targets lie one behind the other before there is a gap.
+    /// How many targets are contiguous before there is a gap.
     #[inline(always)]
     pub(super) fn run(&self) -> usize {
         let mut run = 1;
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_one_behind_the_other_is_one_loop() {
+    fn contiguous_axes_merge_into_one_loop() {
         assert_eq!(simplified(&[(3, 20, 20), (1, 7, 9), (4, 5, 5), (5, 1, 1)]), (axes(&[(60, 1, 1)]), 0, 0));
         // Reversed along all axes: one loop backwards.
         assert_eq!(simplified(&[(3, -20, 20), (4, -5, 5), (5, -1, 1)]), (axes(&[(60, -1, 1)]), 0, 0));
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_visited_upwards() {
+    fn targets_are_visited_in_order() {
         assert_eq!(simplified(&[(5, 1, -1)]), (axes(&[(5, -1, 1)]), 4, -4));
         assert_eq!(simplified(&[(5, 1, 1), (3, 7, 5)]), (axes(&[(3, 7, 5), (5, 1, 1)]), 0, 0));
     }

@@ -22,7 +22,7 @@ fn with_header(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn it_is_what_numpy_writes() {
+fn files_equal_those_of_numpy() {
     let x = Tensor::from_vec([2, 3], (0_i16..6).collect::<Vec<_>>()).unwrap();
     let mut file = Vec::new();
     x.write_npy(&mut file).unwrap();
@@ -49,7 +49,7 @@ fn versions_orders_and_ends_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_positions() {
     let problem = |header: &str| match Tensor::<f32>::read_npy(&with_header(header, &[])[..]) {
         Err(NpyError::Header { position, problem }) => (position, problem.to_string()),
         other => panic!("{header}: {other:?}"),
@@ -134,8 +134,8 @@ proptest! {
         file.truncate(at);
         let _ = Tensor::<i16>::read_npy(&file[..]);
         let mut file = numpy_file();
-        if let Some(place) = file.get_mut(at) {
-            *place = byte;
+        if let Some(found) = file.get_mut(at) {
+            *found = byte;
         }
         let _ = Tensor::<i16>::read_npy(&file[..]);
     }

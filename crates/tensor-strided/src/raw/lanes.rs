@@ -60,7 +60,7 @@ impl<'a, T> Lane<'a, T> {
         (i < self.len).then(|| unsafe { &*self.start.offset(i.cast_signed().wrapping_mul(self.stride)) })
     }
 
-    /// The elements as a slice, if they lie one behind the other.
+    /// The elements as a slice, if they are contiguous.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [T]> {
         match (self.len, self.stride) {
@@ -104,7 +104,7 @@ impl<'a, T> LaneMut<'a, T> {
         (i < self.len).then(|| unsafe { &mut *self.start.offset(i.cast_signed().wrapping_mul(self.stride)) })
     }
 
-    /// The elements as a slice, if they lie one behind the other.
+    /// The elements as a slice, if they are contiguous.
     #[inline]
     pub fn as_slice_mut(&mut self) -> Option<&mut [T]> {
         match (self.len, self.stride) {

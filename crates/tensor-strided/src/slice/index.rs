@@ -54,7 +54,7 @@ impl IndexSpec {
     /// `tf.newaxis` or `NewAxis`. Space may stand anywhere between, and a comma after the last entry.
     ///
     /// # Errors
-    /// [`ParseError`], which shows the place.
+    /// [`ParseError`], which shows the position.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         text::parse(text).map(Self)
     }

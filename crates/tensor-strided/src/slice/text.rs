@@ -69,7 +69,7 @@ pub(super) fn parse(text: &str) -> Result<Dims<IndexEntry>, ParseError> {
     if parser.rest().is_empty() { Ok(entries) } else { Err(parser.expected("the end")) }
 }
 
-/// A place in a text; space before it is skipped.
+/// A position in a text; space before it is skipped.
 struct Parser<'a> {
     text: &'a str,
     position: usize,
