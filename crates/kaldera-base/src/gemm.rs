@@ -10,7 +10,8 @@ const NR: usize = 16;
 /// Terms of a sum that are packed at once: the panels then stay in the caches.
 const KC: usize = 256;
 
-/// A matrix to read, with any steps between its rows and columns: so a transpose is a swap of the two.
+/// A matrix to read, with any steps between its rows and columns: so a transpose is a swap of the
+/// two.
 #[derive(Debug, Clone, Copy)]
 pub struct Operand<'a, T> {
     /// The elements; (r, c) is at `r * row_step + c * col_step`.
@@ -21,10 +22,11 @@ pub struct Operand<'a, T> {
     pub col_step: usize,
 }
 
-/// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from row to row.
+/// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from
+/// row to row.
 ///
-/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS. Each element is summed
-/// in the order of k, in blocks of 256, whatever m and n.
+/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS.
+/// Each element is summed in the order of k, in blocks of 256, whatever m and n.
 ///
 /// # Panics
 /// If a slice is too short for the sizes.

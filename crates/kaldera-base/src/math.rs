@@ -1,9 +1,10 @@
 //! exp, log, tanh, sigmoid and friends on many numbers at once.
 //!
-//! The lane functions (`ln`, `exp` ... taking an `s: impl Simd`) are for `f32` and use inside a [`Kernel`]; [`double`] has
-//! those for `f64`. The slice functions (`ln_in_place` ...) run one over a slice of either type with the widest instruction
-//! set. Errors are bounds in units in the last place (ulp) of the result, checked by this module's tests
-//! over the whole range of arguments with every instruction set.
+//! The lane functions (`ln`, `exp` ... taking an `s: impl Simd`) are for `f32` and use inside a
+//! [`Kernel`]; [`double`] has those for `f64`. The slice functions (`ln_in_place` ...) run one over
+//! a slice of either type with the widest instruction set. Errors are bounds in units in the last
+//! place (ulp) of the result, checked by this module's tests over the whole range of arguments with
+//! every instruction set.
 //!
 //! | function | error | where |
 //! |---|---|---|
@@ -13,8 +14,8 @@
 //! | `sigmoid` | 4 ulp | all arguments; 1 in 2^149 where the result is subnormal |
 //! | `sin_cos_turns` | 2^-22 absolute | one turn |
 //!
-//! The polynomials are our own Chebyshev fits; the ways to reduce the argument are in every textbook (J.-M. Muller,
-//! *Elementary Functions*).
+//! The polynomials are our own Chebyshev fits; the ways to reduce the argument are in every
+//! textbook (J.-M. Muller, *Elementary Functions*).
 
 pub mod double;
 pub(crate) mod single;

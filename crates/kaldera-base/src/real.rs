@@ -96,8 +96,9 @@ pub trait Real:
 /// A vector of numbers of type T, of an instruction set.
 pub type Vector<T, S> = <<T as Real>::Lanes<S> as Lanes<T>>::Vector;
 
-/// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its lanes: their type, how they are got from `s`, and
-/// how what the functions of a module want is got from `l`.
+/// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its
+/// lanes: their type, how they are got from `s`, and how what the functions of a module want is got
+/// from `l`.
 macro_rules! impl_real {
     (
         $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr, $cast:ident,

@@ -93,15 +93,19 @@ pub const MAX_LANES: usize = 16;
 /// Slices given to the `load` and `store` methods must hold at least `LANES` elements, which is
 /// checked.
 ///
-/// Sealed, because unsafe code relies on its types: [`Lines`] is memory that is seen as vectors.
+/// Only this crate can implement it, because unsafe code relies on its types: [`Lines`] is memory
+/// that is seen as vectors. Its supertrait `Sealed` is private (E0603), without which no other type
+/// is accepted (E0277):
+///
+/// ```compile_fail,E0603
+/// use kaldera_base::simd::sealed::Sealed;
+/// ```
 ///
 /// ```compile_fail,E0277
-/// use kaldera_base::simd::Simd;
-///
 /// #[derive(Debug, Clone, Copy)]
 /// struct Mine;
 ///
-/// impl Simd for Mine {}
+/// impl kaldera_base::simd::Simd for Mine {}
 /// ```
 pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 8 or 16.

@@ -6,7 +6,8 @@ use std::fmt;
 /// Characters of the text that an error shows on either side of its position.
 const EXCERPT: usize = 36;
 
-/// Where a text is wrong, and why. It prints with the position in the text and a caret below it. `K` says what is wrong.
+/// Where a text is wrong, and why. It prints with the position in the text and a caret below it.
+/// `K` says what is wrong.
 ///
 /// ```
 /// use kaldera_base::text::TextError;
@@ -35,7 +36,8 @@ pub struct TextError<K> {
 }
 
 impl<K> TextError<K> {
-    /// The error at the byte `position` of `text`, which may be its end. It keeps no more than a line's part around it.
+    /// The error at the byte `position` of `text`, which may be its end. It keeps no more than a
+    /// line's part around it.
     ///
     /// # Panics
     /// If no character begins there.

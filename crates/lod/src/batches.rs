@@ -10,8 +10,9 @@ use crate::tensor::LodTensor;
 
 /// How a data set is dealt out to mini-batches.
 ///
-/// Without padding a batch costs as much as it has rows, so that batches of as many rows as fit cost the same. Sequences of similar
-/// length together are no must, as they are where short ones are padded, but they keep more of a batch busy to its last step.
+/// Without padding a batch costs as much as it has rows, so that batches of as many rows as fit
+/// cost the same. Sequences of similar length together are no must, as they are where short ones
+/// are padded, but they keep more of a batch busy to its last step.
 ///
 /// ```
 /// use lod::Batching;
@@ -32,9 +33,11 @@ pub struct Batching {
     pub max_rows: usize,
     /// How many sequences a batch may have.
     pub max_sequences: usize,
-    /// Of this many consecutive sequences those of similar length get together; 0 and 1 keep the order.
+    /// Of this many consecutive sequences those of similar length get together; 0 and 1 keep the
+    /// order.
     pub sort_window: usize,
-    /// Sequences are shuffled before, and batches after: the same way for the same number, on every machine.
+    /// Sequences are shuffled before, and batches after: the same way for the same number, on every
+    /// machine.
     pub shuffle: Option<u64>,
 }
 
@@ -75,7 +78,8 @@ impl Batching {
         Self { shuffle: Some(seed), ..self }
     }
 
-    /// The sequences of each batch, for sequences of these lengths. Each is in one batch, those without rows too. O(n log n).
+    /// The sequences of each batch, for sequences of these lengths. Each is in one batch, those
+    /// without rows too. O(n log n).
     ///
     /// # Errors
     /// [`Error::Nothing`] if a batch may have no rows or no sequences.
@@ -127,7 +131,8 @@ impl Batching {
 }
 
 impl<T: Element + Default> LodTensor<T> {
-    /// The sequences of the coarsest level that `indexes` name, in this order and any number of times; rows, without LoD.
+    /// The sequences of the coarsest level that `indexes` name, in this order and any number of
+    /// times; rows, without LoD.
     ///
     /// ```
     /// use lod::LodTensor;

@@ -15,7 +15,8 @@ impl<T: Element> LodTensor<T> {
 
     /// `f` of each two values at the same position.
     ///
-    /// Both must have the same shape and the same LoD; that it is the same memory is not needed, but quicker to see.
+    /// Both must have the same shape and the same LoD; that it is the same memory is not needed,
+    /// but quicker to see.
     ///
     /// # Errors
     /// [`Error::Tensor`] for different shapes; [`Error::OtherLod`] for different levels.
@@ -37,7 +38,8 @@ impl<T: Element> LodTensor<T> {
 }
 
 impl<T: Element> Segments<T> {
-    /// Applies an operator that is unaware of steps to all of them at once. The result has the same steps.
+    /// Applies an operator that is unaware of steps to all of them at once. The result has the same
+    /// steps.
     ///
     /// ```
     /// use lod::{LodTensor, concat_outputs, segment_inputs};
@@ -50,7 +52,8 @@ impl<T: Element> Segments<T> {
     /// ```
     ///
     /// # Errors
-    /// What the operator returns; [`Error::Size`], [`Error::Rows`] if it changes the number of rows.
+    /// What the operator returns; [`Error::Size`], [`Error::Rows`] if it changes the number of
+    /// rows.
     pub fn apply<U: Element>(
         self,
         operator: impl FnOnce(Tensor<T>) -> Result<Tensor<U>, Error>,

@@ -1,9 +1,10 @@
-//! Mini-batches of sequences of any depth without padding: Paddle's LoD tensors, their operators, and what recurrent networks
-//! need of them.
+//! Mini-batches of sequences of any depth without padding: Paddle's LoD tensors, their operators,
+//! and what recurrent networks need of them.
 //!
-//! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as large as what is in it, and all that
-//! is added is copied, multiplied and masked. Here the rows of all sequences are contiguous in one tensor, and a
-//! *LoD* ("level of detail") says where each begins and ends: offsets, in as many levels as there are sequences of sequences.
+//! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as
+//! large as what is in it, and all that is added is copied, multiplied and masked. Here the rows of
+//! all sequences are contiguous in one tensor, and a *LoD* ("level of detail") says where each
+//! begins and ends: offsets, in as many levels as there are sequences of sequences.
 //!
 //! ```text
 //!   LodTensor                       one utterance after the other, of 4, 2 and 3 frames
@@ -58,8 +59,9 @@
 //! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
-//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor of their own. Offsets are of 32
-//! bits. There may be no sequences at all, and sequences may be empty everywhere, also where Paddle refuses them or returns NaN.
+//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor
+//! of their own. Offsets are of 32 bits. There may be no sequences at all, and sequences may be
+//! empty everywhere, also where Paddle refuses them or returns NaN.
 //!
 //! # Coming from PyTorch
 //! | `torch.nn.utils.rnn` | here |
@@ -72,8 +74,9 @@
 //! | the output at the last step of each sequence | [`Segments::last_steps`] |
 //! | a function of a `PackedSequence`'s data | [`Segments::apply`] |
 //!
-//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can be added only if their offsets
-//! are the same object; [`LodTensor::zip_map`] asks for equal offsets, and sees at once where they are the same.
+//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can
+//! be added only if their offsets are the same object; [`LodTensor::zip_map`] asks for equal
+//! offsets, and sees at once where they are the same.
 //!
 //! # Coming from TensorFlow
 //! | `tf.RaggedTensor` | here |
@@ -85,8 +88,8 @@
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
 //! | `bucket_by_sequence_length` | [`Batching`] |
 //!
-//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`], and
-//! [`LodTensor::to_ragged`] and back copy nothing.
+//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a
+//! [`RaggedShape`], and [`LodTensor::to_ragged`] and back copy nothing.
 //!
 //! # The design document, and what became of its terms
 //! | "RNN with variable-length input" | here |
@@ -103,27 +106,31 @@
 //!
 //! Where the document is wrong, this crate follows what it means:
 //! - `Elements` returns the number of offsets, which is one more than there are elements.
-//! - `ShareMutableLODFrom` copies at once, and takes `begin()` of a pointer; here the copy is made by the first write, of the level
-//!   that is written.
-//! - Propagating the LoD once (`is_lod_inited`) is right only if all batches have the same lengths; here it is handed on every run.
-//! - That later operators see a producer's changes through the pointer that they share contradicts the producer's private copy:
-//!   here they share the LoD of the producer's *output*.
-//! - `seq_start_positions_`, `is_load_inited`, `is_pod_inited`, `SetmentInputs` are slips for `lod_start_pos_`, `is_lod_inited` and
-//!   `SegmentInputs`.
+//! - `ShareMutableLODFrom` copies at once, and takes `begin()` of a pointer; here the copy is made
+//!   by the first write, of the level that is written.
+//! - Propagating the LoD once (`is_lod_inited`) is right only if all batches have the same lengths;
+//!   here it is handed on every run.
+//! - That later operators see a producer's changes through the pointer that they share contradicts
+//!   the producer's private copy: here they share the LoD of the producer's *output*.
+//! - `seq_start_positions_`, `is_load_inited`, `is_pod_inited`, `SetmentInputs` are slips for
+//!   `lod_start_pos_`, `is_lod_inited` and `SegmentInputs`.
 //!
 //! # What always holds
-//! - A [`Lod`]'s levels fit each other, a [`LodTensor`]'s last level divides just its rows, which lie in C order.
+//! - A [`Lod`]'s levels fit each other, a [`LodTensor`]'s last level divides just its rows, which
+//!   lie in C order.
 //! - Shared levels and values never change under who shares them: writing copies first.
 //! - Results do not depend on the number of threads.
 //!
-//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in the queries that say so, as
-//! indexing a slice does.
+//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in
+//! the queries that say so, as indexing a slice does.
 //!
 //! # Features
-//! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as [`Batching`] and [`Padding`].
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as
+//! [`Batching`] and [`Padding`].
 //!
 //! # When not to use it
-//! If all sequences have the same length, a plain tensor does. For lists of numbers without rows, take [`ragged_core`].
+//! If all sequences have the same length, a plain tensor does. For lists of numbers without rows,
+//! take [`ragged_core`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Levels of offsets: which rows of a tensor are a sequence, which sequences are a sequence of sequences, and so on.
+//! Levels of offsets: which rows of a tensor are a sequence, which sequences are a sequence of
+//! sequences, and so on.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,8 +17,9 @@ use crate::error::Error;
 ///   level 1   offsets 0 3 5 9     lengths 3 2 4      sentence i is the rows offsets[i] .. offsets[i + 1]
 /// ```
 ///
-/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one reference, whatever the size.
-/// Without levels it is the LoD of a plain tensor, whose rows nothing divides.
+/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one
+/// reference, whatever the size. Without levels it is the LoD of a plain tensor, whose rows nothing
+/// divides.
 ///
 /// ```
 /// use lod::Lod;
@@ -44,7 +46,8 @@ impl Lod {
     /// Levels from offsets that are known to be good one by one, coarsest first. O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level above divides.
+    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level
+    /// above divides.
     pub fn new(levels: impl IntoIterator<Item = RowSplits>) -> Result<Self, Error> {
         let levels: Vec<RowSplits> = levels.into_iter().collect();
         for (level, pair) in levels.windows(2).enumerate() {
@@ -60,7 +63,8 @@ impl Lod {
     /// Levels from offsets, coarsest first. O(size).
     ///
     /// # Errors
-    /// [`Error::Number`], [`Error::OffsetsStart`], [`Error::OffsetsFall`], [`Error::LevelMismatch`].
+    /// [`Error::Number`], [`Error::OffsetsStart`], [`Error::OffsetsFall`],
+    /// [`Error::LevelMismatch`].
     #[doc(alias = "set_lod")]
     pub fn from_offsets<N: Copy + TryInto<i64>>(levels: &[impl AsRef<[N]>]) -> Result<Self, Error> {
         let splits = |(level, offsets): (usize, &[N])| {
@@ -71,7 +75,8 @@ impl Lod {
         Self::new(levels.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Levels from the lengths of the sequences, coarsest first, as users of Paddle in Python write them. O(size).
+    /// Levels from the lengths of the sequences, coarsest first, as users of Paddle in Python write
+    /// them. O(size).
     ///
     /// # Errors
     /// [`Error::Number`] also where lengths add up to more than fits; [`Error::LevelMismatch`].

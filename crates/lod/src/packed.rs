@@ -28,9 +28,11 @@ pub struct PackedSequence<T: Element> {
     pub data: Tensor<T>,
     /// How many sequences have each step.
     pub batch_sizes: Vec<usize>,
-    /// The sequence of each rank. PyTorch leaves it out where sequences were sorted before: then it is `0, 1, 2, ..`.
+    /// The sequence of each rank. PyTorch leaves it out where sequences were sorted before: then it
+    /// is `0, 1, 2, ..`.
     ///
-    /// There may be more than `batch_sizes` starts with: sequences without rows, which PyTorch does not have.
+    /// There may be more than `batch_sizes` starts with: sequences without rows, which PyTorch does
+    /// not have.
     pub sorted_indices: Vec<i32>,
 }
 
@@ -49,12 +51,13 @@ impl<T: Element> Segments<T> {
         })
     }
 
-    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their order; PyTorch does not promise that,
-    /// and then rows are swapped within their steps.
+    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their
+    /// order; PyTorch does not promise that, and then rows are swapped within their steps.
     ///
     /// # Errors
-    /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or less indices than the first;
-    /// [`Error::Permutation`] if the indices do not name each sequence once.
+    /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or
+    /// less indices than the first; [`Error::Permutation`] if the indices do not name each sequence
+    /// once.
     pub fn from_packed_sequence(packed: &PackedSequence<T>) -> Result<Self, Error>
     where
         T: Default,

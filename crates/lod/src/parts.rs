@@ -11,7 +11,8 @@ use crate::tensor::LodTensor;
 
 /// Consecutive sequences of one level of a tensor: two numbers on shared values and shared levels.
 ///
-/// Taking it touches neither values nor offsets, however large they are, and it may outlive the tensor it was taken of.
+/// Taking it touches neither values nor offsets, however large they are, and it may outlive the
+/// tensor it was taken of.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -102,7 +103,8 @@ impl<T: Element> LodSlice<T> {
 }
 
 impl<T: Element> LodTensor<T> {
-    /// The sequences `range` of a level with all below, as a view on the same values and levels. O(levels).
+    /// The sequences `range` of a level with all below, as a view on the same values and levels.
+    /// O(levels).
     ///
     /// # Errors
     /// [`Error::NoLevel`], [`Error::Range`].
@@ -113,8 +115,9 @@ impl<T: Element> LodTensor<T> {
         Ok(LodSlice { whole: self.clone(), level, sequences: range, rows })
     }
 
-    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values are shared until one of the
-    /// two is written. O(offsets of the part); the levels above are left out.
+    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values
+    /// are shared until one of the two is written. O(offsets of the part); the levels above are
+    /// left out.
     ///
     /// ```
     /// use lod::LodTensor;
@@ -131,9 +134,10 @@ impl<T: Element> LodTensor<T> {
         self.lod_slice_shared(level, range)?.to_tensor()
     }
 
-    /// At most `num_parts` parts of consecutive sequences of the coarsest level (of rows, without LoD), as Paddle deals a
-    /// mini-batch to devices: of equal numbers of sequences, and what is left over goes to the last. Fewer sequences than parts
-    /// make as many parts as sequences; without any, each part is empty. Values are shared.
+    /// At most `num_parts` parts of consecutive sequences of the coarsest level (of rows, without
+    /// LoD), as Paddle deals a mini-batch to devices: of equal numbers of sequences, and what is
+    /// left over goes to the last. Fewer sequences than parts make as many parts as sequences;
+    /// without any, each part is empty. Values are shared.
     ///
     /// # Errors
     /// [`Error::Nothing`] for 0 parts.
@@ -156,8 +160,8 @@ impl<T: Element> LodTensor<T> {
     /// The sequences of all tensors, one after the other. O(values).
     ///
     /// # Errors
-    /// [`Error::Nothing`] without tensors; [`Error::NumLevels`] and [`Error::RowShape`] if they have other levels or rows of
-    /// another shape than the first; [`Error::TooLarge`].
+    /// [`Error::Nothing`] without tensors; [`Error::NumLevels`] and [`Error::RowShape`] if they
+    /// have other levels or rows of another shape than the first; [`Error::TooLarge`].
     #[doc(alias = "MergeLoDTensor")]
     pub fn merge(tensors: &[impl AsRef<Self>]) -> Result<Self, Error> {
         let first = tensors.first().ok_or(Error::Nothing { what: "tensor" })?.as_ref();

@@ -11,8 +11,9 @@ use crate::tensor::LodTensor;
 
 /// The sequences of one level, longest first: equal ones keep their order, empty ones are last.
 ///
-/// The order, and all indexes that follow from it, are kept in the level itself: computed once for a mini-batch, however many
-/// layers, directions, gradients and tensors share it. Making a table, or cloning it, counts one reference.
+/// The order, and all indexes that follow from it, are kept in the level itself: computed once for
+/// a mini-batch, however many layers, directions, gradients and tensors share it. Making a table,
+/// or cloning it, counts one reference.
 ///
 /// ```text
 ///   origin       sorted      step 0 1 2 3
@@ -45,7 +46,8 @@ pub struct RankTable {
 }
 
 impl Lod {
-    /// The sequences of a level, longest first. O(1); what is asked of the table is computed on first use and kept.
+    /// The sequences of a level, longest first. O(1); what is asked of the table is computed on
+    /// first use and kept.
     ///
     /// # Errors
     /// [`Error::NoLevel`].
@@ -56,7 +58,8 @@ impl Lod {
     }
 }
 
-/// The sequences of the coarsest level of a tensor, longest first: the document's name for [`Lod::rank_table`] of level 0.
+/// The sequences of the coarsest level of a tensor, longest first: the document's name for
+/// [`Lod::rank_table`] of level 0.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -65,7 +68,8 @@ pub fn sort_by_seq_len<T: Element>(tensor: &LodTensor<T>) -> Result<RankTable, E
 }
 
 impl RankTable {
-    /// The same sequences gone through from their ends, for the backward direction of a network. O(1).
+    /// The same sequences gone through from their ends, for the backward direction of a network.
+    /// O(1).
     #[must_use]
     #[doc(alias = "is_reverse")]
     pub fn reversed(&self) -> Self {
@@ -144,7 +148,8 @@ impl RankTable {
         })
     }
 
-    /// The entries of each sequence, longest first: what the document calls `sorted_seqs`, with a range for its two pointers.
+    /// The entries of each sequence, longest first: what the document calls `sorted_seqs`, with a
+    /// range for its two pointers.
     pub fn sorted_sequences(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.order().iter().map(|&index| self.splits().row(index as usize))
     }
@@ -167,7 +172,8 @@ impl RankTable {
         if self.reversed { self.packed().reversed_entries() } else { self.packed().entries() }
     }
 
-    /// The packed position of each entry: the inverse of [`packed_to_entry`](Self::packed_to_entry).
+    /// The packed position of each entry: the inverse of
+    /// [`packed_to_entry`](Self::packed_to_entry).
     #[inline]
     pub fn entry_to_packed(&self) -> &[i32] {
         if self.reversed { self.packed().reversed_positions() } else { self.packed().positions() }

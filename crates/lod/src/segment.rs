@@ -10,11 +10,13 @@ use crate::rank::RankTable;
 use crate::rows;
 use crate::tensor::LodTensor;
 
-/// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest sequence first.
+/// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest
+/// sequence first.
 ///
-/// All steps lie in one packed buffer, one after another; what is left of the batch at a step is always its first rows, so that
-/// a network needs no padding and no mask. Where the tensor has levels below the one that was sorted, an entry is a sequence itself,
-/// and every step has a LoD of its own.
+/// All steps lie in one packed buffer, one after another; what is left of the batch at a step is
+/// always its first rows, so that a network needs no padding and no mask. Where the tensor has
+/// levels below the one that was sorted, an entry is a sequence itself, and every step has a LoD of
+/// its own.
 ///
 /// ```text
 ///   x        a0 a1 a2 a3 | b0 b1 | c0 c1 c2
@@ -40,17 +42,19 @@ use crate::tensor::LodTensor;
 #[doc(alias = "LoDTensorArray")]
 pub struct Segments<T: Element> {
     table: RankTable,
-    /// The entries of the table in packed order: sequences of its coarsest level, or rows if it has no levels.
+    /// The entries of the table in packed order: sequences of its coarsest level, or rows if it has
+    /// no levels.
     packed: LodTensor<T>,
 }
 
-/// Cuts a tensor into its time steps. O(values), with the index of the table, which is computed once per mini-batch.
+/// Cuts a tensor into its time steps. O(values), with the index of the table, which is computed
+/// once per mini-batch.
 ///
 /// The adjoint (what gradients go through) is [`concat_outputs`].
 ///
 /// # Errors
-/// [`Error::NoLevel`], [`Error::Size`], [`Error::SequenceLength`] if the table was made of a LoD whose sequences have other
-/// lengths than those of `x`; [`Error::TooLarge`].
+/// [`Error::NoLevel`], [`Error::Size`], [`Error::SequenceLength`] if the table was made of a LoD
+/// whose sequences have other lengths than those of `x`; [`Error::TooLarge`].
 #[doc(alias = "SegmentInputs")]
 #[doc(alias = "SetmentInputs")]
 #[doc(alias = "lod_tensor_to_array")]
@@ -69,7 +73,8 @@ pub fn segment_inputs<T: Element + Default>(x: &LodTensor<T>, table: &RankTable)
     Ok(Segments { table: table.clone(), packed })
 }
 
-/// Puts the time steps together to sequences again: in the order they had, and with the levels above.
+/// Puts the time steps together to sequences again: in the order they had, and with the levels
+/// above.
 ///
 /// The adjoint is [`segment_inputs`].
 ///
@@ -90,10 +95,12 @@ pub fn concat_outputs<T: Element + Default>(segments: &Segments<T>) -> Result<Lo
     packed.like(rows.len(), values, table.upper_lod().below(&lower)?)
 }
 
-/// As [`segment_inputs`] of rows (no levels below the table's), into memory of the caller's, which spares fetching fresh pages.
+/// As [`segment_inputs`] of rows (no levels below the table's), into memory of the caller's, which
+/// spares fetching fresh pages.
 ///
 /// # Errors
-/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` has not one element for each value.
+/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` has not
+/// one element for each value.
 pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out: &mut [T]) -> Result<(), Error> {
     table.check_splits(x.lod().check_level(table.level())?)?;
     let (expected, found) = (table.level() + 1, x.lod().num_levels());
@@ -108,7 +115,8 @@ pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out:
 /// As [`concat_outputs`] of rows (steps without LoD), into memory of the caller's.
 ///
 /// # Errors
-/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` has not one element for each value.
+/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` has not one element for each
+/// value.
 pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) -> Result<(), Error> {
     let Segments { table, packed } = segments;
     let found = packed.lod().num_levels();
@@ -121,10 +129,12 @@ pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) ->
 }
 
 impl<T: Element> Segments<T> {
-    /// Steps that lie in packed order already: the outputs of a network that goes through the steps of `table`.
+    /// Steps that lie in packed order already: the outputs of a network that goes through the steps
+    /// of `table`.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without levels) for each of the table.
+    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without
+    /// levels) for each of the table.
     pub fn new(table: &RankTable, packed: LodTensor<T>) -> Result<Self, Error> {
         let entries = if packed.lod().is_none() { packed.num_rows() } else { packed.lod().num_sequences(0) };
         Error::check_size("the number of packed entries", table.num_entries(), entries)?;
@@ -149,8 +159,9 @@ impl<T: Element> Segments<T> {
     /// Steps from one tensor each, with or without LoD.
     ///
     /// # Errors
-    /// [`Error::Size`] if their number is not that of the table's steps, or one has not as many entries as sequences are that long;
-    /// [`Error::Nothing`] without steps; what [`LodTensor::merge`] refuses.
+    /// [`Error::Size`] if their number is not that of the table's steps, or one has not as many
+    /// entries as sequences are that long; [`Error::Nothing`] without steps; what
+    /// [`LodTensor::merge`] refuses.
     pub fn from_steps(table: &RankTable, steps: &[impl AsRef<LodTensor<T>>]) -> Result<Self, Error> {
         Error::check_size("the number of steps", table.max_sequence_len(), steps.len())?;
         for (step, tensor) in steps.iter().enumerate() {
@@ -214,7 +225,8 @@ impl<T: Element> Segments<T> {
         self.before_and_step_mut(step).1
     }
 
-    /// The values of the step before (none for the first), and those of a step to be written: what a recurrence needs.
+    /// The values of the step before (none for the first), and those of a step to be written: what
+    /// a recurrence needs.
     ///
     /// ```
     /// use lod::{LodTensor, concat_outputs, segment_inputs};
@@ -260,7 +272,8 @@ impl<T: Element> Segments<T> {
 }
 
 impl<T: Element + Default> Segments<T> {
-    /// The last row of each sequence, in the order of the sequences; rows of `pad_value` for empty ones. O(sequences).
+    /// The last row of each sequence, in the order of the sequences; rows of `pad_value` for empty
+    /// ones. O(sequences).
     ///
     /// On a reversed table this is the first row of each sequence, which the network sees last.
     ///
@@ -280,7 +293,8 @@ impl<T: Element + Default> Segments<T> {
         packed.like(positions.len(), values, self.table.coarse_lod())
     }
 
-    /// The gradient of [`last_steps`](Self::last_steps) by the packed rows, of which `grad` has that of its result.
+    /// The gradient of [`last_steps`](Self::last_steps) by the packed rows, of which `grad` has
+    /// that of its result.
     ///
     /// # Errors
     /// [`Error::Size`] if it has not one row for each sequence.

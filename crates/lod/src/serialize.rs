@@ -145,12 +145,13 @@ impl<T: PaddleType> LodTensor<T> {
         }
     }
 
-    /// Reads a tensor in Paddle's format, and no byte more: several can follow each other. Bytes are not trusted:
-    /// memory grows with what is there, not with what is announced.
+    /// Reads a tensor in Paddle's format, and no byte more: several can follow each other. Bytes
+    /// are not trusted: memory grows with what is there, not with what is announced.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Version`], [`Error::LevelBytes`], [`Error::Description`], [`Error::DataType`],
-    /// [`Error::Dim`], what [`Lod::from_offsets`] and [`LodTensor::new`] refuse, [`Error::Io`].
+    /// [`Error::Truncated`], [`Error::Version`], [`Error::LevelBytes`], [`Error::Description`],
+    /// [`Error::DataType`], [`Error::Dim`], what [`Lod::from_offsets`] and [`LodTensor::new`]
+    /// refuse, [`Error::Io`].
     #[doc(alias = "DeserializeFromStream")]
     pub fn read_from(reader: &mut impl Read) -> Result<Self, Error> {
         let lod = read_lod(reader)?;
@@ -246,7 +247,8 @@ fn read_array<const N: usize>(reader: &mut impl Read, what: &'static str) -> Res
     Ok(array)
 }
 
-/// Calls `take` with blocks that are `size` bytes together; each but the last is a multiple of 8 bytes.
+/// Calls `take` with blocks that are `size` bytes together; each but the last is a multiple of 8
+/// bytes.
 fn read_blocks(
     reader: &mut impl Read,
     what: &'static str,

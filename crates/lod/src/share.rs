@@ -8,7 +8,8 @@ use crate::lod::Lod;
 use crate::tensor::LodTensor;
 
 impl<T: Element> LodTensor<T> {
-    /// Takes the LoD of another tensor, of any type. One reference is counted; no offsets are copied or looked at.
+    /// Takes the LoD of another tensor, of any type. One reference is counted; no offsets are
+    /// copied or looked at.
     ///
     /// ```
     /// use lod::{Lod, LodTensor};
@@ -29,8 +30,9 @@ impl<T: Element> LodTensor<T> {
         Ok(())
     }
 
-    /// Takes the LoD of another tensor to change it: what is written through the result is this tensor's own. Until then one
-    /// reference is counted, and levels that are never written stay shared.
+    /// Takes the LoD of another tensor to change it: what is written through the result is this
+    /// tensor's own. Until then one reference is counted, and levels that are never written stay
+    /// shared.
     ///
     /// ```
     /// use lod::{Lod, LodTensor};
@@ -66,7 +68,8 @@ impl<T: Element> LodTensor<T> {
     }
 }
 
-/// The LoD of a tensor, to be changed level by level: it always divides just the rows of the tensor.
+/// The LoD of a tensor, to be changed level by level: it always divides just the rows of the
+/// tensor.
 #[derive(Debug)]
 pub struct LodMut<'a> {
     lod: &'a mut Lod,
@@ -96,8 +99,8 @@ impl LodMut<'_> {
     /// Other offsets for a level; the other levels stay, and stay shared.
     ///
     /// # Errors
-    /// [`Error::NoLevel`]; [`Error::LevelMismatch`], [`Error::Rows`] if the offsets do not fit the levels above and below or the
-    /// rows. Then nothing changes.
+    /// [`Error::NoLevel`]; [`Error::LevelMismatch`], [`Error::Rows`] if the offsets do not fit the
+    /// levels above and below or the rows. Then nothing changes.
     pub fn set_level(&mut self, level: usize, offsets: RowSplits) -> Result<(), Error> {
         self.set(self.lod.with_level(level, offsets)?)
     }

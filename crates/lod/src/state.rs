@@ -1,4 +1,5 @@
-//! States of recurrent networks: in the order of the sequences' lengths, without those of sequences that have ended.
+//! States of recurrent networks: in the order of the sequences' lengths, without those of sequences
+//! that have ended.
 
 use tensor_strided::{Element, Shape};
 
@@ -8,8 +9,8 @@ use crate::rank::RankTable;
 use crate::rows;
 use crate::tensor::LodTensor;
 
-/// The initial state of a network: the rows of `boot`, one for each sequence (or its sequences, if it has a LoD), in the order of
-/// the table. O(values).
+/// The initial state of a network: the rows of `boot`, one for each sequence (or its sequences, if
+/// it has a LoD), in the order of the table. O(values).
 ///
 /// ```
 /// use lod::{Lod, LodTensor, init_states, shrink_state};
@@ -23,7 +24,8 @@ use crate::tensor::LodTensor;
 /// ```
 ///
 /// # Errors
-/// [`Error::Size`] if there is not one row or sequence for each sequence of the table; [`Error::TooLarge`].
+/// [`Error::Size`] if there is not one row or sequence for each sequence of the table;
+/// [`Error::TooLarge`].
 #[doc(alias = "InitMemories")]
 #[doc(alias = "boot_memories")]
 #[doc(alias = "reorder_lod_tensor_by_rank")]
@@ -51,8 +53,9 @@ pub fn fill_states<T: Element>(table: &RankTable, row_shape: &[usize], value: T)
     LodTensor::new(tensor_strided::Tensor::full(shape, value)?, Lod::none())
 }
 
-/// What of a state, or of any input that is the same at all steps, is still needed at step `step`: the rows (or sequences, if it
-/// has a LoD) of the sequences that are longer. Values are shared. O(1) without LoD.
+/// What of a state, or of any input that is the same at all steps, is still needed at step `step`:
+/// the rows (or sequences, if it has a LoD) of the sequences that are longer. Values are shared.
+/// O(1) without LoD.
 ///
 /// # Errors
 /// [`Error::Range`] if the state has fewer rows or sequences than that.
@@ -67,7 +70,8 @@ pub fn shrink_state<T: Element>(state: &LodTensor<T>, table: &RankTable, step: u
     state.slice_rows(rows, lod)
 }
 
-/// The gradient of [`shrink_state`] with respect to a state like `state`: that of its result, and zeros for what was cut off.
+/// The gradient of [`shrink_state`] with respect to a state like `state`: that of its result, and
+/// zeros for what was cut off.
 ///
 /// # Errors
 /// [`Error::RowShape`], [`Error::Range`] if `grad` is not the first rows of something like `state`.

@@ -22,8 +22,8 @@ use crate::shape::{Layer, RaggedShape};
 /// ```
 ///
 /// # Panics
-/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity. [`Ragged::from_lists`] returns an
-/// error then.
+/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity.
+/// [`Ragged::from_lists`] returns an error then.
 impl<T> From<Vec<Vec<T>>> for Ragged<T> {
     fn from(lists: Vec<Vec<T>>) -> Self {
         let splits = splits_of(lists.iter().map(Vec::len));
@@ -95,7 +95,8 @@ fn splits_of(lengths: impl IntoIterator<Item = usize>) -> RowSplits {
     within_limit(RowSplits::from_lengths(lengths))
 }
 
-/// For conversions whose traits cannot return an error; the only one possible is [`Error::TooLarge`].
+/// For conversions whose traits cannot return an error; the only one possible is
+/// [`Error::TooLarge`].
 fn within_limit<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -114,7 +115,8 @@ macro_rules! deeper_lists {
     ($($axes:literal: $Inner:ty;)*) => {$(
         #[doc = concat!(stringify!($axes), " axes. O(lists + elements); elements are moved.")]
         ///
-        /// Name the type of the values, `Ragged::<i32>::from(lists)`: a tensor of vectors would be possible too.
+        /// Name the type of the values, `Ragged::<i32>::from(lists)`: a tensor of vectors would be
+        /// possible too.
         ///
         /// # Panics
         /// If there are more than `i32::MAX` lists on an axis, or values.
@@ -157,11 +159,12 @@ fn must_have_axes<T>(expected: usize, ragged: &Ragged<T>) -> Result<(), Error> {
 }
 
 impl<T> Ragged<T> {
-    /// Takes the offsets of nested Arrow lists, outermost first, and the values of the innermost ones.
+    /// Takes the offsets of nested Arrow lists, outermost first, and the values of the innermost
+    /// ones.
     ///
-    /// Nothing is copied where offsets start with 0, as those of whole arrays do. Those of a slice may start later and end before
-    /// the last child, and are then written anew. Of `arrow`'s types, `OffsetBuffer` and `ScalarBuffer` give up their memory as
-    /// a `Vec` without a copy.
+    /// Nothing is copied where offsets start with 0, as those of whole arrays do. Those of a slice
+    /// may start later and end before the last child, and are then written anew. Of `arrow`'s
+    /// types, `OffsetBuffer` and `ScalarBuffer` give up their memory as a `Vec` without a copy.
     ///
     /// ```
     /// use ragged_core::Ragged;
@@ -173,8 +176,8 @@ impl<T> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] where they are no offsets,
-    /// [`Error::Range`] where they reach beyond their children.
+    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] where
+    /// they are no offsets, [`Error::Range`] where they reach beyond their children.
     #[doc(alias = "ListArray")]
     #[doc(alias = "ListOffsetArray")]
     pub fn from_list_offsets<O: Into<Buffer<i32>>>(
@@ -206,7 +209,8 @@ impl<T> Ragged<T> {
         Self::new(RaggedShape::new(layers)?, values.slice(wanted))
     }
 
-    /// The offsets of nested Arrow lists, outermost first, and the values of the innermost ones. Nothing is copied.
+    /// The offsets of nested Arrow lists, outermost first, and the values of the innermost ones.
+    /// Nothing is copied.
     #[must_use]
     pub fn into_list_offsets(self) -> (Vec<Buffer<i32>>, Buffer<T>) {
         let (shape, values) = self.into_parts();
@@ -250,7 +254,8 @@ mod array {
     impl<T: Clone> Ragged<T> {
         /// Makes a tensor of lists of equal lengths of an array of two or more axes.
         ///
-        /// The values are not copied if they lie in memory in the order of their indexes (`is_standard_layout`).
+        /// The values are not copied if they lie in memory in the order of their indexes
+        /// (`is_standard_layout`).
         ///
         /// # Errors
         /// [`Error::TooFewAxes`] for an array of fewer axes, [`Error::TooLarge`].
@@ -276,7 +281,8 @@ mod array {
     }
 
     impl<T> Ragged<T> {
-        /// The values as an array, if all lists of an axis are equally long. An axis below one without lists has length 0.
+        /// The values as an array, if all lists of an axis are equally long. An axis below one
+        /// without lists has length 0.
         ///
         /// ```
         /// use ragged_core::Ragged;

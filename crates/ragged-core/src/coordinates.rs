@@ -15,8 +15,9 @@ use crate::shape::RaggedShape;
 ///   row ids lead up:        6 -> row ids[6] = 2, entry 6 - splits[2] = 2
 /// ```
 impl RaggedShape {
-    /// The index of an entry in its axis: `coordinates[0]` is the row on axis 0, `coordinates[1]` the entry in it, and so
-    /// on. With as many coordinates as there are axes it is that of an element; with fewer, of an entry of an upper axis.
+    /// The index of an entry in its axis: `coordinates[0]` is the row on axis 0, `coordinates[1]`
+    /// the entry in it, and so on. With as many coordinates as there are axes it is that of an
+    /// element; with fewer, of an entry of an upper axis.
     ///
     /// The two words and their phones of the article in which k2's authors explain ragged tensors:
     ///
@@ -54,7 +55,8 @@ impl RaggedShape {
     /// O(axes).
     ///
     /// # Errors
-    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for one outside its row.
+    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for
+    /// one outside its row.
     #[doc(alias = "operator[]")]
     pub fn offset(&self, coordinates: &[usize]) -> Result<usize, Error> {
         self.offset_at(coordinates, 0)
@@ -107,7 +109,8 @@ impl RaggedShape {
         Ok(coordinates)
     }
 
-    /// The coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the first time for the row ids.
+    /// The coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the first
+    /// time for the row ids.
     ///
     /// ```
     /// use ragged_core::{RaggedShape, RowSplits};

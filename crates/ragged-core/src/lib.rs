@@ -1,8 +1,10 @@
-//! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without k2.
+//! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without
+//! k2.
 //!
-//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: rows that differ in length.
-//! One vector each would scatter them; padding would fill the gaps with work. Here all values are contiguous,
-//! and each level of rows is one array of where they end. Every operation is then one pass over flat memory.
+//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: rows
+//! that differ in length. One vector each would scatter them; padding would fill the gaps with
+//! work. Here all values are contiguous, and each level of rows is one array of where they end.
+//! Every operation is then one pass over flat memory.
 //!
 //! ```text
 //!   [ [ [ a b ] [ ] [ c ] ]   [ ]   [ [ d e f ] ] ]
@@ -29,8 +31,9 @@
 //! ```
 //!
 //! # Axes and indexes
-//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here where it helps, names an
-//! index by the axes that it has gone through, and puts an x for those that come after:
+//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here
+//! where it helps, names an index by the axes that it has gone through, and puts an x for those
+//! that come after:
 //!
 //! ```text
 //!   idx0     which row on axis 0
@@ -40,8 +43,9 @@
 //!   idx012   which element, counted over all:                   row_splits(2)[idx01] + idx2
 //! ```
 //!
-//! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012, [`RaggedShape::coordinates`] back up with row
-//! ids: `idx01 = row_ids(2)[idx012]`. What is returned as "old elements", "elements" or "map" are idx012 of the source.
+//! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012,
+//! [`RaggedShape::coordinates`] back up with row ids: `idx01 = row_ids(2)[idx012]`. What is
+//! returned as "old elements", "elements" or "map" are idx012 of the source.
 //!
 //! # Coming from elsewhere
 //! All names of k2 lead here in the search of this page.
@@ -66,8 +70,9 @@
 //! | `PadRagged` | `pad` | [`Ragged::pad`] |
 //! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with positions for recurrent networks [`RaggedShape::packed`] |
 //!
-//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares rows and not hashes, sizes that do
-//! not fit in 32 bits are errors, and every argument is checked in release builds too.
+//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares rows and not
+//! hashes, sizes that do not fit in 32 bits are errors, and every argument is checked in release
+//! builds too.
 //!
 //! | elsewhere | here |
 //! |---|---|
@@ -77,26 +82,30 @@
 //! | awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num` | [`Ragged`], [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`] |
 //!
 //! # Gradients
-//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and [`sum_grad`](Ragged::sum_grad)), and all that only move
-//! values share one, [`moved_grad`]; where they return a map, [`index_add`] does it directly.
+//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and
+//! [`sum_grad`](Ragged::sum_grad)), and all that only move values share one, [`moved_grad`]; where
+//! they return a map, [`index_add`] does it directly.
 //!
 //! # What always holds
 //! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
-//! - The elements of each layer are the rows of the next; there is one value for each element of the last.
+//! - The elements of each layer are the rows of the next; there is one value for each element of
+//!   the last.
 //! - No size is above `i32::MAX`. What would be is an [`Error`], never a wrong number.
-//! - Shapes never change once made. Clones share memory, and writing to shared values copies them first.
+//! - Shapes never change once made. Clones share memory, and writing to shared values copies them
+//!   first.
 //!
-//! No input makes this crate panic, but for an axis or a row that is out of range in the queries that say so, as indexing
-//! a slice does, and for more than `i32::MAX` values in `From` and `collect`, which cannot return an error:
-//! [`Ragged::from_lists`] does.
+//! No input makes this crate panic, but for an axis or a row that is out of range in the queries
+//! that say so, as indexing a slice does, and for more than `i32::MAX` values in `From` and
+//! `collect`, which cannot return an error: [`Ragged::from_lists`] does.
 //!
 //! # Features
-//! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged tensors, validated when
-//! read. `ndarray`: conversion from and to arrays.
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged
+//! tensors, validated when read. `ndarray`: conversion from and to arrays.
 //!
 //! # When not to use it
-//! For rows of equal length, take `ndarray`. For lists of mixed types, or with missing values, take Arrow. If rows grow one
-//! element at a time, take `Vec<Vec<_>>`, and make it ragged when it is complete.
+//! For rows of equal length, take `ndarray`. For lists of mixed types, or with missing values, take
+//! Arrow. If rows grow one element at a time, take `Vec<Vec<_>>`, and make it ragged when it is
+//! complete.
 
 #![deny(unsafe_code)]
 

@@ -6,8 +6,9 @@ use crate::row_splits::RowSplits;
 use crate::shape::RaggedShape;
 use crate::step_index::StepIndex;
 
-/// The rows of one axis side by side, as a recurrent network goes through them: entry 0 of each row, then entry 1 of each that
-/// has one, and so on; the longest row first, so that those that are left at a step are always the first ones.
+/// The rows of one axis side by side, as a recurrent network goes through them: entry 0 of each
+/// row, then entry 1 of each that has one, and so on; the longest row first, so that those that are
+/// left at a step are always the first ones.
 ///
 /// ```text
 ///   rows            a0 a1 a2 a3 | b0 b1 | c0 c1 c2          splits 0 4 6 9
@@ -20,8 +21,8 @@ use crate::step_index::StepIndex;
 ///   packed          a0 c0 b0 | a1 c1 b1 | a2 c2 | a3        step_offsets 0 3 6 8 9
 /// ```
 ///
-/// Rows of equal length keep their order, empty ones are last. All of it is computed on first use and kept in the layer, for all
-/// shapes that share this.
+/// Rows of equal length keep their order, empty ones are last. All of it is computed on first use
+/// and kept in the layer, for all shapes that share this.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -43,7 +44,8 @@ pub struct Packed<'a> {
 }
 
 impl RaggedShape {
-    /// The rows of axis `axis`, from 1, side by side. O(rows log rows + longest row) the first time, then free.
+    /// The rows of axis `axis`, from 1, side by side. O(rows log rows + longest row) the first
+    /// time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -80,7 +82,8 @@ impl<'a> Packed<'a> {
         self.index.step_offsets.len() - 1
     }
 
-    /// Where each step begins in the packed order; one number more than steps, the last is the number of entries.
+    /// Where each step begins in the packed order; one number more than steps, the last is the
+    /// number of entries.
     #[inline]
     pub fn step_offsets(&self) -> &'a [i32] {
         &self.index.step_offsets
@@ -121,20 +124,22 @@ impl<'a> Packed<'a> {
         self.index.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
     }
 
-    /// The packed position of each entry: the inverse of [`entries`](Self::entries). O(entries) the first time, then free.
+    /// The packed position of each entry: the inverse of [`entries`](Self::entries). O(entries) the
+    /// first time, then free.
     pub fn positions(&self) -> &'a [i32] {
         self.index
             .positions
             .get_or_init(|| self.by_row(|out, steps, rank| out.extend(steps.iter().map(|at| at + rank))))
     }
 
-    /// As [`entries`](Self::entries), with each row from its end: for the backward direction of a network. O(entries) the first
-    /// time, then free.
+    /// As [`entries`](Self::entries), with each row from its end: for the backward direction of a
+    /// network. O(entries) the first time, then free.
     pub fn reversed_entries(&self) -> &'a [i32] {
         self.index.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
     }
 
-    /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then free.
+    /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then
+    /// free.
     pub fn reversed_positions(&self) -> &'a [i32] {
         let backwards = |out: &mut Vec<i32>, steps: &[i32], rank| out.extend(steps.iter().rev().map(|at| at + rank));
         self.index.reversed_positions.get_or_init(|| self.by_row(backwards))
@@ -149,7 +154,8 @@ impl<'a> Packed<'a> {
         self.ranks().iter().enumerate().map(last).collect()
     }
 
-    /// `entry` of the begin, the end and the step of each row that is there at a step, by rank; step after step.
+    /// `entry` of the begin, the end and the step of each row that is there at a step, by rank;
+    /// step after step.
     fn by_step(&self, entry: impl Fn(i32, i32, i32) -> i32) -> Vec<i32> {
         let splits: &[i32] = self.splits.as_ref();
         let rows: Vec<(i32, i32)> =

@@ -11,14 +11,16 @@ use crate::error::Error;
 use crate::row_splits::{RowSplits, Rows};
 use crate::shape::RaggedShape;
 
-/// Lists of lists, of any depth, of values: a shape, and the values of all its innermost rows one after another.
+/// Lists of lists, of any depth, of values: a shape, and the values of all its innermost rows one
+/// after another.
 ///
 /// ```text
 ///   [[a b] [] [c d e]]      shape    row_splits(1) = [0, 2, 2, 5]
 ///                           values   [a, b, c, d, e]
 /// ```
 ///
-/// A clone shares both. [`values_mut`](Self::values_mut) copies the values first if they are shared.
+/// A clone shares both. [`values_mut`](Self::values_mut) copies the values first if they are
+/// shared.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -32,9 +34,10 @@ use crate::shape::RaggedShape;
 /// }
 /// ```
 ///
-/// Rows are the innermost rows, whatever the number of axes: [`rows`](Self::rows), [`row`](Self::row), `ragged[i]`, iteration
-/// and [`lengths`](Self::lengths) all count them. A row of an upper axis is [`index0`](Self::index0), or without a copy of the
-/// shape [`RaggedShape::view`].
+/// Rows are the innermost rows, whatever the number of axes: [`rows`](Self::rows),
+/// [`row`](Self::row), `ragged[i]`, iteration and [`lengths`](Self::lengths) all count them. A row
+/// of an upper axis is [`index0`](Self::index0), or without a copy of the shape
+/// [`RaggedShape::view`].
 #[doc(alias = "RaggedTensor")]
 #[doc(alias = "RaggedAny")]
 pub struct Ragged<T> {
@@ -60,7 +63,8 @@ impl<T> Ragged<T> {
         Self { shape, values }
     }
 
-    /// Two axes, from rows that are copied. [`From`] takes them too, and panics where this returns an error.
+    /// Two axes, from rows that are copied. [`From`] takes them too, and panics where this returns
+    /// an error.
     ///
     /// # Errors
     /// [`Error::TooLarge`] for more than `i32::MAX` rows or values.
@@ -219,7 +223,8 @@ impl<T: PartialEq> PartialEq for Ragged<T> {
 
 impl<T: Eq> Eq for Ragged<T> {}
 
-/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's notation.
+/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's
+/// notation.
 impl<T: fmt::Debug> fmt::Debug for Ragged<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ragged").field("shape", &self.shape).field("values", &self.values).finish()
@@ -243,7 +248,8 @@ impl<T> Index<usize> for Ragged<T> {
     }
 }
 
-/// The values of innermost row `i`, to be changed; all values are copied first if another tensor shares them.
+/// The values of innermost row `i`, to be changed; all values are copied first if another tensor
+/// shares them.
 impl<T: Clone> IndexMut<usize> for Ragged<T> {
     #[inline]
     fn index_mut(&mut self, i: usize) -> &mut [T] {

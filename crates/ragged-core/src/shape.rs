@@ -17,8 +17,9 @@ use crate::step_index::StepIndex;
 ///   axis 2   row_splits(2) = 0 2 2 3 6   row_ids(2) = 0 0 2 3 3 3  tot_size(2) = 6
 /// ```
 ///
-/// Layers are shared: a clone counts one reference, and most operations reuse the layers that they do not change. Row
-/// ids, the longest row and the order by length are made on first use and kept, for all shapes that share the layer.
+/// Layers are shared: a clone counts one reference, and most operations reuse the layers that they
+/// do not change. Row ids, the longest row and the order by length are made on first use and kept,
+/// for all shapes that share the layer.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -90,8 +91,8 @@ impl RaggedShape {
     /// Puts layers one below the other: the splits of axis 1, of axis 2, and so on. O(axes).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] where the elements of one are not the rows of the
-    /// next.
+    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] where the elements of one are
+    /// not the rows of the next.
     #[doc(alias = "RaggedShape2")]
     #[doc(alias = "RaggedShape3")]
     #[doc(alias = "RaggedShape4")]
@@ -203,7 +204,8 @@ impl RaggedShape {
         self.layer_of(axis).row_ids()
     }
 
-    /// The length of the longest row of axis `axis`, from 1; 0 without rows. O(rows) the first time, then free.
+    /// The length of the longest row of axis `axis`, from 1; 0 without rows. O(rows) the first
+    /// time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -212,8 +214,8 @@ impl RaggedShape {
         self.layer_of(axis).max_len()
     }
 
-    /// The rows of axis 0 in the order of their length (how many entries of axis 1), longest first; equal ones keep
-    /// their order. O(rows log rows) the first time, then free.
+    /// The rows of axis 0 in the order of their length (how many entries of axis 1), longest first;
+    /// equal ones keep their order. O(rows log rows) the first time, then free.
     #[doc(alias = "GetDecreasingSizeOrder")]
     pub fn decreasing_size_order(&self) -> &[i32] {
         self.layers[0].decreasing()
@@ -225,7 +227,8 @@ impl RaggedShape {
         &self.layers[self.layers.len() - 1].splits
     }
 
-    /// The shape of two axes that layer `layer` is: the rows of axis `layer` with their entries on the next. O(1).
+    /// The shape of two axes that layer `layer` is: the rows of axis `layer` with their entries on
+    /// the next. O(1).
     ///
     /// # Errors
     /// [`Error::Axis`] if `layer + 2` is more than the number of axes.

@@ -21,12 +21,14 @@
 //! # Ok::<(), ragged_core::Error>(())
 //! ```
 //!
-//! Space may stand anywhere between brackets and elements, and between values so may commas. The deepest bracket makes the number of
-//! axes, two at least: `[ ]` has two axes and no row. Elements stand at one depth only. Text is read in one pass without recursion, in
-//! memory proportional to its length, whatever is in it.
+//! Space may stand anywhere between brackets and elements, and between values so may commas. The
+//! deepest bracket makes the number of axes, two at least: `[ ]` has two axes and no row. Elements
+//! stand at one depth only. Text is read in one pass without recursion, in memory proportional to
+//! its length, whatever is in it.
 //!
-//! Values are printed with the fewest digits that read back as the same number; only the payload of a NaN is lost. k2's own
-//! printing, which keeps six digits of a float, is [`to_k2_string`](Ragged::to_k2_string).
+//! Values are printed with the fewest digits that read back as the same number; only the payload of
+//! a NaN is lost. k2's own printing, which keeps six digits of a float, is
+//! [`to_k2_string`](Ragged::to_k2_string).
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
@@ -47,7 +49,8 @@ pub trait TextValue: Sized {
     /// Reads a value from its text, which has no space, comma or bracket in it.
     fn from_text(text: &str) -> Option<Self>;
 
-    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) makes the same one.
+    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) makes the
+    /// same one.
     ///
     /// # Errors
     /// Those of `out`.
@@ -123,8 +126,8 @@ floats! {
     f64: "torch.float64";
 }
 
-/// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing zeros, and with an exponent of at
-/// least two digits where it is below -4 or above 5.
+/// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing
+/// zeros, and with an exponent of at least two digits where it is below -4 or above 5.
 fn write_six_digits(out: &mut dyn Write, scientific: &str) -> fmt::Result {
     let (number, exponent) = scientific.split_once('e').ok_or(fmt::Error)?;
     let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
@@ -212,7 +215,8 @@ impl Builder {
     }
 }
 
-/// Reads a text whose elements `element` takes from the start of the rest of it, returning their length in bytes.
+/// Reads a text whose elements `element` takes from the start of the rest of it, returning their
+/// length in bytes.
 fn read(
     text: &str,
     expected: &'static str,
@@ -262,7 +266,8 @@ impl<T: TextValue> FromStr for Ragged<T> {
     }
 }
 
-/// What a text holds whose type of values is not known beforehand: i32 where every value is one, f32 otherwise, as in k2.
+/// What a text holds whose type of values is not known beforehand: i32 where every value is one,
+/// f32 otherwise, as in k2.
 ///
 /// ```
 /// use ragged_core::Numbers;

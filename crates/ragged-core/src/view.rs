@@ -9,8 +9,9 @@ use crate::shape::{Layer, RaggedShape};
 
 /// Consecutive entries of one axis of a shape, with everything below them.
 ///
-/// A view is two numbers on a borrowed shape; it copies nothing, and going down a level takes O(1). Its elements are a
-/// range of those of the shape, so that the same range cuts the values. A view of elements has one axis.
+/// A view is two numbers on a borrowed shape; it copies nothing, and going down a level takes O(1).
+/// Its elements are a range of those of the shape, so that the same range cuts the values. A view
+/// of elements has one axis.
 ///
 /// ```
 /// use ragged_core::RaggedShape;
@@ -98,7 +99,8 @@ impl<'a> RaggedView<'a> {
         }
     }
 
-    /// Each of its rows in turn, as views with one axis fewer; none for a view of elements. Allocates nothing.
+    /// Each of its rows in turn, as views with one axis fewer; none for a view of elements.
+    /// Allocates nothing.
     pub fn rows(&self) -> RowViews<'a> {
         let end = if self.num_axes() < 2 { self.begin } else { self.end };
         RowViews { view: Self { end, ..*self } }

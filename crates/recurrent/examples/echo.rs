@@ -1,5 +1,6 @@
-//! An LSTM learns to say at every step whether the first value of its sequence was positive: it has to remember it through noise. The
-//! sequences of the mini-batch have different lengths and are not padded.
+//! An LSTM learns to say at every step whether the first value of its sequence was positive: it has
+//! to remember it through noise. The sequences of the mini-batch have different lengths and are not
+//! padded.
 //!
 //! `cargo run --release -p recurrent --example echo`
 
@@ -10,7 +11,8 @@ use recurrent::{Cell, Direction, LodTensor, Lstm, OutputGradients, Parameters, S
 
 const HIDDEN: usize = 8;
 
-/// An LSTM, and the scores that a linear layer gives to its outputs. With the LSTM's weights for the LSTM it is the gradient.
+/// An LSTM, and the scores that a linear layer gives to its outputs. With the LSTM's weights for
+/// the LSTM it is the gradient.
 struct Model<L> {
     lstm: L,
     output: Linear<f32>,
@@ -46,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// 32 sequences of 2 to 13 values between -1 and 1, and for each row whether the first value of its sequence is positive.
+/// 32 sequences of 2 to 13 values between -1 and 1, and for each row whether the first value of its
+/// sequence is positive.
 fn draw(noise: &mut Noise) -> Result<(LodTensor<f32>, Vec<usize>), Box<dyn Error>> {
     let lengths: Vec<usize> = (0..32).map(|sequence| 2 + sequence * 5 % 12).collect();
     let (mut values, mut classes) = (Vec::new(), Vec::new());

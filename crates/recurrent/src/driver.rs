@@ -9,8 +9,9 @@ use lod::{
 use crate::error::Error;
 use crate::state::Direction;
 
-/// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a LoD) are those of the sequences that
-/// have such a step, longest first; they are the same ones in all tensors.
+/// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a
+/// LoD) are those of the sequences that have such a step, longest first; they are the same ones in
+/// all tensors.
 #[derive(Clone, Debug)]
 pub struct StepInputs<T: Real> {
     /// This step of each input.
@@ -46,15 +47,17 @@ pub trait Step<T: Real> {
     /// Whatever the step refuses.
     fn forward(&self, step: StepInputs<T>) -> Result<(StepOutputs<T>, Self::Saved), Error>;
 
-    /// The backward pass: from gradients by all outputs and new memories those by all inputs, statics and old memories, in the shapes that
-    /// these had. Gradients by parameters are added up in `self`. Called for the last step first.
+    /// The backward pass: from gradients by all outputs and new memories those by all inputs,
+    /// statics and old memories, in the shapes that these had. Gradients by parameters are added up
+    /// in `self`. Called for the last step first.
     ///
     /// # Errors
     /// Whatever the step refuses.
     fn backward(&mut self, saved: Self::Saved, grads: StepOutputs<T>) -> Result<StepInputs<T>, Error>;
 }
 
-/// A network that takes one [`Step`] after the other, without padding: the design document's `RecurrentOp`.
+/// A network that takes one [`Step`] after the other, without padding: the design document's
+/// `RecurrentOp`.
 ///
 /// ```text
 ///   inputs  --segment_inputs-->  step 0   step 1   step 2 ...  --concat_outputs-->  outputs
@@ -105,7 +108,8 @@ pub struct Recurrent {
 pub struct RecurrentOutput<T: Real> {
     /// Each output, its sequences in the order of the inputs'.
     pub outputs: Vec<LodTensor<T>>,
-    /// Each memory after the last step of each sequence, in the caller's order; that of `boots` for sequences of length 0.
+    /// Each memory after the last step of each sequence, in the caller's order; that of `boots` for
+    /// sequences of length 0.
     pub last: Vec<LodTensor<T>>,
 }
 
@@ -138,12 +142,13 @@ impl Recurrent {
         Self { direction }
     }
 
-    /// Takes all steps. The sequences are those of the coarsest level of `inputs`, of which there must be one at least, all with the same
-    /// lengths; `statics` and `boots` have a row for each of them, statics perhaps a sequence.
+    /// Takes all steps. The sequences are those of the coarsest level of `inputs`, of which there
+    /// must be one at least, all with the same lengths; `statics` and `boots` have a row for each
+    /// of them, statics perhaps a sequence.
     ///
     /// # Errors
-    /// [`Error::Count`] without inputs or if a step gives another number of outputs or memories than there should be; [`Error::Lod`] for
-    /// tensors of other sequences; what the step returns.
+    /// [`Error::Count`] without inputs or if a step gives another number of outputs or memories
+    /// than there should be; [`Error::Lod`] for tensors of other sequences; what the step returns.
     pub fn forward<T: Real, S: Step<T>>(
         &self,
         net: &S,
@@ -164,7 +169,8 @@ impl Recurrent {
             }
             memories.push(init_states(boot, &table)?);
         }
-        // Rows of sequences that are over stay as they are; those of the others are overwritten at each step.
+        // Rows of sequences that are over stay as they are; those of the others are overwritten at
+        // each step.
         let mut last = memories.clone();
         let shapes = net.output_shapes();
         let mut outputs: Vec<Vec<LodTensor<T>>> = shapes.iter().map(|_| Vec::new()).collect();
@@ -198,12 +204,13 @@ impl Recurrent {
 }
 
 impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
-    /// The gradients by inputs, statics and initial memories, from those by outputs and last memories; what is `None` has no part in
-    /// the loss.
+    /// The gradients by inputs, statics and initial memories, from those by outputs and last
+    /// memories; what is `None` has no part in the loss.
     ///
     /// # Errors
-    /// [`Error::Count`] unless there is something for each output and each memory; [`Error::Shape`], [`Error::Lod`] for gradients of
-    /// other shapes than what they belong to; what the step returns.
+    /// [`Error::Count`] unless there is something for each output and each memory;
+    /// [`Error::Shape`], [`Error::Lod`] for gradients of other shapes than what they belong to;
+    /// what the step returns.
     pub fn backward(
         self,
         net: &mut S,

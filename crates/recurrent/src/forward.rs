@@ -63,9 +63,11 @@ pub(crate) fn pass<T: Real>(
     if keep {
         batch.keep_last(&c, &mut last.c);
     } else {
-        for (sequence, row) in rows_mut(&mut c, num_sequences, cells).into_iter().enumerate() {
-            if table.splits().len_of(sequence) > 0 {
-                last.c.row_data_mut(sequence).copy_from_slice(row);
+        for ((state, rows), row) in
+            last.c.rows_mut().zip(table.splits().rows()).zip(rows_mut(&mut c, num_sequences, cells))
+        {
+            if !rows.is_empty() {
+                state.copy_from_slice(row);
             }
         }
     }

@@ -22,7 +22,8 @@ use crate::prepared::Prepared;
 use crate::products::GateGradients;
 use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
-/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
+/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one
+/// the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reset {
@@ -69,10 +70,12 @@ impl Default for GruOptions {
     }
 }
 
-/// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z, candidate n.
+/// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z,
+/// candidate n.
 #[derive(Clone, Debug)]
 pub struct GruWeights<T: Real> {
-    /// `[3 hidden, input]`. Without it, the input has been projected already and is `[rows, 3 hidden]`.
+    /// `[3 hidden, input]`. Without it, the input has been projected already and is `[rows, 3
+    /// hidden]`.
     pub weight_ih: Option<Matrix<T>>,
     /// `[3 hidden, hidden]`
     pub weight_hh: Matrix<T>,
@@ -119,7 +122,8 @@ parameters! {
 
 /// How the gates of a step lie in a row.
 ///
-/// With the reset gate after the product, what it scales is kept too, between those that are multiplied with h' and n:
+/// With the reset gate after the product, what it scales is kept too, between those that are
+/// multiplied with h' and n:
 ///
 /// ```text
 ///   before   r  z  n
@@ -234,7 +238,8 @@ impl<T: Real> Cell<T> for Gru<T> {
 #[derive(Clone, Debug)]
 pub struct GruSaved<'a, T: Real> {
     gru: &'a Gru<T>,
-    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were reset, if that is before the product.
+    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were
+    /// reset, if that is before the product.
     pass: Pass<T>,
 }
 

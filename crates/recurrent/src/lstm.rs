@@ -56,16 +56,19 @@ impl Default for LstmOptions {
     }
 }
 
-/// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f, candidate g, output o.
+/// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f,
+/// candidate g, output o.
 #[derive(Clone, Debug)]
 pub struct LstmWeights<T: Real> {
-    /// `[4 hidden, input]`. Without it, the input has been projected already and is `[rows, 4 hidden]`.
+    /// `[4 hidden, input]`. Without it, the input has been projected already and is `[rows, 4
+    /// hidden]`.
     pub weight_ih: Option<Matrix<T>>,
     /// `[4 hidden, output]`, where output is hidden, or the rows of `weight_hr`.
     pub weight_hh: Matrix<T>,
     /// `[4 hidden]`; PyTorch's two added.
     pub bias: Option<Vector<T>>,
-    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o the new one.
+    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o
+    /// the new one.
     pub peepholes: Option<Matrix<T>>,
     /// `[output, hidden]`: the projection of the output.
     pub weight_hr: Option<Matrix<T>>,
@@ -73,7 +76,8 @@ pub struct LstmWeights<T: Real> {
 
 /// A long short-term memory.
 ///
-/// With f, a, s the activations of gates, candidate and cell, h' and c' the states of the step before, p the peepholes:
+/// With f, a, s the activations of gates, candidate and cell, h' and c' the states of the step
+/// before, p the peepholes:
 ///
 /// ```text
 ///   i = f(W_i x + U_i h' + p_i c' + b_i)        c = F c' + i g        (limited, if there is a clip)
@@ -205,7 +209,8 @@ pub struct LstmSaved<'a, T: Real> {
 }
 
 impl<T: Real> LstmSaved<'_, T> {
-    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output `Cell`.
+    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output
+    /// `Cell`.
     ///
     /// # Errors
     /// None that can be met: the rows are those of the input.

@@ -25,21 +25,25 @@ impl<V> Named<V> {
     }
 }
 
-/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a tensor.
+/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a
+/// tensor.
 pub type Visitor<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a [T]) + 'f);
 
 /// As [`Visitor`], with elements to be changed.
 pub type VisitorMut<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a mut [T]) + 'f);
 
-/// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same type as what they are the gradients of,
-/// so that one trait serves optimizers, clipping, initializers and files.
+/// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same
+/// type as what they are the gradients of, so that one trait serves optimizers, clipping,
+/// initializers and files.
 ///
-/// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors have it, with an empty name, and so do `Option` and
-/// `Vec` of what has it; the parts of a `Vec` are named by their number.
+/// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors have it,
+/// with an empty name, and so do `Option` and `Vec` of what has it; the parts of a `Vec` are named
+/// by their number.
 #[doc(alias = "state_dict")]
 #[doc(alias = "named_parameters")]
 pub trait Parameters<T: Real> {
-    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there, always in the same order.
+    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there,
+    /// always in the same order.
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>);
 
     /// As [`visit`](Self::visit), in the same order, with elements to be changed.
@@ -90,10 +94,12 @@ fn joined<'n>(name: &'n str, below: &'n str) -> Cow<'n, str> {
     }
 }
 
-/// Implements [`Parameters`] for a struct by naming its fields, in the order in which they are visited.
+/// Implements [`Parameters`] for a struct by naming its fields, in the order in which they are
+/// visited.
 ///
-/// A field gives its tensors its own name, a dot and their names: `output.weight`. `as` gives another name, `as ""` none. A struct that
-/// has other fields, too, such as options, says so with `..` at the end; without it, a field that is forgotten does not compile.
+/// A field gives its tensors its own name, a dot and their names: `output.weight`. `as` gives
+/// another name, `as ""` none. A struct that has other fields, too, such as options, says so with
+/// `..` at the end; without it, a field that is forgotten does not compile.
 ///
 /// ```
 /// use recurrent::train::Linear;
@@ -197,7 +203,8 @@ impl<T: Real, P: Parameters<T>> Parameters<T> for Option<P> {
     }
 }
 
-/// Those of part 0 as `0.name`, then those of part 1, and so on, as PyTorch's `ModuleList` names them.
+/// Those of part 0 as `0.name`, then those of part 1, and so on, as PyTorch's `ModuleList` names
+/// them.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Vec<P> {
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         self.iter().enumerate().for_each(|(i, part)| visit_part(&i.to_string(), part, f));

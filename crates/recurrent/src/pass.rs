@@ -1,11 +1,11 @@
 //! What a pass of any cell begins and ends with: checks, initial and final states.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use kaldi_matrix::Matrix;
 use lod::{LodTensor, RankTable};
 
 use crate::error::Error;
-use crate::kernels::sequence_buffers::{SequenceBuffers, cut, cut_mut, for_each_part};
+use crate::kernels::sequence_buffers::{SequenceBuffers, cut, cut_mut};
 use crate::state::{Direction, OutputGradients, State};
 
 /// The sequences of a mini-batch, and what a cell makes of them.
@@ -44,14 +44,14 @@ impl Batch {
     pub(crate) fn initial<T: Real>(&self, given: Option<&State<T>>) -> Result<State<T>, Error> {
         let Some(given) = given else { return Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)) };
         self.check_state(["the hidden state", "the cell state"], given)?;
-        check_finite("the hidden state", given.h.data())?;
-        check_finite("the cell state", given.c.data())?;
+        check_finite("the hidden state", given.h.values())?;
+        check_finite("the cell state", given.c.values())?;
         Ok(given.clone())
     }
 
     fn check_state<T: Real>(&self, [h, c]: [&'static str; 2], state: &State<T>) -> Result<(), Error> {
-        check_matrix(h, [self.num_sequences(), self.outputs], &state.h)?;
-        check_matrix(c, [self.num_sequences(), self.cells], &state.c)
+        Error::check_shape(h, &[self.num_sequences(), self.outputs], state.h.shape())?;
+        Error::check_shape(c, &[self.num_sequences(), self.cells], state.c.shape())
     }
 
     /// That gradients are of the shape of the outputs; those by the last states, or zeros.
@@ -97,23 +97,24 @@ impl Batch {
         })
     }
 
-    /// Overwrites the state of each sequence, the initial one, with the row of its last step in `values`.
-    pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut Matrix<T>) {
-        let width = states.num_cols();
-        for (sequence, row) in self.last_rows().enumerate() {
+    /// Overwrites the state of each sequence, the initial one, with the row of its last step in
+    /// `values`.
+    pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut LodTensor<T>) {
+        let width = states.width();
+        for (state, row) in states.rows_mut().zip(self.last_rows()) {
             if let Some(row) = row {
-                states.row_data_mut(sequence).copy_from_slice(&values[row * width..][..width]);
+                state.copy_from_slice(&values[row * width..][..width]);
             }
         }
     }
 
     /// For each row the state before it: the row of the step before, or the initial one.
-    pub(crate) fn before<T: Real>(&self, values: &[T], initial: &Matrix<T>) -> Vec<T> {
-        let width = initial.num_cols();
+    pub(crate) fn before<T: Real>(&self, values: &[T], initial: &LodTensor<T>) -> Vec<T> {
+        let width = initial.width();
         let mut before = kaldera_base::memory::zeros(values.len());
         let pieces = cut_mut(&mut before, &self.table, width).into_iter().zip(cut(values, &self.table, width));
         let pieces = pieces.zip(initial.rows()).filter(|((before, _), _)| !before.is_empty()).collect();
-        for_each_part(pieces, |((before, values), initial): ((&mut [T], &[T]), &[T])| {
+        par::for_each(pieces, |((before, values), initial): ((&mut [T], &[T]), &[T])| {
             if self.reverse {
                 let (rest, last) = before.split_at_mut(values.len() - width);
                 rest.copy_from_slice(&values[width..]);

@@ -32,8 +32,9 @@ impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for TensorView<'a, 
 /// The same memory.
 ///
 /// # Errors
-/// [`Error::Overlap`] where it cannot be told from the strides that no two coordinates are the same element; arrays that were
-/// sliced, permuted or reshaped from one that owns its elements never are so.
+/// [`Error::Overlap`] where it cannot be told from the strides that no two coordinates are the same
+/// element; arrays that were sliced, permuted or reshaped from one that owns its elements never are
+/// so.
 impl<'a, T: Element, D: Dimension> TryFrom<ArrayViewMut<'a, T, D>> for TensorViewMut<'a, T> {
     type Error = Error;
 
@@ -79,7 +80,8 @@ impl<'a, T: Element> From<TensorViewMut<'a, T>> for ArrayViewMutD<'a, T> {
     }
 }
 
-/// The same memory, moved, if nothing else shares it and its elements are contiguous in C or Fortran order; else a copy.
+/// The same memory, moved, if nothing else shares it and its elements are contiguous in C or
+/// Fortran order; else a copy.
 impl<T: Element> From<Tensor<T>> for ArrayD<T> {
     fn from(tensor: Tensor<T>) -> Self {
         let (shape, order) = (IxDyn(tensor.shape()), tensor.layout().natural_order());

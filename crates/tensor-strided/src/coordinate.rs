@@ -2,7 +2,8 @@
 
 use crate::dims::Shape;
 
-/// One number for each axis, by which an element is named: `x[3]`, `x[(1, 2)]`, `x[[1, 2]]`, or a slice, a `Vec` or a [`Shape`].
+/// One number for each axis, by which an element is named: `x[3]`, `x[(1, 2)]`, `x[[1, 2]]`, or a
+/// slice, a `Vec` or a [`Shape`].
 ///
 /// ```
 /// use tensor_strided::Tensor;

@@ -16,7 +16,8 @@ pub enum Mode {
     Clip,
 }
 
-/// The elements of a shape, numbered in C or Fortran order: from a coordinate to the number (the offset) and back.
+/// The elements of a shape, numbered in C or Fortran order: from a coordinate to the number (the
+/// offset) and back.
 ///
 /// Made once, it holds a reciprocal for each axis, so that no way leads through a division.
 ///
@@ -91,7 +92,8 @@ impl Grid {
         self.order
     }
 
-    /// The offset of an element; `None` where the coordinate is out of range or has the wrong length.
+    /// The offset of an element; `None` where the coordinate is out of range or has the wrong
+    /// length.
     #[inline]
     #[must_use]
     #[doc(alias = "ravel_multi_index")]
@@ -112,7 +114,8 @@ impl Grid {
     /// The offset of an element, where a coordinate may be out of range.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::Coordinate`] for the first axis that is out of range, in [`Mode::Raise`] or where an axis has no entries.
+    /// [`Error::Rank`]; [`Error::Coordinate`] for the first axis that is out of range, in
+    /// [`Mode::Raise`] or where an axis has no entries.
     #[inline]
     #[doc(alias = "ravel_multi_index")]
     pub fn offset_with(&self, coordinate: impl AsRef<[i64]>, mode: Mode) -> Result<usize, Error> {
@@ -148,8 +151,8 @@ impl Grid {
     /// The offsets of many coordinates, which are concatenated.
     ///
     /// # Errors
-    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how many there are; else those of
-    /// [`offset_with`](Self::offset_with).
+    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how
+    /// many there are; else those of [`offset_with`](Self::offset_with).
     #[doc(alias = "ravel_multi_index")]
     pub fn offsets(&self, coordinates: &[i64], mode: Mode) -> Result<Vec<usize>, Error> {
         let mut offsets = vec![0; coordinates.len().checked_div(self.rank()).unwrap_or(0)];
@@ -200,8 +203,8 @@ impl Grid {
         Ok(())
     }
 
-    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is out of range or `N` is not the
-    /// number of axes.
+    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is
+    /// out of range or `N` is not the number of axes.
     #[inline]
     #[must_use]
     #[doc(alias = "unravel_index")]
@@ -305,7 +308,8 @@ fn wrap(found: i64, len: usize) -> usize {
 /// The coordinate of an offset in range; `out` has an element for each axis.
 #[inline(always)]
 fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
-    // Each quotient comes from the offset itself, so that the processor can work on all of them at once.
+    // Each quotient comes from the offset itself, so that the processor can work on all of them at
+    // once.
     let mut slower = 0;
     let mut visit = |(axis, out): (&Axis, &mut usize)| {
         let quotient = axis.by_stride.quotient(offset);
@@ -320,8 +324,9 @@ fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
 
 /// A divisor as a factor and a shift, exact for every number below 2^63.
 ///
-/// With 2^(l-1) < d <= 2^l and f = ceil(2^(63+l) / d), which is below 2^64, f d exceeds 2^(63+l) by less than d; so f n / 2^(63+l) exceeds n / d by less
-/// than n / 2^(63+l) <= 1 / d, too little to reach the next whole number.
+/// With 2^(l-1) < d <= 2^l and f = ceil(2^(63+l) / d), which is below 2^64, f d exceeds 2^(63+l) by
+/// less than d; so f n / 2^(63+l) exceeds n / d by less than n / 2^(63+l) <= 1 / d, too little to
+/// reach the next whole number.
 #[derive(Debug, Clone, Copy)]
 struct Reciprocal {
     factor: u64,

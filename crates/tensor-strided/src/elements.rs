@@ -1,4 +1,5 @@
-//! Going through the elements: one by one, by lanes, by entries and chunks of an axis; filling, mapping, combining.
+//! Going through the elements: one by one, by lanes, by entries and chunks of an axis; filling,
+//! mapping, combining.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -109,7 +110,8 @@ impl<'a, T: Element> Iterator for AxisIter<'a, T> {
 impl<T: Element> ExactSizeIterator for AxisIter<'_, T> {}
 impl<T: Element> FusedIterator for AxisIter<'_, T> {}
 
-/// Consecutive parts of a view along one axis, for writing: its entries without the axis, or chunks with it.
+/// Consecutive parts of a view along one axis, for writing: its entries without the axis, or chunks
+/// with it.
 pub struct AxisIterMut<'a, T> {
     /// What is left; `None` only while a part is split off, or if that failed.
     view: Option<TensorViewMut<'a, T>>,
@@ -352,7 +354,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         }
     }
 
-    /// Overwrites each element with `f` of it and one of `other`; `other` is broadcast to the shape of this view.
+    /// Overwrites each element with `f` of it and one of `other`; `other` is broadcast to the shape
+    /// of this view.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -384,7 +387,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 
-    /// Copies `value`, broadcast to the shape of this view. Axes of length 1 in front of those of this view do not matter, as in NumPy.
+    /// Copies `value`, broadcast to the shape of this view. Axes of length 1 in front of those of
+    /// this view do not matter, as in NumPy.
     ///
     /// ```
     /// use tensor_strided::Tensor;

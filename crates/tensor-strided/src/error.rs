@@ -155,7 +155,8 @@ pub enum Error {
         /// The shape found.
         found: Vec<usize>,
     },
-    /// Begin, end and strides of a slice that differ in length or have more entries than masks have bits.
+    /// Begin, end and strides of a slice that differ in length or have more entries than masks have
+    /// bits.
     #[error(
         "begin, end and strides need the same number of entries, 31 at most, but they have {begin}, {end} and {strides}"
     )]
@@ -202,7 +203,8 @@ pub enum Error {
         axis: usize,
         /// The index as it was given.
         given: i64,
-        /// The index counted from the front, as TensorFlow reports it: of a negative one, plus the length of the axis.
+        /// The index counted from the front, as TensorFlow reports it: of a negative one, plus the
+        /// length of the axis.
         index: i64,
         /// The length of the axis.
         size: usize,

@@ -19,12 +19,14 @@ use crate::view::{TensorView, TensorViewMut};
 /// ```
 ///
 /// # Errors
-/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] where they differ along another axis, [`Error::TooLarge`].
+/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] where they differ along another
+/// axis, [`Error::TooLarge`].
 #[doc(alias = "concatenate")]
 #[doc(alias = "cat")]
 pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<Tensor<T>, Error> {
     let (shape, axis) = concat_shape(tensors, axis)?;
-    // Memory that begins with copies of one element, so that no element needs a default; an empty result needs none.
+    // Memory that begins with copies of one element, so that no element needs a default; an empty
+    // result needs none.
     let Some(first) = tensors.iter().find_map(|tensor| tensor.iter().next()) else {
         return Ok(Tensor::from_dense(&shape, Vec::new()));
     };
@@ -36,7 +38,8 @@ pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<
 /// As [`concat()`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
+/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the
+/// result.
 pub fn concat_into<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: isize,

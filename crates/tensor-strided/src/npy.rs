@@ -1,8 +1,9 @@
 //! `.npy`, NumPy's file of one array.
 //!
-//! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte order. Nothing in a file is trusted: memory is
-//! taken only as bytes arrive, and what is wrong with a header is an error with its position. What is written is what NumPy 2 writes, byte by byte, in
-//! little endian.
+//! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte
+//! order. Nothing in a file is trusted: memory is taken only as bytes arrive, and what is wrong
+//! with a header is an error with its position. What is written is what NumPy 2 writes, byte by
+//! byte, in little endian.
 //!
 //! ```
 //! use tensor_strided::Tensor;
@@ -91,7 +92,8 @@ pub enum NpyError {
 }
 
 impl<T: NpyElement> Tensor<T> {
-    /// Reads an array of this type of elements, up to its last byte. A Fortran-ordered one keeps its order.
+    /// Reads an array of this type of elements, up to its last byte. A Fortran-ordered one keeps
+    /// its order.
     ///
     /// # Errors
     /// Any of [`NpyError`].
@@ -166,7 +168,8 @@ impl<T: NpyElement> TensorView<'_, T> {
     }
 }
 
-/// `len` elements, read in chunks: no more memory is taken than about twice of what there really is.
+/// `len` elements, read in chunks: no more memory is taken than about twice of what there really
+/// is.
 fn read_elements<T: NpyElement>(mut input: impl Read, len: usize, big_endian: bool) -> Result<Vec<T>, NpyError> {
     let per_chunk = CHUNK / size_of::<T>();
     let mut elements: Vec<T> = Vec::with_capacity(len.min(per_chunk));

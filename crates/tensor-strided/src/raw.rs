@@ -1,9 +1,12 @@
-//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements lie.
+//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements
+//! lie.
 //!
-//! The elements of a view that comes from elsewhere may have gaps between them that others write to, so no slice over all of it may
-//! exist. What holds for both types here, and is checked whenever one is made or its layout changes:
+//! The elements of a view that comes from elsewhere may have gaps between them that others write
+//! to, so no slice over all of it may exist. What holds for both types here, and is checked
+//! whenever one is made or its layout changes:
 //!
-//! - the layout stays within `len` elements from `base`, and each of its elements is initialised and borrowed for `'a`;
+//! - the layout stays within `len` elements from `base`, and each of its elements is initialised
+//!   and borrowed for `'a`;
 //! - for writing, no two coordinates are the same element.
 
 #[cfg(feature = "ndarray")]
@@ -90,7 +93,8 @@ impl<'a, T> Raw<'a, T> {
         raw
     }
 
-    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts are large, and are better not moved.
+    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts
+    /// are large, and are better not moved.
     ///
     /// # Errors
     /// Those of `fill`.
@@ -105,7 +109,8 @@ impl<'a, T> Raw<'a, T> {
         Ok(raw)
     }
 
-    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill` makes of it is looked at.
+    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill`
+    /// makes of it is looked at.
     ///
     /// # Errors
     /// Those of `fill`.
@@ -166,7 +171,8 @@ impl<T: Element> Raw<'_, T> {
     /// `len` elements: these at the positions that `part` names, `filler` at all others.
     ///
     /// # Panics
-    /// If `part` has another shape, leaves the `len` elements or names one twice: then the view algebra above is wrong.
+    /// If `part` has another shape, leaves the `len` elements or names one twice: then the view
+    /// algebra above is wrong.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         let mut out = copy::with_capacity(len);
         check_part(self, part, len);
@@ -218,7 +224,8 @@ impl<'a, T> RawMut<'a, T> {
         RawMut { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
+    /// from it on.
     pub(crate) fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
         let resolved = resolve_axis(axis, self.layout.rank())?;
         let before = self.layout.narrow(axis, 0..at)?;
@@ -232,7 +239,8 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&T> {
         let offset = self.layout.offset_of(coordinate)?;
-        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and
+        // `self` is borrowed for it.
         Some(unsafe { self.base.add(offset).as_ref() })
     }
 
@@ -240,7 +248,8 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate)?;
-        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and
+        // `self` is borrowed for it.
         Some(unsafe { self.base.add(offset).as_mut() })
     }
 
@@ -249,7 +258,8 @@ impl<'a, T> RawMut<'a, T> {
     pub(crate) fn into_slice(self) -> Option<&'a mut [T]> {
         match self.layout.len() {
             0 => Some(&mut []),
-            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a` by this view, which ends here.
+            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a` by this
+            // view, which ends here.
             len => self.layout.is_contiguous().then(|| unsafe { std::slice::from_raw_parts_mut(self.origin(), len) }),
         }
     }
@@ -268,8 +278,8 @@ impl<T: Element> RawMut<'_, T> {
     /// If the shapes differ.
     pub(crate) fn copy_from(&mut self, source: &Raw<'_, T>) {
         assert_eq!(self.layout.shape(), source.layout.shape(), "a copy between different shapes");
-        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody else can read or write
-        // them, so `source` has none of them.
+        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody
+        // else can read or write them, so `source` has none of them.
         unsafe {
             copy::copy(
                 self.layout.shape(),
@@ -281,10 +291,12 @@ impl<T: Element> RawMut<'_, T> {
         }
     }
 
-    /// Copies all elements of `source` to where `part` is within these, and writes `filler` to all others.
+    /// Copies all elements of `source` to where `part` is within these, and writes `filler` to all
+    /// others.
     ///
     /// # Panics
-    /// If the shapes of both differ, or if `part` leaves this view: then the view algebra above is wrong.
+    /// If the shapes of both differ, or if `part` leaves this view: then the view algebra above is
+    /// wrong.
     pub(crate) fn embed(&mut self, source: &Raw<'_, T>, part: Layout, filler: T) {
         let len = self.layout.len();
         if len == 0 || !self.layout.is_contiguous() {
@@ -295,14 +307,16 @@ impl<T: Element> RawMut<'_, T> {
         let part = Layout::reshaped_parts(part.shape().clone(), part.strides().clone(), offset);
         check_part(source, &part, len);
         let (from, to) = ((source.origin(), &source.layout.strides()[..]), (offset, &part.strides()[..]));
-        // SAFETY: as checked; these `len` elements have no gaps, and nobody else can read or write them.
+        // SAFETY: as checked; these `len` elements have no gaps, and nobody else can read or write
+        // them.
         unsafe { copy::embed(part.shape(), from, (self.origin(), len), to, filler) };
     }
 
     /// Writes `value` to all elements.
     pub(crate) fn fill(&mut self, value: T) {
         let (shape, zeros) = (self.layout.shape(), Strides::filled(0, self.layout.rank()));
-        // SAFETY: a value on the stack can be read again and again; the layout names distinct elements that can be written.
+        // SAFETY: a value on the stack can be read again and again; the layout names distinct
+        // elements that can be written.
         unsafe { copy::copy(shape, &raw const value, &zeros, self.origin(), self.layout.strides()) };
     }
 }

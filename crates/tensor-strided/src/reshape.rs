@@ -54,8 +54,8 @@ impl<'a, T: Element> TensorCow<'a, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
-    /// The same elements in another shape, in C order: a view where there is one, else a copy. One length may be -1, for
-    /// whatever is left.
+    /// The same elements in another shape, in C order: a view where there is one, else a copy. One
+    /// length may be -1, for whatever is left.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -120,7 +120,8 @@ impl<'a, T: Element> TensorView<'a, T> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// The same elements in another shape: a view where there is one, else a copy. See [`TensorView::reshape`].
+    /// The same elements in another shape: a view where there is one, else a copy. See
+    /// [`TensorView::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
@@ -128,7 +129,8 @@ impl<T: Element> Tensor<T> {
         self.view().reshape(to)
     }
 
-    /// The same elements, read and filled in this order, in another shape. See [`TensorView::reshape_order`].
+    /// The same elements, read and filled in this order, in another shape. See
+    /// [`TensorView::reshape_order`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
@@ -136,7 +138,8 @@ impl<T: Element> Tensor<T> {
         self.view().reshape_order(to, order)
     }
 
-    /// This tensor in another shape; it keeps its memory where that is possible. See [`TensorView::reshape`].
+    /// This tensor in another shape; it keeps its memory where that is possible. See
+    /// [`TensorView::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].

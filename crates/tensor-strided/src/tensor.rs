@@ -11,7 +11,8 @@ use crate::error::Error;
 use crate::layout::{Layout, Order, dense_strides};
 use crate::view::{TensorView, TensorViewMut, layout_of_all};
 
-/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is shared copies it first.
+/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is
+/// shared copies it first.
 pub struct Tensor<T> {
     buffer: Buffer<T>,
     /// Fits the buffer and names no element twice.
@@ -55,7 +56,8 @@ impl<T: Element> Tensor<T> {
     /// The elements of `buffer` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same element.
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// element.
     pub fn from_parts(buffer: impl Into<Buffer<T>>, layout: Layout) -> Result<Self, Error> {
         let buffer = buffer.into();
         let expected = layout.min_len();
@@ -72,7 +74,8 @@ impl<T: Element> Tensor<T> {
         (self.buffer, self.layout)
     }
 
-    /// All elements in C order: moved if they lie so and nothing else shares the memory, else copied.
+    /// All elements in C order: moved if they lie so and nothing else shares the memory, else
+    /// copied.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         let Self { buffer, layout } = self;
@@ -127,7 +130,8 @@ impl<T: Element> Tensor<T> {
         self.layout.offset_of(coordinate.into_numbers()).and_then(|offset| self.buffer.get(offset))
     }
 
-    /// An element for writing, `None` where the coordinate is out of range or has the wrong length. Shared memory is copied first.
+    /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
+    /// Shared memory is copied first.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate.into_numbers())?;
@@ -165,7 +169,8 @@ impl<T: Element> Tensor<T> {
         view_of(&self.buffer, self.layout.clone())
     }
 
-    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements of this tensor.
+    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements
+    /// of this tensor.
     #[inline]
     pub(crate) fn cut(
         &self,

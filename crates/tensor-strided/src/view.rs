@@ -10,7 +10,8 @@ use crate::error::Error;
 use crate::layout::Layout;
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
 
-/// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from it, copies no element.
+/// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from
+/// it, copies no element.
 pub struct TensorView<'a, T> {
     raw: Raw<'a, T>,
 }
@@ -77,13 +78,15 @@ impl<'a, T: Element> TensorView<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
-    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the elements of this view.
+    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the
+    /// elements of this view.
     #[inline]
     pub(crate) fn cut(&self, fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>) -> Result<Self, Error> {
         Ok(Self { raw: self.raw.cut(fill)? })
     }
 
-    /// The memory with the layout that `fill` makes of this one, in place; it picks among the elements that `layout` names.
+    /// The memory with the layout that `fill` makes of this one, in place; it picks among the
+    /// elements that `layout` names.
     #[inline]
     pub(crate) fn cut_from(
         data: &'a [T],
@@ -117,7 +120,8 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.as_slice()
     }
 
-    /// Copies all elements to `out`, which must have the same shape. See [`TensorViewMut::assign`] for broadcasting.
+    /// Copies all elements to `out`, which must have the same shape. See [`TensorViewMut::assign`]
+    /// for broadcasting.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`].
@@ -130,7 +134,8 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.lanes(axis)
     }
 
-    /// `len` elements: these at the positions that `part`, of the same shape, names; `filler` at all others.
+    /// `len` elements: these at the positions that `part`, of the same shape, names; `filler` at
+    /// all others.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         self.raw.embedded(part, len, filler)
     }
@@ -171,7 +176,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same element.
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// element.
     #[inline]
     pub fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
         Ok(Self { raw: RawMut::new(data, layout)? })
@@ -207,7 +213,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         TensorViewMut { raw: self.raw.reborrow() }
     }
 
-    /// The same memory with another layout, which picks among the elements of this view, none of them twice.
+    /// The same memory with another layout, which picks among the elements of this view, none of
+    /// them twice.
     #[inline]
     pub(crate) fn with_layout(self, layout: Layout) -> Self {
         Self { raw: self.raw.with_layout(layout) }
@@ -237,7 +244,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.into_lanes(axis)
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
+    /// from it on.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -263,12 +271,14 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.fill(value);
     }
 
-    /// Copies all elements of `source` to where `part`, of the same shape, is within this view; writes `filler` to all others.
+    /// Copies all elements of `source` to where `part`, of the same shape, is within this view;
+    /// writes `filler` to all others.
     pub(crate) fn embed(&mut self, source: &TensorView<'_, T>, part: Layout, filler: T) {
         self.raw.embed(&source.raw, part, filler);
     }
 
-    /// Copies all elements of `source`, which must have the same shape. See [`assign`](Self::assign) for broadcasting.
+    /// Copies all elements of `source`, which must have the same shape. See
+    /// [`assign`](Self::assign) for broadcasting.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`].

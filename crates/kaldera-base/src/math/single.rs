@@ -18,7 +18,8 @@ pub fn ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
     s.select_lt(magnitude, s.splat(f32::from_bits(1)), s.splat(f32::NEG_INFINITY), y)
 }
 
-/// The bits of [`ln`], of arguments that are normal numbers above 0, infinite or NaN: a floor has been put under them, say.
+/// The bits of [`ln`], of arguments that are normal numbers above 0, infinite or NaN: a floor has
+/// been put under them, say.
 #[inline(always)]
 pub fn ln_of_large<S: Simd>(s: S, x: S::F32) -> S::F32 {
     let y = ln_of_normal(s, x, s.splat(0.0));
@@ -35,7 +36,8 @@ pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {
     let exponent = s.sar_u32::<23>(s.sub_u32(bits, s.splat_u32(SQRT_HALF_BITS)));
     let m = s.of_bits(s.sub_u32(bits, s.shl_u32::<23>(exponent)));
     let e = s.add(s.i32_to_f32(exponent), e0);
-    // ln m = 2 atanh(r), r = (m-1)/(m+1): an odd series that starts 2r + 2r³/3. With f = m - 1, 2r = f - r f.
+    // ln m = 2 atanh(r), r = (m-1)/(m+1): an odd series that starts 2r + 2r³/3. With f = m - 1,
+    // 2r = f - r f.
     let f = s.sub(m, s.splat(1.0));
     let r = s.div(f, s.add(m, s.splat(1.0)));
     let z = s.mul(r, r);
@@ -49,8 +51,9 @@ pub(crate) fn ln_of_normal<S: Simd>(s: S, x: S::F32, e0: S::F32) -> S::F32 {
 /// e to the power x.
 #[inline(always)]
 pub fn exp<S: Simd>(s: S, x: S::F32) -> S::F32 {
-    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays. At the lower one both factors below are exactly 0: a product that
-    // is rounded to 0 takes many processors a hundred times as long, and -inf is frequent.
+    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays. At the lower one
+    // both factors below are exactly 0: a product that is rounded to 0 takes many processors a
+    // hundred times as long, and -inf is frequent.
     let x = s.min(s.splat(89.0), s.max(s.splat(-176.0), x));
     // x = n ln 2 + r, |r| <= ln 2 / 2.
     let n = s.round(s.mul(x, s.splat(std::f32::consts::LOG2_E)));
@@ -61,7 +64,8 @@ pub fn exp<S: Simd>(s: S, x: S::F32) -> S::F32 {
     let p = s.mul_add(p, r, s.splat(0.166_665_77));
     let p = s.mul_add(p, r, s.splat(0.5));
     let y = s.add(s.mul_add(s.mul(p, r), r, r), s.splat(1.0));
-    // 2^n in two factors, so that each is a normal number where the result is subnormal or just below infinity.
+    // 2^n in two factors, so that each is a normal number where the result is subnormal or just
+    // below infinity.
     let n = s.f32_to_i32(n);
     let half = s.sar_u32::<1>(n);
     let power = |n| s.of_bits(s.shl_u32::<23>(s.add_u32(n, s.splat_u32(127))));
@@ -108,7 +112,8 @@ pub fn sin_cos_turns<S: Simd>(s: S, turns: S::F32) -> (S::F32, S::F32) {
     let q = s.mul_add(q, z, s.splat(1.0 / 24.0));
     let q = s.mul_add(q, z, s.splat(-0.5));
     let cos = s.mul_add(q, z, s.splat(1.0));
-    // Each quarter turn swaps the two and changes a sign: bit 0 says swap, bit 1 of q and of q + 1 which sign.
+    // Each quarter turn swaps the two and changes a sign: bit 0 says swap, bit 1 of q and of q + 1
+    // which sign.
     let quadrant = s.f32_to_i32(nearest);
     let odd = s.i32_to_f32(s.and_u32(quadrant, s.splat_u32(1)));
     let half = s.splat(0.5);

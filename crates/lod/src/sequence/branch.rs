@@ -1,4 +1,5 @@
-//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch needs.
+//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch
+//! needs.
 
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
@@ -11,8 +12,8 @@ use crate::tensor::LodTensor;
 /// What the gradient of one branch of [`split_by_mask`] needs.
 pub type BranchSaved = MovedRows;
 
-/// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the others, each in their order, with
-/// the levels below.
+/// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the
+/// others, each in their order, with the levels below.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -47,7 +48,8 @@ pub fn split_by_mask<T: Element>(
     Ok((branch(true)?, branch(false)?))
 }
 
-/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one of `yes` where it is true.
+/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one
+/// of `yes` where it is true.
 ///
 /// # Errors
 /// [`Error::Size`] if there is not one flag for each; [`Error::NumLevels`]; [`Error::RowShape`].

@@ -12,7 +12,8 @@ use crate::tensor::LodTensor;
 /// Rows whose contexts are laid out at once.
 const BLOCK: usize = 256;
 
-/// The rows around a row that a convolution looks at: from `start` rows after it (before it, if negative) on, `length` rows.
+/// The rows around a row that a convolution looks at: from `start` rows after it (before it, if
+/// negative) on, `length` rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -56,10 +57,12 @@ pub struct ConvGradients<T: Real> {
     pub padding: Option<LodTensor<T>>,
 }
 
-/// The context of each row, its rows concatenated, times `filter`: `[context.length * D, M]` for rows of `D` values.
+/// The context of each row, its rows concatenated, times `filter`: `[context.length * D, M]` for
+/// rows of `D` values.
 ///
-/// Beyond its sequence, a context has zeros, or rows of `padding`, `[up + down, D]`, where up and down are how many there can be
-/// before and after: p rows before the first is row up - p, and p rows after the last is row up + p - 1.
+/// Beyond its sequence, a context has zeros, or rows of `padding`, `[up + down, D]`, where up and
+/// down are how many there can be before and after: p rows before the first is row up - p, and p
+/// rows after the last is row up + p - 1.
 ///
 /// ```
 /// use lod::sequence::{Context, conv};
@@ -73,7 +76,8 @@ pub struct ConvGradients<T: Real> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter or a padding of another size; [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter or a padding of
+/// another size; [`Error::TooLarge`].
 #[doc(alias = "sequence_conv")]
 pub fn conv<T: Real>(
     x: &LodTensor<T>,
@@ -216,8 +220,8 @@ pub struct RowConvSaved<T: Real> {
     filter: LodTensor<T>,
 }
 
-/// Row t of a sequence becomes Σ x\[t + k\] filter\[k\], element by element, over the rows of `filter`, `[steps, D]`: a look ahead,
-/// with zeros beyond the end.
+/// Row t of a sequence becomes Σ x\[t + k\] filter\[k\], element by element, over the rows of
+/// `filter`, `[steps, D]`: a look ahead, with zeros beyond the end.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter of another width.

@@ -8,7 +8,8 @@ use crate::lod::Lod;
 use crate::sequence::sequences;
 use crate::tensor::LodTensor;
 
-/// For each id the `window` ids from it on, `pad_value` beyond the end of its sequence: `[N, window]`.
+/// For each id the `window` ids from it on, `pad_value` beyond the end of its sequence: `[N,
+/// window]`.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -20,7 +21,8 @@ use crate::tensor::LodTensor;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more than one id; [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more than one id;
+/// [`Error::TooLarge`].
 #[doc(alias = "sequence_enumerate")]
 pub fn enumerate<T: Element>(x: &LodTensor<T>, window: usize, pad_value: T) -> Result<LodTensor<T>, Error> {
     let sequences = sequences(x)?;
@@ -50,8 +52,8 @@ pub fn erase<T: Number>(x: &LodTensor<T>, tokens: &[T]) -> Result<LodTensor<T>, 
     x.like(kept.num_elements(), kept.into_parts().1, x.lod().with_last(last)?)
 }
 
-/// For each of `lengths` as many `true` and then `false` up to `max_length`, which is the greatest of them if `None`:
-/// `[.., max_length]`.
+/// For each of `lengths` as many `true` and then `false` up to `max_length`, which is the greatest
+/// of them if `None`: `[.., max_length]`.
 ///
 /// ```
 /// use lod::sequence::mask;

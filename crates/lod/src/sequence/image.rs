@@ -29,12 +29,12 @@ pub struct Im2SequenceSaved {
     grid: [usize; 2],
 }
 
-/// The patches of each image of `[images, channels, height, width]`, line by line, as a sequence of rows
-/// `channels * patch height * patch width`.
+/// The patches of each image of `[images, channels, height, width]`, line by line, as a sequence of
+/// rows `channels * patch height * patch width`.
 ///
 /// # Errors
-/// [`Error::Size`] for another number of axes than 4; [`Error::Nothing`] for a patch or a stride of 0, or patches larger than the
-/// padded image; [`Error::TooLarge`].
+/// [`Error::Size`] for another number of axes than 4; [`Error::Nothing`] for a patch or a stride of
+/// 0, or patches larger than the padded image; [`Error::TooLarge`].
 pub fn im2sequence<T: Real>(x: &LodTensor<T>, patches: Patches) -> Result<(LodTensor<T>, Im2SequenceSaved), Error> {
     let &[images, channels, height, width] = &x.shape()[..] else {
         return Err(Error::Size { what: "the number of axes", expected: 4, found: x.shape().len() });
@@ -62,7 +62,8 @@ pub fn im2sequence<T: Real>(x: &LodTensor<T>, patches: Patches) -> Result<(LodTe
 }
 
 impl Im2SequenceSaved {
-    /// Calls `f` with the position in the images of each value of the patches in turn, `None` in the padding.
+    /// Calls `f` with the position in the images of each value of the patches in turn, `None` in
+    /// the padding.
     fn each_position(&self, mut f: impl FnMut(Option<usize>)) {
         let [images, channels, height, width] = self.shape;
         let Patches { kernel, stride, padding: [up, left, ..] } = self.patches;

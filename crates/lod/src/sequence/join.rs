@@ -31,8 +31,9 @@ pub struct ConcatSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::Nothing`] without sources; [`Error::NoLevel`] for one without LoD; [`Error::Size`] or [`Error::LevelMismatch`] if they
-/// have not the same number of sequences, the same upper levels or the same shape of a row; [`Error::TooLarge`].
+/// [`Error::Nothing`] without sources; [`Error::NoLevel`] for one without LoD; [`Error::Size`] or
+/// [`Error::LevelMismatch`] if they have not the same number of sequences, the same upper levels or
+/// the same shape of a row; [`Error::TooLarge`].
 #[doc(alias = "sequence_concat")]
 pub fn concat<T: Element>(sources: &[&LodTensor<T>]) -> Result<(LodTensor<T>, ConcatSaved), Error> {
     let first = *sources.first().ok_or(Error::Nothing { what: "tensor to concatenate" })?;
@@ -98,8 +99,8 @@ impl ConcatSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if there is not one number for each sequence; [`Error::Part`] for
-/// rows that are not there.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if there is not one number for each
+/// sequence; [`Error::Part`] for rows that are not there.
 #[doc(alias = "sequence_slice")]
 pub fn slice<T: Element>(
     x: &LodTensor<T>,

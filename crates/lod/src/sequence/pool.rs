@@ -38,7 +38,8 @@ pub struct PoolSaved {
     max_index: Vec<i32>,
 }
 
-/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result has the upper levels.
+/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result
+/// has the upper levels.
 ///
 /// ```
 /// use lod::sequence::{Pool, pool};
@@ -51,7 +52,8 @@ pub struct PoolSaved {
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///
-/// Each column is summed in the order of the rows. A NaN is the highest value only where there is nothing else.
+/// Each column is summed in the order of the rows. A NaN is the highest value only where there is
+/// nothing else.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -144,8 +146,8 @@ fn divisor<T: Real>(how: Pool, len: usize) -> T {
 }
 
 impl PoolSaved {
-    /// Of [`Pool::Max`], for each column of each sequence the row that has the highest value, -1 for an empty sequence. Of the
-    /// others, nothing.
+    /// Of [`Pool::Max`], for each column of each sequence the row that has the highest value, -1
+    /// for an empty sequence. Of the others, nothing.
     #[doc(alias = "MaxIndex")]
     pub fn max_index(&self) -> &[i32] {
         &self.max_index

@@ -32,8 +32,8 @@ pub struct ReshapeSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence has no whole number of such rows;
-/// [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence has no whole
+/// number of such rows; [`Error::TooLarge`].
 #[doc(alias = "sequence_reshape")]
 pub fn reshape<T: Element>(x: &LodTensor<T>, width: usize) -> Result<(LodTensor<T>, ReshapeSaved), Error> {
     let old = x.width();
@@ -71,12 +71,12 @@ pub struct ResetSaved {
     lod: Lod,
 }
 
-/// The same rows with the LoD `target`, or, if `append`, with the levels of `target` below those that are there. Nothing is
-/// copied.
+/// The same rows with the LoD `target`, or, if `append`, with the levels of `target` below those
+/// that are there. Nothing is copied.
 ///
 /// # Errors
-/// [`Error::Rows`] if `target` is for another number of rows, [`Error::LevelMismatch`] if it does not fit below, [`Error::Nothing`]
-/// if it has no levels or no sequences.
+/// [`Error::Rows`] if `target` is for another number of rows, [`Error::LevelMismatch`] if it does
+/// not fit below, [`Error::Nothing`] if it has no levels or no sequences.
 #[doc(alias = "lod_reset")]
 pub fn reset<T: Element>(x: &LodTensor<T>, target: &Lod, append: bool) -> Result<(LodTensor<T>, ResetSaved), Error> {
     if target.is_none() || target.num_sequences(0) == 0 {

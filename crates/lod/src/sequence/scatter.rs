@@ -16,8 +16,8 @@ pub struct ScatterSaved {
     x_lod: Lod,
 }
 
-/// `x` with `updates` added: the values of sequence i go to the columns of row i that `ids` names; of the same column, all are
-/// added.
+/// `x` with `updates` added: the values of sequence i go to the columns of row i that `ids` names;
+/// of the same column, all are added.
 ///
 /// ```
 /// use lod::sequence::scatter;
@@ -31,8 +31,9 @@ pub struct ScatterSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for ids without LoD; [`Error::Size`] if they have not one sequence for each row, or there is not one update
-/// for each in the same sequences; [`Error::Id`] for a column that is not there.
+/// [`Error::NoLevel`] for ids without LoD; [`Error::Size`] if they have not one sequence for each
+/// row, or there is not one update for each in the same sequences; [`Error::Id`] for a column that
+/// is not there.
 #[doc(alias = "sequence_scatter")]
 pub fn scatter<T: Real>(
     x: &LodTensor<T>,
@@ -64,7 +65,8 @@ impl ScatterSaved {
             .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
     }
 
-    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as Paddle's, without LoD.
+    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as
+    /// Paddle's, without LoD.
     ///
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.

@@ -15,8 +15,8 @@ pub struct SoftmaxSaved<T: Float> {
 
 /// e^x / Σ e^x over each sequence of single values.
 ///
-/// The highest value of a sequence is subtracted first, which Paddle's CPU kernel does not do (it overflows to NaN). A sequence of
-/// only -inf has zeros.
+/// The highest value of a sequence is subtracted first, which Paddle's CPU kernel does not do (it
+/// overflows to NaN). A sequence of only -inf has zeros.
 ///
 /// ```
 /// use lod::sequence::softmax;
@@ -28,8 +28,8 @@ pub struct SoftmaxSaved<T: Float> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more or fewer values than one, which
-/// [`column_softmax`] takes.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more or fewer values
+/// than one, which [`column_softmax`] takes.
 #[doc(alias = "sequence_softmax")]
 pub fn softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved<T>), Error> {
     let sequences = sequences(x)?.clone();

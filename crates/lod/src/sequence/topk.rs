@@ -20,14 +20,16 @@ pub struct TopkSaved {
     x_lod: Lod,
 }
 
-/// For each row, channel and k of `topks`, the sum of the k highest scores of the row, or of all if it has fewer, divided by k.
+/// For each row, channel and k of `topks`, the sum of the k highest scores of the row, or of all if
+/// it has fewer, divided by k.
 ///
-/// Sequence i of `x` are the scores `[channels, rows, columns]` of sequence i of `row` with sequence i of `column`. The result has
-/// the rows and the LoD of `row` and `channels * topks.len()` columns. Of equal scores the first is taken first.
+/// Sequence i of `x` are the scores `[channels, rows, columns]` of sequence i of `row` with
+/// sequence i of `column`. The result has the rows and the LoD of `row` and `channels *
+/// topks.len()` columns. Of equal scores the first is taken first.
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if the sequences do not fit each other; [`Error::Nothing`] for no k
-/// or one of 0.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if the sequences do not fit each
+/// other; [`Error::Nothing`] for no k or one of 0.
 #[doc(alias = "sequence_topk_avg_pooling")]
 pub fn topk_avg_pool<T: Real>(
     x: &LodTensor<T>,
@@ -79,8 +81,8 @@ pub fn topk_avg_pool<T: Real>(
 }
 
 impl TopkSaved {
-    /// For each sequence, row and channel, which columns have the highest scores, the highest first, -1 where there are fewer than
-    /// the greatest k.
+    /// For each sequence, row and channel, which columns have the highest scores, the highest
+    /// first, -1 where there are fewer than the greatest k.
     #[doc(alias = "pos")]
     pub fn positions(&self) -> &[i32] {
         &self.positions

@@ -1,4 +1,5 @@
-//! Every gradient of a sequence operator against finite differences in double precision, on random sequences, many of them empty.
+//! Every gradient of a sequence operator against finite differences in double precision, on random
+//! sequences, many of them empty.
 
 use lod::sequence::{self, Context, Patches, Pool};
 use lod::{Error, Lod, LodTensor};
@@ -6,7 +7,8 @@ use proptest::prelude::*;
 
 /// A change of an input that is small against the values and large against their rounding.
 const STEP: f64 = 1e-5;
-/// Central differences of smooth functions of values around 1 err by some STEP², and by the rounding of values divided by STEP.
+/// Central differences of smooth functions of values around 1 err by some STEP², and by the
+/// rounding of values divided by STEP.
 const TOLERANCE: f64 = 1e-7;
 
 /// Numbers that look random, none near another: so no maximum changes by a STEP.
@@ -25,7 +27,8 @@ fn plain(rows: usize, width: usize, salt: u64) -> LodTensor<f64> {
     LodTensor::from_vec([rows, width], values(rows * width, salt), Lod::none()).unwrap()
 }
 
-/// The gradient of Σ weight · y that `backward` says `x` has, against the differences that `forward` shows.
+/// The gradient of Σ weight · y that `backward` says `x` has, against the differences that
+/// `forward` shows.
 fn check(
     x: &LodTensor<f64>,
     forward: impl Fn(&LodTensor<f64>) -> Result<LodTensor<f64>, Error>,

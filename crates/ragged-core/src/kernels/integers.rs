@@ -51,7 +51,8 @@ pub(crate) fn or_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mu
     over!(Ors { splits, values, initial, out });
 }
 
-/// What is said of each row, which begins at a position, and an initial value, as numbers of one type.
+/// What is said of each row, which begins at a position, and an initial value, as numbers of one
+/// type.
 macro_rules! row_kernel {
     ($name:ident -> $out:ty, |$s:ident, $row:ident, $begin:pat_param, $initial:ident| $e:expr) => {
         struct $name<'a, T, const TOGETHER: usize> {

@@ -42,7 +42,8 @@ impl RaggedShape {
         Ok(Self::trusted(std::iter::repeat_n(layer, num_axes - 1)))
     }
 
-    /// A random shape for tests, the same for the same seed on every machine: a quarter of its rows is empty.
+    /// A random shape for tests, the same for the same seed on every machine: a quarter of its rows
+    /// is empty.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -54,8 +55,8 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] if less than 2 axes are possible, [`Error::Range`] for a range without numbers,
-    /// [`Error::TooLarge`].
+    /// [`Error::TooFewAxes`] if less than 2 axes are possible, [`Error::Range`] for a range without
+    /// numbers, [`Error::TooLarge`].
     #[doc(alias = "RandomRaggedShape")]
     #[doc(alias = "random_ragged_shape")]
     pub fn random(
@@ -93,7 +94,8 @@ impl RaggedShape {
         Self::new(layers)
     }
 
-    /// Puts `bottom` below: the elements of this shape become the rows of `bottom`. Memory is shared. O(axes).
+    /// Puts `bottom` below: the elements of this shape become the rows of `bottom`. Memory is
+    /// shared. O(axes).
     ///
     /// # Errors
     /// [`Error::LayerMismatch`] if `bottom` has not one row for each element.
@@ -107,11 +109,12 @@ impl RaggedShape {
         Ok(Self::trusted(self.layers().iter().chain(bottom.layers()).map(Arc::clone)))
     }
 
-    /// The reverse of [`compose`](Self::compose): the axes up to `axis`, and the axes from `axis` on. Memory is shared.
-    /// O(axes).
+    /// The reverse of [`compose`](Self::compose): the axes up to `axis`, and the axes from `axis`
+    /// on. Memory is shared. O(axes).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] for less than 3 axes, [`Error::Axis`] if `axis` is the first or the last.
+    /// [`Error::TooFewAxes`] for less than 3 axes, [`Error::Axis`] if `axis` is the first or the
+    /// last.
     #[doc(alias = "DecomposeRaggedShape")]
     pub fn decompose(&self, axis: usize) -> Result<(Self, Self), Error> {
         self.check_num_axes(3)?;

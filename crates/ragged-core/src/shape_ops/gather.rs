@@ -1,4 +1,5 @@
-//! The one loop behind every operation that picks rows: runs of consecutive entries, followed down the layers.
+//! The one loop behind every operation that picks rows: runs of consecutive entries, followed down
+//! the layers.
 
 use std::sync::Arc;
 
@@ -21,9 +22,11 @@ pub(crate) fn number_of(source: usize) -> Result<u32, Error> {
     u32::try_from(source).map_err(|_| Error::TooLarge { what: "the number of sources", size: source as u64 })
 }
 
-/// The rows that `runs` name, one after the other: their layers, and the runs of elements that they hold.
+/// The rows that `runs` name, one after the other: their layers, and the runs of elements that they
+/// hold.
 ///
-/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what is copied).
+/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what
+/// is copied).
 pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
     let num_layers = sources.first().map_or(0, |layers| layers.len());
     let mut made = Vec::with_capacity(num_layers);

@@ -15,8 +15,9 @@ use crate::shape_ops::gather::{gather_rows, indexes_of};
 impl RaggedShape {
     /// The rows of axis `axis` that `indexes` name, and for each new element, which old one it is.
     ///
-    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty row. Below, the rows above stay
-    /// as they are (though some may become empty), so that the indexes must not go back to an earlier one of them.
+    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty row. Below,
+    /// the rows above stay as they are (though some may become empty), so that the indexes must not
+    /// go back to an earlier one of them.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -85,10 +86,11 @@ impl RaggedShape {
         self.view().row(i)?.to_shape()
     }
 
-    /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their elements.
+    /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their
+    /// elements.
     ///
-    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range are `begin..begin`, which says
-    /// nothing of where elements are and may be beyond the last.
+    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range
+    /// are `begin..begin`, which says nothing of where elements are and may be beyond the last.
     ///
     /// # Errors
     /// [`Error::Axis`] for the last axis, [`Error::Range`].

@@ -12,11 +12,11 @@ use crate::shape::{Layer, RaggedShape};
 use crate::shape_ops::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
 
 impl RaggedShape {
-    /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from: number i of the merge map
-    /// is `index_in_source * num_sources + source`.
+    /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from:
+    /// number i of the merge map is `index_in_source * num_sources + source`.
     ///
-    /// On axis 0, each shape becomes one row. Below, the shapes must agree down to axis `axis - 1`, each entry of which
-    /// becomes a row with one entry for each shape.
+    /// On axis 0, each shape becomes one row. Below, the shapes must agree down to axis `axis - 1`,
+    /// each entry of which becomes a row with one entry for each shape.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -72,11 +72,12 @@ impl RaggedShape {
         Ok((Self::trusted(above.chain([Layer::new(rows)]).chain(below)), runs))
     }
 
-    /// Puts shapes one after the other along axis `axis`, and tells where each element comes from, as
-    /// [`stack`](Self::stack) does.
+    /// Puts shapes one after the other along axis `axis`, and tells where each element comes from,
+    /// as [`stack`](Self::stack) does.
     ///
-    /// Along axis 0 the rows follow one another; along axis 1 the first rows of all are joined into one, the second
-    /// ones, and so on; along any further one, the shapes must agree down to axis `axis - 1`.
+    /// Along axis 0 the rows follow one another; along axis 1 the first rows of all are joined into
+    /// one, the second ones, and so on; along any further one, the shapes must agree down to axis
+    /// `axis - 1`.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -105,14 +106,14 @@ impl RaggedShape {
         Ok((stacked.remove_axis(axis)?, runs))
     }
 
-    /// Rows of axis 0 of several shapes in the order of `merge_map`, whose numbers are `list * num_sources + source`;
-    /// and the merge map of the elements.
+    /// Rows of axis 0 of several shapes in the order of `merge_map`, whose numbers are `list *
+    /// num_sources + source`; and the merge map of the elements.
     ///
     /// O(axes x rows + elements).
     ///
     /// # Errors
-    /// [`Error::NoSources`], [`Error::MergeMap`] for a row that does not exist, [`Error::Disagree`] on the number of
-    /// axes, [`Error::TooLarge`].
+    /// [`Error::NoSources`], [`Error::MergeMap`] for a row that does not exist, [`Error::Disagree`]
+    /// on the number of axes, [`Error::TooLarge`].
     #[doc(alias = "Merge")]
     pub fn merge(sources: &[impl Borrow<Self>], merge_map: &[u32]) -> Result<(Self, Vec<u32>), Error> {
         let (shape, runs) = Self::merge_runs(sources, merge_map)?;
@@ -147,12 +148,12 @@ impl RaggedShape {
         Ok(())
     }
 
-    /// The reverse of [`stack`](Self::stack): the shapes of the first, second ... entry of each row on `axis`, and for
-    /// each of them, which elements it has.
+    /// The reverse of [`stack`](Self::stack): the shapes of the first, second ... entry of each row
+    /// on `axis`, and for each of them, which elements it has.
     ///
-    /// Shorter rows count as if filled with empty rows at their end, or at their start without `pad_right`. On the last
-    /// axis there are no rows to fill with, and they have less elements. Parts that have one axis only, those of a shape
-    /// of two axes, come as one row.
+    /// Shorter rows count as if filled with empty rows at their end, or at their start without
+    /// `pad_right`. On the last axis there are no rows to fill with, and they have less elements.
+    /// Parts that have one axis only, those of a shape of two axes, come as one row.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -210,8 +211,9 @@ impl RaggedShape {
         (0..parts).map(part).collect()
     }
 
-    /// Where the entries of each shape begin if all are concatenated: for each axis of the shapes, the sums of
-    /// the sizes of the shapes before, with the sum of all at the end. O(axes x shapes).
+    /// Where the entries of each shape begin if all are concatenated: for each axis of the shapes,
+    /// the sums of the sizes of the shapes before, with the sum of all at the end. O(axes x
+    /// shapes).
     ///
     /// # Errors
     /// [`Error::NoSources`], [`Error::Disagree`] on the number of axes.

@@ -9,12 +9,14 @@ use crate::row_splits::RowSplits;
 use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// Each innermost row with `change` elements more, or fewer if it is negative. O(innermost rows).
+    /// Each innermost row with `change` elements more, or fewer if it is negative. O(innermost
+    /// rows).
     ///
     /// The shape of values with a prefix or suffix added to each row is that for 1.
     ///
     /// # Errors
-    /// [`Error::TooShort`] for a row with fewer elements than are to be taken away, [`Error::TooLarge`].
+    /// [`Error::TooShort`] for a row with fewer elements than are to be taken away,
+    /// [`Error::TooLarge`].
     #[doc(alias = "ChangeSublistSize")]
     #[doc(alias = "AddSuffixToRagged")]
     #[doc(alias = "AddPrefixToRagged")]
@@ -26,8 +28,8 @@ impl RaggedShape {
         self.with_lengths(lists.rows().map(|list| list.len().saturating_add_signed(change as isize)))
     }
 
-    /// As [`change_sublist_size`](Self::change_sublist_size), but empty rows stay empty, and a row with fewer elements
-    /// than are to be taken away becomes empty. O(innermost rows).
+    /// As [`change_sublist_size`](Self::change_sublist_size), but empty rows stay empty, and a row
+    /// with fewer elements than are to be taken away becomes empty. O(innermost rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -45,13 +47,14 @@ impl RaggedShape {
         Ok(Self::trusted(layers))
     }
 
-    /// The smallest shape of two axes in which each shape fits: each row as long as the longest in its place.
+    /// The smallest shape of two axes in which each shape fits: each row as long as the longest in
+    /// its place.
     ///
     /// O(shapes x rows). [`forward_map`](Self::forward_map) tells where the elements are.
     ///
     /// # Errors
-    /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`] on the number of
-    /// rows; [`Error::TooLarge`].
+    /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`]
+    /// on the number of rows; [`Error::TooLarge`].
     #[doc(alias = "CoveringShape")]
     pub fn covering(sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
         let first = sources.first().ok_or(Error::NoSources)?.borrow();
@@ -69,7 +72,8 @@ impl RaggedShape {
         Ok(Self::trusted([Layer::new(RowSplits::from_lengths(lengths)?)]))
     }
 
-    /// For each element of this shape, which covers `source`, the element of `source` in its place, or -1. O(elements).
+    /// For each element of this shape, which covers `source`, the element of `source` in its place,
+    /// or -1. O(elements).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -82,8 +86,8 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a row of `source` is longer than the one here or the
-    /// numbers of rows differ.
+    /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a row of `source` is longer than
+    /// the one here or the numbers of rows differ.
     #[doc(alias = "CoveringShapeForwardMap")]
     pub fn forward_map(&self, source: &Self) -> Result<Vec<i32>, Error> {
         let (lists, inner) = (self.only_splits()?, source.only_splits()?);

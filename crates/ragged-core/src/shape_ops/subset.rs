@@ -50,8 +50,8 @@ impl Renumbering {
         &self.new2old
     }
 
-    /// For each old number, how many before it are kept: its new number if it is kept itself. The last entry, one more
-    /// than there are elements, is [`num_new`](Self::num_new). O(elements).
+    /// For each old number, how many before it are kept: its new number if it is kept itself. The
+    /// last entry, one more than there are elements, is [`num_new`](Self::num_new). O(elements).
     #[doc(alias = "Old2New")]
     pub fn old2new(&self) -> Vec<i32> {
         let mut before = 0;
@@ -86,8 +86,9 @@ fn kept(keep: &[bool]) -> Result<Vec<i32>, Error> {
 }
 
 impl RaggedShape {
-    /// The shape with those entries of axis `axis` that are kept; and for each element left, which old one it is. Rows
-    /// above stay, even if nothing is left in them. `keep` is flags, or a [`Renumbering`].
+    /// The shape with those entries of axis `axis` that are kept; and for each element left, which
+    /// old one it is. Rows above stay, even if nothing is left in them. `keep` is flags, or a
+    /// [`Renumbering`].
     ///
     /// O(entries of the axis + size of the result).
     ///
@@ -99,8 +100,8 @@ impl RaggedShape {
         self.index(axis, &self.kept_of(axis, keep.as_ref())?)
     }
 
-    /// Leaves out rows of the axis before the last and elements of the last at once; an element is left if it and its
-    /// row are kept. Returns the shape and the old number of each element left.
+    /// Leaves out rows of the axis before the last and elements of the last at once; an element is
+    /// left if it and its row are kept. Returns the shape and the old number of each element left.
     ///
     /// O(rows + elements).
     ///
@@ -119,8 +120,8 @@ impl RaggedShape {
         Ok((shape, memory::collect(left.iter().map(|&element| elements[element as usize]))))
     }
 
-    /// Leaves out the empty rows among the entries of axis `axis`; and for each entry left, which old one it is. A row
-    /// that holds empty rows is not empty. No element is lost.
+    /// Leaves out the empty rows among the entries of axis `axis`; and for each entry left, which
+    /// old one it is. A row that holds empty rows is not empty. No element is lost.
     ///
     /// O(entries of the axis + size of the result).
     ///
@@ -136,11 +137,12 @@ impl RaggedShape {
         Ok((shape, left))
     }
 
-    /// Leaves out those empty rows among the entries of axis `axis` that are not kept. No element is lost.
+    /// Leaves out those empty rows among the entries of axis `axis` that are not kept. No element
+    /// is lost.
     ///
     /// # Errors
-    /// [`Error::Axis`] for the last axis, [`Error::Size`] if there is not one flag for each entry, or if a row that is
-    /// not kept has entries.
+    /// [`Error::Axis`] for the last axis, [`Error::Size`] if there is not one flag for each entry,
+    /// or if a row that is not kept has entries.
     #[doc(alias = "RemoveSomeEmptyLists")]
     #[doc(alias = "RenumberAxis0Simple")]
     pub fn remove_some_empty_lists(&self, axis: usize, keep: impl AsRef<[bool]>) -> Result<Self, Error> {

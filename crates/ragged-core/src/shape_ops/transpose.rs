@@ -26,8 +26,8 @@ impl RaggedShape {
     /// O(axes x rows of axis 1 + elements).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the rows of axis 0 differ in length, which
-    /// [`make_transposable`](Self::make_transposable) mends.
+    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the rows of axis 0
+    /// differ in length, which [`make_transposable`](Self::make_transposable) mends.
     #[doc(alias = "Transpose")]
     pub fn transpose(&self) -> Result<(Self, Vec<i32>), Error> {
         let (shape, runs) = self.transpose_runs()?;
@@ -51,8 +51,9 @@ impl RaggedShape {
         Ok((Self::trusted([top].into_iter().chain(below)), runs))
     }
 
-    /// Makes all rows of axis 1 as long as the longest, so that the shape can be transposed: empty rows are added to
-    /// shorter ones, or elements if there are two axes only. O(new size of axis 1); layers below axis 2 are shared.
+    /// Makes all rows of axis 1 as long as the longest, so that the shape can be transposed: empty
+    /// rows are added to shorter ones, or elements if there are two axes only. O(new size of axis
+    /// 1); layers below axis 2 are shared.
     ///
     /// # Errors
     /// [`Error::TooLarge`].

@@ -12,7 +12,8 @@ use crate::row_splits::RowSplits;
 use crate::shape::RaggedShape;
 use crate::shape_ops::gather::indexes_of;
 
-/// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
+/// The values of runs of elements, one after the other, in the memory of `values` if that is
+/// enough.
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
     match sources {
         [one] => kernels::follow(values, &[one.borrow().values()], runs),
@@ -25,9 +26,11 @@ fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedSha
 }
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// The rows of `axis` that `indexes` name, and for each value which old one it is; see [`RaggedShape::index`].
+    /// The rows of `axis` that `indexes` name, and for each value which old one it is; see
+    /// [`RaggedShape::index`].
     ///
-    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second result.
+    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second
+    /// result.
     ///
     /// # Errors
     /// As [`RaggedShape::index`].
@@ -62,7 +65,8 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
-    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large enough and nothing shares it.
+    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large
+    /// enough and nothing shares it.
     ///
     /// # Errors
     /// As [`RaggedShape::index`]; `out` is as it was then.
@@ -72,13 +76,15 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(())
     }
 
-    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and nothing shares it.
+    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and
+    /// nothing shares it.
     fn refill(&mut self, shape: RaggedShape, sources: &[impl Borrow<Self>], runs: &[Run]) {
         let used = std::mem::replace(self, sources[0].borrow().clone()).into_parts().1.into_unshared();
         *self = Self::trusted(shape, follow(used.unwrap_or_default(), sources, runs));
     }
 
-    /// One more axis: in the rows of `indexes`, the rows of axis 0 that they name; -1 names an empty one.
+    /// One more axis: in the rows of `indexes`, the rows of axis 0 that they name; -1 names an
+    /// empty one.
     ///
     /// # Errors
     /// If an index is below -1 or there is no such row, or there would be too many values.
@@ -107,8 +113,8 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and nothing shares it: fresh memory takes the system longer
-    /// to clear than it takes to fill.
+    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and
+    /// nothing shares it: fresh memory takes the system longer to clear than it takes to fill.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -149,14 +155,16 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// Puts the rows of `other` after those of `self` on axis 0.
     ///
     /// # Errors
-    /// If the numbers of axes differ or there would be too many rows or values; `self` is as it was then.
+    /// If the numbers of axes differ or there would be too many rows or values; `self` is as it was
+    /// then.
     #[doc(alias = "Append")]
     pub fn append(&mut self, other: &Self) -> Result<(), Error> {
         *self = Self::cat(0, &[&*self, other])?;
         Ok(())
     }
 
-    /// Axes 0 and 1 exchanged, where all rows of axis 0 have one length; see [`RaggedShape::transpose`].
+    /// Axes 0 and 1 exchanged, where all rows of axis 0 have one length; see
+    /// [`RaggedShape::transpose`].
     ///
     /// # Errors
     /// As [`RaggedShape::transpose`].
@@ -216,7 +224,8 @@ impl<T> Ragged<T> {
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
-    /// Without `axis`, which is not the last: its rows are joined to those of the one above. The values are shared.
+    /// Without `axis`, which is not the last: its rows are joined to those of the one above. The
+    /// values are shared.
     ///
     /// # Errors
     /// If there are less than three axes or it is the last.

@@ -40,7 +40,8 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// x / (Σ x + ε) within each row. The machine epsilon ε is added as k2 does, so that a row of zeros stays as it is.
+    /// x / (Σ x + ε) within each row. The machine epsilon ε is added as k2 does, so that a row of
+    /// zeros stays as it is.
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
@@ -48,7 +49,8 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g - e^y Σ g.
+    /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g -
+    /// e^y Σ g.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -76,8 +78,8 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input: (g - Σ g x / s) / s
-    /// with s = Σ x + ε.
+    /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input:
+    /// (g - Σ g x / s) / s with s = Σ x + ε.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -92,8 +94,9 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The same rows of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a row, its
-    /// values and memory for as many, and then, when that has their exponentials, `finish` with the positions of the values.
+    /// The same rows of what `finish` makes of the exponentials of what `exponents` writes: that is
+    /// called with the number of a row, its values and memory for as many, and then, when that has
+    /// their exponentials, `finish` with the positions of the values.
     pub(super) fn map_exponentials(
         &self,
         exponents: impl Fn(usize, &[T], &mut [T]) + Sync,

@@ -24,7 +24,8 @@ pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd +
     fn minus(self, other: Self) -> Self;
     /// self times other
     fn times(self, other: Self) -> Self;
-    /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is beyond, 0 for NaN.
+    /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is
+    /// beyond, 0 for NaN.
     fn convert<U: Number>(self) -> U;
     /// Whether it is what fresh memory holds: 0, and not -0.
     #[doc(hidden)]

@@ -123,7 +123,8 @@ impl<T: Number> Ragged<T> {
         let (rows, cols) = self.padded_size()?;
         let mut values = memory::zeros(rows * cols);
         match mode {
-            // What is there already need not be written again, which is most of it where few rows are as long as the longest.
+            // What is there already need not be written again, which is most of it where few rows
+            // are as long as the longest.
             PadMode::Constant if filler.is_zero_bits() => self.write_lines(side, cols, &mut values, |_, _| ()),
             _ => self.pad_into(mode, side, filler, &mut values)?,
         }
@@ -146,7 +147,8 @@ impl<T: Number> Ragged<T> {
         Ok(())
     }
 
-    /// Writes each row to its side of a line of `cols` values; `fill` gets the rest of the line, and the value beside it.
+    /// Writes each row to its side of a line of `cols` values; `fill` gets the rest of the line,
+    /// and the value beside it.
     fn write_lines(&self, side: PadSide, cols: usize, out: &mut [T], fill: impl Fn(&mut [T], Option<&T>) + Sync) {
         let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols.max(1)).collect();
         over_rows(self.shape().last_splits().as_ref(), &mut lines[..], |splits, lines| {
@@ -168,7 +170,8 @@ impl<T: Number> Ragged<T> {
         });
     }
 
-    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its matrix.
+    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its
+    /// matrix.
     ///
     /// # Errors
     /// As [`padded_size`](Self::padded_size), or if `out_grad` has another size than the matrix.

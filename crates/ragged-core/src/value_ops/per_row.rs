@@ -9,7 +9,8 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Number;
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// In each innermost row of `shape`, as often as it has elements, the value that `per_row` has for it.
+    /// In each innermost row of `shape`, as often as it has elements, the value that `per_row` has
+    /// for it.
     ///
     /// ```
     /// # use ragged_core::{Ragged, RaggedShape};
@@ -41,8 +42,8 @@ impl<T: Number> Ragged<T> {
         Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_row, plus)))
     }
 
-    /// The gradient of [`add`](Self::add) by the values for rows, where `self` holds those by its output (which are also
-    /// the ones by its input): `alpha` times the sum of each row.
+    /// The gradient of [`add`](Self::add) by the values for rows, where `self` holds those by its
+    /// output (which are also the ones by its input): `alpha` times the sum of each row.
     pub fn add_grad(&self, alpha: T) -> Vec<T> {
         let mut sums = self.sum();
         sums.iter_mut().for_each(|sum| *sum = sum.times(alpha));
@@ -62,8 +63,8 @@ impl<T: Number> Ragged<T> {
         self.scanned::<false>()
     }
 
-    /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its output: the sum of those
-    /// after each value in its row.
+    /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its
+    /// output: the sum of those after each value in its row.
     pub fn exclusive_sum_grad(&self) -> Self {
         self.scanned::<true>()
     }
@@ -74,15 +75,16 @@ impl<T: Number> Ragged<T> {
         Self::trusted(self.shape().clone(), sums)
     }
 
-    /// The same rows of what `f` writes for each: called with its number, its values and room for as many.
+    /// The same rows of what `f` writes for each: called with its number, its values and room for
+    /// as many.
     pub(super) fn map_rows(&self, f: impl Fn(usize, &[T], &mut [T]) + Sync) -> Self {
         let mut out = memory::zeros(self.num_elements());
         over_each_row(self.shape().last_splits().as_ref(), self.values(), &mut out, f);
         Self::trusted(self.shape().clone(), out)
     }
 
-    /// The same rows of numbers of another type: toward zero where that is an integer, to its nearest bound if a number is
-    /// beyond, 0 for NaN.
+    /// The same rows of numbers of another type: toward zero where that is an integer, to its
+    /// nearest bound if a number is beyond, 0 for NaN.
     #[doc(alias = "to")]
     pub fn to_dtype<U: Number>(&self) -> Ragged<U> {
         self.map(|x| x.convert())

@@ -9,10 +9,12 @@ use crate::shape::RaggedShape;
 use crate::value_ops::number::Float;
 
 impl<T: Float> Ragged<T> {
-    /// The entries of `axis` whose score is within `beam` of the best one of their row (of all, on axis 0), and of those the
-    /// `max_elems` best if `max_elems` is not 0, the earlier ones of equals; in ascending order.
+    /// The entries of `axis` whose score is within `beam` of the best one of their row (of all, on
+    /// axis 0), and of those the `max_elems` best if `max_elems` is not 0, the earlier ones of
+    /// equals; in ascending order.
     ///
-    /// The score of a value is the value, that of a row the highest value in it, -inf if it has none.
+    /// The score of a value is the value, that of a row the highest value in it, -inf if it has
+    /// none.
     ///
     /// ```
     /// # use ragged_core::Ragged;

@@ -1,7 +1,8 @@
 //! One value of each innermost row.
 //!
-//! Each reduction starts from what k2 starts it from. Those named `.._from` take another initial value, k2's `initial_value`, which
-//! takes part in the reduction and is the result for an empty row.
+//! Each reduction starts from what k2 starts it from. Those named `.._from` take another initial
+//! value, k2's `initial_value`, which takes part in the reduction and is the result for an empty
+//! row.
 
 use kaldera_base::memory;
 
@@ -19,8 +20,8 @@ impl<T: Number> Ragged<T> {
         out
     }
 
-    /// The sum of each row, 0 for an empty one. Integers wrap around; floats are added in an order that depends on the
-    /// processor's vectors alone.
+    /// The sum of each row, 0 for an empty one. Integers wrap around; floats are added in an order
+    /// that depends on the processor's vectors alone.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -43,8 +44,9 @@ impl<T: Number> Ragged<T> {
         self.reduce(initial, |splits, out| T::sum_rows(splits, self.values(), initial, out))
     }
 
-    /// The highest value of each row. As in k2, the lowest finite number takes part, so that it is the maximum of an empty
-    /// row and of one of nothing but -inf and NaN; [`max_from`](Self::max_from) takes another number.
+    /// The highest value of each row. As in k2, the lowest finite number takes part, so that it is
+    /// the maximum of an empty row and of one of nothing but -inf and NaN;
+    /// [`max_from`](Self::max_from) takes another number.
     #[doc(alias = "MaxPerSublist")]
     pub fn max(&self) -> Vec<T> {
         self.max_from(T::LOWEST)
@@ -56,8 +58,9 @@ impl<T: Number> Ragged<T> {
         self.reduce(initial, |splits, out| T::max_rows(splits, self.values(), initial, out))
     }
 
-    /// The lowest value of each row. As in k2, the highest finite number takes part, so that it is the minimum of an empty
-    /// row and of one of nothing but inf and NaN; [`min_from`](Self::min_from) takes another number.
+    /// The lowest value of each row. As in k2, the highest finite number takes part, so that it is
+    /// the minimum of an empty row and of one of nothing but inf and NaN;
+    /// [`min_from`](Self::min_from) takes another number.
     #[doc(alias = "MinPerSublist")]
     pub fn min(&self) -> Vec<T> {
         self.min_from(T::HIGHEST)
@@ -69,31 +72,34 @@ impl<T: Number> Ragged<T> {
         self.reduce(initial, |splits, out| T::min_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each row has its highest value, the last one if there are several; -1 for a row
-    /// that is empty or holds nothing but -inf and NaN.
+    /// Where in [`values`](Self::values) each row has its highest value, the last one if there are
+    /// several; -1 for a row that is empty or holds nothing but -inf and NaN.
     #[doc(alias = "ArgMaxPerSublist")]
     pub fn argmax(&self) -> Vec<i32> {
         self.argmax_from(T::LOWEST)
     }
 
-    /// [`argmax`](Self::argmax), with -1 for an empty row and where all values are below `initial` or NaN.
+    /// [`argmax`](Self::argmax), with -1 for an empty row and where all values are below `initial`
+    /// or NaN.
     #[doc(alias = "ArgMaxPerSublist")]
     pub fn argmax_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmax_rows(splits, self.values(), initial, out))
     }
 
-    /// Where in [`values`](Self::values) each row has its lowest value, the last one if there are several; -1 for a row
-    /// that is empty or holds nothing but inf and NaN.
+    /// Where in [`values`](Self::values) each row has its lowest value, the last one if there are
+    /// several; -1 for a row that is empty or holds nothing but inf and NaN.
     pub fn argmin(&self) -> Vec<i32> {
         self.argmin_from(T::HIGHEST)
     }
 
-    /// [`argmin`](Self::argmin), with -1 for an empty row and where all values are above `initial` or NaN.
+    /// [`argmin`](Self::argmin), with -1 for an empty row and where all values are above `initial`
+    /// or NaN.
     pub fn argmin_from(&self, initial: T) -> Vec<i32> {
         self.reduce(-1, |splits, out| T::argmin_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`sum`](Self::sum) and [`sum_from`](Self::sum_from): each value has that of its row.
+    /// The gradient of [`sum`](Self::sum) and [`sum_from`](Self::sum_from): each value has that of
+    /// its row.
     ///
     /// # Errors
     /// If there is not one output gradient for each row.
@@ -101,11 +107,13 @@ impl<T: Number> Ragged<T> {
         Ragged::broadcast(self.shape().clone(), out_grad)
     }
 
-    /// The gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the same initial value; of
-    /// [`min`](Self::min), given its [`argmin`](Self::argmin): all goes to that one value.
+    /// The gradient of [`max`](Self::max), given its [`argmax`](Self::argmax) with the same initial
+    /// value; of [`min`](Self::min), given its [`argmin`](Self::argmin): all goes to that one
+    /// value.
     ///
     /// # Errors
-    /// If there is not one position and one output gradient for each row, or a position is out of range.
+    /// If there is not one position and one output gradient for each row, or a position is out of
+    /// range.
     pub fn max_grad(&self, argmax: &[i32], out_grad: &[T]) -> Result<Ragged<T>, Error> {
         check_size("the number of positions", self.num_rows(), argmax.len())?;
         check_size("the number of output gradients", self.num_rows(), out_grad.len())?;
@@ -144,20 +152,23 @@ impl<T: Integer> Ragged<T> {
 impl<T: Float> Ragged<T> {
     /// ln Σ e^x of each row, -inf for an empty one.
     ///
-    /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from the platform's `libm`.
+    /// For `f32`, e^x and ln come from [`kaldera_base::math`], each within 2 ulp; for `f64`, from
+    /// the platform's `libm`.
     #[doc(alias = "LogSumPerSublist")]
     #[doc(alias = "log_sum_exp")]
     pub fn logsumexp(&self) -> Vec<T> {
         self.logsumexp_from(T::NEG_INFINITY)
     }
 
-    /// ln(e^`initial` + Σ e^x) of each row: [`logsumexp`](Self::logsumexp) with k2's `initial_value`.
+    /// ln(e^`initial` + Σ e^x) of each row: [`logsumexp`](Self::logsumexp) with k2's
+    /// `initial_value`.
     #[doc(alias = "LogSumPerSublist")]
     pub fn logsumexp_from(&self, initial: T) -> Vec<T> {
         self.reduce(initial, |splits, out| T::logsumexp_rows(splits, self.values(), initial, out))
     }
 
-    /// The gradient of [`logsumexp`](Self::logsumexp) and [`logsumexp_from`](Self::logsumexp_from), given the result: e^(x - result) times that of the row.
+    /// The gradient of [`logsumexp`](Self::logsumexp) and [`logsumexp_from`](Self::logsumexp_from),
+    /// given the result: e^(x - result) times that of the row.
     ///
     /// # Errors
     /// If there is not one result and one output gradient for each row.

@@ -1,4 +1,5 @@
-//! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
+//! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps
+//! are used for.
 
 use kaldera_base::memory;
 
@@ -54,7 +55,8 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 /// ```
 ///
 /// # Errors
-/// If there is not one value for each index, or an index is below -1 or beyond the end of `out`; `out` is as it was then.
+/// If there is not one value for each index, or an index is below -1 or beyond the end of `out`;
+/// `out` is as it was then.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     check_size("the number of values", index.len(), value.len())?;

@@ -23,8 +23,8 @@ pub struct Unique<T> {
 impl<T: Clone + Eq + Hash> Ragged<T> {
     /// The different innermost rows, each where it came first.
     ///
-    /// With two axes, of all rows; with more, within each list of lists. Rows are compared value by value (k2 compares a
-    /// hash, and loses a row now and then).
+    /// With two axes, of all rows; with more, within each list of lists. Rows are compared value by
+    /// value (k2 compares a hash, and loses a row now and then).
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -46,7 +46,8 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         let mut hashes: Vec<u64> = memory::with_capacity(last.splits.num_rows());
         let mut rows = self.rows();
         for (group, ends) in groups.windows(2).enumerate() {
-            // The same row in many groups would make one long chain, were it not for the group in its hash.
+            // The same row in many groups would make one long chain, were it not for the group in
+            // its hash.
             hashes.extend(rows.by_ref().take((ends[1] - ends[0]) as usize).map(|list| seen.hash(&(group, list))));
         }
         let mut new2old: Vec<i32> = Vec::new();
@@ -88,8 +89,9 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
     }
 }
 
-/// A hash table of the numbers of rows, with open addressing; half of it stays free. It is all of eight bytes for an
-/// entry, since most of the time goes to memory, and its hash has a key of its own, so that no fixed input makes it slow.
+/// A hash table of the numbers of rows, with open addressing; half of it stays free. It is all of
+/// eight bytes for an entry, since most of the time goes to memory, and its hash has a key of its
+/// own, so that no fixed input makes it slow.
 struct Table {
     /// Some bits of a row's hash, and its number plus one; two zeros where there is none.
     entries: Vec<(u32, u32)>,
@@ -118,7 +120,8 @@ impl Table {
         memory::prefetch_l2(&self.entries, self.home(hash));
     }
 
-    /// The number for which `same` is true, or else none, after adding `number` for the row of this hash.
+    /// The number for which `same` is true, or else none, after adding `number` for the row of this
+    /// hash.
     fn find_or_add(&mut self, hash: u64, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
         let bits = (hash >> 32) as u32;
         let mut at = self.home(hash);

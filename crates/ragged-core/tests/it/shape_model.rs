@@ -1,4 +1,5 @@
-//! Every operation on shapes against the same on nested lists, on random shapes of 2 to 5 axes with many empty lists.
+//! Every operation on shapes against the same on nested lists, on random shapes of 2 to 5 axes with
+//! many empty lists.
 
 use proptest::prelude::*;
 use ragged_core::{RaggedShape, Renumbering, RowSplits};
@@ -43,7 +44,8 @@ impl Tree {
         }
     }
 
-    /// With the items of each list at this depth replaced (depth 0 is the whole): the items are the entries of an axis.
+    /// With the items of each list at this depth replaced (depth 0 is the whole): the items are the
+    /// entries of an axis.
     fn edit(&self, depth: usize, edit: &mut impl FnMut(&[Tree]) -> Vec<Tree>) -> Self {
         match depth {
             0 => List(edit(self.items())),

@@ -52,7 +52,8 @@ fn round_trip<T: TextValue>(tensor: &Ragged<T>, same: impl Fn(&T, &T) -> bool) -
     Ok(())
 }
 
-/// Whatever parses prints as something that parses to the same; whatever does not has a position within the text.
+/// Whatever parses prints as something that parses to the same; whatever does not has a position
+/// within the text.
 fn check(text: &str) -> Result<(), TestCaseError> {
     fn position(error: Error, text: &str) -> Result<(), TestCaseError> {
         let message = error.to_string();

@@ -1,4 +1,5 @@
-//! Every operation on values beside a naive one on `Vec<Vec<T>>`, on random ragged data; gradients beside differences.
+//! Every operation on values beside a naive one on `Vec<Vec<T>>`, on random ragged data; gradients
+//! beside differences.
 
 use proptest::prelude::*;
 use ragged_core::{
@@ -16,7 +17,8 @@ fn ragged<T: std::fmt::Debug + Clone>(value: impl Strategy<Value = T> + Clone) -
     let row = length().prop_flat_map(move |len| prop::collection::vec(value.clone(), len));
     (prop::collection::vec(row, 0..12), prop::collection::vec(prop::collection::vec(0..4_usize, 0..6), 0..4)).prop_map(
         |(rows, upper)| {
-            // Each layer above has as many elements as the one below has rows: what is left goes to its last list.
+            // Each layer above has as many elements as the one below has rows: what is left goes to
+            // its last list.
             let mut layers = vec![RowSplits::from_lengths(rows.iter().map(Vec::len)).unwrap()];
             for mut lengths in upper {
                 let mut left = layers[0].num_rows();

@@ -1,4 +1,5 @@
-//! The backward pass of a GRU: the gradients by the gates of all steps, and by the states that it began with.
+//! The backward pass of a GRU: the gradients by the gates of all steps, and by the states that it
+//! began with.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
@@ -50,8 +51,8 @@ impl<T: Real> Backward<T> for Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
-    /// From the gradient by the output to those by z, n and, with the reset gate after the product, r; dh becomes what goes directly
-    /// to the hidden state before.
+    /// From the gradient by the output to those by z, n and, with the reset gate after the product,
+    /// r; dh becomes what goes directly to the hidden state before.
     #[inline(always)]
     fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, layout, .. } = self;

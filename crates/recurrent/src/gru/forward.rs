@@ -55,7 +55,8 @@ impl<T: Real> Packed<T> {
         Self { options: gru.options, layout, inputs, recurrent }
     }
 
-    /// r or z of some units: `gate` holds what it has of the input and is overwritten; `sum` is what it has of h'.
+    /// r or z of some units: `gate` holds what it has of the input and is overwritten; `sum` is
+    /// what it has of h'.
     #[inline(always)]
     fn gate<S: Simd>(&self, s: T::Lanes<S>, gate: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
         let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, gate)));

@@ -155,7 +155,8 @@ impl<T: Real, const VECTORS: usize> Product<T, VECTORS> for Projected<'_, T, VEC
     }
 }
 
-/// Gradients by gates times their weights: what a step gives to the hidden state of the step before.
+/// Gradients by gates times their weights: what a step gives to the hidden state of the step
+/// before.
 #[derive(Debug)]
 pub(crate) struct ToHidden<T> {
     pub(crate) panels: Panels<T, 4>,

@@ -1,14 +1,16 @@
 //! The sequences of a mini-batch, longest first, each with its part of every buffer.
 //!
-//! Nothing is reordered in memory. All buffers hold their rows as the caller has them, sequence after sequence, so that each sequence
-//! has one piece of each; a step of the recurrence is a row of the pieces of those sequences that are long enough.
+//! Nothing is reordered in memory. All buffers hold their rows as the caller has them, sequence
+//! after sequence, so that each sequence has one piece of each; a step of the recurrence is a row
+//! of the pieces of those sequences that are long enough.
 
 use std::ops::Range;
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use lod::RankTable;
 
-/// Rows from which on a product is at its full speed: as many are projected at once, while they still lie in the cache afterwards.
+/// Rows from which on a product is at its full speed: as many are projected at once, while they
+/// still lie in the cache afterwards.
 const ROWS_OF_A_CHUNK: usize = 192;
 
 /// One sequence, and its rows of all buffers; those that a pass has no use for are empty.
@@ -24,7 +26,8 @@ pub(crate) struct SequenceBuffers<'a, T> {
     /// The outputs: written in the forward pass, read in the backward pass.
     pub(crate) y: &'a mut [T],
     pub(crate) out: &'a [T],
-    /// The gates, before their activation or after it, or gradients by them: a row for each step, or for each step of a chunk.
+    /// The gates, before their activation or after it, or gradients by them: a row for each step,
+    /// or for each step of a chunk.
     pub(crate) gates: &'a mut [T],
     /// The cell states: a row for each step, or a single one that each step overwrites.
     pub(crate) c: &'a mut [T],
@@ -36,7 +39,8 @@ pub(crate) struct SequenceBuffers<'a, T> {
     /// Gradients by the hidden and the cell state, one row each, passed from step to step.
     pub(crate) dh: &'a mut [T],
     pub(crate) dc: &'a mut [T],
-    /// Gradients by what is projected, one row, and by its product with the weights, before the activation, a row for each step.
+    /// Gradients by what is projected, one row, and by its product with the weights, before the
+    /// activation, a row for each step.
     pub(crate) dm: &'a mut [T],
     pub(crate) dr: &'a mut [T],
 }
@@ -76,7 +80,8 @@ impl<'a, T> SequenceBuffers<'a, T> {
         &self.x[self.row(step) * width..][..width]
     }
 
-    /// Where the row of step `step` is in a buffer that has one for each step, or fewer, which are used in turn.
+    /// Where the row of step `step` is in a buffer that has one for each step, or fewer, which are
+    /// used in turn.
     #[inline(always)]
     pub(crate) fn offset(&self, buffer: &[T], step: usize, width: usize) -> usize {
         let rows = buffer.len() / width;
@@ -121,8 +126,9 @@ pub(crate) fn rows_mut<T>(data: &mut [T], sequences: usize, width: usize) -> Vec
     data.chunks_exact_mut(width).collect()
 }
 
-/// Distributes `items`, one for each sequence, over `count` parts, by rank and back and forth, without those of sequences of length 0.
-/// So each part has its longest sequence first, and all have about as much work.
+/// Distributes `items`, one for each sequence, over `count` parts, by rank and back and forth,
+/// without those of sequences of length 0. So each part has its longest sequence first, and all
+/// have about as much work.
 pub(crate) fn distribute<U>(items: Vec<U>, table: &RankTable, count: usize) -> Vec<Vec<U>> {
     let mut items: Vec<Option<U>> = items.into_iter().map(Some).collect();
     let mut parts: Vec<Vec<U>> = (0..count).map(|_| Vec::new()).collect();
@@ -170,7 +176,8 @@ impl Chunk {
         &self.rows[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// The most steps of a chunk that the sequence of rank `rank` can be in: at each, the sequences before it are in it too.
+    /// The most steps of a chunk that the sequence of rank `rank` can be in: at each, the sequences
+    /// before it are in it too.
     pub(crate) fn max_steps(rank: usize) -> usize {
         ROWS_OF_A_CHUNK.div_ceil(rank + 1)
     }
@@ -180,22 +187,7 @@ impl Chunk {
 pub(crate) fn parts(table: &RankTable, weights: usize) -> usize {
     /// Products of a pass that are worth a thread: some tenths of a millisecond.
     const WORTH: usize = 1 << 26;
-    #[cfg(feature = "rayon")]
-    let threads = rayon::current_num_threads();
-    #[cfg(not(feature = "rayon"))]
-    let threads = 1;
-    let work = table.num_entries().saturating_mul(weights) / WORTH;
-    threads.min(work).min(table.num_sequences()).max(1)
-}
-
-/// Calls `run` with each part, on all threads.
-pub(crate) fn for_each_part<U: Send>(parts: Vec<U>, run: impl Fn(U) + Sync + Send) {
-    #[cfg(feature = "rayon")]
-    if parts.len() > 1 {
-        use rayon::prelude::*;
-        return parts.into_par_iter().for_each(run);
-    }
-    parts.into_iter().for_each(run);
+    par::num_parts(table.num_entries().saturating_mul(weights), WORTH).min(table.num_sequences()).max(1)
 }
 
 /// Sequence and step of the rows of a step.

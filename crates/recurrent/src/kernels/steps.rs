@@ -1,12 +1,11 @@
-//! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs is.
+//! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs
+//! is.
 
-use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::{Real, par};
 use lod::RankTable;
 
-use crate::kernels::sequence_buffers::{
-    Chunk, SequenceBuffers, distribute, for_each_part, lend_gates, parts, rows_of_step,
-};
+use crate::kernels::sequence_buffers::{Chunk, SequenceBuffers, distribute, lend_gates, parts, rows_of_step};
 
 /// The widths of the rows of a cell's buffers.
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +38,7 @@ pub(crate) trait Backward<T: Real>: Sync {
 pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, sequences: Vec<SequenceBuffers<'_, T>>, table: &RankTable) {
     let Widths { inputs, outputs, gates, .. } = cell.widths();
     let parts = distribute(sequences, table, parts(table, gates * (outputs + inputs)));
-    for_each_part(parts, |sequences| {
+    par::for_each(parts, |sequences| {
         let mut scratch = Vec::new();
         let mut sequences: Vec<SequenceBuffers<'_, T>> = sequences;
         if sequences.iter().all(|sequence| sequence.gates.is_empty()) {
@@ -57,7 +56,7 @@ pub(crate) fn backward<T: Real>(
     weights: usize,
 ) {
     let parts = distribute(sequences, table, parts(table, weights));
-    for_each_part(parts, |mut sequences| dispatch(AllBackward { cell, sequences: &mut sequences }));
+    par::for_each(parts, |mut sequences| dispatch(AllBackward { cell, sequences: &mut sequences }));
 }
 
 struct AllForward<'p, 't, 'a, T, C> {

@@ -1,4 +1,5 @@
-//! The backward pass of an LSTM: the gradients by the gates of all steps, and by the states that it began with.
+//! The backward pass of an LSTM: the gradients by the gates of all steps, and by the states that it
+//! began with.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
@@ -59,7 +60,8 @@ impl<T: Real> Backward<T> for Packed<T> {
 }
 
 impl<T: Real> Packed<T> {
-    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its activation to dr.
+    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its
+    /// activation to dr.
     #[inline(always)]
     fn outputs<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let s = T::lanes(s);
@@ -82,8 +84,8 @@ impl<T: Real> Packed<T> {
         }
     }
 
-    /// From gradients by the output and the cell state to those by the gates, which overwrite the gates, and by the cell state
-    /// before.
+    /// From gradients by the output and the cell state to those by the gates, which overwrite the
+    /// gates, and by the cell state before.
     #[inline(always)]
     fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, hidden, peepholes, cell_clip, .. } = self;

@@ -5,11 +5,12 @@ use kaldera_base::Real;
 use crate::error::Error;
 use crate::parameters::Parameters;
 
-/// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to just that length. Returns how
-/// long they were.
+/// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to
+/// just that length. Returns how long they were.
 ///
-/// What keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y. Bengio, *On the difficulty of training
-/// recurrent neural networks*, ICML 2013). As PyTorch, it scales by `max_norm / (norm + 1e-6)`.
+/// What keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y.
+/// Bengio, *On the difficulty of training recurrent neural networks*, ICML 2013). As PyTorch, it
+/// scales by `max_norm / (norm + 1e-6)`.
 ///
 /// ```
 /// use recurrent::Parameters;
@@ -25,8 +26,8 @@ use crate::parameters::Parameters;
 /// ```
 ///
 /// # Errors
-/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing has changed then. [`Error::Range`] for a
-/// `max_norm` that is negative or NaN.
+/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing
+/// has changed then. [`Error::Range`] for a `max_norm` that is negative or NaN.
 #[doc(alias = "clip_grad_norm_")]
 pub fn clip_grad_norm<T: Real>(gradients: &mut (impl Parameters<T> + ?Sized), max_norm: f64) -> Result<f64, Error> {
     if max_norm.is_nan() || max_norm < 0.0 {

@@ -4,10 +4,12 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
 use lod::LodTensor;
 
+use crate::as_matrix::AsMatrix;
 use crate::error::Error;
 use crate::parameters;
 
-/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
+/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b
+/// `[outputs]`.
 ///
 /// Rows are all it sees: sequences keep their LoD. Its gradient is another `Linear`.
 ///
@@ -78,12 +80,14 @@ impl<T: Real> Linear<T> {
         Ok(LodTensor::from_vec([x.num_rows(), outputs], y, x.lod().clone())?)
     }
 
-    /// The gradients by x and by the layer, of which `grad` has that of the result of [`forward`](Self::forward).
+    /// The gradients by x and by the layer, of which `grad` has that of the result of
+    /// [`forward`](Self::forward).
     ///
     /// By x it is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is another one than that of x.
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is
+    /// another one than that of x.
     pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
         let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let what = "the gradient by the linear layer's output";
@@ -112,7 +116,7 @@ parameters! {
 /// The rows of a tensor, each of `cols` values.
 fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
     check_rows(what, tensor, tensor.num_rows(), cols)?;
-    Ok(SubMatrix::new(tensor.values(), tensor.num_rows(), cols, cols)?)
+    tensor.as_matrix()
 }
 
 /// That a tensor has so many rows of so many values.
@@ -150,7 +154,8 @@ mod tests {
     }
 
     proptest! {
-        /// All functions here are linear in each of their inputs: the difference of two values is the slope itself.
+        /// All functions here are linear in each of their inputs: the difference of two values is
+        /// the slope itself.
         #[test]
         fn gradients_are_slopes((rows, inputs, outputs) in (0_usize..4, 0_usize..4, 0_usize..4), bias: bool) {
             let mut layer = if bias { Linear::zeros(inputs, outputs) } else { Linear::without_bias(inputs, outputs) };

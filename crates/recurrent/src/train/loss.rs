@@ -29,7 +29,8 @@ pub fn log_softmax<T: Real>(x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     Ok(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
-/// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its result and `grad` the result's gradient.
+/// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its
+/// result and `grad` the result's gradient.
 ///
 /// # Errors
 /// [`Error::Shape`], and [`Error::OtherLod`] if `grad` has a LoD and it is another one.
@@ -54,10 +55,12 @@ pub struct Loss<T: Real> {
     pub grad: LodTensor<T>,
 }
 
-/// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right class of each row.
+/// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right
+/// class of each row.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the columns.
+/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the
+/// columns.
 #[doc(alias = "NLLLoss")]
 pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>, Error> {
     check_classes(y, classes)?;
@@ -73,8 +76,8 @@ pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>,
     Ok(Loss { value: sum / rows, grad: y.like(y.num_rows(), grad, y.lod().clone())? })
 }
 
-/// The mean negative log-likelihood of the right classes, straight from scores: [`nll_loss`] of [`log_softmax`], and its gradient
-/// by the scores, `(softmax - 1[class]) / rows`.
+/// The mean negative log-likelihood of the right classes, straight from scores: [`nll_loss`] of
+/// [`log_softmax`], and its gradient by the scores, `(softmax - 1[class]) / rows`.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};

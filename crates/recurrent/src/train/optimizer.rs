@@ -1,4 +1,5 @@
-//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's formulas and defaults.
+//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's
+//! formulas and defaults.
 
 use kaldera_base::Real;
 
@@ -18,7 +19,8 @@ pub struct SgdOptions {
     pub dampening: f64,
     /// How much of the parameters is added to their gradients (L2 regularisation); 0.
     pub weight_decay: f64,
-    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum without dampening.
+    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum
+    /// without dampening.
     pub nesterov: bool,
 }
 
@@ -59,8 +61,8 @@ impl<T: Real> Sgd<T> {
     /// An optimizer that has not seen any gradient.
     ///
     /// # Errors
-    /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more; [`Error::Unused`] for Nesterov's step without
-    /// momentum or with dampening.
+    /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more;
+    /// [`Error::Unused`] for Nesterov's step without momentum or with dampening.
     pub fn new(options: SgdOptions) -> Result<Self, Error> {
         check("learning_rate", options.learning_rate, f64::INFINITY)?;
         check("momentum", options.momentum, 1.0)?;
@@ -93,8 +95,8 @@ impl<T: Real> Sgd<T> {
     /// One step of all parameters.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the parameters, or the parameters not those of
-    /// the step before; nothing has changed then.
+    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the
+    /// parameters, or the parameters not those of the step before; nothing has changed then.
     pub fn step(
         &mut self,
         parameters: &mut (impl Parameters<T> + ?Sized),
@@ -136,10 +138,12 @@ pub struct AdamOptions {
     pub beta2: f64,
     /// What is added to the square root of the latter; 1e-8.
     pub epsilon: f64,
-    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off them; 0.
+    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off
+    /// them; 0.
     pub weight_decay: f64,
-    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter, *Decoupled weight decay regularization*, ICLR
-    /// 2019); no. PyTorch's AdamW has a decay of 0.01.
+    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter,
+    /// *Decoupled weight decay regularization*, ICLR 2019); no. PyTorch's AdamW has a decay of
+    /// 0.01.
     #[doc(alias = "AdamW")]
     pub decoupled: bool,
 }
@@ -150,8 +154,9 @@ impl Default for AdamOptions {
     }
 }
 
-/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*,
-/// ICLR 2015). Biases of recurrent cells make [half the step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
+/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method
+/// for stochastic optimization*, ICLR 2015). Biases of recurrent cells make [half the
+/// step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
 ///
 /// ```text
 /// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p

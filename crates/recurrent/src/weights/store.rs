@@ -33,7 +33,8 @@ const MEMORY: &str = "safetensors in memory";
 #[doc(alias = "state_dict")]
 pub struct ParameterStore<T> {
     tensors: BTreeMap<String, Tensor<T>>,
-    /// Tensors of a file whose numbers are of another type, and that type: they matter only if somebody asks for them.
+    /// Tensors of a file whose numbers are of another type, and that type: they matter only if
+    /// somebody asks for them.
     others: BTreeMap<String, String>,
 }
 
@@ -142,7 +143,8 @@ impl<T: Real> ParameterStore<T> {
         Ok(Vector::from(self.get_shaped(name, &[len])?.to_vec()))
     }
 
-    /// Gives all parameters the values of the tensors of their names with `prefix` before them. The store may have more.
+    /// Gives all parameters the values of the tensors of their names with `prefix` before them. The
+    /// store may have more.
     ///
     /// # Errors
     /// As [`get_shaped`](Self::get_shaped), for any of them; the parameters are then as before.
@@ -173,7 +175,8 @@ impl<T: Real> ParameterStore<T> {
         bytes.map_err(|error| file_error(Path::new(MEMORY), &error))
     }
 
-    /// Tensors from the bytes of a safetensors file. Tensors of other types may be there; to ask for one is an error.
+    /// Tensors from the bytes of a safetensors file. Tensors of other types may be there; to ask
+    /// for one is an error.
     ///
     /// # Errors
     /// [`Error::File`] for damaged bytes.

@@ -1,4 +1,5 @@
-//! What a user can get wrong: an error with the tensor's name, never a panic, never a NaN that comes out at the other end.
+//! What a user can get wrong: an error with the tensor's name, never a panic, never a NaN that
+//! comes out at the other end.
 
 use lod::{Lod, LodTensor};
 use proptest::prelude::*;
@@ -53,7 +54,8 @@ proptest! {
         names_what_is_not_finite(&paddles_gru(), fraction, bad);
     }
 
-    /// Whatever width the input and the states have, and however many states there are: they fit, or the error has both shapes.
+    /// Whatever width the input and the states have, and however many states there are: they fit,
+    /// or the error has both shapes.
     #[test]
     fn inputs_and_states_of_any_shape_are_taken_or_refused(
         width in 0_usize..6, sequences in 0_usize..4, h in 0_usize..6, c in 0_usize..6, reverse: bool,

@@ -1,4 +1,5 @@
-//! A step of the user's own: with linear layers for the products, it is the same network as a cell of the crate.
+//! A step of the user's own: with linear layers for the products, it is the same network as a cell
+//! of the crate.
 
 use std::slice::from_ref;
 
@@ -86,13 +87,13 @@ fn recurrent_steps_equal_the_cell() {
         };
         let zeros = plain(&Matrix::zeros(lengths.len(), 4));
         let network = Recurrent::new(direction);
-        let (own, saved) = network.forward(&step, from_ref(&x), &[zeros], &[plain(&initial.h)]).unwrap();
+        let (own, saved) = network.forward(&step, from_ref(&x), &[zeros], from_ref(&initial.h)).unwrap();
         near("y", own.outputs[0].values(), out.y.values());
-        near("last", own.last[0].values(), out.last.h.data());
+        near("last", own.last[0].values(), out.last.h.values());
         assert_eq!(own.outputs[0].lod(), x.lod());
-        let grads = saved.backward(&mut step, &[Some(&y)], &[Some(&plain(&last.h))]).unwrap();
+        let grads = saved.backward(&mut step, &[Some(&y)], &[Some(&last.h)]).unwrap();
         near("by x", grads.inputs[0].values(), by.x.values());
-        near("by h0", grads.boots[0].values(), by.initial.h.data());
+        near("by h0", grads.boots[0].values(), by.initial.h.values());
         near("by W", step.by_w.named()[0].values, by.weights.weight_ih.as_ref().unwrap().data());
         // What is added at all steps is a bias: the sequences' gradients add up to its.
         let by_bias: Vec<f64> = (0..4).map(|j| (0..5).map(|i| grads.statics[0].row(i)[j]).sum()).collect();

@@ -1,6 +1,7 @@
-//! Layers upon layers: what they give is what their cells give one by one, and gradients are slopes.
+//! Layers upon layers: what they give is what their cells give one by one, and gradients are
+//! slopes.
 
-use lod::LodTensor;
+use lod::{Lod, LodTensor};
 use proptest::prelude::*;
 use recurrent::weights::ParameterStore;
 use recurrent::{
@@ -35,11 +36,13 @@ fn value<C: Cell<f64>>(
     (by_y, by_last): (&LodTensor<f64>, &[State<f64>]),
 ) -> f64 {
     let (out, _) = stack.forward(x, initial, dropout).unwrap();
-    let of_states = |(a, b): (&State<f64>, &State<f64>)| dot(a.h.data(), b.h.data()) + dot(a.c.data(), b.c.data());
+    let of_states =
+        |(a, b): (&State<f64>, &State<f64>)| dot(a.h.values(), b.h.values()) + dot(a.c.values(), b.c.values());
     dot(out.y.values(), by_y.values()) + out.last.iter().zip(by_last).map(of_states).sum::<f64>()
 }
 
-/// All gradients of a stack against differences, with states, gradients by all outputs, and dropout.
+/// All gradients of a stack against differences, with states, gradients by all outputs, and
+/// dropout.
 fn gradients_are_slopes<C: Cell<f64> + Parameters<f64>>(stack: &Stack<C>, dropout: Option<Dropout>) {
     let (lengths, mut numbers) = ([3, 0, 2, 4], Numbers::new(5));
     let x = numbers.tensor::<f64>(&lengths, stack.layers[0].forward.input_size());
@@ -61,17 +64,17 @@ fn gradients_are_slopes<C: Cell<f64> + Parameters<f64>>(stack: &Stack<C>, dropou
         });
     }
     for state in 0..initial.len() {
-        for i in 0..initial[state].h.data().len() {
-            close("h0", grads.initial[state].h.data()[i], &|h| {
+        for i in 0..initial[state].h.values().len() {
+            close("h0", grads.initial[state].h.values()[i], &|h| {
                 let mut initial = initial.clone();
-                initial[state].h.data_mut()[i] += h;
+                initial[state].h.values_mut()[i] += h;
                 value(stack, &x, &initial, dropout, weights)
             });
         }
-        for i in 0..initial[state].c.data().len() {
-            close("c0", grads.initial[state].c.data()[i], &|h| {
+        for i in 0..initial[state].c.values().len() {
+            close("c0", grads.initial[state].c.values()[i], &|h| {
                 let mut initial = initial.clone();
-                initial[state].c.data_mut()[i] += h;
+                initial[state].c.values_mut()[i] += h;
                 value(stack, &x, &initial, dropout, weights)
             });
         }
@@ -211,7 +214,8 @@ fn wrong_tensors_of_a_file_are_named() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// A mini-batch gives what its sequences give one at a time; and what its cells give one after the other.
+    /// A mini-batch gives what its sequences give one at a time; and what its cells give one after
+    /// the other.
     #[test]
     fn batch_equals_its_sequences(
         lengths in prop::collection::vec(0_usize..6, 0..5), layers in 1_usize..4, both: bool, seed in 0_u64..1000,
@@ -227,13 +231,13 @@ proptest! {
             let rows = x.lod().element(0, i);
             let one = LodTensor::from_vec([len, 3], x.values_of(rows).to_vec(), lod::Lod::from_lengths(&[[len]]).unwrap()).unwrap();
             let row = |state: &State<f64>| State {
-                h: state.h.row_range(i, 1).unwrap().to_owned(),
-                c: state.c.row_range(i, 1).unwrap().to_owned(),
+                h: state.h.like(1, state.h.row(i).to_vec(), Lod::none()).unwrap(),
+                c: state.c.like(1, state.c.row(i).to_vec(), Lod::none()).unwrap(),
             };
             let alone = stack.run(&one, &initial.iter().map(row).collect::<Vec<_>>()).unwrap();
             prop_assert!(near(alone.y.values(), out.y.sequence(i)));
             for (alone, all) in alone.last.iter().zip(&out.last) {
-                prop_assert!(near(alone.h.data(), all.h.row_data(i)) && near(alone.c.data(), all.c.row_data(i)));
+                prop_assert!(near(alone.h.values(), all.h.row(i)) && near(alone.c.values(), all.c.row(i)));
             }
         }
         // By hand: forward and reverse side by side, layer upon layer.

@@ -1,7 +1,6 @@
 //! The loops that a copy comes down to.
 
 use std::cmp::Reverse;
-#[cfg(any(test, feature = "rayon"))]
 use std::ops::Range;
 
 /// How many loops a [`Nest`] holds.
@@ -73,7 +72,6 @@ impl<T> Nest<T> {
     }
 
     /// The number of pairs.
-    #[cfg(any(test, feature = "rayon"))]
     pub(super) fn len(&self) -> usize {
         self.axes().iter().map(|axis| axis.len).product()
     }
@@ -85,7 +83,6 @@ impl<T> Nest<T> {
     }
 
     /// Only these steps of one loop.
-    #[cfg(any(test, feature = "rayon"))]
     pub(super) fn part(mut self, at: usize, steps: Range<usize>) -> Self {
         let axis = &mut self.axes[at];
         let begin = steps.start.cast_signed();

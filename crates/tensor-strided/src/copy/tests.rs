@@ -305,7 +305,6 @@ fn large_copies_are_the_same() {
         }
     };
     work();
-    #[cfg(feature = "rayon")]
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work);
     black_box(&source);
 }

@@ -3,7 +3,8 @@
 //! An ordinary store reads the line that it writes into. For an output that is larger than the
 //! caches, this is one transfer in three for nothing; a streaming store of a whole line does
 //! without, and leaves the caches to the source. So what is to be written is put together in a
-//! small stage, which shares its position within a line with the target, and leaves it in whole lines:
+//! small stage, which shares its position within a line with the target, and leaves it in whole
+//! lines:
 //!
 //! ```text
 //!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line

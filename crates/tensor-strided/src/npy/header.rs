@@ -1,4 +1,5 @@
-//! The header: a magic number, a version, a length, and a Python dictionary with type, order and shape.
+//! The header: a magic number, a version, a length, and a Python dictionary with type, order and
+//! shape.
 
 use std::fmt;
 use std::io::Read;

@@ -60,18 +60,21 @@ impl<T: Element> TensorView<'_, T> {
     /// Copies TensorFlow's `strided_slice` into memory that is there already.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not the shape of the slice.
+    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not
+    /// the shape of the slice.
     pub fn strided_slice_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
         out.copy_from(&self.strided_slice(slice)?)
     }
 
-    /// Basic indexing as in Python and NumPy, `x[...]`, as a view: no element is copied. [`ix!`](crate::ix) writes the index.
+    /// Basic indexing as in Python and NumPy, `x[...]`, as a view: no element is copied.
+    /// [`ix!`](crate::ix) writes the index.
     ///
     /// A result for which every axis has an index has rank 0, where NumPy makes a scalar of it.
     ///
     /// # Errors
     /// - [`Error::MultipleEllipses`];
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there are;
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::IndexOutOfBounds`].
     #[inline]
     #[doc(alias = "slice")]
@@ -80,8 +83,8 @@ impl<T: Element> TensorView<'_, T> {
         self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
-    /// times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
+    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -185,8 +188,8 @@ impl<T: Element> Tensor<T> {
         Ok(self.view_mut().with_layout(layout))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
-    /// times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
+    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;

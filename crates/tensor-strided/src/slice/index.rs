@@ -12,7 +12,8 @@ use crate::slice::text::ParseError;
 
 /// An index as Python writes it, made at run time: from entries or from text.
 ///
-/// Up to eight entries it allocates nothing. What is known when the program is written is simpler with [`ix!`](crate::ix).
+/// Up to eight entries it allocates nothing. What is known when the program is written is simpler
+/// with [`ix!`](crate::ix).
 ///
 /// ```
 /// use tensor_strided::{IndexSpec, Tensor, ix};
@@ -50,8 +51,9 @@ impl IndexSpec {
 
     /// Reads what Python has between the brackets of `x[...]`, with or without the brackets.
     ///
-    /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`, also as `newaxis`, `np.newaxis`,
-    /// `tf.newaxis` or `NewAxis`. Space may stand anywhere between, and a comma after the last entry.
+    /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`,
+    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Space may stand anywhere
+    /// between, and a comma after the last entry.
     ///
     /// # Errors
     /// [`ParseError`], which shows the position.

@@ -1,4 +1,5 @@
-//! Slices against models that a reader believes at sight: lists of the picked elements of each axis, made by counting.
+//! Slices against models that a reader believes at sight: lists of the picked elements of each
+//! axis, made by counting.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -91,7 +92,8 @@ fn tensorflow(input: &[usize], begin: &[i64], end: &[i64], strides: &[i64], mask
     let len = begin.len();
     let bit = |mask: i32, at: usize| (mask >> at) & 1 == 1;
     let takes = |at: &usize| !bit(masks.ellipsis, *at) && !bit(masks.new_axis, *at);
-    // The entry of each axis of the input, or none; and of each axis of the result the axis of the input, or none.
+    // The entry of each axis of the input, or none; and of each axis of the result the axis of the
+    // input, or none.
     let (mut entry_of, mut result) = (Vec::new(), Vec::new());
     for at in 0..=len {
         let implied = at == len && (0..len).all(|at| !bit(masks.ellipsis, at));
@@ -336,7 +338,8 @@ proptest! {
         let mut x = counting(&shape);
         let Ok(slice) = StridedSlice::new(&begin, &end, &strides, masks) else { return Ok(()) };
         let Ok(picked) = x.strided_slice(&slice).map(|view| view.to_contiguous()) else { return Ok(()) };
-        // Any shape that can be repeated to that of the slice: fewer axes, axes of 1, more axes of 1.
+        // Any shape that can be repeated to that of the slice: fewer axes, axes of 1, more axes
+        // of 1.
         let kept = &picked.shape()[cut.min(picked.shape().len())..];
         let mut of_value = vec![1; if kept.len() == picked.shape().len() { more } else { 0 }];
         of_value.extend(kept.iter().zip(ones).map(|(&n, one)| if one { 1 } else { n }));
@@ -345,7 +348,8 @@ proptest! {
         let mut expected = x.view().to_vec();
         let positions = picked.view().to_vec();
         for (at, &position) in positions.iter().enumerate() {
-            // From the last axis on: the coordinate in the slice, and in the value where its axis is longer than 1.
+            // From the last axis on: the coordinate in the slice, and in the value where its axis
+            // is longer than 1.
             let (mut at, mut in_value, mut step) = (at, 0, 1);
             for (axis, &n) in picked.shape().iter().enumerate().rev() {
                 let i = at % n;
@@ -459,7 +463,8 @@ fn what_is_written_through_a_slice_is_written_nowhere_else() {
 fn shape_inference_equals_tensorflow() {
     let masks = |begin, end, shrink_axis| Masks { begin, end, shrink_axis, ..Masks::default() };
     let unknown = None::<&[i64]>;
-    // A stride of 0 is an error even of an unknown axis; a negative one of a single element only of a known one.
+    // A stride of 0 is an error even of an unknown axis; a negative one of a single element only of
+    // a known one.
     assert_eq!(infer_shape([None], unknown, unknown, &[0], masks(0, 0, 0)), Err(Error::ZeroStride { axis: 0 }));
     assert_eq!(infer_shape([None], unknown, unknown, &[-1], masks(0, 0, 1)).unwrap(), []);
     assert_eq!(

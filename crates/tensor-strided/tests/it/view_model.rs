@@ -1,4 +1,5 @@
-//! Chains of views against a model that a reader believes at sight: a list of values and a function from coordinates to positions in it.
+//! Chains of views against a model that a reader believes at sight: a list of values and a function
+//! from coordinates to positions in it.
 
 use proptest::prelude::*;
 use tensor_strided::{Error, Layout, Order, Tensor, TensorView, concat, stack};
@@ -31,7 +32,8 @@ impl Model {
         self.values[position]
     }
 
-    /// The model of this shape whose element at a coordinate is ours at the coordinate that `from` names.
+    /// The model of this shape whose element at a coordinate is ours at the coordinate that `from`
+    /// names.
     fn pick(&self, shape: &[usize], from: impl Fn(&[usize]) -> Vec<usize>) -> Self {
         let values = Self::coordinates(shape).iter().map(|at| self.get(&from(at))).collect();
         Self { shape: shape.to_vec(), values }
@@ -71,7 +73,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The step as an operation on layouts, and on the model. `None` where it cannot be taken, or would repeat elements and may not.
+/// The step as an operation on layouts, and on the model. `None` where it cannot be taken, or would
+/// repeat elements and may not.
 fn take(step: &Step, layout: &Layout, model: &Model, may_repeat: bool) -> Option<(Layout, Model)> {
     let shape = &model.shape;
     let rank = shape.len();
