@@ -120,7 +120,7 @@ impl Nbest {
         };
         let unique = entries.remove_values_leq(0).unique();
         let utterances = unique.num_repeats.shape().last_splits().clone();
-        let paths = Graph::new(linear_fsas(&unique.lists.remove_axis(0)?)?);
+        let paths = Graph::new(linear_fsas(&unique.rows.remove_axis(0)?)?);
         Ok(Self { paths, utterances })
     }
 
