@@ -22,7 +22,11 @@ pub fn num_threads() -> usize {
 /// assert_eq!(par::num_parts(usize::MAX, 1), par::num_threads());
 /// ```
 pub fn num_parts(work: usize, task: usize) -> usize {
-    (work / task).clamp(1, num_threads())
+    // Small work does not start the pool.
+    match work / task {
+        0 | 1 => 1,
+        parts => parts.min(num_threads()),
+    }
 }
 
 /// Both calls, on two threads if there are two.

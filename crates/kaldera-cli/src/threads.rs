@@ -3,15 +3,16 @@
 /// Starts the pool that algorithms use. Where its threads cannot be started, as under a limit on processes or on memory, this thread
 /// does all the work.
 ///
-/// The pool would start itself when it is first used, and panic where it cannot.
+/// The pool would start itself when it is first used, and panic where it cannot. It can be tried only once, so another one is tried first.
 #[cfg(feature = "rayon")]
 pub(crate) fn start() {
-    let all = || rayon::ThreadPoolBuilder::new();
-    if let Err(error) = all().build_global() {
-        // A pool that is there already is as good.
-        if let Err(_again) = all().num_threads(1).use_current_thread().build_global() {
-            tracing::debug!("there is a pool of threads already: {error}");
-        }
+    let pool = || rayon::ThreadPoolBuilder::new();
+    let started = match pool().build() {
+        Ok(_) => pool().build_global(),
+        Err(_) => pool().num_threads(1).use_current_thread().build_global(),
+    };
+    if let Err(error) = started {
+        tracing::debug!("there is a pool of threads already: {error}");
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::core::arc::EPSILON;
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::{Error, Operation, Quantity};
+use crate::error::{Error, Operation};
 use crate::k2::intersect::Epsilons;
 use crate::k2::meeting::Pair;
 use crate::support::ids::index;
