@@ -125,7 +125,7 @@ pub enum Error {
     },
     /// A file that ends early.
     #[error(
-        "truncated: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
+        "truncated or damaged: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
     )]
     Truncated {
         /// By the header.
