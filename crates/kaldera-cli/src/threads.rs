@@ -1,21 +1,24 @@
 //! The pool of threads, where it may not be possible to start any.
 
-/// Starts the pool that algorithms use. Where its threads cannot be started, as under a limit on processes or on memory, this thread
-/// does all the work.
+/// Runs `work` in the pool that algorithms use. Where its threads cannot be started, as under a limit on processes or on memory,
+/// this thread does all of it.
 ///
-/// The pool would start itself when it is first used, and panic where it cannot. It can be tried only once, so another one is tried first.
+/// rayon's own pool would start when it is first used, panic where it cannot, and not be tried a second time.
 #[cfg(feature = "rayon")]
-pub(crate) fn start() {
-    let pool = || rayon::ThreadPoolBuilder::new();
-    let started = match pool().build() {
-        Ok(_) => pool().build_global(),
-        Err(_) => pool().num_threads(1).use_current_thread().build_global(),
-    };
-    if let Err(error) = started {
-        tracing::debug!("there is a pool of threads already: {error}");
+pub(crate) fn with_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    match rayon::ThreadPoolBuilder::new().build() {
+        Ok(pool) => pool.install(work),
+        Err(error) => {
+            tracing::debug!("cannot start a pool of threads: {error}");
+            // It starts no thread; one that is there already is as good.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global();
+            work()
+        }
     }
 }
 
 /// Without the feature `rayon` there is one thread.
 #[cfg(not(feature = "rayon"))]
-pub(crate) fn start() {}
+pub(crate) fn with_pool<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}

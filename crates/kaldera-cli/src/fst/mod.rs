@@ -126,9 +126,18 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     let mut arguments = arguments.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
     let output = take_output(operation.inputs, &mut arguments)?;
     refuse_overwriting(arguments.iter().chain(options.inputs()), options.outputs().chain([&output]))?;
-    threads::start();
     options.arguments.clone_from(&arguments);
     options.output.clone_from(&output);
+    threads::with_pool(|| carry_out(operation, options, &arguments, &output))
+}
+
+/// Reads the inputs, and writes what an operation makes of them.
+fn carry_out(
+    operation: &Operation,
+    mut options: Options,
+    arguments: &[String],
+    output: &str,
+) -> Result<ExitCode, Trouble> {
     let inputs = match operation.inputs {
         Inputs::Other(_) => vec![],
         _ => arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
@@ -142,20 +151,20 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     }
     // What is wrong with the output is told before the work.
     if operation.name == DRAW {
-        options.format = drawing_format(&output, &options.format)?.to_owned();
+        options.format = drawing_format(output, &options.format)?.to_owned();
     } else if operation.options.contains(&"format") {
-        file.format = output_format(&output, &options.format, file.format)?;
+        file.format = output_format(output, &options.format, file.format)?;
         file.set_fst_type(&options.fst_type)?;
         if file.format == Format::Binary {
-            refuse_terminal(&output)?;
+            refuse_terminal(output)?;
         }
     }
     match (operation.run)(&options, inputs)? {
         Made::Fst(graph) => {
             file.graph = graph;
-            file.write(&output)?;
+            file.write(output)?;
         }
-        Made::Text(text) => write_bytes(&output, text.as_bytes())?,
+        Made::Text(text) => write_bytes(output, text.as_bytes())?,
         Made::Answer(yes) => return Ok(ExitCode::from(if yes { 0 } else { 2 })),
         Made::Nothing => {}
     }

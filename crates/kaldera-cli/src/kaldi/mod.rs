@@ -195,11 +195,16 @@ struct FileOptions {
 
 impl<'a> Registry<'a> for FileOptions {
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, _doc: &'static str) {
-        match name {
-            _ if value.show().is_empty() => {}
-            "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" => self.inputs.push(value.show()),
-            "write-num-frames" | "write-utt2dur" => self.outputs.push(value.show()),
-            _ => {}
+        let files = match name {
+            "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" => &mut self.inputs,
+            "write-num-frames" | "write-utt2dur" => &mut self.outputs,
+            _ => return,
+        };
+        // A text is shown between quotes.
+        let shown = value.show();
+        let file = shown.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&shown);
+        if !file.is_empty() {
+            files.push(file.to_owned());
         }
     }
 }

@@ -72,7 +72,6 @@ fn lines(bench: &Bench) -> Vec<String> {
             "fst minimize a.txt out.fst",
             "fst rmepsilon a.txt out.fst",
             "fst shortestpath a.txt out.fst",
-            "fst shortestdistance a.txt",
             "fst union a.txt a.txt out.fst",
         ]
         .map(str::to_owned),

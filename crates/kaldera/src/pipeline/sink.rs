@@ -174,11 +174,12 @@ impl FeatureFile {
         let matrices = self.keys.len() as u64;
         let (complete, staging) = self.format.complete()?;
         partial::publish(complete, Some(&resume::record_of(&self.path)))?;
-        if let Some(run) = self.run {
-            resume::write_record(run, matrices, &files)?;
-        }
+        // Before the record: what is recorded as complete has nothing beside it that is not.
         if let Some(staging) = staging {
             staging.remove();
+        }
+        if let Some(run) = self.run {
+            resume::write_record(run, matrices, &files)?;
         }
         Ok(files)
     }
