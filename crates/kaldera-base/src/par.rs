@@ -4,12 +4,25 @@
 //! What is worth a task of its own is the caller's to say, in units of its work: elements, bytes,
 //! products.
 
+#[cfg(feature = "rayon")]
+mod pool {
+    pub(super) use rayon::{current_num_threads, join};
+}
+
+#[cfg(not(feature = "rayon"))]
+mod pool {
+    pub(super) fn current_num_threads() -> usize {
+        1
+    }
+
+    pub(super) fn join<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
+        (a(), b())
+    }
+}
+
 /// How many threads there are to divide work among.
 pub fn num_threads() -> usize {
-    #[cfg(feature = "rayon")]
-    return rayon::current_num_threads();
-    #[cfg(not(feature = "rayon"))]
-    1
+    pool::current_num_threads()
 }
 
 /// In how many parts to divide `work`, of which `task` is worth a thread: one for each thread at
@@ -31,10 +44,7 @@ pub fn num_parts(work: usize, task: usize) -> usize {
 
 /// Both calls, on two threads if there are two.
 pub fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    #[cfg(feature = "rayon")]
-    return rayon::join(a, b);
-    #[cfg(not(feature = "rayon"))]
-    (a(), b())
+    pool::join(a, b)
 }
 
 /// Calls `f` with each item, on all threads.

@@ -16,6 +16,7 @@ mod integers;
 mod map;
 mod pick;
 mod reduce;
+mod rows;
 mod sort;
 
 pub(crate) use collect::{collect, collect_rows};
@@ -25,5 +26,6 @@ pub(crate) use follow::{Run, follow, follow_slices};
 pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
 pub(crate) use pick::{check_indexes, picked, prefetch_upcoming, upcoming};
-pub(crate) use reduce::{RowKernels, rows_of};
+pub(crate) use reduce::RowKernels;
+pub(crate) use rows::rows_of;
 pub(crate) use sort::sort_rows_with_map;

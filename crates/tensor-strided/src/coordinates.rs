@@ -290,7 +290,7 @@ impl Grid {
         match coordinates.checked_mul(self.rank()) {
             Some(expected) if expected == numbers => Ok(()),
             expected => Err(Error::Rank {
-                what: "the coordinates, one behind the other",
+                what: "the coordinates, concatenated",
                 expected: expected.unwrap_or(usize::MAX),
                 found: numbers,
             }),

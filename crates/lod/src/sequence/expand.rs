@@ -10,7 +10,7 @@ use crate::sequence::{only_level, sequences};
 use crate::tensor::LodTensor;
 
 /// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level
-/// `ref_level` of `y` has elements, one behind the other; `None` means the last level.
+/// `ref_level` of `y` has elements; `None` means the last level.
 ///
 /// An empty sequence is repeated as empty ones; what is repeated no times is left out. The result
 /// has one level if `x` has, else none.

@@ -3,7 +3,7 @@
 
 use kaldera_base::par;
 
-use crate::kernels::reduce::rows_of;
+use crate::kernels::rows::rows_of;
 
 /// Rows and values together that are worth a task of their own, where nothing else is said.
 pub(super) const TASK: usize = 1 << 15;

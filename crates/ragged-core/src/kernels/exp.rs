@@ -10,7 +10,8 @@ use kaldera_base::math;
 use kaldera_base::simd::{Kernel, Lines, Simd, dispatch};
 
 use crate::kernels::collect::{AHEAD, FEW, Slot};
-use crate::kernels::reduce::{max_of_row, rows_of, sum_of_row};
+use crate::kernels::reduce::{max_of_row, sum_of_row};
+use crate::kernels::rows::rows_of;
 
 /// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum
 /// s.

@@ -3,7 +3,8 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
 
-use crate::kernels::reduce::{PREFETCH_DISTANCE, RowKernels, rows_of};
+use crate::kernels::reduce::{PREFETCH_DISTANCE, RowKernels};
+use crate::kernels::rows::rows_of;
 
 /// Runs a kernel with as many vectors [together](fold_row) as most rows have.
 macro_rules! over {

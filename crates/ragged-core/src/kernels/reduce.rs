@@ -1,22 +1,15 @@
 //! One number of each row: what there is, and how it is done for floats.
 
-use std::ops::Range;
-
 use kaldera_base::Real;
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 
+use crate::kernels::rows::rows_of;
 use crate::kernels::sort::SortKernels;
 
 /// Bytes between what is read and what is prefetched: the processor itself prefetches no further
 /// than a page of 4 KiB.
 pub(super) const PREFETCH_DISTANCE: usize = 8 << 10;
-
-/// The rows between splits.
-#[inline(always)]
-pub(crate) fn rows_of(splits: &[i32]) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
-    splits.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
-}
 
 /// Reductions of rows for one type of number.
 pub trait RowKernels: SortKernels {
