@@ -85,6 +85,7 @@ pub mod algorithms;
 mod arc;
 mod attributes;
 pub mod builders;
+pub mod dense;
 mod error;
 mod fsa;
 mod graph;

@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 
 mod algorithms;
+mod dense;
 mod first_steps;
 mod formats;
 mod fuzz;
