@@ -39,6 +39,7 @@
 //! | `OnlineDenseIntersecter` | [`OnlineDecoder`] |
 
 mod active;
+mod ctc;
 mod graph;
 mod intersect;
 mod lattices;
@@ -50,6 +51,7 @@ mod scores;
 mod search;
 mod trellis;
 
+pub use ctc::CtcGraph;
 pub use intersect::{intersect_dense, intersect_dense_pruned};
 pub use lattices::{DenseLattices, Outcome};
 pub use online::{DecodingStream, OnlineDecoder};

@@ -33,6 +33,24 @@ pub(super) struct GraphArc {
 /// In place of an arc of the graph: one from a state that is no final one, but ends a partial result.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
+impl<G: DecodingGraph> DecodingGraph for &G {
+    fn num_states(&self) -> usize {
+        G::num_states(self)
+    }
+
+    fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
+        G::follow(self, tokens, best, active, row, next);
+    }
+
+    fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
+        G::final_arcs(self, state)
+    }
+
+    fn arc(&self, arc: u32) -> GraphArc {
+        G::arc(self, arc)
+    }
+}
+
 impl DecodingGraph for FsaView<'_> {
     fn num_states(&self) -> usize {
         FsaView::num_states(self)
@@ -53,7 +71,7 @@ impl DecodingGraph for FsaView<'_> {
             }
             let before = token.score - best;
             let range = self.arc_range(token.state as usize);
-            for (number, arc) in (first(range.start)..).zip(&self.arcs()[range]) {
+            for (number, arc) in (arc_number(range.start)..).zip(&self.arcs()[range]) {
                 // Arcs into the final state have no class.
                 if let Some(&acoustic) = row.get(class(arc.label)) {
                     next.reach(source, before, arc.dest_state.cast_unsigned(), number, arc.score + acoustic);
@@ -64,7 +82,7 @@ impl DecodingGraph for FsaView<'_> {
 
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
         let range = self.arc_range(state as usize);
-        let arcs = (first(range.start)..).zip(&self.arcs()[range]);
+        let arcs = (arc_number(range.start)..).zip(&self.arcs()[range]);
         arcs.filter(|(_, arc)| arc.label == FINAL).map(|(number, arc)| (number, arc.score))
     }
 
@@ -77,24 +95,46 @@ impl DecodingGraph for FsaView<'_> {
 /// The number of an arc.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "arcs are counted by an i32")]
-fn first(arc: usize) -> u32 {
+pub(super) fn arc_number(arc: usize) -> u32 {
     arc as u32
 }
 
 /// Where the score of a label stands in a row; behind all of them for that of final arcs.
 #[inline(always)]
-fn class(label: i32) -> usize {
+pub(super) fn class(label: i32) -> usize {
     label.cast_unsigned() as usize
 }
 
-/// Refuses graphs with labels that a network has no scores for.
-pub(super) fn check_labels(graphs: &FsaVec, num_classes: usize) -> Result<(), Error> {
-    for (fsa, graph) in graphs.iter().enumerate() {
-        let most = graph.arcs().iter().fold(FINAL, |most, arc| most.max(arc.label));
-        if most >= 0 && index(most) >= num_classes {
-            let bad = graph.arcs().iter().enumerate().find(|(_, arc)| arc.label == most);
-            return bad.map_or(Ok(()), |(arc, it)| Err(Error::DenseLabel { fsa, arc, label: it.label, num_classes }));
+/// The highest label of some graphs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Labels {
+    fsa: usize,
+    arc: usize,
+    /// -1 if there are no others.
+    label: i32,
+}
+
+impl Labels {
+    /// O(arcs).
+    pub(super) fn of(graphs: &FsaVec) -> Self {
+        let mut highest = Self { fsa: 0, arc: 0, label: FINAL };
+        for (fsa, graph) in graphs.iter().enumerate() {
+            let label = graph.arcs().iter().fold(FINAL, |most, arc| most.max(arc.label));
+            if label > highest.label {
+                let arc = graph.arcs().iter().position(|arc| arc.label == label).unwrap_or(0);
+                highest = Self { fsa, arc, label };
+            }
+        }
+        highest
+    }
+
+    /// Refuses labels that a network has no scores for.
+    pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
+        let Self { fsa, arc, label } = *self;
+        match label {
+            FINAL => Ok(()),
+            _ if index(label) < num_classes => Ok(()),
+            _ => Err(Error::DenseLabel { fsa, arc, label, num_classes }),
         }
     }
-    Ok(())
 }

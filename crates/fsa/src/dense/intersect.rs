@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::graph::{DecodingGraph, check_labels};
+use super::graph::{DecodingGraph, Labels};
 use super::lattices::with_attributes;
 use super::next::Scratch;
 use super::output::{Made, lattice};
@@ -11,7 +11,7 @@ use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
 use crate::parts::{ArcMap, assemble, flatten};
 use crate::threads::for_each_job;
 use crate::view::FsaView;
-use crate::{Error, Fsas, Graph};
+use crate::{Error, Fsa, Fsas, Graph};
 
 /// The paths of graphs and what a network says of them, without those that are worse than the best one by more than `output_beam`.
 ///
@@ -61,17 +61,28 @@ pub fn intersect_dense_pruned<F: Fsas>(
     if fsas.num_fsas() != 1 {
         Error::same_size("the number of graphs, if not 1,", dense.num_utterances(), fsas.num_fsas())?;
     }
-    check_labels(fsas, dense.num_classes())?;
+    Labels::of(fsas).check(dense.num_classes())?;
     let graph_of = |utterance: usize| fsas.fsa(if fsas.num_fsas() == 1 { 0 } else { utterance });
     let (made, outcomes): (Vec<_>, _) = search_each(dense, options, graph_of)?.into_iter().unzip();
     gather(graphs, made, outcomes, graph_of)
 }
 
-/// What is found for each utterance.
-fn search_each<'g>(
+/// The same for a graph of another kind, whose arcs are those of `carrier`.
+pub(super) fn intersect_one_graph<G: DecodingGraph>(
+    graph: &G,
+    carrier: &Graph<Fsa>,
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
-    graph_of: impl Fn(usize) -> FsaView<'g> + Sync,
+) -> Result<DenseLattices, Error> {
+    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph)?.into_iter().unzip();
+    gather(carrier, made, outcomes, |_| carrier.fsas().view())
+}
+
+/// What is found for each utterance.
+fn search_each<G: DecodingGraph>(
+    dense: &DenseFsaVec<'_>,
+    options: &DenseOptions,
+    graph_of: impl Fn(usize) -> G + Sync,
 ) -> Result<Vec<(Made, Outcome)>, Error> {
     options.check()?;
     let unused = Mutex::new(Vec::<Scratch>::new());
@@ -80,7 +91,7 @@ fn search_each<'g>(
         let graph = graph_of(utterance);
         let lock = || unused.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = lock().pop();
-        let mut scratch = Scratch::of_size(scratch, DecodingGraph::num_states(&graph));
+        let mut scratch = Scratch::of_size(scratch, graph.num_states());
         let found = search_one(&graph, dense, options, &mut scratch, utterance);
         lock().push(scratch);
         Ok(found.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))

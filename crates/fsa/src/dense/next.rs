@@ -1,6 +1,7 @@
 //! The states of the next frame while the arcs that lead to them are followed.
 
 use super::active::Token;
+use super::ctc::Last;
 use super::trellis::Link;
 
 /// Memory that a search needs while it computes a frame, and that any other may use afterwards.
@@ -11,12 +12,13 @@ pub(super) struct Scratch {
     slots: Vec<u32>,
     pub(super) tokens: Vec<Token>,
     pub(super) scores: Vec<f32>,
+    order: Vec<Last>,
 }
 
 impl Scratch {
     /// For graphs of so many states.
     fn new(num_states: usize) -> Self {
-        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![] }
+        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], order: vec![] }
     }
 
     /// The same for another graph, or a new one.
@@ -35,7 +37,8 @@ impl Scratch {
     pub(super) fn next<'a>(&'a mut self, links: &'a mut Vec<Link>, beam: f32, output_beam: f32) -> Next<'a> {
         self.tokens.clear();
         let (best, cutoff) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
-        Next { slots: &mut self.slots, tokens: &mut self.tokens, links, best, cutoff, beam, output_beam }
+        let Self { slots, tokens, order, .. } = self;
+        Next { slots, tokens, links, best, cutoff, beam, output_beam, order }
     }
 }
 
@@ -50,6 +53,8 @@ pub(super) struct Next<'a> {
     cutoff: f32,
     beam: f32,
     output_beam: f32,
+    /// Memory for an order of the tokens that are followed.
+    pub(super) order: &'a mut Vec<Last>,
 }
 
 impl Next<'_> {
@@ -62,18 +67,28 @@ impl Next<'_> {
         }
     }
 
-    /// A path with the score `before` comes from the token `source` over an arc with the score `score` to the state `dest`.
+    /// The lowest score whose links can be needed beside another path to the same state with the score `beside`.
+    pub(super) fn candidates(&self, beside: f32) -> f32 {
+        beside - self.output_beam
+    }
+
+    /// Whether a path with this score may be needed.
     #[inline(always)]
-    pub(super) fn reach(&mut self, source: u32, before: f32, dest: u32, arc: u32, score: f32) {
+    pub(super) fn needs(&self, score: f32) -> bool {
+        score > self.cutoff
+    }
+
+    /// A path with the score `before` comes from the token `source` over an arc with the score `score` to the state `dest`. Whether it is needed; if not,
+    /// none with a lower score is.
+    #[inline(always)]
+    pub(super) fn reach(&mut self, source: u32, before: f32, dest: u32, arc: u32, score: f32) -> bool {
         let total = before + score;
-        if total > self.cutoff {
-            self.enter(source, total, Link { source, dest, arc, score });
-        }
+        total > self.cutoff && self.enter(total, Link { source, dest, arc, score })
     }
 
     /// `link` names the state of the graph as its end.
     #[inline(always)]
-    fn enter(&mut self, source: u32, total: f32, link: Link) {
+    fn enter(&mut self, total: f32, link: Link) -> bool {
         self.expect(total);
         let state = link.dest;
         let slot = &mut self.slots[state as usize];
@@ -82,7 +97,7 @@ impl Next<'_> {
                 if total > token.score {
                     token.score = total;
                 } else if total < token.score - self.output_beam {
-                    return;
+                    return false;
                 }
             }
             _ => {
@@ -90,7 +105,8 @@ impl Next<'_> {
                 self.tokens.push(Token { state, score: total });
             }
         }
-        self.links.push(Link { source, dest: *slot, ..link });
+        self.links.push(Link { dest: *slot, ..link });
+        true
     }
 }
 

@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use super::graph::{DecodingGraph, check_labels};
+use super::graph::{DecodingGraph, Labels};
 use super::intersect::gather;
 use super::next::Scratch;
 use super::output::{Made, lattice};
+use super::scores::Frames;
 use super::search::Search;
-use super::{DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
+use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
 use crate::threads::for_each_job;
 use crate::{Error, Fsa, Fsas, Graph};
 
@@ -35,10 +36,17 @@ use crate::{Error, Fsa, Fsas, Graph};
 #[derive(Debug)]
 #[doc(alias = "OnlineDenseIntersecter")]
 pub struct OnlineDecoder {
-    graph: Graph<Fsa>,
+    graph: Source,
     options: DenseOptions,
     /// Memory of streams that are not at work.
     unused: Mutex<Vec<Scratch>>,
+}
+
+/// What streams are decoded with.
+#[derive(Debug)]
+enum Source {
+    Graph { graph: Graph<Fsa>, labels: Labels },
+    Ctc(CtcGraph),
 }
 
 /// A stream of frames: where its search is, and what it has found. A clone goes its own way.
@@ -77,13 +85,29 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
+        let labels = Labels::of(graph.fsas().as_vec());
+        Self::of(Source::Graph { graph, labels }, options)
+    }
+
+    /// For streams that are decoded with the topology of CTC and this graph of tokens.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_ctc_topology(graph: CtcGraph, options: DenseOptions) -> Result<Self, Error> {
+        Self::of(Source::Ctc(graph), options)
+    }
+
+    fn of(graph: Source, options: DenseOptions) -> Result<Self, Error> {
         options.check()?;
         Ok(Self { graph, options, unused: Mutex::default() })
     }
 
-    /// The graph.
+    /// The graph to whose arcs arc maps refer.
     pub fn graph(&self) -> &Graph<Fsa> {
-        &self.graph
+        match &self.graph {
+            Source::Graph { graph, .. } => graph,
+            Source::Ctc(graph) => graph.graph(),
+        }
     }
 
     /// The options.
@@ -107,13 +131,20 @@ impl OnlineDecoder {
         chunks: &DenseFsaVec<'_>,
     ) -> Result<Vec<Result<(), Error>>, Error> {
         Error::same_size("the number of chunks", streams.len(), chunks.num_utterances())?;
-        check_labels(self.graph.fsas().as_vec(), chunks.num_classes())?;
+        match &self.graph {
+            Source::Graph { labels, .. } => labels.check(chunks.num_classes())?,
+            Source::Ctc(graph) => graph.check(chunks.num_classes())?,
+        }
         let work = chunks.total_frames().saturating_mul(chunks.num_classes());
         for_each_job(work, streams.iter_mut(), |utterance, stream| Ok(self.decode_one(stream, chunks, utterance)))
     }
 
     fn graph_size(&self) -> [usize; 2] {
-        [self.graph.fsas().num_states(), self.graph.fsas().num_arcs()]
+        let num_states = match &self.graph {
+            Source::Graph { graph, .. } => graph.fsas().num_states(),
+            Source::Ctc(graph) => graph.num_states(),
+        };
+        [num_states, self.graph().fsas().num_arcs()]
     }
 
     /// A stream of another decoder is taken if its graph may be the same.
@@ -127,14 +158,26 @@ impl OnlineDecoder {
         self.check(stream)?;
         let frames = chunks.utterance(utterance)?;
         frames.check(utterance)?;
-        let graph = self.graph.fsas().view();
+        match &self.graph {
+            Source::Graph { graph, .. } => self.advance(&graph.fsas().view(), stream, frames, utterance),
+            Source::Ctc(graph) => self.advance(graph, stream, frames, utterance),
+        }
+    }
+
+    fn advance<G: DecodingGraph>(
+        &self,
+        graph: &G,
+        stream: &mut DecodingStream,
+        frames: Frames<'_>,
+        utterance: usize,
+    ) -> Result<(), Error> {
         if graph.num_states() == 0 {
             return Ok(());
         }
         let lock = || self.unused.lock().unwrap_or_else(PoisonError::into_inner);
         let scratch = lock().pop();
-        let mut scratch = Scratch::of_size(scratch, DecodingGraph::num_states(&graph));
-        let result = stream.search.advance(&graph, frames, &self.options, &mut scratch, utterance);
+        let mut scratch = Scratch::of_size(scratch, graph.num_states());
+        let result = stream.search.advance(graph, frames, &self.options, &mut scratch, utterance);
         lock().push(scratch);
         result
     }
@@ -144,17 +187,28 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
     pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
-        let graph = self.graph.fsas().view();
         streams.iter().try_for_each(|stream| self.check(stream))?;
         let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
         let made = for_each_job(num_links, streams.iter(), |_, stream| {
-            if graph.num_states() == 0 {
-                return Ok((Made::default(), Outcome::NoFinalState));
-            }
-            let made = lattice(&graph, &stream.search, &self.options, ending);
+            let made = match &self.graph {
+                Source::Graph { graph, .. } => self.lattice(&graph.fsas().view(), stream, ending),
+                Source::Ctc(graph) => self.lattice(graph, stream, ending),
+            };
             Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
-        gather(&self.graph, made, outcomes, |_| graph)
+        gather(self.graph(), made, outcomes, |_| self.graph().fsas().view())
+    }
+
+    fn lattice<G: DecodingGraph>(
+        &self,
+        graph: &G,
+        stream: &DecodingStream,
+        ending: Ending,
+    ) -> Result<(Made, Outcome), Error> {
+        if graph.num_states() == 0 {
+            return Ok((Made::default(), Outcome::NoFinalState));
+        }
+        lattice(graph, &stream.search, &self.options, ending)
     }
 }

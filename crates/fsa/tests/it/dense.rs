@@ -2,6 +2,7 @@
 
 use fsa::algorithms::{ComposeOptions, Epsilons, connect, top_sort};
 use fsa::dense::*;
+use fsa::graphs::CtcTopology;
 use fsa::scores::{Semiring, arc_posteriors, best_paths, total_scores, total_scores_saved};
 use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph};
 use proptest::prelude::*;
@@ -66,10 +67,8 @@ fn near(a: f64, b: f64, tolerance: f64) -> bool {
 
 /// A search without any beam, in one of two ways.
 fn without_beam(values: &[f32], graph: &Fsa, pruning: LatticePruning) -> DenseLattices {
-    let options = DenseOptions::default()
-        .with_search_beam(f32::INFINITY)
-        .with_output_beam(f32::INFINITY)
-        .with_pruning(pruning);
+    let options =
+        DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(f32::INFINITY).with_pruning(pruning);
     intersect_dense_pruned(&Graph::new(graph.clone()), &dense(values), &options).unwrap()
 }
 
@@ -236,6 +235,66 @@ proptest! {
     }
 }
 
+/// A graph of tokens: no label is 0.
+fn tokens() -> impl Strategy<Value = Graph<Fsa>> {
+    graph().prop_map(|graph| {
+        let arcs = graph.arcs().iter().map(|&arc| Arc { label: if arc.label == 0 { 1 } else { arc.label }, ..arc });
+        let aux: Vec<_> =
+            (0..).zip(graph.arcs()).map(|(i, arc)| if arc.label == FINAL { FINAL } else { i % 3 }).collect();
+        let graph = Fsa::from_arcs(graph.num_states(), arcs.collect::<Vec<_>>()).unwrap();
+        Graph::new(graph).with_aux_labels(aux).unwrap()
+    })
+}
+
+/// What can be compared of lattices whose states are numbered otherwise: frame, label, label put out and score of each arc.
+fn arcs_of(lattices: &DenseLattices) -> Vec<(i32, i32, i32, i32, i32)> {
+    let aux = lattices.graph().aux_labels().unwrap();
+    let of = |(i, arc): (usize, &Arc)| {
+        let graph_score = (lattices.graph_scores()[i] * 64.0) as i32;
+        (lattices.frames()[i], arc.label, aux[i], (arc.score * 64.0) as i32, graph_score)
+    };
+    let mut arcs: Vec<_> = lattices.graph().fsas().arcs().iter().enumerate().map(of).collect();
+    arcs.sort_unstable();
+    arcs
+}
+
+proptest! {
+    #[test]
+    fn the_implicit_topology_is_the_explicit_one(
+        tokens in tokens(),
+        values in frames(),
+        modified in any::<bool>(),
+        search_beam in 0..600_i32,
+        output_beam in 0..300_i32,
+    ) {
+        // Not multiples of 1/64: nothing is at the border.
+        let beam = |beam: i32| (beam as f32 + 0.5) / 64.0;
+        let options = DenseOptions::default()
+            .with_search_beam(beam(search_beam))
+            .with_output_beam(beam(output_beam))
+            .with_min_active_states(0)
+            .with_allow_partial(true);
+        let topology = CtcTopology::new(CLASSES - 1, modified).unwrap();
+        let explicit = topology.compose(&tokens, None, None).unwrap();
+        let right = intersect_dense_pruned(&explicit, &dense(&values), &options).unwrap();
+        let implicit = CtcGraph::new(topology, tokens, Some("tokens")).unwrap();
+        let came = implicit.intersect_dense_pruned(&dense(&values), &options).unwrap();
+        prop_assert_eq!(came.outcomes(), right.outcomes());
+        prop_assert_eq!(arcs_of(&came), arcs_of(&right));
+        for semiring in SEMIRINGS {
+            let (right, came) = (total(right.graph().fsas(), semiring), total(came.graph().fsas(), semiring));
+            prop_assert!(near(came, right, SINGLE), "{semiring:?}: {came} and {right}");
+        }
+        let decoder = OnlineDecoder::with_ctc_topology(implicit, options).unwrap();
+        let mut stream = decoder.stream();
+        for row in values.chunks(CLASSES) {
+            decoder.decode(&mut [&mut stream], &dense(row)).unwrap()[0].clone().unwrap();
+        }
+        let chunks = decoder.lattices(&[&stream], Ending::FinalElseActive).unwrap();
+        prop_assert_eq!(chunks, came);
+    }
+}
+
 /// 0 --1--> 1 --2--> 2 --> (3)
 fn chain() -> Graph<Fsa> {
     let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
@@ -251,7 +310,9 @@ fn one_bad_utterance_leaves_the_others_alone() {
     let too_long = Error::DenseSegment { utterance: 1, sequence: 1, start: 0, duration: 3, num_frames: 2 };
     assert_eq!(came.outcomes()[0], Outcome::Final);
     assert_eq!(came.outcomes()[1], Outcome::Failed(too_long));
-    let Outcome::Failed(Error::DenseScore { utterance: 2, frame: 1, class: 2, .. }) = came.outcomes()[2] else { panic!() };
+    let Outcome::Failed(Error::DenseScore { utterance: 2, frame: 1, class: 2, .. }) = came.outcomes()[2] else {
+        panic!()
+    };
     assert_eq!(came.outcomes()[3..], [Outcome::NoFinalState, Outcome::NoFinalState]);
     let states: Vec<_> = came.graph().fsas().iter().map(|fsa| fsa.num_states()).collect();
     assert_eq!(states, [4, 0, 0, 0, 0]);
@@ -264,7 +325,11 @@ fn partial_results_are_told_from_others() {
     let partial = DenseOptions::default().with_allow_partial(true);
     let decode = |frames: usize| {
         let came = intersect_dense_pruned(&chain(), &dense(&values[..frames * CLASSES]), &partial).unwrap();
-        (came.outcomes()[0].clone(), came.graph().fsas().labels(), came.graph().attributes().ints(AUX_LABELS).unwrap().to_vec())
+        (
+            came.outcomes()[0].clone(),
+            came.graph().fsas().labels(),
+            came.graph().attributes().ints(AUX_LABELS).unwrap().to_vec(),
+        )
     };
     assert_eq!(decode(0), (Outcome::Partial, vec![-1], vec![-1]));
     assert_eq!(decode(1), (Outcome::Partial, vec![1, -1], vec![7, -1]));
