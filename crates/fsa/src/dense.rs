@@ -47,6 +47,7 @@ mod next;
 mod online;
 mod options;
 mod output;
+mod saved;
 mod scores;
 mod search;
 mod trellis;

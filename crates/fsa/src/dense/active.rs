@@ -24,36 +24,36 @@ pub(super) struct Active {
 
 impl Active {
     /// The states within the search beam of the `best`, but so many as the options say. Kaldi's rule: where the beam alone would leave too many or too few,
-    /// the next one is as wide as would have been right here. `scores` is memory to work in.
-    pub(super) fn of(tokens: &[Token], best: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
+    /// the next one is as wide as would have been right here. Only tokens above `entered` count, within the beam by which they were entered.
+    /// `scores` is memory to work in.
+    pub(super) fn of(tokens: &[Token], best: f32, entered: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
         let most = options.max_active_states;
         let least = options.min_active_states.min(most);
-        let in_beam = best - options.search_beam;
-        if tokens.len() > most {
-            let last = nth_best(tokens, most - 1, scores);
-            if last > in_beam {
-                return Self { cutoff: last.next_down(), next_beam: options.search_beam.min(best - last + BEAM_DELTA) };
-            }
+        let in_beam = (best - options.search_beam).next_down().max(entered);
+        let count = tokens.iter().filter(|token| token.score > in_beam).count();
+        if count > most {
+            let last = nth_best(tokens, most - 1, in_beam, scores).unwrap_or(in_beam);
+            return Self { cutoff: last.next_down(), next_beam: options.search_beam.min(best - last + BEAM_DELTA) };
         }
-        if tokens.len() <= least {
+        if count >= least {
+            return Self { cutoff: in_beam, next_beam: options.search_beam };
+        }
+        match nth_best(tokens, least - 1, entered, scores) {
+            Some(last) => Self { cutoff: last.next_down(), next_beam: best - last + BEAM_DELTA },
             // Even all of them are no more than asked for.
-            return Self { cutoff: f32::NEG_INFINITY, next_beam: f32::INFINITY };
+            None => Self { cutoff: entered, next_beam: f32::INFINITY },
         }
-        if least > 0 {
-            let last = nth_best(tokens, least - 1, scores);
-            if last < in_beam {
-                return Self { cutoff: last.next_down(), next_beam: best - last + BEAM_DELTA };
-            }
-        }
-        Self { cutoff: in_beam.next_down(), next_beam: options.search_beam }
     }
 }
 
-/// The score of which `n` others are at least as good.
-fn nth_best(tokens: &[Token], n: usize, scores: &mut Vec<f32>) -> f32 {
+/// Of the scores above `entered`, the one of which `n` others are at least as good; `None` if it is the last one or there is none.
+fn nth_best(tokens: &[Token], n: usize, entered: f32, scores: &mut Vec<f32>) -> Option<f32> {
     scores.clear();
-    scores.extend(tokens.iter().map(|token| token.score));
-    *scores.select_nth_unstable_by(n, |a, b| b.total_cmp(a)).1
+    scores.extend(tokens.iter().map(|token| token.score).filter(|&score| score > entered));
+    if n + 1 >= scores.len() {
+        return None;
+    }
+    Some(*scores.select_nth_unstable_by(n, |a, b| b.total_cmp(a)).1)
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
 
     fn active(scores: &[f32], options: &DenseOptions) -> Active {
         let tokens: Vec<_> = (0..).zip(scores).map(|(state, &score)| Token { state, score }).collect();
-        Active::of(&tokens, scores[0], options, &mut vec![])
+        Active::of(&tokens, scores[0], f32::NEG_INFINITY, options, &mut vec![])
     }
 
     fn count(scores: &[f32], options: &DenseOptions) -> usize {
@@ -81,6 +81,7 @@ mod tests {
         assert_eq!(count(&scores, &options.clone().with_min_active_states(40)), 40);
         assert_eq!(active(&scores, &options.clone().with_min_active_states(40)).next_beam, 39.5);
         assert_eq!(count(&scores, &options.clone().with_min_active_states(100)), 100);
+        assert_eq!(active(&scores, &options.clone().with_min_active_states(100)).next_beam, f32::INFINITY);
         assert_eq!(count(&scores, &options.clone().with_min_active_states(40).with_max_active_states(1)), 1);
         assert_eq!(count(&scores, &DenseOptions::exhaustive(1.0)), 100);
         assert_eq!(count(&scores, &options.with_search_beam(0.0)), 1);

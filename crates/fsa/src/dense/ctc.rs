@@ -123,6 +123,11 @@ impl CtcGraph {
         Ok(())
     }
 
+    /// How many numbers there are for arcs of the graph and the topology.
+    pub(super) fn num_arcs(&self) -> usize {
+        self.dests.len() + index(self.topology.max_token()) + 1
+    }
+
     fn view(&self) -> FsaView<'_> {
         self.graph.fsas().view()
     }
@@ -130,19 +135,6 @@ impl CtcGraph {
     /// The number for an arc of the topology that takes a class and leaves the graph where it is.
     fn own_arc(&self, class: i32) -> u32 {
         arc_number(self.dests.len()) + class.cast_unsigned()
-    }
-
-    /// The arcs of the topology that leave the graph where it is: the last token once more, and a blank.
-    #[inline(always)]
-    fn stay(&self, source: u32, before: f32, state: u32, row: &[f32], next: &mut Next<'_>) {
-        let State { of_graph, last } = self.states[state as usize];
-        let blank = self.blanks[of_graph as usize];
-        next.reach(source, before, state, self.own_arc(last), row[class(last)]);
-        if last != EPSILON {
-            // The modified topology goes back with the token itself.
-            let back = if self.topology.is_modified() { last } else { EPSILON };
-            next.reach(source, before, blank, self.own_arc(back), row[class(back)]);
-        }
     }
 }
 
@@ -152,7 +144,8 @@ pub(super) struct Last {
     of_graph: u32,
     source: u32,
     last: i32,
-    score: f32,
+    /// Less the best score of the frame.
+    before: f32,
 }
 
 impl CtcGraph {
@@ -166,35 +159,40 @@ impl CtcGraph {
     }
 
     /// Follows the arcs of a state of the graph for all tokens that are there.
-    fn follow_group(&self, group: &mut [Last], best: f32, row: &[f32], next: &mut Next<'_>) {
+    fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
         // What is far below two others, which have come there by different labels, is far below one whose label an arc may take.
         let second = second_best(group);
         let candidates = next.candidates(second);
         let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);
         for i in 0..group.len() {
-            if group[i].score >= candidates {
+            if group[i].before >= candidates {
+                first = first.max(group[i].before);
                 group.swap(num_candidates, i);
                 num_candidates += 1;
-                first = first.max(group[num_candidates - 1].score);
             }
         }
         let state = group[0].of_graph as usize;
         let group = &mut group[..num_candidates];
-        group.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.source.cmp(&b.source)));
+        group.sort_unstable_by(|a, b| b.before.total_cmp(&a.before).then(a.source.cmp(&b.source)));
+        let blank = self.blanks[state];
+        for from in group.iter().filter(|from| from.last != EPSILON) {
+            if !next.reach(from.source, from.before, blank, self.own_arc(EPSILON), row[0]) {
+                break;
+            }
+        }
         let view = self.view();
         let range = view.arc_range(state);
         for (number, arc) in range.clone().zip(&view.arcs()[range]) {
             let Some(&acoustic) = row.get(class(arc.label)) else { continue };
             let score = arc.score + acoustic;
-            if !next.needs((first - best) + score) {
+            if !next.needs(first + score) {
                 continue;
             }
             for from in group.iter().filter(|from| from.last != arc.label) {
-                let before = from.score - best;
-                let mut needed = next.reach(from.source, before, self.dests[number], arc_number(number), score);
+                let mut needed = next.reach(from.source, from.before, self.dests[number], arc_number(number), score);
                 if self.topology.is_modified() {
                     let blank = self.blanks[index(arc.dest_state)];
-                    needed |= next.reach(from.source, before, blank, arc_number(number), score);
+                    needed |= next.reach(from.source, from.before, blank, arc_number(number), score);
                 }
                 if !needed {
                     break;
@@ -208,8 +206,8 @@ impl CtcGraph {
 fn second_best(group: &[Last]) -> f32 {
     let (mut best, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
     for last in group {
-        second = second.max(best.min(last.score));
-        best = best.max(last.score);
+        second = second.max(best.min(last.before));
+        best = best.max(last.before);
     }
     second
 }
@@ -225,19 +223,23 @@ impl DecodingGraph for CtcGraph {
         for (source, token) in (0..).zip(tokens) {
             if token.score > active.cutoff {
                 let State { of_graph, last } = self.states[token.state as usize];
-                self.stay(source, token.score - best, token.state, row, next);
-                if token.score == best {
+                let before = token.score - best;
+                next.reach(source, before, token.state, self.own_arc(last), row[class(last)]);
+                if self.topology.is_modified() && last != EPSILON {
+                    // It goes back to blank with the token itself before anything else.
+                    let blank = self.blanks[of_graph as usize];
+                    next.reach(source, before, blank, self.own_arc(last), row[class(last)]);
+                    continue;
+                }
+                if before == 0.0 {
                     self.expect(of_graph, last, row, next);
                 }
-                // From a token, the modified topology goes back to blank first.
-                if last == EPSILON || !self.topology.is_modified() {
-                    order.push(Last { of_graph, source, last, score: token.score });
-                }
+                order.push(Last { of_graph, source, last, before });
             }
         }
         order.sort_unstable_by_key(|last| last.of_graph);
         for group in order.chunk_by_mut(|a, b| a.of_graph == b.of_graph) {
-            self.follow_group(group, best, row, next);
+            self.follow_group(group, row, next);
         }
         *next.order = order;
     }

@@ -85,15 +85,15 @@ fn search_each<G: DecodingGraph>(
     graph_of: impl Fn(usize) -> G + Sync,
 ) -> Result<Vec<(Made, Outcome)>, Error> {
     options.check()?;
-    let unused = Mutex::new(Vec::<Scratch>::new());
+    let unused = Mutex::new(Vec::<(Scratch, Search)>::new());
     let work = dense.total_frames().saturating_mul(dense.num_classes());
     for_each_job(work, 0..dense.num_utterances(), |_, utterance| {
         let graph = graph_of(utterance);
         let lock = || unused.lock().unwrap_or_else(PoisonError::into_inner);
-        let scratch = lock().pop();
-        let mut scratch = Scratch::of_size(scratch, graph.num_states());
-        let found = search_one(&graph, dense, options, &mut scratch, utterance);
-        lock().push(scratch);
+        let (scratch, search) = lock().pop().unzip();
+        let mut memory = (Scratch::of_size(scratch, graph.num_states()), search.unwrap_or_else(Search::new));
+        let found = search_one(&graph, dense, options, &mut memory, utterance);
+        lock().push(memory);
         Ok(found.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
     })
 }
@@ -103,7 +103,7 @@ fn search_one<G: DecodingGraph>(
     graph: &G,
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
-    scratch: &mut Scratch,
+    (scratch, search): &mut (Scratch, Search),
     utterance: usize,
 ) -> Result<(Made, Outcome), Error> {
     let frames = dense.utterance(utterance)?;
@@ -111,9 +111,9 @@ fn search_one<G: DecodingGraph>(
     if graph.num_states() == 0 {
         return Ok((Made::default(), Outcome::NoFinalState));
     }
-    let mut search = Search::new();
+    search.restart();
     search.advance(graph, frames, options, scratch, utterance)?;
-    lattice(graph, &search, options, options.ending())
+    lattice(graph, search, options, options.ending())
 }
 
 /// The lattices of all utterances as one vector.

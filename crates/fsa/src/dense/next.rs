@@ -50,7 +50,7 @@ pub(super) struct Next<'a> {
     /// The best score so far.
     pub(super) best: f32,
     /// What is not above this is not needed; it rises with the best score.
-    cutoff: f32,
+    pub(super) cutoff: f32,
     beam: f32,
     output_beam: f32,
     /// Memory for an order of the tokens that are followed.

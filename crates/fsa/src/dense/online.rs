@@ -52,9 +52,9 @@ enum Source {
 /// A stream of frames: where its search is, and what it has found. A clone goes its own way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodingStream {
-    search: Search,
-    /// How many states and arcs its graph has.
-    graph: [usize; 2],
+    pub(super) search: Search,
+    /// How many states its graph has, and how many numbers of arcs.
+    pub(super) graph: [usize; 2],
 }
 
 impl DecodingStream {
@@ -140,11 +140,10 @@ impl OnlineDecoder {
     }
 
     fn graph_size(&self) -> [usize; 2] {
-        let num_states = match &self.graph {
-            Source::Graph { graph, .. } => graph.fsas().num_states(),
-            Source::Ctc(graph) => graph.num_states(),
-        };
-        [num_states, self.graph().fsas().num_arcs()]
+        match &self.graph {
+            Source::Graph { graph, .. } => [graph.fsas().num_states(), graph.fsas().num_arcs()],
+            Source::Ctc(graph) => [graph.num_states(), graph.num_arcs()],
+        }
     }
 
     /// A stream of another decoder is taken if its graph may be the same.
@@ -198,6 +197,22 @@ impl OnlineDecoder {
         })?;
         let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
         gather(self.graph(), made, outcomes, |_| self.graph().fsas().view())
+    }
+
+    /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go on without end in bounded memory; `None` if there is
+    /// nothing yet.
+    ///
+    /// It ends at the last frame in which all paths of the lattice go through the same state. The lattice of the whole is the parts behind each other, but for
+    /// the arc with label -1 at the end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from the first one that
+    /// the stream has ever taken. The stream goes on with the rest.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
+    pub fn take_finished(&self, stream: &mut DecodingStream) -> Result<Option<DenseLattices>, Error> {
+        self.check(stream)?;
+        let Some(search) = stream.search.take_finished(&self.options) else { return Ok(None) };
+        let part = DecodingStream { search, graph: stream.graph };
+        self.lattices(&[&part], Ending::Active).map(Some)
     }
 
     fn lattice<G: DecodingGraph>(

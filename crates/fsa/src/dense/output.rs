@@ -45,15 +45,15 @@ pub(super) fn lattice<G: DecodingGraph>(
 fn last_links<G: DecodingGraph>(graph: &G, search: &Search, ending: Ending) -> (Vec<Link>, Outcome) {
     let mut links = Vec::new();
     if ending != Ending::Active {
-        for (source, token) in (0..).zip(&search.tokens) {
-            let arcs = graph.final_arcs(token.state).filter(|&(_, score)| score > f32::NEG_INFINITY);
+        for (source, state) in search.ends() {
+            let arcs = graph.final_arcs(state).filter(|&(_, score)| score > f32::NEG_INFINITY);
             links.extend(arcs.map(|(arc, score)| Link { source, dest: 0, arc, score }));
         }
     }
     if ending == Ending::Final || !links.is_empty() {
         return (links, Outcome::Final);
     }
-    let active = (0..).zip(&search.tokens).map(|(source, _)| Link { source, dest: 0, arc: NO_ARC, score: 0.0 });
+    let active = search.ends().map(|(source, _)| Link { source, dest: 0, arc: NO_ARC, score: 0.0 });
     (active.collect(), Outcome::Partial)
 }
 

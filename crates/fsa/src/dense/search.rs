@@ -12,7 +12,7 @@ use crate::Error;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Search {
     pub(super) trellis: Trellis,
-    /// The states after the last frame.
+    /// The states after the last frame, and some that count no more.
     pub(super) tokens: Vec<Token>,
 }
 
@@ -24,6 +24,22 @@ impl Search {
     /// Before the first frame.
     pub(super) fn new() -> Self {
         Self { trellis: Trellis::new(), tokens: vec![Token { state: 0, score: 0.0 }] }
+    }
+
+    /// As it was when it was new, in the same memory.
+    pub(super) fn restart(&mut self) {
+        self.trellis.restart();
+        self.tokens.clear();
+        self.tokens.push(Token { state: 0, score: 0.0 });
+    }
+
+    /// The states after the last frame, by their places among the tokens.
+    pub(super) fn ends(&self) -> impl Iterator<Item = (u32, u32)> {
+        let entered = self.trellis.last_entered();
+        (0..)
+            .zip(&self.tokens)
+            .filter(move |(_, token)| token.score > entered)
+            .map(|(place, token)| (place, token.state))
     }
 
     /// Whether there is a state from which to go on.
@@ -61,12 +77,26 @@ impl Search {
     /// Goes on by one frame.
     fn step<G: DecodingGraph>(&mut self, graph: &G, row: &[f32], options: &DenseOptions, scratch: &mut Scratch) {
         let (best, _) = self.trellis.last_scores();
-        let active = Active::of(&self.tokens, best, options, &mut scratch.scores);
+        let active = Active::of(&self.tokens, best, self.trellis.last_entered(), options, &mut scratch.scores);
         let mut next = scratch.next(&mut self.trellis.links, active.next_beam, options.output_beam);
         graph.follow(&self.tokens, best, active, row, &mut next);
         let best = next.best;
+        let entered = next.cutoff;
         std::mem::swap(&mut self.tokens, &mut scratch.tokens);
-        self.trellis.push_frame(best, self.tokens.iter().map(|token| token.score));
+        self.trellis.push_frame(best, entered, self.tokens.iter().map(|token| token.score));
+    }
+
+    /// Takes out the frames up to the last one with a single state on paths that can become part of the lattice: all of them go through it.
+    pub(super) fn take_finished(&mut self, options: &DenseOptions) -> Option<Self> {
+        if !self.is_alive() {
+            return None;
+        }
+        self.trellis.prune(self.unpruned_from(options), options.output_beam);
+        let frame = self.trellis.last_single()?;
+        let state = if frame == self.trellis.last() { self.tokens[0].state } else { 0 };
+        let trellis = self.trellis.take_front(frame);
+        let score = trellis.last_scores().1[0];
+        Some(Self { trellis, tokens: vec![Token { state, score }] })
     }
 
     /// Takes out paths that cannot become part of the lattice, if that is due.

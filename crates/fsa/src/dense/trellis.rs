@@ -15,12 +15,19 @@ pub(super) struct Link {
 
 /// Where the tokens and links of a frame are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Frame {
-    first_token: usize,
+pub(super) struct Frame {
+    pub(super) first_token: usize,
     /// The first link that leaves a token of the frame.
-    first_link: usize,
+    pub(super) first_link: usize,
     /// The best score of a token.
-    best: f32,
+    pub(super) best: f32,
+    /// What a path must be above to count among those into the frame. This makes the result independent of the order in which arcs were followed.
+    pub(super) entered: f32,
+}
+
+impl Frame {
+    /// That of the first token.
+    const START: Self = Self { first_token: 0, first_link: 0, best: 0.0, entered: f32::NEG_INFINITY };
 }
 
 /// The tokens before the first frame, and after each frame; with the links between them in the order of their sources, mostly.
@@ -32,13 +39,13 @@ struct Frame {
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Trellis {
-    scores: Vec<f32>,
+    pub(super) scores: Vec<f32>,
     pub(super) links: Vec<Link>,
-    frames: Vec<Frame>,
+    pub(super) frames: Vec<Frame>,
     /// So many frames were taken out at the front.
-    first_frame: usize,
+    pub(super) first_frame: usize,
     /// So many links were left when it was last pruned.
-    links_left: usize,
+    pub(super) links_left: usize,
 }
 
 /// How much worse the best path over each token is than the best one of all; infinite where there is none.
@@ -49,13 +56,21 @@ pub(super) struct Extras {
 }
 
 /// So many links may always be added before it is worthwhile to prune.
-const LINKS_TO_PRUNE: usize = 1 << 15;
+const LINKS_TO_PRUNE: usize = 1 << 16;
 
 impl Trellis {
     /// One token with the score 0.
     pub(super) fn new() -> Self {
-        let start = Frame { first_token: 0, first_link: 0, best: 0.0 };
-        Self { scores: vec![0.0], links: vec![], frames: vec![start], first_frame: 0, links_left: 0 }
+        Self { scores: vec![0.0], links: vec![], frames: vec![Frame::START], first_frame: 0, links_left: 0 }
+    }
+
+    /// As it was when it was new, in the same memory.
+    pub(super) fn restart(&mut self) {
+        self.links.clear();
+        self.scores.truncate(1);
+        self.frames.truncate(1);
+        (self.scores[0], self.first_frame, self.links_left) = (0.0, 0, 0);
+        self.frames[0] = Frame::START;
     }
 
     /// How many frames have been seen.
@@ -107,9 +122,14 @@ impl Trellis {
         &self.links[self.frames[frame].first_link..end]
     }
 
-    /// One frame more, with the tokens to which the newest links lead.
-    pub(super) fn push_frame(&mut self, best: f32, scores: impl Iterator<Item = f32>) {
-        self.frames.push(Frame { first_token: self.scores.len(), first_link: self.links.len(), best });
+    /// What the paths to tokens of the last frame are above.
+    pub(super) fn last_entered(&self) -> f32 {
+        self.frames[self.last()].entered
+    }
+
+    /// One frame more, with the tokens to which the newest links lead; what is not above `entered` does not count.
+    pub(super) fn push_frame(&mut self, best: f32, entered: f32, scores: impl Iterator<Item = f32>) {
+        self.frames.push(Frame { first_token: self.scores.len(), first_link: self.links.len(), best, entered });
         self.scores.extend(scores);
     }
 
@@ -126,16 +146,15 @@ impl Trellis {
         let end = self.tokens(self.last()).start - first_token;
         extras.extras[end..].iter_mut().zip(last).for_each(|(extra, last)| *extra = last);
         for frame in (from..self.last()).rev() {
-            let [source, dest] = [frame, frame + 1].map(|frame| self.tokens(frame));
-            let (before, after) = extras.extras.split_at_mut(dest.start - first_token);
-            let before = &mut before[source.start - first_token..];
-            let (best, from, to) = (self.frames[frame].best, &self.scores[source], &self.scores[dest]);
+            let gap = Gap::new(&self.scores, &self.frames, frame);
+            let (before, after) = extras.extras.split_at_mut(self.frames[frame + 1].first_token - first_token);
+            let before = &mut before[self.frames[frame].first_token - first_token..];
             let beam = beam(frame);
             for link in self.links_of(frame) {
-                let (source, dest) = (link.source as usize, link.dest as usize);
-                let extra = after[dest] + (to[dest] - ((from[source] - best) + link.score));
-                if extra <= beam && extra < before[source] {
-                    before[source] = extra;
+                let extra = after[link.dest as usize] + gap.lost(link);
+                let least = &mut before[link.source as usize];
+                if extra <= beam && extra < *least {
+                    *least = extra;
                 }
             }
         }
@@ -148,15 +167,6 @@ impl Trellis {
         &extras.extras[tokens.start - extras.first_token..tokens.end - extras.first_token]
     }
 
-    /// Whether a link from a frame to the next is on a path that is worse by no more than `beam`; dead ends are not.
-    #[inline]
-    fn within(&self, extras: &Extras, frame: usize, link: &Link, beam: f32) -> bool {
-        let [source, dest] =
-            [self.tokens(frame).start + link.source as usize, self.tokens(frame + 1).start + link.dest as usize];
-        let lost = self.scores[dest] - ((self.scores[source] - self.frames[frame].best) + link.score);
-        extras.extras[dest - extras.first_token] + lost <= beam.min(f32::MAX)
-    }
-
     /// The links from a frame to the next that are on paths that are worse by no more than `beam`.
     pub(super) fn links_within<'a>(
         &'a self,
@@ -164,7 +174,10 @@ impl Trellis {
         frame: usize,
         beam: f32,
     ) -> impl Iterator<Item = &'a Link> {
-        self.links_of(frame).iter().filter(move |link| self.within(extras, frame, link, beam))
+        let (gap, after) = (Gap::new(&self.scores, &self.frames, frame), self.extras_of(extras, frame + 1));
+        // Dead ends are infinitely worse, and on no path.
+        let beam = beam.min(f32::MAX);
+        self.links_of(frame).iter().filter(move |link| after[link.dest as usize] + gap.lost(link) <= beam)
     }
 
     /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last frame may turn out to be on it; so nothing is lost that
@@ -173,18 +186,22 @@ impl Trellis {
         let (begin, last) = (from.saturating_sub(1), self.last());
         let extras = self.extras(from, std::iter::repeat(0.0), |_| beam);
         let places = self.places(&extras, from);
-        let place = |token: usize| places[token - extras.first_token];
+        let beam = beam.min(f32::MAX);
         let mut first_links = Vec::with_capacity(last + 1 - begin);
         let mut kept = self.frames[begin].first_link;
         for frame in begin..last {
             first_links.push(kept);
-            let [sources, dests] = [frame, frame + 1].map(|frame| self.tokens(frame).start);
+            let gap = Gap::new(&self.scores, &self.frames, frame);
+            let dests = self.frames[frame + 1].first_token - extras.first_token;
+            let (dests, after) = (&places[dests..], &extras.extras[dests..]);
+            let sources = self.frames[frame].first_token.checked_sub(extras.first_token).map(|first| &places[first..]);
             for at in self.frames[frame].first_link..self.frames[frame + 1].first_link {
                 let link = self.links[at];
-                let dest = place(dests + link.dest as usize);
-                let (keep, source) = match frame < from {
-                    true => (dest != GONE, link.source),
-                    false => (self.within(&extras, frame, &link, beam), place(sources + link.source as usize)),
+                let dest = dests[link.dest as usize];
+                let (keep, source) = match sources {
+                    // A frame before the first one that is pruned.
+                    None => (dest != GONE, link.source),
+                    Some(places) => (after[link.dest as usize] + gap.lost(&link) <= beam, places[link.source as usize]),
                 };
                 if keep {
                     self.links[kept] = Link { source, dest, ..link };
@@ -195,8 +212,36 @@ impl Trellis {
         first_links.push(kept);
         self.links.truncate(kept);
         self.links_left = kept;
-        self.keep_tokens(from, place);
+        self.keep_tokens(from, |token| places[token - extras.first_token]);
         self.frames[begin..].iter_mut().zip(first_links).for_each(|(frame, link)| frame.first_link = link);
+    }
+
+    /// The last frame with a single token, if it is not the first one: every path goes through it.
+    pub(super) fn last_single(&self) -> Option<usize> {
+        (1..=self.last()).rev().find(|&frame| self.tokens(frame).len() == 1)
+    }
+
+    /// Takes out everything before a frame. What is returned ends with that frame.
+    pub(super) fn take_front(&mut self, frame: usize) -> Self {
+        let Frame { first_token, first_link, .. } = self.frames[frame];
+        let end = self.tokens(frame).end;
+        let front = Self {
+            scores: self.scores[..end].to_vec(),
+            links: self.links[..first_link].to_vec(),
+            frames: self.frames[..=frame].to_vec(),
+            first_frame: self.first_frame,
+            links_left: first_link,
+        };
+        self.scores.drain(..first_token);
+        self.links.drain(..first_link);
+        self.frames.drain(..frame);
+        for frame in &mut self.frames {
+            frame.first_token -= first_token;
+            frame.first_link -= first_link;
+        }
+        self.first_frame += frame;
+        self.links_left = self.links_left.saturating_sub(first_link);
+        front
     }
 
     /// For each token of `from` and later frames its place among those of its frame that are on some path, or [`GONE`].
@@ -227,6 +272,31 @@ impl Trellis {
             }
         }
         self.scores.truncate(kept);
+    }
+}
+
+/// What lies between the scores of a frame and those of the next.
+struct Gap<'a> {
+    /// The best of `from`.
+    best: f32,
+    from: &'a [f32],
+    to: &'a [f32],
+    /// What counts is above this.
+    entered: f32,
+}
+
+impl<'a> Gap<'a> {
+    fn new(scores: &'a [f32], frames: &[Frame], frame: usize) -> Self {
+        let [this, next] = [frames[frame], frames[frame + 1]];
+        let from = &scores[this.first_token..next.first_token];
+        Self { best: this.best, from, to: &scores[next.first_token..], entered: next.entered }
+    }
+
+    /// How much worse a path to the end of a link is over it than the best one; infinitely if it does not count.
+    #[inline(always)]
+    fn lost(&self, link: &Link) -> f32 {
+        let score = (self.from[link.source as usize] - self.best) + link.score;
+        if score > self.entered { self.to[link.dest as usize] - score } else { f32::INFINITY }
     }
 }
 

@@ -204,6 +204,71 @@ proptest! {
     }
 
     #[test]
+    fn finished_parts_are_the_whole(
+        graph in graph(),
+        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        chunk in 1_usize..7,
+        output_beam in 0..200_i32,
+    ) {
+        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
+        let values = &values[..values.len() / CLASSES * CLASSES];
+        let options = DenseOptions::default().with_output_beam((output_beam as f32 + 0.5) / 64.0);
+        let graph = Graph::new(graph);
+        let right = intersect_dense_pruned(&graph, &dense(values), &options).unwrap();
+        let decoder = OnlineDecoder::new(graph, options).unwrap();
+        let mut stream = decoder.stream();
+        let mut came = vec![];
+        let mut add = |lattices: &DenseLattices, last: bool| {
+            for (i, arc) in lattices.graph().fsas().arcs().iter().enumerate() {
+                if last || arc.label != FINAL {
+                    came.push((lattices.frames()[i], lattices.graph_arcs()[i], arc.label, arc.score));
+                }
+            }
+        };
+        for chunk in values.chunks(chunk * CLASSES) {
+            decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
+            if let Some(part) = decoder.take_finished(&mut stream).unwrap() {
+                prop_assert_eq!(&part.outcomes()[0], &Outcome::Partial);
+                add(&part, false);
+            }
+        }
+        let rest = decoder.lattices(&[&stream], Ending::Final).unwrap();
+        add(&rest, true);
+        prop_assert_eq!(&rest.outcomes()[0], &right.outcomes()[0]);
+        if right.outcomes()[0].has_paths() {
+            let arcs = right.graph().fsas().arcs().iter().enumerate();
+            let right = arcs.map(|(i, arc)| (right.frames()[i], right.graph_arcs()[i], arc.label, arc.score));
+            prop_assert_eq!(came, right.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn streams_are_saved_and_read_again(
+        graph in graph(),
+        values in prop::collection::vec(-256..64_i32, 0..20 * CLASSES),
+        cut in 0_usize..20,
+        damage in any::<(prop::sample::Index, u8)>(),
+    ) {
+        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
+        let values = &values[..values.len() / CLASSES * CLASSES];
+        let (first, second) = values.split_at((cut * CLASSES).min(values.len()));
+        let decoder = OnlineDecoder::new(Graph::new(graph), DenseOptions::default()).unwrap();
+        let mut stream = decoder.stream();
+        decoder.decode(&mut [&mut stream], &dense(first)).unwrap()[0].clone().unwrap();
+        let mut bytes = stream.to_bytes();
+        prop_assert_eq!(&DecodingStream::from_bytes(&bytes).unwrap(), &stream);
+        prop_assert!(DecodingStream::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        // Whatever damaged bytes are taken for, it does no harm.
+        let (place, byte) = damage;
+        bytes[place.index(stream.to_bytes().len())] = byte;
+        if let Ok(mut damaged) = DecodingStream::from_bytes(&bytes) {
+            let _ = decoder.decode(&mut [&mut damaged], &dense(second));
+            let _ = decoder.lattices(&[&damaged], Ending::Active);
+            let _ = decoder.take_finished(&mut damaged);
+        }
+    }
+
+    #[test]
     fn a_batch_is_its_utterances(
         graphs in prop::collection::vec(graph(), 1..4),
         values in prop::collection::vec(frames(), 4),
