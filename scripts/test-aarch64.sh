@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.."
 
 rustc=/usr/bin/rustc
 target=aarch64-unknown-linux-gnu
-root=/usr/aarch64-linux-gnu
 
 if ! [ -d "/usr/lib/rustlib/$target" ] || ! command -v aarch64-linux-gnu-gcc qemu-aarch64 >/dev/null; then
     dpkg --add-architecture arm64
@@ -23,7 +22,9 @@ fi
 # rustup's cargo with Debian's compiler. A test finds its data by the folder that cargo runs it in.
 export RUSTC=$rustc CARGO_INCREMENTAL=0 CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/debian
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
-export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L $root"
+# Linked statically: threads of the dynamic C library hang under qemu 7.2, which Debian 12 has.
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUSTFLAGS="-C target-feature=+crt-static"
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=qemu-aarch64
 export PROPTEST_RNG_SEED=20261121 PROPTEST_CASES=${PROPTEST_CASES:-16} KALDERA_FUZZ_SECONDS=0
 
 if [ $# -eq 0 ]; then

@@ -12,13 +12,11 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime};
-use fsa::algorithms::{
-    Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, remove_epsilon, top_sort,
+use fsa::graphs::{CtcTopology, ctc_topo};
+use fsa::k2::{
+    Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, linear_fsas, remove_epsilon, top_sort,
 };
-use fsa::builders::{ctc_topo, linear_fsas};
-use fsa::graphs::CtcTopology;
-use fsa::scores::{self, Semiring};
-use fsa::{FsaVec, Fsas, Graph};
+use fsa::{FsaVec, Fsas, Graph, Limits, Semiring, paths};
 use kaldera_benches::fsa::{self as inputs, fresh};
 
 fn group(criterion: &mut Criterion) -> BenchmarkGroup<'_, WallTime> {
@@ -55,17 +53,17 @@ fn bench_scores(criterion: &mut Criterion) {
     let mut group = group(criterion);
     for semiring in [Semiring::Log, Semiring::Tropical] {
         let name = |what: &str, real: &str| format!("{what} {semiring:?} {real}, 1 M arcs");
-        bench(&mut group, &name("total scores", "f32"), &fsas, |fsas| scores::total_scores::<f32, _>(fsas, semiring));
-        bench(&mut group, &name("total scores", "f64"), &fsas, |fsas| scores::total_scores::<f64, _>(fsas, semiring));
-        bench(&mut group, &name("posteriors", "f64"), &fsas, |fsas| scores::arc_posteriors::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("total scores", "f32"), &fsas, |fsas| paths::total_scores::<f32, _>(fsas, semiring));
+        bench(&mut group, &name("total scores", "f64"), &fsas, |fsas| paths::total_scores::<f64, _>(fsas, semiring));
+        bench(&mut group, &name("posteriors", "f64"), &fsas, |fsas| paths::arc_posteriors::<f64, _>(fsas, semiring));
         bench(&mut group, &name("total scores and gradient", "f64"), &fsas, |fsas| {
-            let (totals, saved) = scores::total_scores_saved::<f64, _>(fsas, semiring).expect("sorted FSAs");
+            let (totals, saved) = paths::total_scores_saved::<f64, _>(fsas, semiring).expect("sorted FSAs");
             saved.backward(&totals)
         });
     }
-    bench(&mut group, "shortest path, 1 M arcs", &fsas, scores::shortest_path);
-    bench(&mut group, "100 best paths, 1 M arcs", &fsas, |fsas| scores::n_best_paths(fsas, 100));
-    bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| scores::random_paths(fsas, 100));
+    bench(&mut group, "shortest path, 1 M arcs", &fsas, paths::shortest_path);
+    bench(&mut group, "100 best paths, 1 M arcs", &fsas, |fsas| paths::n_best_paths(fsas, 100));
+    bench(&mut group, "100 random paths, 1 M arcs", &fsas, |fsas| paths::random_paths(fsas, 100));
 }
 
 fn bench_epsilons(criterion: &mut Criterion) {
@@ -75,7 +73,7 @@ fn bench_epsilons(criterion: &mut Criterion) {
 
 fn bench_determinize(criterion: &mut Criterion) {
     let mut group = group(criterion);
-    bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_vec(), |fsas| {
+    bench(&mut group, "determinize, 20,000 words of 8", inputs::word_trie().as_fsa_vec(), |fsas| {
         determinize(fsas, WeightPushing::No)
     });
 }
@@ -91,7 +89,7 @@ fn bench_ctc(criterion: &mut Criterion) {
     let implicit = CtcTopology::new(499, false).expect("small");
     let first = Graph::new(transcripts.get(0).expect("64 of them"));
     group.bench_function("implicit ctc_topo of 499 tokens o 1 transcript", |bencher| {
-        bencher.iter(|| black_box(implicit.compose(&first, None, None)));
+        bencher.iter(|| black_box(implicit.compose(&first, None, Limits::default())));
     });
 }
 

@@ -7,14 +7,13 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fsa::builders::{ctc_graph, ctc_topo, trivial_graph};
 use fsa::dense::{
     CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, LatticePruning, OnlineDecoder, Outcome, Segment,
     intersect_dense, intersect_dense_pruned,
 };
-use fsa::graphs::CtcTopology;
-use fsa::scores::{Semiring, total_scores};
-use fsa::{Arc, Fsa, Graph, Ragged};
+use fsa::graphs::{CtcTopology, ctc_graph, ctc_topo, trivial_graph};
+use fsa::paths::total_scores;
+use fsa::{Arc, Fsa, Graph, Ragged, Semiring};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 

@@ -4,12 +4,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use fsa::algorithms::{
-    Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, remove_epsilon, top_sort,
+use fsa::graphs::ctc_topo;
+use fsa::k2::{
+    Epsilons, WeightPushing, arc_sort, connect, determinize, intersect, invert, linear_fsas, remove_epsilon, top_sort,
 };
-use fsa::builders::{ctc_topo, linear_fsas};
-use fsa::scores::{self, Semiring};
-use fsa::{FsaVec, io};
+use fsa::{FsaVec, Semiring, io, paths};
 
 use super::{symbols, top_sorted, unsorted, with_epsilons, word_trie};
 
@@ -74,15 +73,15 @@ pub fn case(name: &str) -> Option<Case> {
         "arc_sort" => cold("unsorted", arc_sort),
         "connect" => cold("unsorted", connect),
         "top_sort" => cold("connected", top_sort),
-        "total_log" => cold("top_sorted", |fsas| scores::total_scores::<f64, _>(fsas, Semiring::Log)),
-        "total_tropical" => cold("top_sorted", |fsas| scores::total_scores::<f64, _>(fsas, Semiring::Tropical)),
+        "total_log" => cold("top_sorted", |fsas| paths::total_scores::<f64, _>(fsas, Semiring::Log)),
+        "total_tropical" => cold("top_sorted", |fsas| paths::total_scores::<f64, _>(fsas, Semiring::Tropical)),
         "gradient" => cold("top_sorted", |fsas| {
-            let (totals, saved) = scores::total_scores_saved::<f64, _>(fsas, Semiring::Log).expect("sorted FSAs");
+            let (totals, saved) = paths::total_scores_saved::<f64, _>(fsas, Semiring::Log).expect("sorted FSAs");
             saved.backward(&totals)
         }),
-        "posteriors" => cold("top_sorted", |fsas| scores::arc_posteriors::<f64, _>(fsas, Semiring::Log)),
-        "shortest_path" => cold("top_sorted", scores::shortest_path),
-        "random_paths" => cold("top_sorted", |fsas| scores::random_paths(fsas, 100)),
+        "posteriors" => cold("top_sorted", |fsas| paths::arc_posteriors::<f64, _>(fsas, Semiring::Log)),
+        "shortest_path" => cold("top_sorted", paths::shortest_path),
+        "random_paths" => cold("top_sorted", |fsas| paths::random_paths(fsas, 100)),
         "remove_epsilon" => cold("with_epsilons", remove_epsilon),
         "determinize" => cold("word_trie", |fsas| determinize(fsas, WeightPushing::No)),
         "intersect" => {

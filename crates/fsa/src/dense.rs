@@ -6,17 +6,20 @@
 //!   graph: arcs whose labels are classes --------'
 //! ```
 //!
-//! A path of the result takes one class in each frame. Its score is that of a path of the graph with the same labels plus the network's scores of these
-//! classes. What is far worse than the best path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the best one,
-//! [`intersect_dense_pruned`] goes on from frame to frame with the best states only. [`OnlineDecoder`] does the same for scores that come in chunks.
+//! A path of the result takes one class in each frame. Its score is that of a path of the graph
+//! with the same labels plus the network's scores of these classes. What is far worse than the best
+//! path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the
+//! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
+//! [`OnlineDecoder`] does the same for scores that come in chunks.
 //!
-//! An arc of a lattice has the label and the score of its arc of the graph, to which the network's score is added. [`DenseLattices`] knows of each arc
-//! the arc of the graph and the frame that it comes from, with which attributes, times and derivatives follow.
+//! An arc of a lattice has the label and the score of its arc of the graph, to which the network's
+//! score is added. [`DenseLattices`] knows of each arc the arc of the graph and the frame that it
+//! comes from, with which attributes, times and derivatives follow.
 //!
 //! ```
-//! use fsa::builders::ctc_topo;
+//! use fsa::graphs::ctc_topo;
 //! use fsa::dense::{DenseFsaVec, DenseOptions, Outcome, intersect_dense_pruned};
-//! use fsa::scores::shortest_path;
+//! use fsa::paths::shortest_path;
 //!
 //! // Three frames with scores of blank and two tokens.
 //! let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0];

@@ -1,12 +1,18 @@
 //! What can be wrong with an FSA or with what is asked of it.
 
+pub(crate) mod kinds;
+pub(crate) mod parse;
+
+pub use kinds::{AttributeProblem, Limited, Operation, Quantity, TensorProblem};
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
 /// `fsa` is the place of the FSA in its vector, `state` and `arc` are counted within the FSA.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A single state, which would be start and final state at once; a valid FSA has none, or two or more.
+    /// A single state, which would be start and final state at once; a valid FSA has none, or two
+    /// or more.
     #[error("FSA {fsa} has a single state; it needs none, or a start and a final state")]
     SingleState {
         /// Which FSA.
@@ -36,6 +42,29 @@ pub enum Error {
         /// How many there are.
         num_states: usize,
     },
+    /// Arcs that do not stand in the order of the states that they leave.
+    #[error(
+        "arc {arc} leaves state {found} and stands behind one that leaves state {before}; arcs come in the order of the states \
+         that they leave: sort them, or use FsaBuilder, which takes any order"
+    )]
+    UnsortedArcs {
+        /// Which arc.
+        arc: usize,
+        /// The state that it leaves.
+        found: i32,
+        /// The state that the arc before it leaves.
+        before: i32,
+    },
+    /// An arc or a final score of a state that was not added to a builder.
+    #[error("arc {arc} (final states come behind all others) names state {state}, but {num_states} states were added")]
+    NoState {
+        /// Which arc, in the order in which they were added.
+        arc: usize,
+        /// The state that it names.
+        state: i32,
+        /// How many there are.
+        num_states: usize,
+    },
     /// An arc that leaves the final state, which is the last one.
     #[error("FSA {fsa}: arc {arc} leaves the final state, which is the last one")]
     FinalStateLeft {
@@ -44,9 +73,11 @@ pub enum Error {
         /// Which of its arcs.
         arc: usize,
     },
-    /// The label -1 on an arc that does not enter the final state, or another label on one that does.
+    /// The label -1 on an arc that does not enter the final state, or another label on one that
+    /// does.
     #[error(
-        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the final state, and on no other"
+        "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the \
+         final state, which is the last one, and on no other; FsaBuilder adds such a state"
     )]
     FinalLabel {
         /// Which FSA.
@@ -80,7 +111,7 @@ pub enum Error {
     #[error("{what} needs {expected} axes, but there are {found}")]
     Axes {
         /// What was to be made.
-        what: &'static str,
+        what: Quantity,
         /// The number of axes that it needs.
         expected: usize,
         /// The number of axes given.
@@ -90,7 +121,7 @@ pub enum Error {
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
         /// What has the wrong size.
-        what: &'static str,
+        what: Quantity,
         /// The right size.
         expected: usize,
         /// The size found.
@@ -100,7 +131,7 @@ pub enum Error {
     #[error("{what} would be {size}, but at most {} fit; split the work in parts", i32::MAX)]
     TooLarge {
         /// What is too large.
-        what: &'static str,
+        what: Quantity,
         /// How large it would be.
         size: u64,
     },
@@ -115,12 +146,13 @@ pub enum Error {
         num_arcs: usize,
     },
     /// An attribute of a kind that the operation cannot take.
-    #[error("{what}")]
+    #[error("{problem}")]
     Attribute {
-        /// What it needs.
-        what: &'static str,
+        /// What is wrong.
+        problem: AttributeProblem,
     },
-    /// An attribute that cannot follow, because an arc of the result stands for many that may differ in it.
+    /// An attribute that cannot follow, because an arc of the result stands for many that may
+    /// differ in it.
     #[error(
         "the attribute {name:?} cannot follow, as an arc of the result stands for many; take it out before with Graph::without, or use \
          Graph::determinize, which makes lists"
@@ -129,7 +161,8 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
+    /// An arc that does not go to a later state, where the order of the states must be one in which
+    /// all can be visited once.
     #[error(
         "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
     )]
@@ -171,7 +204,8 @@ pub enum Error {
         /// The states of one cycle, in the order in which its arcs go.
         states: Vec<i32>,
     },
-    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    /// An arc from a state that cannot be reached into the start state, which would have to be the
+    /// first and is not.
     #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
     StartEntered {
         /// Which FSA.
@@ -183,7 +217,7 @@ pub enum Error {
     #[error("{what} must be within {min} and {max}, but it is {found}")]
     OutOfRange {
         /// What the number is.
-        what: &'static str,
+        what: Quantity,
         /// The smallest that makes sense.
         min: i64,
         /// The largest that makes sense.
@@ -250,7 +284,8 @@ pub enum Error {
         /// The symbol.
         symbol: String,
     },
-    /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
+    /// Symbols for disambiguation among the others: they must all come behind them, since they are
+    /// taken out again by their numbers.
     #[error(
         "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
     )]
@@ -266,13 +301,13 @@ pub enum Error {
     #[error("{what} must be above 0 and below 1, but it is {found}")]
     Probability {
         /// Of what.
-        what: &'static str,
+        what: Quantity,
         /// The number given.
         found: f64,
     },
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
-    Parse(Box<crate::io::ParseError>),
+    Parse(Box<crate::error::parse::ParseError>),
     /// A binary file that is not what it should be.
     #[error("byte {offset}: {what}")]
     Binary {
@@ -282,10 +317,10 @@ pub enum Error {
         what: &'static str,
     },
     /// Plain arrays that are no FSAs.
-    #[error("{what}")]
+    #[error("{problem}")]
     Tensor {
         /// What is wrong.
-        what: &'static str,
+        problem: TensorProblem,
     },
     /// A symbol or a label that a table has already.
     #[error("the table has {what} of {symbol:?} and {label} already")]
@@ -303,17 +338,18 @@ pub enum Error {
         /// The label.
         label: i32,
     },
-    /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
-    /// cycles whose paths take the same labels with other scores or other labels put out, or for homophones without disambiguation symbols.
+    /// A determinization that reached a limit. If the largest subset, or what is pending, is large,
+    /// it would probably never end: look for cycles whose paths take the same labels with other
+    /// scores or other output labels, or for homophones without disambiguation symbols.
     #[error(
-        "FSA {fsa}: determinization stopped at its limit of {limit} {what}, with {states} states and {arcs} arcs so far; the largest subset has \
+        "FSA {fsa}: determinization stopped at its limit of {limit} {limited}, with {states} states and {arcs} arcs so far; the largest subset has \
          {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
     )]
     DeterminizeLimit {
         /// Which FSA.
         fsa: usize,
-        /// What is limited: states or bytes.
-        what: &'static str,
+        /// What is limited.
+        limited: Limited,
         /// The limit.
         limit: usize,
         /// The number of states made.
@@ -322,31 +358,33 @@ pub enum Error {
         arcs: usize,
         /// The size of the largest subset of states of the input.
         largest_subset: usize,
-        /// How many labels are still to be put out in the newest state, at most.
+        /// How many labels are still to be output in the newest state, at most.
         pending_labels: usize,
         /// Which score is still to come in the newest state, at most.
         pending_score: f32,
     },
-    /// An operation that reached its limit of memory.
+    /// An operation that reached one of its [`Limits`](crate::Limits).
     #[error(
-        "{what} needs {needed} bytes or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or prune what \
-         goes in"
+        "{operation} needs {needed} {limited} or more, with {states} states and {arcs} arcs so far, but its limit is {limit}; raise the limit, or \
+         prune what goes in"
     )]
-    MemoryLimit {
+    Limit {
         /// Which operation.
-        what: &'static str,
-        /// The limit in bytes.
+        operation: Operation,
+        /// What is limited.
+        limited: Limited,
+        /// The limit.
         limit: usize,
-        /// How many bytes it needs at least.
+        /// How much it needs at least.
         needed: usize,
         /// The number of states made, or to be made.
         states: usize,
         /// The number of arcs made, or to be made.
         arcs: usize,
     },
-    /// A transducer that puts out two strings for one, where one was to be kept.
+    /// A transducer with two output strings for one input string, where one was to be kept.
     #[error(
-        "FSA {fsa}: two paths with the same input, up to label {label}, put out {first:?} and {second:?} behind what they have in common; \
+        "FSA {fsa}: two paths with the same input, up to label {label}, output {first:?} and {second:?} behind what they have in common; \
          disambiguate to keep the better one, or encode the labels"
     )]
     NotFunctional {
@@ -354,14 +392,14 @@ pub enum Error {
         fsa: usize,
         /// The label where the paths meet.
         label: i32,
-        /// The labels put out by the better path, or the beginning of them.
+        /// The output labels of the better path, or the beginning of them.
         first: Vec<i32>,
-        /// The labels put out by the other path, or the beginning of them.
+        /// The output labels of the other path, or the beginning of them.
         second: Vec<i32>,
     },
-    /// A cycle whose arcs put out more labels than they take, where those that an arc cannot put out are to wait for later ones.
+    /// A cycle with more output than input labels, where output labels wait for later arcs.
     #[error(
-        "FSA {fsa}: a cycle puts out more labels than it takes, so that more than the {labels} labels of any path without cycles would have to \
+        "FSA {fsa}: a cycle has more output labels than input labels, so that more than the {labels} labels of any path without cycles would have to \
          wait, and then ever more; determinize with remove_epsilons, which lets none wait"
     )]
     EndlessOutput {
@@ -449,7 +487,7 @@ pub enum Error {
     #[error("{what} must be 0 or above, and may be infinite, but it is {found}")]
     Beam {
         /// Which beam.
-        what: &'static str,
+        what: Quantity,
         /// The number given.
         found: f32,
     },
@@ -458,36 +496,24 @@ pub enum Error {
 impl Error {
     /// `size` as the number that indexes are stored as.
     #[inline]
-    pub(crate) fn fit(what: &'static str, size: usize) -> Result<i32, Self> {
+    pub(crate) fn fit(what: Quantity, size: usize) -> Result<i32, Self> {
         i32::try_from(size).map_err(|_| Self::TooLarge { what, size: size as u64 })
     }
 
-    /// `needed` bytes are within the `limit`; `what` has so many states and arcs.
-    #[inline]
-    pub(crate) fn within(
-        limit: usize,
-        what: &'static str,
-        needed: usize,
-        states: usize,
-        arcs: usize,
-    ) -> Result<(), Self> {
-        if needed <= limit { Ok(()) } else { Err(Self::MemoryLimit { what, limit, needed, states, arcs }) }
-    }
-
     /// More of something than there may be.
-    pub(crate) fn too_many(what: &'static str, most: usize, found: usize) -> Self {
+    pub(crate) fn too_many(what: Quantity, most: usize, found: usize) -> Self {
         let [max, found] = [most, found].map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         Self::OutOfRange { what, min: 0, max, found }
     }
 
     /// `found` is `expected`.
-    pub(crate) fn same_size(what: &'static str, expected: usize, found: usize) -> Result<(), Self> {
+    pub(crate) fn same_size(what: Quantity, expected: usize, found: usize) -> Result<(), Self> {
         if expected == found { Ok(()) } else { Err(Self::Size { what, expected, found }) }
     }
 }
 
-impl From<crate::io::ParseError> for Error {
-    fn from(error: crate::io::ParseError) -> Self {
+impl From<crate::error::parse::ParseError> for Error {
+    fn from(error: crate::error::parse::ParseError) -> Self {
         Self::Parse(Box::new(error))
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, Write as _};
 use std::sync::{Mutex, PoisonError};
 
-use kaldera::feat::options::fields_to_options;
+use kaldera::feat::fields_to_options;
 use tracing::callsite::Identifier;
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Subscriber};
@@ -65,13 +65,13 @@ pub(crate) fn one_line(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    // The pipeline's own name for what is an option here.
-    let line = line.replace("`min_seconds`", "--min-duration");
+    // The pipeline's own names for what are options here.
+    let line = line.replace("`min_seconds`", "--min-duration").replace("`allow_truncated`", "--allow-truncated");
     printable(&fields_to_options(&line))
 }
 
 /// Keys and files may be anything: what a terminal would obey, and ends of lines, are spelled out.
-fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() { line.extend(c.escape_debug()) } else { line.push(c) }

@@ -427,6 +427,8 @@ impl<'a> ParseOptions<'a> {
 
     fn read_config(&mut self, file: &str) -> Result<(), OptionsError> {
         let text = fs::read_to_string(file).map_err(|source| OptionsError::Config { file: file.to_owned(), source })?;
+        // Some editors put a byte order mark in front.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         for (line, text) in (1..).zip(text.lines()) {
             let text = text.split('#').next().unwrap_or_default().trim();
             if text.is_empty() {
@@ -601,6 +603,15 @@ mod tests {
         parser.choices("window", &["povey", "hanning"]);
         let error = parser.read(&["--window=povy".into()]).unwrap_err().to_string();
         assert_eq!(error, "option --window: 'povy' is not one of povey, hanning; did you mean 'povey'?");
+    }
+
+    #[test]
+    fn a_byte_order_mark_and_carriage_returns_are_no_part_of_a_configuration_file() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all("\u{feff}--num-ceps=7\r\n--window-type=hamming\r\n".as_bytes()).unwrap();
+        let config = format!("--config={}", file.path().display());
+        let (_, options) = parse(Syntax::Kaldi, &[&config]).unwrap();
+        assert_eq!((options.num_ceps, options.window_type.as_str()), (7, "hamming"));
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "jobs",
             "channel",
             "min-duration",
+            "allow-truncated",
+            "no-pipes",
             "output-format",
             "write-utt2dur",
             "sample-frequency",
@@ -63,7 +65,10 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Energy", &["use-energy", "raw-energy", "energy-floor", "htk-compat"]),
-    ("Cepstra", &["num-ceps", "cepstral-lifter", "cepstral-scale", "lpc-order", "compress-factor"]),
+    (
+        "Cepstra",
+        &["num-ceps", "cepstral-lifter", "cepstral-scale", "lpc-order", "compress-factor", "autocorrelation-floor"],
+    ),
     ("Vocal tract length and mean", &["vtln-warp", "vtln-low", "vtln-high", "vtln-map", "utt2spk", "subtract-mean"]),
     (
         "Search for pitch",

@@ -25,9 +25,19 @@ pub enum Error {
         /// The script.
         path: PathBuf,
         /// The line, counted from 1.
-        line: usize,
-        /// What stands there.
+        line: u64,
+        /// What stands there, or the beginning of it.
         text: String,
+    },
+    /// A line of a list that is too long, or no text.
+    #[error("{}:{line}: {source}", path.display())]
+    Line {
+        /// The list.
+        path: PathBuf,
+        /// The line, counted from 1.
+        line: u64,
+        /// What is wrong with it.
+        source: kaldi_io::lines::LineError,
     },
     /// A line of a manifest that cannot be used.
     #[error("{}:{line}: {reason}", path.display())]
@@ -35,7 +45,7 @@ pub enum Error {
         /// The manifest.
         path: PathBuf,
         /// The line, counted from 1.
-        line: usize,
+        line: u64,
         /// What is wrong with it.
         reason: String,
     },
@@ -52,6 +62,16 @@ pub enum Error {
     NoShards {
         /// The file that should be made of them.
         path: PathBuf,
+    },
+    /// Shards of different runs are beside each other.
+    #[error("{}: there are shards of {fewer} and of {more}; remove those of the run that is not meant, or name the files to merge", path.display())]
+    MixedShards {
+        /// The file that should be made of them.
+        path: PathBuf,
+        /// How many shards one run has.
+        fewer: usize,
+        /// How many shards another has.
+        more: usize,
     },
     /// A job has not ended, or has written nothing.
     #[error("{}: this shard is missing; name the files to merge to go without it", part.display())]
@@ -83,6 +103,59 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// Audio of a format that this build does not read.
+    #[error("{format}, which is not read here: in a wav.scp, write '{command}' in the place of the file")]
+    UnreadFormat {
+        /// The format.
+        format: String,
+        /// What makes WAV of FILE.
+        command: &'static str,
+    },
+    /// A file in a folder that is audio by its contents and not by its name.
+    #[error("{}: audio by its contents, but not by its name: rename it, or list it in a wav.scp", path.display())]
+    UnlistedFile {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file that is of no format that is known.
+    #[error("not audio: it begins with {found}")]
+    NotAudio {
+        /// Its first bytes.
+        found: String,
+    },
+    /// A file that ends early.
+    #[error(
+        "truncated: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
+    )]
+    Truncated {
+        /// By the header.
+        expected: u64,
+        /// In the file.
+        found: u64,
+        /// Of what.
+        unit: &'static str,
+    },
+    /// A file that ends early, where nothing tells how long it should be.
+    #[error("truncated: it ends before its end; copy it again, or set `allow_truncated` to take what is there")]
+    NoEnd,
+    /// A small file that becomes a very long recording.
+    #[error("it decodes to more than {limit} samples, which is the limit for a file of its size")]
+    TooManySamples {
+        /// The most samples, of all channels.
+        limit: u64,
+    },
+    /// The system has no memory for a recording.
+    #[error("there is no memory for {samples} samples")]
+    NoMemory {
+        /// How many there were to be, at least.
+        samples: usize,
+    },
+    /// A file that a decoder cannot cope with.
+    #[error("damaged: the decoder gave up ({message})")]
+    Decoder {
+        /// Its last words.
+        message: String,
+    },
     /// A recording that cannot be opened.
     #[error("cannot open it: {source}; check the name and that it may be read")]
     Open {
@@ -96,6 +169,24 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// An output is a recording or a list of recordings, by its name or by a link.
+    #[error("{} would overwrite the input {input}: write to another file", output.display())]
+    Overwrite {
+        /// The output, or a file beside it: an archive has its index in a file of its own.
+        output: PathBuf,
+        /// The input, as it is named where it is listed.
+        input: String,
+    },
+    /// A key that the format of an output cannot hold, or that it holds already.
+    #[error("{}: '{}' cannot be a key there: {reason}", path.display(), key.escape_debug())]
+    Key {
+        /// The output.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// An output that cannot be written.
     #[error("cannot write {}: {source}: it needs a folder that exists, may be written to and has space", path.display())]
@@ -178,6 +269,18 @@ pub enum Error {
         samples: usize,
         /// Samples per second.
         samp_freq: f32,
+    },
+    /// Features with NaN or infinite values, which nothing could use.
+    #[error(
+        "{rows} of its {frames} rows have values that are not finite, the first is row {first} (counted from 0): its samples, or an option such as `floor`, cause that"
+    )]
+    NotFinite {
+        /// Rows with such a value.
+        rows: usize,
+        /// All rows.
+        frames: usize,
+        /// The first such row.
+        first: usize,
     },
     /// A WAV file that cannot be read or written.
     #[error(transparent)]

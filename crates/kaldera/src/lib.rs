@@ -69,7 +69,7 @@
 //! | `openblas` | OpenBLAS, the system library, under [`matrix`] |
 //! | `pure` | faer, only Rust, under [`matrix`] |
 //! | `serde` | serialisation of options, matrices and ragged tensors |
-//! | `symphonia` | FLAC, MP3, Ogg Vorbis, and WAV of other widths than 16 bits, in [`pipeline`] and [`Recording`] (under the MPL-2.0) |
+//! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0) |
 //!
 //! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent networks and FSAs need neither.
 

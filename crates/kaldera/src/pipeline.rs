@@ -15,9 +15,12 @@ mod batches;
 #[cfg(feature = "symphonia")]
 mod decode;
 mod extract;
+mod formats;
 mod inputs;
+mod limits;
 mod merge;
 mod ordered;
+mod overwrite;
 mod pitch;
 mod post;
 mod read_features;
@@ -26,6 +29,7 @@ mod sink;
 
 use std::mem;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use kaldi_feat::{Audio, DeltaFeaturesOptions, PitchWorkspace, VadEnergyOptions};
@@ -37,11 +41,11 @@ pub use self::inputs::{Inputs, Shard, Source, Span, Utterance};
 pub use self::merge::{merge, shards_of};
 pub use self::pitch::{NccfAndPitch, PitchFeatures};
 pub use self::post::Cmvn;
-use self::post::{GroupStats, Post};
+use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 use self::recording::Reader;
-pub use self::recording::Recording;
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
+pub use self::recording::{ReadOptions, Recording};
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, PartialFile, RunId};
 use crate::Error;
 
 /// Extracts the features of many recordings.
@@ -69,6 +73,7 @@ pub struct Pipeline<'a, E> {
     subtract_mean: bool,
     pitch: Option<&'a PitchFeatures>,
     post: Post,
+    reading: ReadOptions,
     stop: Option<&'a AtomicBool>,
 }
 
@@ -85,6 +90,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             subtract_mean: false,
             pitch: None,
             post: Post::default(),
+            reading: ReadOptions::default(),
             stop: None,
         }
     }
@@ -152,6 +158,12 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         self
     }
 
+    /// Reads recordings as `options` say.
+    #[must_use]
+    pub fn reading(self, options: ReadOptions) -> Self {
+        Self { reading: options, ..self }
+    }
+
     /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete leaves nothing.
     #[must_use]
     pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
@@ -166,7 +178,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Writes the features of each recording to `sink`, in the order of `inputs`.
     ///
     /// # Errors
-    /// When `sink` fails. A recording that fails is in the summary instead.
+    /// When `sink` fails, when one of its [outputs](FeatureSink::outputs) is an input, and when it refuses a key: these two before
+    /// anything is written. A recording that fails is in the summary instead.
     pub fn run(&self, inputs: &Inputs, sink: &mut (impl FeatureSink + Send)) -> Result<Summary, Error> {
         self.run_with(inputs, sink, |_| ())
     }
@@ -174,18 +187,21 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// As [`run`](Self::run), and calls `progress` after each recording, in their order, from one thread at a time.
     ///
     /// # Errors
-    /// When `sink` fails, and [`Error::Stopped`].
+    /// Those of [`run`](Self::run), and [`Error::Stopped`].
     pub fn run_with(
         &self,
         inputs: &Inputs,
         sink: &mut (impl FeatureSink + Send),
         mut progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
+        inputs.refuse_overwriting(&sink.outputs())?;
+        inputs.utterances().iter().try_for_each(|utterance| sink.check_key(&utterance.key))?;
         let stats = self.group_stats(inputs)?;
         let utterances: Vec<_> = inputs.utterances().iter().filter(|utterance| !sink.has(&utterance.key)).collect();
         let dim = self.dim();
         let earlier = (inputs.utterances().len() - utterances.len()) as u64;
-        let mut summary = Summary { dim, earlier, ..Summary::default() };
+        let rejected = inputs.rejected().to_vec();
+        let mut summary = Summary { dim, earlier, rejected, ..Summary::default() };
         let work = |worker: &mut Worker<E::Workspace>, index: usize, extracted: &mut Extracted| {
             extracted.outcome = self.extract(utterances[index], stats.as_ref(), worker, &mut extracted.features);
         };
@@ -211,7 +227,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// As [`run`](Self::run), into a file (see [`FeatureFile`]), which is not made if every recording fails.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, is an input, or cannot hold a key.
     pub fn run_to_file(&self, inputs: &Inputs, path: impl AsRef<Path>) -> Result<Summary, Error> {
         let mut file = FeatureFile::create(path)?;
         let summary = self.run(inputs, &mut file)?;
@@ -265,6 +281,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         let done = self.post.apply(utterance, stats, raw)?;
         let frames = done.num_rows();
         *features = done.into_vec();
+        check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
     }
 
@@ -280,7 +297,11 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         features: &mut Vec<f32>,
     ) -> Result<Extent, Error> {
         self.check_stop()?;
-        let recording = worker.reader.read(&utterance.source, utterance.span)?;
+        let recording = {
+            // Warnings from the depths then say what they are about.
+            let _span = tracing::error_span!("reading", key = utterance.key, file = %utterance.source).entered();
+            worker.reader.read(&utterance.source, utterance.span, &self.reading)?
+        };
         let range = recording.samples_of(utterance.span)?;
         let samp_freq = recording.samp_freq();
         let seconds = range.len() as f32 / samp_freq;
@@ -301,6 +322,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
             let dim = self.raw_dim();
             subtract_mean(&mut SubMatrixMut::new(features, frames, dim, dim)?)?;
         }
+        check_finite(features, frames)?;
         Ok(Extent { frames, seconds })
     }
 
@@ -345,6 +367,8 @@ pub struct Summary {
     pub dim: usize,
     /// Recordings that did not, in order.
     pub failures: Vec<Failure>,
+    /// What the inputs name and what could not even be listed: see [`Inputs::rejected`].
+    pub rejected: Vec<Arc<Error>>,
 }
 
 /// A recording without features.

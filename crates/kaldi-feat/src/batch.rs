@@ -2,8 +2,10 @@
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
+use crate::audio::Audio;
 use crate::error::Error;
-use crate::extractor::{Audio, Extractor, Kind, Workspace};
+use crate::extractor::{Extractor, Kind};
+use crate::spectrum::workspace::Workspace;
 
 /// The features of a batch of utterances, one below the other, without padding.
 ///
@@ -20,7 +22,8 @@ use crate::extractor::{Audio, Extractor, Kind, Workspace};
 pub struct FeatureBatch {
     /// All rows: total frames x dimension.
     pub values: Matrix<f32>,
-    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD offsets.
+    /// Where each utterance begins, and the total at the end: k2's row splits, Paddle's LoD
+    /// offsets.
     pub row_splits: Vec<i32>,
 }
 
@@ -48,8 +51,8 @@ impl FeatureBatch {
 }
 
 impl<K: Kind> Extractor<K> {
-    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`. The result does not
-    /// depend on the number of threads.
+    /// Features of many utterances, in parallel over rayon's current pool with the feature `rayon`.
+    /// The result does not depend on the number of threads.
     ///
     /// ```
     /// use kaldi_feat::{Audio, Mfcc, MfccOptions};
@@ -67,7 +70,8 @@ impl<K: Kind> Extractor<K> {
     /// ```
     ///
     /// # Errors
-    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the frames don't fit in 32-bit row splits.
+    /// As [`compute`](Self::compute), for the first utterance that can't be done; and when the
+    /// frames don't fit in 32-bit row splits.
     pub fn compute_batch(&self, batch: &[Audio<'_>]) -> Result<FeatureBatch, Error> {
         let dim = self.dim();
         let mut row_splits = Vec::with_capacity(batch.len() + 1);

@@ -4,8 +4,9 @@ use thiserror::Error;
 
 /// Why features can't be computed.
 ///
-/// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field `frame`. A program whose users type
-/// options hands its messages to [`options::fields_to_options`](crate::options::fields_to_options).
+/// Messages name fields, between backticks: `frame.dither` is the field `dither` of the field
+/// `frame`. A program whose users type options hands its messages to
+/// [`fields_to_options`](crate::fields_to_options).
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -39,6 +40,17 @@ pub enum Error {
     BadSampleRate {
         /// The sample rate in Hz.
         found: f32,
+    },
+
+    /// The sample rates are too far from each other.
+    #[error("can't resample from {from} Hz to {to} Hz: the limit is a factor of {limit}")]
+    ResamplingFactor {
+        /// The rate of what goes in, Hz.
+        from: u32,
+        /// The rate of what should come out, Hz.
+        to: u32,
+        /// The most that one may be of the other.
+        limit: u32,
     },
 
     /// A resampler can't have such a filter.
@@ -130,7 +142,8 @@ pub enum Error {
         found: usize,
     },
 
-    /// Interleaved samples are not a whole number of frames of the channels, or there are no channels.
+    /// Interleaved samples are not a whole number of frames of the channels, or there are no
+    /// channels.
     #[error("{samples} samples are not frames of {num_channels} channels")]
     NotInterleaved {
         /// How many samples.
@@ -157,7 +170,7 @@ pub enum Error {
         dim: usize,
     },
 
-    /// Things that belong to the same frames have different lengths.
+    /// Features, pitch or weights of the same frames have different lengths.
     #[error("lengths differ by more than {tolerance}: the shortest is of {shortest} frames, the longest of {longest}")]
     LengthMismatch {
         /// Frames of the shortest.

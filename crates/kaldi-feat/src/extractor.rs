@@ -5,62 +5,24 @@ use std::fmt::Debug;
 use std::sync::{Arc, RwLock};
 
 use kaldera_base::random::Philox;
-use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
+use kaldera_base::simd::{Kernel, MAX_LANES, Simd};
 use kaldi_matrix::Matrix;
 
-use crate::bands::{Bands, BandsOf, ComputeBands, ComputeOneBands, Filters, OneBands, StoreRows};
+use crate::audio::Audio;
+use crate::audio::MAX_SAMPLE_RATE;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::fft::{FrameScratch, PowerSpectrum, SpectrumOf};
-use crate::frames::{EnergyOf, Framing, Samples, Signal};
 use crate::resample::LinearResample;
-use crate::window::{FrameExtractionOptions, MAX_SAMPLE_RATE};
+use crate::sealed::Sealed;
+use crate::spectrum::bands::{Bands, BandsOf, ComputeBands, ComputeSingleFrame, Filters, StoreRows};
+use crate::spectrum::frames::{EnergyOf, Framing, Signal};
+use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
+use crate::spectrum::window::FrameExtractionOptions;
+use crate::spectrum::workspace::Workspace;
 
-/// One channel of audio to extract features from, and what is known of it.
-///
-/// ```
-/// use kaldi_feat::Audio;
-///
-/// let samples: Vec<i16> = vec![0; 16_000];
-/// let audio = Audio::new(&samples, 16_000.0).with_key("utterance-1").with_vtln_warp(0.95);
-/// assert_eq!((audio.samples.len(), audio.key), (16_000, "utterance-1"));
-/// ```
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct Audio<'a> {
-    /// The samples.
-    pub samples: Samples<'a>,
-    /// Samples per second, Hz.
-    pub samp_freq: f32,
-    /// The utterance's key: with the seed, it decides the dither.
-    pub key: &'a str,
-    /// The factor by which the mel filters are moved to normalise the length of the speaker's vocal tract; 1 = not.
-    pub vtln_warp: f32,
-}
-
-impl<'a> Audio<'a> {
-    /// Audio of `samp_freq` Hz, without a key and without warping. `samples` may be a slice, or a reference to a vector or an array.
-    pub fn new(samples: impl Into<Samples<'a>>, samp_freq: f32) -> Self {
-        Self { samples: samples.into(), samp_freq, key: "", vtln_warp: 1.0 }
-    }
-
-    /// The same audio as the utterance `key`.
-    pub fn with_key(self, key: &'a str) -> Self {
-        Self { key, ..self }
-    }
-
-    /// The same audio with the warp factor of its speaker.
-    pub fn with_vtln_warp(self, vtln_warp: f32) -> Self {
-        Self { vtln_warp, ..self }
-    }
-}
-
-mod sealed {
-    pub trait Sealed {}
-}
-pub(crate) use sealed::Sealed;
-
-/// A kind of features: how spectra become a row of numbers. [`FbankKind`](crate::FbankKind), [`MfccKind`](crate::MfccKind),
-/// [`PlpKind`](crate::PlpKind), [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
+/// A kind of features: how spectra become a row of values. [`FbankKind`](crate::FbankKind),
+/// [`MfccKind`](crate::MfccKind), [`PlpKind`](crate::PlpKind),
+/// [`SpectrogramKind`](crate::SpectrogramKind) and [`LogMelKind`](crate::LogMelKind) are the kinds
 /// there are.
 pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Its options.
@@ -93,11 +55,8 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     /// Writes row d = feature d of all lanes to `features[d]`.
     #[doc(hidden)]
     fn features<S: Simd>(&self, s: S, warped: &Self::Warped, frames: Bands<'_, S::F32>, features: &mut [S::F32]);
-    /// Writes the features of one frame, the bits that [`features`](Self::features) gives: asked of kinds that take power spectra.
-    #[doc(hidden)]
-    fn features_of_one<S: Simd>(&self, s: S, warped: &Self::Warped, frame: OneBands<'_>, features: &mut [f32]);
-    /// Hands it to `dispatch`. Each kind says so itself, that its kernels are compiled here, once, rather than in every crate that
-    /// has an extractor.
+    /// Calls `dispatch`. It is a method of each kind so that its kernels are compiled in this crate
+    /// once, rather than in every crate that has an extractor.
     #[doc(hidden)]
     fn run(compute: Compute<'_, '_, Self>)
     where
@@ -107,7 +66,8 @@ pub trait Kind: Sealed + Debug + Send + Sync + 'static {
     fn finish(&self, _rows: &mut [f32]) {}
 }
 
-/// Extracts one kind of features: planned once, used for any number of waveforms, from any number of threads.
+/// Extracts one kind of features: planned once, used for any number of waveforms, from any number
+/// of threads.
 ///
 /// ```
 /// use kaldi_feat::{Audio, Fbank, FbankOptions};
@@ -132,25 +92,11 @@ pub struct Extractor<K: Kind> {
     resamplers: RwLock<HashMap<u32, Arc<LinearResample>>>,
 }
 
-/// Memory that an [`Extractor`] works in. One for each thread, kept from waveform to waveform, saves allocating it anew.
-#[derive(Debug, Default)]
-pub struct Workspace {
-    resampled: Vec<f32>,
-    pub(crate) wave: Lines,
-    /// Frames, then the energies of their bands.
-    pub(crate) frames: Lines,
-    pub(crate) spectrum: Lines,
-    pub(crate) features: Lines,
-    pub(crate) scratch: Lines,
-    pub(crate) frame_scratch: FrameScratch,
-    /// Rows of several signals.
-    block: Vec<f32>,
-}
-
-/// Warp factors and sample rates are few; should somebody use thousands, the oldest plans need not be kept.
+/// Warp factors and sample rates are few; with thousands of them, old plans are dropped.
 const MAX_CACHED: usize = 256;
 
-/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the second-level cache.
+/// Frames whose samples are gathered at once: a quarter of a megabyte at 16 kHz, which stays in the
+/// second-level cache.
 const CHUNK: usize = 16 * MAX_LANES;
 
 impl<K: Kind> Extractor<K> {
@@ -182,13 +128,11 @@ impl<K: Kind> Extractor<K> {
         &self.framing.options
     }
 
-    /// Whether the frames that as many `numbers` in rows are of cost less one by one than together in the lanes of a vector, where a single
-    /// one costs as much as a vector full of them. To divide for how many they are would cost a single one a hundredth of its time.
+    /// Whether as many `frames` cost less one by one than together in lanes, where one frame costs
+    /// as much as a vector full of them.
     #[inline(always)]
-    fn one_by_one<S: Simd>(&self, _: S, numbers: usize) -> bool {
-        numbers <= S::LANES * 3 / 8 * self.kind.dim()
-            && self.spectrum.has_one()
-            && self.kind.spectrum_of() == SpectrumOf::Power
+    fn frame_by_frame<S: Simd>(&self, _: S, frames: usize) -> bool {
+        frames <= S::LANES * 3 / 8 && self.spectrum.has_single_frame() && self.kind.spectrum_of() == SpectrumOf::Power
     }
 
     #[inline(always)]
@@ -206,7 +150,7 @@ impl<K: Kind> Extractor<K> {
         &self.kind
     }
 
-    /// Numbers in a row of features.
+    /// Values in a row of features.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         self.kind.dim()
@@ -225,7 +169,8 @@ impl<K: Kind> Extractor<K> {
     /// Features of a whole waveform: a row for each frame.
     ///
     /// # Errors
-    /// When the sample rate is not the one of the options and resampling is not allowed, or the audio's warp factor can't be.
+    /// When the sample rate is not the one of the options and resampling is not allowed, or the
+    /// audio's warp factor can't be.
     #[doc(alias = "ComputeFeatures")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         let mut values = Vec::new();
@@ -234,8 +179,8 @@ impl<K: Kind> Extractor<K> {
         Ok(Matrix::from_vec(rows, cols, values).expect("as many values as rows and columns say"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the rows, one after the
-    /// other, and their number returned.
+    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
+    /// rows, one after the other, and their number returned.
     ///
     /// # Errors
     /// As `compute`.
@@ -251,7 +196,8 @@ impl<K: Kind> Extractor<K> {
         Ok(rows)
     }
 
-    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) * dim()` elements.
+    /// As [`compute`](Self::compute), to rows that exist: `out` has just `num_frames(audio) *
+    /// dim()` elements.
     pub(crate) fn compute_rows(
         &self,
         workspace: &mut Workspace,
@@ -400,42 +346,12 @@ fn frames_of_one<S: Simd, K: Kind>(
 ) {
     let Job { signal, dither, mut first_frame, out } = job;
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    if extractor.one_by_one(s, out.len()) {
-        let mut wave = std::mem::take(&mut workspace.wave);
-        if out.len() == dim {
-            let samples = framing.samples_of(s, signal, dither, first_frame, &mut wave);
-            // Here, neither in a function of its own nor in a loop: streams call it for each row.
-            One { extractor, warped, samples, workspace, row: out }.run(s);
-        } else {
-            for (row, frame) in out.chunks_exact_mut(dim).zip(first_frame..) {
-                let samples = framing.samples_of(s, signal, dither, frame, &mut wave);
-                s.vectorize(One { extractor, warped, samples, workspace, row });
-            }
-        }
-        workspace.wave = wave;
-        return;
-    }
     for chunk in out.chunks_mut(CHUNK * dim) {
-        let chunk_frames = chunk.len() / dim;
-        let end = first_frame + chunk_frames as u64;
+        let end = first_frame + (chunk.len() / dim) as u64;
         framing.gather(s, signal, dither, [first_frame, end - 1], &mut workspace.wave, 0);
-        for (block, rows) in chunk.chunks_mut(S::LANES * dim).enumerate() {
-            let start = block * S::LANES * framing.shift;
-            if extractor.one_by_one(s, rows.len()) {
-                let mut wave = std::mem::take(&mut workspace.wave);
-                for (row, start) in rows.chunks_exact_mut(dim).zip((start..).step_by(framing.shift)) {
-                    let samples = &wave.floats(start + framing.len())[start..];
-                    s.vectorize(One { extractor, warped, samples, workspace, row });
-                }
-                workspace.wave = wave;
-                continue;
-            }
-            // Lanes past the last frame do it once more.
-            let mut starts = [0; MAX_LANES];
-            for (lane, start) in starts[..S::LANES].iter_mut().enumerate() {
-                *start = (block * S::LANES + lane).min(chunk_frames - 1) * framing.shift;
-            }
-            s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows });
+        for (rows, first) in chunk.chunks_mut(S::LANES * dim).zip((0..).step_by(S::LANES)) {
+            let starts: [usize; MAX_LANES] = std::array::from_fn(|lane| (first + lane) * framing.shift);
+            compute_rows(s, extractor, warped, &starts[..rows.len() / dim], workspace, rows);
         }
         first_frame = end;
     }
@@ -450,31 +366,20 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace: &mut Workspace,
 ) {
     let (framing, dim) = (&extractor.framing, extractor.kind.dim());
-    let (mut all_starts, mut behind) = (Vec::new(), 0);
+    let (mut all_starts, mut end) = (Vec::new(), 0);
     for job in &*jobs {
         let frames = job.out.len() / dim;
         if frames > 0 {
-            all_starts.extend((0..frames).map(|i| behind + i * framing.shift));
+            all_starts.extend((0..frames).map(|i| end + i * framing.shift));
             let range = [job.first_frame, job.first_frame + frames as u64 - 1];
-            behind = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, behind);
+            end = framing.gather(s, job.signal, job.dither, range, &mut workspace.wave, end);
         }
     }
     let mut block = std::mem::take(&mut workspace.block);
     let mut out = jobs.iter_mut().flat_map(|job| job.out.chunks_exact_mut(dim));
-    for some in all_starts.chunks(S::LANES) {
-        if extractor.one_by_one(s, some.len() * dim) {
-            let mut wave = std::mem::take(&mut workspace.wave);
-            for (&start, row) in some.iter().zip(&mut out) {
-                let samples = &wave.floats(start + framing.len())[start..];
-                s.vectorize(One { extractor, warped, samples, workspace, row });
-            }
-            workspace.wave = wave;
-            continue;
-        }
-        let mut starts = [some[0]; MAX_LANES];
-        starts[..some.len()].copy_from_slice(some);
-        block.resize(some.len() * dim, 0.0);
-        s.vectorize(Block { extractor, warped, starts: &starts[..S::LANES], workspace, rows: &mut block });
+    for starts in all_starts.chunks(S::LANES) {
+        block.resize(starts.len() * dim, 0.0);
+        compute_rows(s, extractor, warped, starts, workspace, &mut block);
         for (from, to) in block.chunks_exact(dim).zip(&mut out) {
             to.copy_from_slice(from);
         }
@@ -482,32 +387,31 @@ fn frames_of_many<S: Simd, K: Kind>(
     workspace.block = block;
 }
 
-/// The row of one frame, given by its samples, which lie in the lanes.
-struct One<'a, K: Kind> {
-    extractor: &'a Extractor<K>,
-    warped: &'a K::Warped,
-    samples: &'a [f32],
-    workspace: &'a mut Workspace,
-    row: &'a mut [f32],
-}
-
-impl<K: Kind> Kernel for One<'_, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Self { extractor, warped, samples, workspace, row } = self;
-        let of = extractor.bands_of(warped);
-        let energy = s.apart(ComputeOneBands { of, samples, workspace });
-        let Workspace { frames, spectrum, scratch, .. } = workspace;
-        let (bands, rows) = of.place(frames, spectrum);
-        let bands = bands.floats(rows.next_multiple_of(S::LANES));
-        extractor.kind.features_of_one(s, warped, OneBands { bands, energy, scratch }, row);
+/// The rows of the frames that begin at `starts` of the workspace's waveform: as many as there are
+/// lanes at most.
+#[inline(always)]
+fn compute_rows<S: Simd, K: Kind>(
+    s: S,
+    extractor: &Extractor<K>,
+    warped: &K::Warped,
+    starts: &[usize],
+    workspace: &mut Workspace,
+    rows: &mut [f32],
+) {
+    if extractor.frame_by_frame(s, starts.len()) {
+        for (start, row) in starts.chunks(1).zip(rows.chunks_exact_mut(extractor.kind.dim())) {
+            s.vectorize(Block { extractor, warped, starts: start, workspace, rows: row });
+        }
+    } else {
+        // Lanes past the last frame compute the first one once more.
+        let mut all = [starts[0]; MAX_LANES];
+        all[..starts.len()].copy_from_slice(starts);
+        s.vectorize(Block { extractor, warped, starts: &all[..S::LANES], workspace, rows });
     }
 }
 
-/// The rows of the frames that begin at `starts` of the workspace's waveform, one for each lane; only as many as there are in
-/// `rows` are written.
+/// The rows of the frames that begin at `starts` of the workspace's waveform: one frame by the
+/// single-frame path, or one for each lane, of which as many are written as `rows` holds.
 struct Block<'a, K: Kind> {
     extractor: &'a Extractor<K>,
     warped: &'a K::Warped,
@@ -523,7 +427,11 @@ impl<K: Kind> Kernel for Block<'_, K> {
     fn run<S: Simd>(self, s: S) {
         let Self { extractor, warped, starts, workspace, rows } = self;
         let (kind, of, dim) = (&extractor.kind, extractor.bands_of(warped), extractor.kind.dim());
-        let energy = s.load(&s.apart(ComputeBands { of, starts, workspace }));
+        let energies = match *starts {
+            [start] => s.apart(ComputeSingleFrame { of, start, workspace }),
+            _ => s.apart(ComputeBands { of, starts, workspace }),
+        };
+        let energy = s.load(&energies);
         let Workspace { frames, spectrum, features, scratch, .. } = workspace;
         let (bands, num_bands) = of.place(frames, spectrum);
         let (bands, scratch) = (bands.vectors(s, num_bands), scratch.vectors(s, kind.scratch_rows()));
@@ -535,10 +443,4 @@ impl<K: Kind> Kernel for Block<'_, K> {
         );
         s.apart(StoreRows { features, dim, rows });
     }
-}
-
-/// ln max(x, ε), ε the precision of `f32`: what Kaldi puts before its logarithms.
-#[inline(always)]
-pub(crate) fn floored_ln<S: Simd>(s: S, x: S::F32) -> S::F32 {
-    kaldera_base::math::ln_of_large(s, s.max(s.splat(f32::EPSILON), x))
 }

@@ -1,4 +1,5 @@
-//! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows of features.
+//! Kaldi's speech features: the same numbers, several times faster, from samples in memory to rows
+//! of features.
 //!
 //! ```text
 //!  samples ──> frames ──────────> power spectrum ──> mel filters ──> ln ─────────────────> filterbank, log-mel
@@ -22,9 +23,10 @@
 //! # Ok::<(), kaldi_feat::Error>(())
 //! ```
 //!
-//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type. Audio in [-1, 1] gives
-//! features that are off by a constant: multiply it by 32768 first. What other toolkits make of such audio is a [`Preset`].
-//! Several channels that lie interleaved are [`Interleaved`].
+//! Samples are on the scale of 16-bit integers, as they stand in a WAV file, whatever their type.
+//! Audio in [-1, 1] gives features that are off by a constant: multiply it by 32768 first. What
+//! other toolkits make of such audio is a [`Preset`]. Several channels that lie interleaved are
+//! [`Interleaved`].
 //!
 //! | | whole | as it comes |
 //! |---|---|---|
@@ -32,14 +34,16 @@
 //! | audio to pitch | [`compute_kaldi_pitch`] | [`OnlinePitch`] |
 //! | rows to rows | [`compute_deltas`], [`splice_frames`], [`sliding_window_cmn`] ... | [`RowStream`], [`RowChain`] |
 //!
-//! Streams give the same bits as whole signals however the audio is cut, keep no more than the frames to come need, and can be
-//! [saved](FeatureStream::save_state) and [restored](FeatureStream::restore_state).
+//! Streams give the same bits as whole signals however the audio is cut, keep no more than the
+//! frames to come need, and can be [saved](FeatureStream::save_state) and
+//! [restored](FeatureStream::restore_state).
 //!
 //! # Why it is fast
-//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So the whole way from window to DCT is
-//! the plain algorithm for one frame, written with vectors in place of numbers: nothing is moved between lanes but when
-//! samples come in and features go out (`frames`, `fft`, `extractor` in the source). A frame's features do not depend on
-//! which frames share its vectors.
+//! A vector of the processor holds the same sample of 8 or 16 *different frames*. So everything
+//! from window to DCT is the plain algorithm for one frame, written with vectors in place of
+//! numbers: nothing is moved between lanes but when samples come in and features go out (`frames`,
+//! `fft`, `extractor` in the source). A frame's features do not depend on which frames share its
+//! vectors.
 //!
 //! # Coming from Kaldi
 //! | Kaldi | here |
@@ -65,93 +69,82 @@
 //! | `paste-feats`, `select-feats`, `select-voiced-frames`, `shift-feats`, `subsample-feats` | [`paste_columns`], [`select_columns`], [`select_voiced`], [`shift_frames`], [`subsample_frames`] |
 //!
 //! ## Where it differs from Kaldi
-//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample), drawn once for each sample;
-//!   Kaldi draws it from the C library for each frame anew, so that its output can't be had twice. Its size is the same.
+//! - **Dither** is a function of (`dither_seed`, the utterance's key, the index of the sample),
+//!   drawn once for each sample; Kaldi draws it from the C library for each frame anew, so that its
+//!   output can't be had twice. Its size is the same.
 //! - Values that Kaldi asserts or computes nonsense with are an [`Error`] that names the field.
-//! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi lets go of samples that it still needs.
-//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in Kaldi.
-//! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that much with its BLAS.
+//! - **Pitch** may come in chunks of any size. With `snip_edges` false and small chunks Kaldi
+//!   discards samples that it still needs.
+//! - `max-feature-vectors` bounds what a stream keeps; on whole signals it has no effect, as in
+//!   Kaldi.
+//! - Numbers agree within the rounding of single precision, not to the bit: Kaldi's own vary that
+//!   much with its BLAS.
 //!
 //! # Features of the crate
-//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current pool. `serde`: options are read and
-//! written; what is left out has its default, and a name that is no option is an error. No BLAS is needed.
+//! `rayon` (default): [`compute_batch`](Extractor::compute_batch) uses all threads of the current
+//! pool. `serde`: options are read and written; what is left out has its default, and a name that
+//! is no option is an error. No BLAS is needed.
 //!
 //! # When not to use it
 //! On a GPU; for reading files, which is `kaldi-io`'s.
 
 #![forbid(unsafe_code)]
 
-mod bands;
+mod audio;
 mod batch;
-mod cmvn;
-mod deltas;
 mod error;
 mod extractor;
-mod fbank;
-mod feature_stream;
-mod fft;
-mod frames;
-mod interleaved;
-mod log_mel;
-mod mel;
-mod mfcc;
-mod one_fft;
-mod one_mel;
-mod online_cmvn;
+mod kinds;
 pub mod options;
 mod pitch;
-mod plp;
-mod power;
-mod presets;
 mod resample;
-mod row_ops;
-mod row_queue;
-mod row_stream;
-mod row_window;
+mod rows;
+mod sealed;
 mod setters;
-mod slaney;
-mod sliding_cmvn;
-mod spectrogram;
-mod splice;
+mod spectrum;
 mod state;
-mod vad;
-mod window;
+mod stream;
 
+pub use audio::Audio;
+pub use audio::interleaved::Interleaved;
+pub use audio::samples::Samples;
 pub use batch::FeatureBatch;
-pub use cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
-pub use deltas::{
+pub use error::Error;
+pub use extractor::{Extractor, Kind};
+pub use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut, SubMatrix};
+pub use kinds::fbank::{Fbank, FbankKind, FbankOptions};
+pub use kinds::lifter::lifter_coefficients;
+pub use kinds::log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
+pub use kinds::mfcc::{Mfcc, MfccKind, MfccOptions};
+pub use kinds::plp::lpc::{compute_lpc, lpc_to_cepstrum};
+pub use kinds::plp::{Plp, PlpKind, PlpOptions, equal_loudness, idft_bases};
+pub use kinds::presets::Preset;
+pub use kinds::spectrogram::{Spectrogram, SpectrogramKind, SpectrogramOptions};
+pub use pitch::extractor::{PitchExtractor, PitchWorkspace, compute_kaldi_pitch};
+pub use pitch::interpolate::{PitchInterpolator, PitchInterpolatorOptions, interpolate_pitch_linearly};
+pub use pitch::online_process::OnlineProcessPitch;
+pub use pitch::options::{PitchExtractionOptions, ProcessPitchOptions};
+pub use pitch::process::{PitchProcessor, ProcessPitchStream, process_pitch};
+pub use pitch::stream::OnlinePitch;
+pub use resample::arbitrary::ArbitraryResample;
+pub use resample::{LinearResample, ResampleStream};
+pub use rows::cmvn::{CmvnStats, apply_cmvn, apply_cmvn_reverse};
+pub use rows::deltas::{
     DeltaFeatures, DeltaFeaturesOptions, ShiftedDeltaFeatures, ShiftedDeltaFeaturesOptions, compute_deltas,
     compute_shifted_deltas,
 };
-pub use error::Error;
-pub use extractor::{Audio, Extractor, Kind, Workspace};
-pub use fbank::{Fbank, FbankKind, FbankOptions};
-pub use feature_stream::FeatureStream;
-pub use frames::Samples;
-pub use interleaved::Interleaved;
-pub use kaldi_matrix::{Matrix, MatrixBase, Storage, StorageMut, SubMatrix};
-pub use log_mel::{LogMel, LogMelKind, LogMelOptions, MelLog};
-pub use mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
-pub use mfcc::{Mfcc, MfccKind, MfccOptions};
-pub use online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
-pub use pitch::{
-    OnlinePitch, OnlineProcessPitch, PitchExtractionOptions, PitchExtractor, PitchInterpolator,
-    PitchInterpolatorOptions, PitchProcessor, PitchWorkspace, ProcessPitchOptions, ProcessPitchStream,
-    compute_kaldi_pitch, interpolate_pitch_linearly, process_pitch,
-};
-pub use plp::{
-    Plp, PlpKind, PlpOptions, compute_lpc, equal_loudness, idft_bases, lifter_coefficients, lpc_to_cepstrum,
-};
-pub use presets::Preset;
-pub use resample::{ArbitraryResample, LinearResample, ResampleStream};
-pub use row_ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};
-pub use row_stream::{RowChain, RowStream};
-pub use row_window::{RowWindow, WindowStream};
-pub use sliding_cmvn::{SlidingWindowCmn, SlidingWindowCmnOptions, SlidingWindowCmnStream, sliding_window_cmn};
-pub use spectrogram::{Spectrogram, SpectrogramKind, SpectrogramOptions};
-pub use splice::{Splice, splice_frames};
-pub use vad::{VadEnergyOptions, VadStream, compute_vad_energy};
-pub use window::{FrameExtractionOptions, WindowType};
+pub use rows::online_cmvn::{OnlineCmvn, OnlineCmvnOptions};
+pub use rows::ops::{paste_columns, select_columns, select_voiced, shift_frames, subsample_frames};
+pub use rows::sliding_cmvn::{SlidingWindowCmn, SlidingWindowCmnOptions, SlidingWindowCmnStream, sliding_window_cmn};
+pub use rows::splice::{Splice, splice_frames};
+pub use rows::stream::{RowChain, RowStream};
+pub use rows::vad::{VadEnergyOptions, VadStream, compute_vad_energy};
+pub use rows::window::{RowWindow, WindowStream};
+pub use setters::fields_to_options;
+pub use spectrum::mel::{MelBanks, MelBanksOptions, MelBin, inverse_mel_scale, mel_scale};
+pub use spectrum::window::{FrameExtractionOptions, WindowType};
+pub use spectrum::workspace::Workspace;
+pub use stream::FeatureStream;
 
 /// The examples of the README.
 #[cfg(doctest)]

@@ -1,11 +1,11 @@
-//! How an option structure names its options, so that one parser serves programs, configuration files and libraries.
+//! How an option structure names its options, so that one parser serves programs, configuration
+//! files and libraries.
 //!
-//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands each field to a
-//! [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's parser is such a registry.
+//! Kaldi's classes have `Register(OptionsItf *)`; ours have [`OptionSet::register`], which hands
+//! each field to a [`Registry`] under Kaldi's name for it, with Kaldi's meaning. The command's
+//! parser is such a registry.
 
 use thiserror::Error;
-
-use crate::setters::option_of;
 
 /// A text that an option cannot be set to.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -102,7 +102,8 @@ impl OptionValue for String {
 
 /// Takes the options of one or more [`OptionSet`]s.
 pub trait Registry<'a> {
-    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for `--help`.
+    /// Adds an option: its name as typed after `--`, where its value lives, and one sentence for
+    /// `--help`.
     fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, doc: &'static str);
 }
 
@@ -113,47 +114,9 @@ pub trait OptionSet {
     fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>);
 }
 
-/// A message for people who type options: each field that it names between backticks becomes Kaldi's option for it.
-///
-/// ```
-/// use kaldi_feat::{Fbank, FbankOptions, options};
-///
-/// let error = Fbank::new(FbankOptions::default().with_dither(f32::NAN)).unwrap_err();
-/// assert_eq!(error.to_string(), "`frame.dither`=NaN can't be: it must be a finite number");
-/// assert_eq!(options::fields_to_options(&error.to_string()), "--dither=NaN can't be: it must be a finite number");
-/// ```
-pub fn fields_to_options(message: &str) -> String {
-    let mut text = String::with_capacity(message.len());
-    let mut rest = message;
-    while let Some((before, after)) = rest.split_once('`') {
-        text.push_str(before);
-        match after.split_once('`').and_then(|(field, rest)| Some((option_of(field)?, rest))) {
-            Some((option, behind)) => {
-                text.push_str("--");
-                text.push_str(option);
-                rest = behind;
-            }
-            None => {
-                text.push('`');
-                rest = after;
-            }
-        }
-    }
-    text.push_str(rest);
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_fields_between_backticks_become_options() {
-        let message = "use `samp_freq`=8000 or `frame.allow_upsample`=true: dither `of it` and `mel.num_bins";
-        let expected = "use --sample-frequency=8000 or --allow-upsample=true: dither `of it` and `mel.num_bins";
-        assert_eq!(fields_to_options(message), expected);
-        assert_eq!(fields_to_options(""), "");
-    }
 
     #[test]
     fn a_bool_is_read_as_kaldi_reads_it() {

@@ -1,20 +1,22 @@
-//! Resampling by a windowed sinc, at regular times ([`LinearResample`]) and at any ([`ArbitraryResample`]), as Kaldi does it.
+//! Resampling by a windowed sinc, at regular times ([`LinearResample`]) and at any
+//! ([`ArbitraryResample`]), as Kaldi does it.
 
-mod arbitrary;
+pub(crate) mod arbitrary;
 mod products;
 mod sinc;
 
-pub use arbitrary::ArbitraryResample;
-
+use crate::audio::MAX_SAMPLE_RATE;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::resample::products::Filters;
+use crate::resample::sinc::WindowedSinc;
 use crate::state::{StateReader, StateWriter};
-use crate::window::MAX_SAMPLE_RATE;
-use products::Filters;
-use sinc::WindowedSinc;
 
 /// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;
+
+/// The most that a rate may be of the other: more makes a long signal of a short one, or next to nothing of a long one.
+const MAX_FACTOR: u32 = 1000;
 
 /// The most weights that a resampler may have: a quarter of a gigabyte.
 const MAX_WEIGHTS: f64 = 67_108_864.0;
@@ -24,11 +26,13 @@ const MAX_SAMPLES: usize = usize::MAX >> 16;
 
 /// Changes the sample rate of signals.
 ///
-/// Each output sample is a weighted sum of the input samples around it, where the weights are a sinc of the given cutoff
-/// under a Hann window; beyond the ends of the signal there is silence. The weights repeat themselves: there are as many
-/// sets as the output has samples in the shortest stretch of time that holds whole numbers of both.
+/// Each output sample is a weighted sum of the input samples around it, where the weights are a
+/// sinc of the given cutoff under a Hann window; beyond the ends of the signal there is silence.
+/// The weights repeat themselves: there are as many sets as the output has samples in the shortest
+/// stretch of time that holds whole numbers of both.
 ///
-/// Whole signals go through [`resample`](Self::resample), signals that come in chunks through a [`ResampleStream`].
+/// Whole signals go through [`resample`](Self::resample), signals that come in chunks through a
+/// [`ResampleStream`].
 ///
 /// ```
 /// use kaldi_feat::LinearResample;
@@ -42,7 +46,8 @@ const MAX_SAMPLES: usize = usize::MAX >> 16;
 pub struct LinearResample {
     samp_rate_in: u32,
     samp_rate_out: u32,
-    /// Ticks of a clock that all samples of both signals lie on: per input sample, per output sample.
+    /// Ticks of a clock that all samples of both signals lie on: per input sample, per output
+    /// sample.
     ticks_in: u64,
     ticks_out: u64,
     /// So many ticks the filter looks ahead.
@@ -57,12 +62,18 @@ fn gcd(a: u32, b: u32) -> u32 {
 }
 
 impl LinearResample {
-    /// From `samp_rate_in` to `samp_rate_out` Hz, with a low-pass filter that cuts off at `filter_cutoff` Hz (at most half of
-    /// both rates) and has `num_zeros` zeros on each side.
+    /// From `samp_rate_in` to `samp_rate_out` Hz, with a low-pass filter that cuts off at
+    /// `filter_cutoff` Hz (at most half of both rates) and has `num_zeros` zeros on each side.
     ///
     /// # Errors
-    /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶ weights.
+    /// [`Error::ResamplingFactor`] when one rate is more than a thousand times the other;
+    /// [`Error::BadFilter`] when there can be no such filter, or it would take more than 2²⁶
+    /// weights.
     pub fn new(samp_rate_in: u32, samp_rate_out: u32, filter_cutoff: f32, num_zeros: i32) -> Result<Self, Error> {
+        let (lower, higher) = (samp_rate_in.min(samp_rate_out), samp_rate_in.max(samp_rate_out));
+        if u64::from(higher) > u64::from(lower) * u64::from(MAX_FACTOR) {
+            return Err(Error::ResamplingFactor { from: samp_rate_in, to: samp_rate_out, limit: MAX_FACTOR });
+        }
         let sinc = WindowedSinc::new(filter_cutoff, num_zeros)?;
         let slower = samp_rate_in.min(samp_rate_out);
         if f64::from(filter_cutoff) * 2.0 > f64::from(slower) {
@@ -98,8 +109,8 @@ impl LinearResample {
         })
     }
 
-    /// What Kaldi's `ResampleWaveform` uses: rates cut off to whole numbers, a cutoff at 99 % of what the lower of the
-    /// two can hold, six zeros.
+    /// What Kaldi's `ResampleWaveform` uses: rates cut off to whole numbers, a cutoff at 99 % of
+    /// what the lower of the two can hold, six zeros.
     ///
     /// # Errors
     /// When a rate is not a number from 1 to 10 million, or as [`new`](Self::new).
@@ -124,8 +135,9 @@ impl LinearResample {
         self.samp_rate_out
     }
 
-    /// How many output samples `num_samples` input samples give: those whose time lies before the end of the last input sample's
-    /// stretch. With `flush` false only those for which more input could change nothing.
+    /// How many output samples `num_samples` input samples give: those whose time lies before the
+    /// end of the last input sample's stretch. With `flush` false only those for which more input
+    /// could change nothing.
     #[doc(alias = "GetNumOutputSamples")]
     pub fn num_output_samples(&self, num_samples: usize, flush: bool) -> usize {
         let ahead = if flush { 0 } else { self.half_width_ticks };
@@ -149,7 +161,8 @@ impl LinearResample {
         stream.flush(self, out);
     }
 
-    /// The first input sample, from the signal's start, that output sample `i` depends on; before 0 for the first ones.
+    /// The first input sample, from the signal's start, that output sample `i` depends on; before 0
+    /// for the first ones.
     fn first_input(&self, i: usize) -> isize {
         let (unit, row) = (i / self.filters.len(), i % self.filters.len());
         self.filters.first(row) + (unit * self.in_unit).cast_signed()
@@ -159,7 +172,8 @@ impl LinearResample {
 /// Input samples that are taken at once: their buffer stays in the first-level cache.
 const CHUNK: usize = 4096;
 
-/// The state of a signal that is resampled in chunks: what comes out does not depend on how the signal is cut.
+/// The state of a signal that is resampled in chunks: what comes out does not depend on how the
+/// signal is cut.
 ///
 /// ```
 /// use kaldi_feat::{LinearResample, ResampleStream};
@@ -191,7 +205,8 @@ impl ResampleStream {
         Self { num_in: 0, num_out: 0, base: before, buffer: vec![0.0; before.unsigned_abs()] }
     }
 
-    /// Takes the next samples of the signal, and appends to `out` the output samples that no later input can change.
+    /// Takes the next samples of the signal, and appends to `out` the output samples that no later
+    /// input can change.
     pub fn resample<'a>(&mut self, resampler: &LinearResample, chunk: impl Into<Samples<'a>>, out: &mut Vec<f32>) {
         match chunk.into() {
             Samples::I16(samples) => {
@@ -209,7 +224,8 @@ impl ResampleStream {
         }
     }
 
-    /// Ends the signal: appends the output samples that are left, and goes back to the state before the first sample.
+    /// Ends the signal: appends the output samples that are left, and goes back to the state before
+    /// the first sample.
     pub fn flush(&mut self, resampler: &LinearResample, out: &mut Vec<f32>) {
         self.produce(resampler, true, out);
         self.restart(resampler);
@@ -315,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_sine_keeps_its_shape() {
+    fn resampling_keeps_a_slow_sine() {
         let sine = |rate: f32, n: usize| -> Vec<f32> {
             (0..n).map(|i| (i as f32 / rate * 440.0 * std::f32::consts::TAU).sin()).collect()
         };
@@ -341,9 +357,12 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_cannot_be_is_refused() {
+    fn invalid_filters_are_refused() {
         let refused = |rate_in, rate_out, cutoff, zeros| LinearResample::new(rate_in, rate_out, cutoff, zeros).is_err();
         assert!(refused(16000, 4000, 2001.0, 1) && refused(16000, 4000, 0.0, 1) && refused(16000, 4000, f32::NAN, 1));
+        let factor = LinearResample::for_waveform(15.0, 16000.0).unwrap_err().to_string();
+        assert!(factor.contains("from 15 Hz to 16000 Hz") && factor.contains("1000"), "{factor}");
+        assert!(LinearResample::for_waveform(16.0, 16000.0).is_ok());
         assert!(refused(16000, 4000, 1000.0, 0) && refused(0, 4000, 1000.0, 1) && refused(16000, 0, 1000.0, 1));
         assert!(refused(9_999_991, 9_999_973, 1.0, 6));
         assert!(LinearResample::for_waveform(f32::INFINITY, 16000.0).is_err());
@@ -362,7 +381,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_change_nothing_and_the_sum_is_kaldis(
+        fn chunked_resampling_equals_whole_and_kaldis_sum(
             (rate_in, rate_out, cutoff, zeros) in rates(),
             signal in prop::collection::vec(-1000.0..1000.0_f32, 0..300),
             cuts in prop::collection::vec(0..60_usize, 0..20),
@@ -381,7 +400,8 @@ mod tests {
             prop_assert_eq!(&out, &whole);
             prop_assert_eq!(&stream, &ResampleStream::new(&resampler));
 
-            // Times are rounded to single precision: relative to the filter's length that moves a weight by 1e-6 of the largest.
+            // Times are rounded to single precision: relative to the filter's length that moves a
+            // weight by 1e-6 of the largest.
             let expected = naive(&resampler, f64::from(cutoff), f64::from(zeros), &signal);
             let gain = 2.0 * f64::from(cutoff) / f64::from(rate_in);
             let scale = 1000.0 * gain * (f64::from(zeros) / gain + 2.0);

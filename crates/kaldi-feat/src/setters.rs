@@ -1,20 +1,21 @@
 //! Setters named after Kaldi's options, and which option sets which field.
 //!
-//! Each list below names the options of one structure once: a setter, the option as Kaldi's programs have it, the field. Structures
-//! that hold others have the setters of these too.
+//! Each list below names the options of one structure once: a setter, the option as Kaldi's
+//! programs have it, the field. Structures that hold others have the setters of these too.
 
-use crate::deltas::{DeltaFeaturesOptions, ShiftedDeltaFeaturesOptions};
-use crate::fbank::FbankOptions;
-use crate::log_mel::{LogMelOptions, MelLog};
-use crate::mel::MelBanksOptions;
-use crate::mfcc::MfccOptions;
-use crate::online_cmvn::OnlineCmvnOptions;
-use crate::pitch::{PitchExtractionOptions, PitchInterpolatorOptions, ProcessPitchOptions};
-use crate::plp::PlpOptions;
-use crate::sliding_cmvn::SlidingWindowCmnOptions;
-use crate::spectrogram::SpectrogramOptions;
-use crate::vad::VadEnergyOptions;
-use crate::window::{FrameExtractionOptions, WindowType};
+use crate::kinds::fbank::FbankOptions;
+use crate::kinds::log_mel::{LogMelOptions, MelLog};
+use crate::kinds::mfcc::MfccOptions;
+use crate::kinds::plp::PlpOptions;
+use crate::kinds::spectrogram::SpectrogramOptions;
+use crate::pitch::interpolate::PitchInterpolatorOptions;
+use crate::pitch::options::{PitchExtractionOptions, ProcessPitchOptions};
+use crate::rows::deltas::{DeltaFeaturesOptions, ShiftedDeltaFeaturesOptions};
+use crate::rows::online_cmvn::OnlineCmvnOptions;
+use crate::rows::sliding_cmvn::SlidingWindowCmnOptions;
+use crate::rows::vad::VadEnergyOptions;
+use crate::spectrum::mel::MelBanksOptions;
+use crate::spectrum::window::{FrameExtractionOptions, WindowType};
 
 /// Defines a macro that hands a list of options to another macro.
 macro_rules! options {
@@ -37,7 +38,8 @@ macro_rules! place {
     };
 }
 
-/// Implements the setters of a list on `$target`, whose field `$path` is the `$owner` of the options, or which is it itself.
+/// Implements the setters of a list on `$target`, whose field `$path` is the `$owner` of the
+/// options, or which is it itself.
 macro_rules! setters {
     (
         $target:ident $path:tt $owner:ident
@@ -117,6 +119,7 @@ options!($ plp_options {
     with_energy_floor, "energy-floor", energy_floor: f32;
     with_raw_energy, "raw-energy", raw_energy: bool;
     with_compress_factor, "compress-factor", compress_factor: f32;
+    with_autocorrelation_floor, "autocorrelation-floor", autocorrelation_floor: f32;
     with_cepstral_lifter, "cepstral-lifter", cepstral_lifter: i32;
     with_cepstral_scale, "cepstral-scale", cepstral_scale: f32;
     with_htk_compat, "htk-compat", htk_compat: bool;
@@ -280,8 +283,39 @@ const NAMES: &[&[(&str, &str)]] = &[
     &[("left_context", "left-context"), ("right_context", "right-context"), ("offset", "offset"), ("n", "n")],
 ];
 
+/// A message for people who type options: each field that it names between backticks becomes
+/// Kaldi's option for it.
+///
+/// ```
+/// use kaldi_feat::{Fbank, FbankOptions, fields_to_options};
+///
+/// let error = Fbank::new(FbankOptions::default().with_dither(f32::NAN)).unwrap_err();
+/// assert_eq!(error.to_string(), "`frame.dither`=NaN can't be: it must be a finite number");
+/// assert_eq!(fields_to_options(&error.to_string()), "--dither=NaN can't be: it must be a finite number");
+/// ```
+pub fn fields_to_options(message: &str) -> String {
+    let mut text = String::with_capacity(message.len());
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once('`') {
+        text.push_str(before);
+        match after.split_once('`').and_then(|(field, rest)| Some((option_of(field)?, rest))) {
+            Some((option, behind)) => {
+                text.push_str("--");
+                text.push_str(option);
+                rest = behind;
+            }
+            None => {
+                text.push('`');
+                rest = after;
+            }
+        }
+    }
+    text.push_str(rest);
+    text
+}
+
 /// The option of Kaldi's programs that sets a field, such as `frame.dither`; none for other names.
-pub(crate) fn option_of(field: &str) -> Option<&'static str> {
+fn option_of(field: &str) -> Option<&'static str> {
     let name = field.rsplit('.').next()?;
     NAMES.iter().copied().flatten().find(|(field, _)| *field == name).map(|&(_, option)| option)
 }
@@ -320,6 +354,14 @@ mod tests {
         let of_fields = &NAMES[..NAMES.len() - 1];
         let with_setters: BTreeSet<&str> = of_fields.iter().copied().flatten().map(|&(_, option)| option).collect();
         assert_eq!(registered.0, with_setters);
+    }
+
+    #[test]
+    fn only_fields_between_backticks_become_options() {
+        let message = "use `samp_freq`=8000 or `frame.allow_upsample`=true: dither `of it` and `mel.num_bins";
+        let expected = "use --sample-frequency=8000 or --allow-upsample=true: dither `of it` and `mel.num_bins";
+        assert_eq!(fields_to_options(message), expected);
+        assert_eq!(fields_to_options(""), "");
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //!  tag: 8 bytes | hash of the options: u64 | numbers ... | hash of all before: u64        little-endian
 //! ```
 //!
-//! A state is read by the program that wrote it, or by another process of the same version: it is not a format for archives.
+//! A state is read by the program that wrote it, or by another process of the same version: it is
+//! not a format for archives.
 
 use crate::error::Error;
 
@@ -15,7 +16,8 @@ pub(crate) struct StateWriter {
 }
 
 impl StateWriter {
-    /// Begins the state of a stream of the kind `tag`. `options` is any text that is the same for the same options.
+    /// Begins the state of a stream of the kind `tag`. `options` is any text that is the same for
+    /// the same options.
     pub(crate) fn new(tag: [u8; 8], options: &str) -> Self {
         let mut writer = Self { bytes: tag.to_vec() };
         writer.u64(hash(options.as_bytes()));
@@ -165,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_states_are_read_back() {
         read(&state(), "a=1").unwrap();
         assert_eq!(read(&state(), "a=2"), Err(Error::BadState { reason: "it is of a stream with other options" }));
     }
 
     #[test]
-    fn no_change_goes_unseen() {
+    fn changed_states_are_refused() {
         let good = state();
         for len in 0..good.len() {
             assert!(read(&good[..len], "a=1").is_err());

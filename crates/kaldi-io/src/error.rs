@@ -60,6 +60,14 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// An output is one of the inputs, by its name or by a link.
+    #[error("'{output}' would overwrite the input '{input}': write to another file, and rename that afterwards")]
+    Overwrite {
+        /// The output.
+        output: String,
+        /// The input, as it is named where it is listed.
+        input: String,
+    },
     /// The system failed while reading.
     #[error("cannot read '{name}': {source}{}", remedy(source))]
     Read {
@@ -104,6 +112,22 @@ pub enum Error {
         found: String,
         /// True if the line looks like that of an archive.
         archive: bool,
+    },
+    /// A command that a list has in place of a file, where commands are not run.
+    #[error("the command '{command}' is not run, as pipes are switched off for this list; name a file")]
+    PipeRefused {
+        /// The command.
+        command: String,
+    },
+    /// A line of a list that is longer than lines may be.
+    #[error("{name}, line {line}: it has more than {limit} bytes, which is the limit")]
+    LongLine {
+        /// The list.
+        name: String,
+        /// Counted from 1.
+        line: u64,
+        /// The most bytes.
+        limit: usize,
     },
     /// A line of a segments file that does not name a part of a recording.
     #[error("{name}, line {line}: expected {expected}, found '{found}'")]

@@ -103,11 +103,12 @@
 //! # When not to use this
 //!
 //! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts of large matrices or other
-//! people's tools take a format with an index, such as `.npz` or safetensors. WAV is read as Kaldi reads it, 16-bit PCM and
-//! nothing else; the `hound` and `symphonia` crates know more.
+//! people's tools take a format with an index, such as `.npz` or safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and
+//! nothing else; [`WaveAudio`] reads the other widths. The `symphonia` crate knows other formats.
 //!
 //! # Damaged input
 //!
+//! Byte order marks and carriage returns, which editors on Windows leave in texts, are no part of keys and words.
 //! Whatever the bytes are, reading gives an error and nothing worse: no panic, and no memory that the file does not have the bytes for.
 //! Fuzz tests (`tests/it/fuzz.rs`) look after that. The only unsafe code is the call that maps a file into memory, whose danger is the
 //! caller's: see [`IndexedArchive::map`](table::IndexedArchive::map).
@@ -115,7 +116,9 @@
 
 mod error;
 mod holders;
+pub mod lines;
 mod object;
+pub mod overwrite;
 mod range;
 pub mod rxfilename;
 pub mod segments;
@@ -134,7 +137,7 @@ pub use kaldi_matrix::{
 pub use object::{read_object, write_object};
 pub use segments::{Segment, Segments};
 pub use table::{IndexedArchive, MappedReader, RandomAccessReader, SequentialReader, TableWriter};
-pub use wave::{WaveData, WaveError, WaveInfo};
+pub use wave::{WaveAudio, WaveData, WaveError, WaveInfo, WaveSamples};
 
 /// The example of the README.
 #[cfg(doctest)]

@@ -216,6 +216,40 @@ impl Input {
             }
         }
     }
+
+    /// Ends the input after all that is wanted of it: what a command wrote is no good if the command failed.
+    ///
+    /// What the command still has to say is read, so that it ends by itself. One that goes on for more than 64 MiB is cut off, and
+    /// how it ends then is no error.
+    ///
+    /// ```
+    /// use std::io::Read;
+    /// use kaldi_io::rxfilename::Input;
+    ///
+    /// let mut input = Input::open("echo some; echo more; exit 3 |")?;
+    /// input.read_exact(&mut [0; 4])?;
+    /// assert!(input.finish().unwrap_err().to_string().contains("exit status: 3"));
+    /// # Ok::<(), kaldi_io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Command`] for a command that failed, [`Error::Read`] where its output cannot be read. Never for other inputs.
+    pub fn finish(mut self) -> Result<(), Error> {
+        const MOST: u64 = 1 << 26;
+        if !matches!(self.stream, Stream::Pipe { .. }) {
+            return Ok(());
+        }
+        let rest = io::copy(&mut Read::take(&mut self, MOST), &mut io::sink());
+        let rest = rest.map_err(|source| self.read_error(source))?;
+        let Stream::Pipe { output, mut shell } = self.stream else { return Ok(()) };
+        drop(output);
+        match shell.status() {
+            Some(Ok(status)) if !status.success() && rest < MOST => {
+                Err(Error::Command { command: shell.command.clone(), status })
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How an [`Input`] ended.
@@ -270,9 +304,15 @@ struct Shell {
 }
 
 impl Shell {
+    /// Waits, unless that has been done.
+    fn status(&mut self) -> Option<io::Result<ExitStatus>> {
+        self.child.take().map(|mut child| child.wait())
+    }
+
     fn wait(&mut self) -> InputStatus {
+        let status = self.status();
         let command = &self.command;
-        match self.child.take().map(|mut child| child.wait()) {
+        match status {
             Some(Ok(status)) if !status.success() => {
                 warn!("the command '{command}' ended with {status}");
                 InputStatus::Failed { command: command.clone(), status }
@@ -413,6 +453,13 @@ mod tests {
         assert!(
             matches!(status, InputStatus::Failed { command, status } if command == "echo a; exit 3" && status.code() == Some(3))
         );
+        for (command, fails) in
+            [("echo a; exit 3 |", true), ("seq 100000; exit 3 |", true), ("seq 100000 |", false), ("yes |", false)]
+        {
+            let mut input = Input::open(command).unwrap();
+            input.read_exact(&mut [0; 2]).unwrap();
+            assert_eq!(input.finish().is_err(), fails, "{command}");
+        }
         // A command that is still writing is cut off, not waited for.
         let mut input = Input::open("yes |").unwrap();
         input.read_exact(&mut [0; 100]).unwrap();

@@ -6,9 +6,8 @@
 //! utt2-0001 recording2 0.00 9.99 1          of channel 1, counted from 0
 //! ```
 
-use std::io::{BufRead, Read};
-
 use crate::error::{Error, excerpt};
+use crate::lines::{self, LONGEST, Line};
 use crate::rxfilename::Input;
 
 /// One utterance: a part of a recording.
@@ -53,7 +52,8 @@ impl Segment {
 
 /// The lines of a segments file in order.
 ///
-/// After an [`Error::Segment`] the next line follows, as Kaldi's programs leave such lines out; any other error is the last item.
+/// After an [`Error::Segment`] or [`Error::LongLine`] the next line follows, as Kaldi's programs leave such lines out; any other error is the last
+/// item.
 ///
 /// ```
 /// use kaldi_io::rxfilename::Input;
@@ -86,14 +86,15 @@ impl Segments {
     }
 
     fn read_line(&mut self) -> Result<Option<Segment>, Error> {
-        /// No line is that long.
-        const LONGEST: u64 = 1 << 20;
-
         let mut bytes = Vec::new();
-        let read = Read::take(&mut self.input, LONGEST).read_until(b'\n', &mut bytes);
-        read.map_err(|source| self.input.read_error(source))?;
-        if bytes.is_empty() {
-            return Ok(None);
+        let read = lines::read_line(&mut self.input, self.line == 1, LONGEST, &mut bytes);
+        match read.map_err(|source| self.input.read_error(source))? {
+            Line::End => return Ok(None),
+            Line::TooLong => {
+                let name = self.input.name().to_owned();
+                return Err(Error::LongLine { name, line: self.line, limit: LONGEST });
+            }
+            Line::Whole => {}
         }
         let parsed = std::str::from_utf8(&bytes).map_err(|_| "text in UTF-8").and_then(Segment::parse);
         parsed.map(Some).map_err(|expected| Error::Segment {
@@ -114,7 +115,7 @@ impl Iterator for Segments {
         }
         self.line += 1;
         let segment = self.read_line().transpose();
-        self.ended = !matches!(segment, Some(Ok(_) | Err(Error::Segment { .. })));
+        self.ended = !matches!(segment, Some(Ok(_) | Err(Error::Segment { .. } | Error::LongLine { .. })));
         segment
     }
 }
@@ -148,6 +149,17 @@ mod tests {
         ] {
             assert!(Segment::parse(line).unwrap_err().contains(expected), "{line}");
         }
+    }
+
+    #[test]
+    fn a_long_line_is_told_with_the_limit_and_does_not_end_it() {
+        let text = format!("\u{feff}u r 0 1\r\nu2 {} 0 1\nu3 r 1 2\n", "r".repeat(LONGEST));
+        let items: Vec<_> = Segments::new(Input::from_reader("segments", std::io::Cursor::new(text))).collect();
+        assert_eq!(items.len(), 3);
+        assert_eq!(items[0].as_ref().unwrap().key, "u");
+        let message = items[1].as_ref().unwrap_err().to_string();
+        assert!(message.contains("line 2") && message.contains("1048576 bytes"), "{message}");
+        assert_eq!(items[2].as_ref().unwrap().key, "u3");
     }
 
     #[test]

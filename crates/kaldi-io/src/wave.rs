@@ -1,8 +1,10 @@
 //! WAV files as Kaldi reads them: 16-bit PCM in a RIFF or RIFX file, whatever its header looks like.
 //!
 //! Real headers are messy: recorders leave sizes empty or absurd when they stream, tools put chunks of their own before and
-//! after `fmt `, downloads stop half-way. This reader takes what Kaldi's takes, refuses what Kaldi's refuses, and never
-//! believes a size before it has seen the bytes.
+//! after `fmt `, downloads stop half-way. [`WaveData`] takes what Kaldi's reader takes, refuses what Kaldi's refuses, and never
+//! believes a size before it has seen the bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
+//!
+//! [`WaveAudio`] also reads other widths, and what else is found in the field.
 
 use std::borrow::Cow;
 use std::io::{self, Read, Write};
@@ -14,11 +16,13 @@ use crate::error::Error;
 use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
+mod audio;
 mod error;
 mod header;
 
 use self::header::PCM;
 
+pub use self::audio::{WaveAudio, WaveSamples};
 pub use self::error::WaveError;
 pub use self::header::WaveInfo;
 
@@ -202,7 +206,7 @@ impl WaveData {
         if self.num_channels == 1 {
             Cow::Borrowed(&self.samples)
         } else {
-            Cow::Owned(self.samples[channel..].iter().step_by(self.num_channels).copied().collect())
+            Cow::Owned(self.samples.iter().skip(channel).step_by(self.num_channels).copied().collect())
         }
     }
 }
@@ -213,28 +217,79 @@ struct Truncated {
     found: u64,
 }
 
+/// The most bytes of samples that a recording may have: three days at 16 kHz.
+const MOST_BYTES: u64 = 1 << 33;
+
+/// Bytes read at once: what is set to zero just before is still in the cache.
+const BLOCK: usize = 1 << 18;
+
+/// Bytes that a header can make us reserve: two minutes at 16 kHz.
+const TRUSTED: u64 = 1 << 22;
+
 /// Reads up to `limit` bytes, or all there are, as samples in the file's byte order; also returns the number of bytes.
 fn read_samples(reader: &mut dyn Read, limit: Option<u64>) -> Result<(Vec<i16>, usize), WaveError> {
-    /// Bytes read at once: what is set to zero just before is still in the cache.
-    const BLOCK: usize = 1 << 18;
-    /// Bytes that a header can make us reserve: two minutes at 16 kHz.
-    const TRUSTED: u64 = 1 << 22;
-
-    let mut reader = reader.take(limit.unwrap_or(u64::MAX));
+    let mut reader = limited(reader, limit)?;
     let mut samples: Vec<i16> = Vec::new();
-    if let Ok(trusted) = usize::try_from(limit.unwrap_or(0).min(TRUSTED)) {
-        samples.reserve_exact(trusted / 2);
-    }
+    reserve(&mut samples, trusted(limit) / 2)?;
     let mut filled = 0;
     loop {
         let block = usize::try_from(reader.limit()).map_or(BLOCK, |left| left.min(BLOCK));
-        samples.resize((filled + block).div_ceil(2), 0);
+        grow(&mut samples, (filled + block).div_ceil(2))?;
         let read = read_up_to(&mut reader, &mut bytemuck::cast_slice_mut(&mut samples)[filled..filled + block])?;
         filled += read;
         if read < block || block == 0 {
+            check_length(filled)?;
             return Ok((samples, filled));
         }
     }
+}
+
+/// Reads up to `limit` bytes, or all there are.
+fn read_bytes(reader: &mut dyn Read, limit: Option<u64>) -> Result<Vec<u8>, WaveError> {
+    let mut reader = limited(reader, limit)?;
+    let mut bytes = Vec::new();
+    reserve(&mut bytes, trusted(limit))?;
+    loop {
+        let filled = bytes.len();
+        let block = usize::try_from(reader.limit()).map_or(BLOCK, |left| left.min(BLOCK));
+        grow(&mut bytes, filled + block)?;
+        let read = read_up_to(&mut reader, &mut bytes[filled..])?;
+        bytes.truncate(filled + read);
+        if read < block || block == 0 {
+            check_length(bytes.len())?;
+            return Ok(bytes);
+        }
+    }
+}
+
+/// A reader that ends one byte behind the most that a recording may have, so that more can be told from that.
+fn limited(reader: &mut dyn Read, limit: Option<u64>) -> Result<io::Take<&mut dyn Read>, WaveError> {
+    if limit.is_some_and(|limit| limit > MOST_BYTES) {
+        return Err(WaveError::TooLong { limit: MOST_BYTES });
+    }
+    Ok(reader.take(limit.unwrap_or(MOST_BYTES + 1)))
+}
+
+fn check_length(bytes: usize) -> Result<(), WaveError> {
+    if bytes as u64 > MOST_BYTES { Err(WaveError::TooLong { limit: MOST_BYTES }) } else { Ok(()) }
+}
+
+/// As many bytes as are reserved because a header says so.
+fn trusted(limit: Option<u64>) -> usize {
+    usize::try_from(limit.unwrap_or(0).min(TRUSTED)).unwrap_or(0)
+}
+
+/// Makes room for exactly so many more, which is an error where there is no memory for them.
+fn reserve<T>(samples: &mut Vec<T>, additional: usize) -> Result<(), WaveError> {
+    samples.try_reserve_exact(additional).map_err(|_| WaveError::NoMemory { bytes: additional * size_of::<T>() })
+}
+
+/// Makes a vector longer by zeros; its room doubles.
+fn grow<T: Default + Clone>(samples: &mut Vec<T>, len: usize) -> Result<(), WaveError> {
+    let more = len.saturating_sub(samples.len());
+    samples.try_reserve(more).map_err(|_| WaveError::NoMemory { bytes: len * size_of::<T>() })?;
+    samples.resize(len, T::default());
+    Ok(())
 }
 
 /// Fills `buffer` unless the stream ends first; returns how much was read.

@@ -1,4 +1,5 @@
-//! Fits a parabola to noisy points: normal equations, Cholesky's factor and two triangular systems. No BLAS is needed.
+//! Fits a parabola to noisy points: normal equations, Cholesky's factor and two triangular systems.
+//! No BLAS is needed.
 //!
 //! ```sh
 //! cargo run --release -p kaldi-matrix --no-default-features --example least_squares

@@ -1,6 +1,7 @@
 //! Kaldi's own bytes and text for vectors and matrices, over any `BufRead` and `Write`.
 //!
-//! An object in a file is two things: a header, `\0B` before binary and nothing before text, and a body.
+//! An object in a file has two parts: a header, `\0B` before binary and nothing before text, and a
+//! body.
 //!
 //! ```text
 //! binary matrix   \0B  FM␣  04 rows:i32  04 cols:i32  rows * cols little-endian f32      (DM: f64; no padding)
@@ -16,8 +17,8 @@
 //! text packed     [⏎1␣⏎2␣3␣]⏎                                                          (empty: [␣]⏎)
 //! ```
 //!
-//! Text carries seven significant digits, so it does not give every float back. A matrix without elements is written as
-//! 0 x 0, the only empty one that Kaldi has.
+//! Text carries seven significant digits, so it does not give every float back. A matrix without
+//! elements is written as 0 x 0, the only empty one that Kaldi has.
 //!
 //! ```
 //! use kaldi_matrix::{Matrix, codec};
@@ -37,6 +38,7 @@ mod header;
 mod htk;
 mod packed;
 mod reader;
+mod sizes;
 mod sparse;
 mod text;
 
@@ -61,7 +63,8 @@ pub trait KaldiRead: Sized {
     /// Reads what follows the header.
     ///
     /// # Errors
-    /// [`CodecError`] with the offset from the start of the body, for any bytes that are not such an object.
+    /// [`CodecError`] with the offset from the start of the body, for any bytes that are not such
+    /// an object.
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError>;
 }
 

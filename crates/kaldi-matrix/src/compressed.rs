@@ -9,17 +9,18 @@
 //!           '--- percentiles: u16 of this scale ----'
 //! ```
 //!
-//! The integers and the order of each calculation are Kaldi's, so that the bytes are the same as well.
+//! The integers and the order of each calculation are Kaldi's, so that the bytes are the same as
+//! well.
 
 mod copy;
 mod quantise;
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
-use crate::vector::check_range;
 
 pub(crate) use quantise::{Percentiles, Scale};
 
@@ -28,11 +29,13 @@ pub(crate) use quantise::{Percentiles, Scale};
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(rename_all = "snake_case"))]
 #[doc(alias = "kAutomaticMethod")]
 pub enum CompressionMethod {
-    /// [`SpeechFeature`](Self::SpeechFeature) for more than 8 rows, else [`TwoByteAuto`](Self::TwoByteAuto).
+    /// [`SpeechFeature`](Self::SpeechFeature) for more than 8 rows, else
+    /// [`TwoByteAuto`](Self::TwoByteAuto).
     #[default]
     #[doc(alias = "kAutomaticMethod")]
     Automatic = 1,
-    /// One byte, and 8 for each column: finest where the values of a column are dense, between its quartiles.
+    /// One byte, and 8 for each column: finest where the values of a column are dense, between its
+    /// quartiles.
     #[doc(alias = "kSpeechFeature")]
     SpeechFeature = 2,
     /// Two bytes, from the lowest to the highest element.
@@ -80,8 +83,8 @@ impl CompressionMethod {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Compression does not keep numbers exactly, except whole ones under the two methods for whole numbers. What is read
-/// from a file and written again has the same bytes.
+/// Compression does not keep numbers exactly, except whole ones under the two methods for whole
+/// numbers. What is read from a file and written again has the same bytes.
 #[derive(Clone, Default, PartialEq)]
 pub struct CompressedMatrix {
     scale: Scale,
@@ -107,7 +110,8 @@ impl Default for Data {
     }
 }
 
-/// Sub-matrices of fewer rows are kept in two bytes: less memory than percentiles for each column, and hardly an error.
+/// Sub-matrices of fewer rows are kept in two bytes: less memory than percentiles for each column,
+/// and hardly an error.
 const FEW_ROWS: usize = 8;
 
 impl CompressedMatrix {
@@ -120,13 +124,14 @@ impl CompressedMatrix {
         }
     }
 
-    /// Compresses a matrix; elements of `f64` are rounded to `f32` first. A matrix without elements becomes 0 x 0.
+    /// Compresses a matrix; elements of `f64` are rounded to `f32` first. A matrix without elements
+    /// becomes 0 x 0.
     ///
     /// Numbers beyond the range of a method with a fixed one become its ends.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] for an element that is NaN or infinite (as an `f32`), and where the highest element is
-    /// further above the lowest than an `f32` can say.
+    /// [`Error::OutOfDomain`] for an element that is NaN or infinite (as an `f32`), and where the
+    /// highest element is further above the lowest than an `f32` can say.
     pub fn new(m: &MatrixBase<impl Storage>, method: CompressionMethod) -> Result<Self, Error> {
         if m.is_empty() {
             return Ok(Self::default());
@@ -214,24 +219,27 @@ impl CompressedMatrix {
         self.scale.range *= alpha;
     }
 
-    /// The `num_rows` rows from `row` on and the `num_cols` columns from `col` on, without decompressing.
+    /// The `num_rows` rows from `row` on and the `num_cols` columns from `col` on, without
+    /// decompressing.
     ///
-    /// Only a `CM` matrix of which fewer than 8 rows are left is decompressed and compressed again, with
-    /// [`CompressionMethod::TwoByteAuto`].
+    /// Only a `CM` matrix of which fewer than 8 rows are left is decompressed and compressed again,
+    /// with [`CompressionMethod::TwoByteAuto`].
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if they are not all there; [`Error::OutOfDomain`] if a matrix to be compressed again has
-    /// become infinite, by [`scale`](Self::scale) or in a damaged file.
+    /// [`Error::OutOfRange`] if they are not all there; [`Error::OutOfDomain`] if a matrix to be
+    /// compressed again has become infinite, by [`scale`](Self::scale) or in a damaged file.
     #[doc(alias = "CompressedMatrix")]
     pub fn range(&self, row: usize, num_rows: usize, col: usize, num_cols: usize) -> Result<Self, Error> {
         check_range("rows", row, num_rows, self.rows)?;
         self.part((row..row + num_rows).collect(), col, num_cols)
     }
 
-    /// As [`range`](Self::range), where rows before the first and after the last are copies of those.
+    /// As [`range`](Self::range), where rows before the first and after the last are copies of
+    /// those.
     ///
     /// # Errors
-    /// As [`range`](Self::range) for the columns; [`Error::OutOfRange`] for rows of a matrix that has none.
+    /// As [`range`](Self::range) for the columns; [`Error::OutOfRange`] for rows of a matrix that
+    /// has none.
     #[doc(alias = "CompressedMatrix")]
     pub fn range_with_padding(&self, row: isize, num_rows: usize, col: usize, num_cols: usize) -> Result<Self, Error> {
         let Some(last) = self.rows.checked_sub(1) else {
@@ -393,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compressed() {
+    fn non_finite_matrices_are_not_compressed() {
         for bad in [f64::NAN, f64::INFINITY, -1e39] {
             let m = Matrix::from_vec(1, 3, vec![0.0, bad, 1.0]).unwrap();
             for method in (1..=7).map(|number| CompressionMethod::from_number(number).unwrap()) {

@@ -1,13 +1,15 @@
-//! Decompositions and what is computed by them: eigenvalues, singular values, inverses, powers; with the features `openblas`
-//! or `pure`.
+//! Decompositions and what is computed by them: eigenvalues, singular values, inverses, powers;
+//! with the features `openblas` or `pure`.
 //!
-//! Both libraries give the same decomposition up to rounding, because order and signs are fixed here: values descend
-//! (equal ones keep the order that the library gave them), and the signs are such that the entry of the largest absolute
-//! value in each eigenvector, or in each left singular vector, is positive (the first of equal ones). Vectors of values
-//! that are equal, or nearly so, span the right space but are otherwise arbitrary.
+//! Both libraries give the same decomposition up to rounding, because order and signs are fixed
+//! here: values descend (equal ones keep the order that the library gave them), and the signs are
+//! such that the entry of the largest absolute value in each eigenvector, or in each left singular
+//! vector, is positive (the first of equal ones). Vectors of values that are equal, or nearly so,
+//! span the right space but are otherwise arbitrary.
 
 mod general_eig;
 mod inverse;
+mod pca;
 mod power;
 mod singular_values;
 
@@ -19,10 +21,11 @@ use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::Vector;
 
-pub use self::general_eig::{GeneralEig, create_eigenvalue_matrix};
-pub use self::inverse::LogDet;
-pub use self::power::attempt_complex_power;
-pub use self::singular_values::sort_svd;
+pub use crate::backend::log_det::LogDet;
+pub use crate::decompositions::general_eig::{GeneralEig, create_eigenvalue_matrix};
+pub use crate::decompositions::pca::compute_pca;
+pub use crate::decompositions::power::attempt_complex_power;
+pub use crate::decompositions::singular_values::sort_svd;
 
 /// A symmetric matrix A = P diag(s) P', with P orthogonal.
 #[derive(Clone, Debug)]
@@ -34,7 +37,8 @@ pub struct SymmetricEig<T: Real> {
     pub vectors: Matrix<T>,
 }
 
-/// A matrix A = U diag(s) V', where U and V have orthonormal columns, as many as A's shorter side is long.
+/// A matrix A = U diag(s) V', where U and V have orthonormal columns, as many as A's shorter side
+/// is long.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Svd<T: Real> {
@@ -47,7 +51,8 @@ pub struct Svd<T: Real> {
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is read.
+    /// Eigenvalues and eigenvectors of a symmetric matrix, of which only the lower triangle is
+    /// read.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -59,8 +64,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix
-    /// beyond LAPACK's 32-bit sizes in a build with OpenBLAS alone.
+    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
+    /// alone.
     #[doc(alias = "eigh")]
     #[doc(alias = "syev")]
     pub fn symmetric_eig(&self) -> Result<SymmetricEig<T>, Error> {
@@ -83,10 +89,11 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         })
     }
 
-    /// [`symmetric_eig`](Self::symmetric_eig) of a matrix that is positive semi-definite up to rounding: eigenvalues below
-    /// zero become zero.
+    /// [`symmetric_eig`](Self::symmetric_eig) of a matrix that is positive semi-definite up to
+    /// rounding: eigenvalues below zero become zero.
     ///
-    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's default is 0.001.
+    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's
+    /// default is 0.001.
     ///
     /// # Errors
     /// As [`symmetric_eig`](Self::symmetric_eig), and [`Error::NotPositiveSemiDefinite`].
@@ -100,8 +107,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// The singular value decomposition, the thin one: U is as tall and V' as wide as this matrix.
     ///
     /// # Errors
-    /// [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit
-    /// sizes in a build with OpenBLAS alone.
+    /// [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix
+    /// beyond LAPACK's 32-bit sizes in a build with OpenBLAS alone.
     #[doc(alias = "Svd")]
     #[doc(alias = "LapackGesvd")]
     #[doc(alias = "JamaSvd")]
@@ -136,7 +143,7 @@ pub(crate) fn check_finite<T: Real>(
     }
 }
 
-/// The places of the values from the largest to the smallest.
+/// The indexes of the values from the largest to the smallest.
 fn descending<T: Real>(values: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&i, &j| values[j].to_f64().total_cmp(&values[i].to_f64()));

@@ -1,4 +1,5 @@
-//! Vectors and matrices as text for people: what Kaldi's `<<` prints, without the blank before and the line end after.
+//! Vectors and matrices as text for people: what Kaldi's `<<` prints, without the blank before and
+//! the line end after.
 
 use std::fmt;
 
@@ -22,7 +23,8 @@ impl<S: Storage> fmt::Display for VectorBase<S> {
     }
 }
 
-/// `[`, one line for each row, `]`: seven significant digits, or with `{:.2}` two digits after the point.
+/// `[`, one line for each row, `]`: seven significant digits, or with `{:.2}` two digits after the
+/// point.
 impl<S: Storage> fmt::Display for MatrixBase<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_empty() {
@@ -37,7 +39,8 @@ impl<S: Storage> fmt::Display for MatrixBase<S> {
     }
 }
 
-/// `[`, one line for each row of the lower triangle, `]`: seven significant digits, or with `{:.2}` two after the point.
+/// `[`, one line for each row of the lower triangle, `]`: seven significant digits, or with `{:.2}`
+/// two after the point.
 impl<T: Real, K> fmt::Display for PackedMatrix<T, K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.dim() == 0 { "[ " } else { "[" })?;
@@ -149,13 +152,15 @@ impl Most {
     }
 }
 
-/// The indexes below `len`; if there are more than `most`, those at both ends with `None` between them.
+/// The indexes below `len`; if there are more than `most`, those at both ends with `None` between
+/// them.
 fn ends(len: usize, most: usize) -> impl Iterator<Item = Option<usize>> {
     let (head, tail) = if len <= most { (len, len) } else { (most / 2, len - most / 2) };
     (0..head).map(Some).chain((head < tail).then_some(None)).chain((tail..len).map(Some))
 }
 
-/// Numbers with a space behind each; if there are more than `most`, those at both ends with `...` between them.
+/// Numbers with a space after each; if there are more than `most`, those at both ends with `...`
+/// between them.
 fn write_ends<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T], most: usize) -> fmt::Result {
     if row.len() <= most {
         return write_row(f, row);
@@ -165,7 +170,7 @@ fn write_ends<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T], most: usize) -> fm
     write_row(f, &row[row.len() - most / 2..])
 }
 
-/// Numbers with a space behind each.
+/// Numbers with a space after each.
 fn write_row<T: Real>(f: &mut fmt::Formatter<'_>, row: &[T]) -> fmt::Result {
     let mut text = Vec::new();
     for x in row {

@@ -6,10 +6,12 @@
 //!   its spectrum        [ re0  re N/2  re1  im1    ...  re(N/2-1)  im(N/2-1) ]    im0 and im N/2 are zero
 //! ```
 //!
-//! Forward is `X[k] = Σ x[n] exp(-2πi nk/N)`; backward has `+`, and no 1/N: there and back multiplies by N.
+//! Forward is `X[k] = Σ x[n] exp(-2πi nk/N)`; backward has `+`, and no 1/N: there and back
+//! multiplies by N.
 //!
-//! The free functions keep the plans of the sizes they have met, for each thread. The two types with a plan of their own
-//! are Kaldi's twins for powers of two; here all go through the same transforms.
+//! The free functions keep the plans of the sizes they have met, for each thread. The two types
+//! with a plan of their own are Kaldi's twins for powers of two; here all go through the same
+//! transforms.
 
 use std::cell::RefCell;
 use std::f64::consts::TAU;
@@ -22,15 +24,16 @@ use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use rustfft::num_complex::Complex;
 use rustfft::{Fft, FftDirection, FftNum, FftPlanner};
 
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// `v =` its transform, of N complex numbers in 2 N elements; any N.
 ///
 /// ```
-/// use kaldi_matrix::{Vector, complex_fft};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::fft::complex_fft;
 /// let mut v = Vector::from(vec![1.0_f32, 0.0, 2.0, 0.0]); // 1, 2
 /// complex_fft(&mut v, true)?;
 /// assert_eq!(v.data(), [3.0, 0.0, -1.0, 0.0]); // 1 + 2, 1 - 2
@@ -48,10 +51,12 @@ pub fn complex_fft<S: StorageMut>(v: &mut VectorBase<S>, forward: bool) -> Resul
     Ok(())
 }
 
-/// `v =` its transform, of N real numbers; any even N. Backward, the spectrum becomes numbers again.
+/// `v =` its transform, of N real numbers; any even N. Backward, the spectrum becomes numbers
+/// again.
 ///
 /// ```
-/// use kaldi_matrix::{Vector, real_fft};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::fft::real_fft;
 /// let mut v = Vector::from(vec![1.0_f32, 0.0, 0.0, 0.0]);
 /// real_fft(&mut v, true)?;
 /// assert_eq!(v.data(), [1.0, 1.0, 1.0, 0.0]); // re0, re2, re1, im1
@@ -83,7 +88,8 @@ pub fn real_fft_with<S: StorageMut>(
     Ok(())
 }
 
-/// The same as [`real_fft`], by a complex transform of all N numbers: slower, to test the other against.
+/// The same as [`real_fft`], by a complex transform of all N numbers: slower, to test the other
+/// against.
 ///
 /// # Errors
 /// As [`real_fft`].
@@ -114,10 +120,12 @@ pub fn real_fft_inefficient<S: StorageMut>(v: &mut VectorBase<S>, forward: bool)
     Ok(())
 }
 
-/// `out =` the transform of `v`, by the definition: N² steps in double precision, to test the others against.
+/// `out =` the transform of `v`, by the definition: N² steps in double precision, to test the
+/// others against.
 ///
 /// # Errors
-/// [`Error::OutOfDomain`] for an odd number of elements, [`Error::DimMismatch`] if the lengths differ.
+/// [`Error::OutOfDomain`] for an odd number of elements, [`Error::DimMismatch`] if the lengths
+/// differ.
 #[doc(alias = "ComplexFt")]
 pub fn complex_ft<S: StorageMut>(
     v: &VectorBase<impl Storage<Elem = S::Elem>>,
@@ -165,7 +173,8 @@ pub fn complex_im_exp<T: Real>(x: T) -> (T, T) {
     (T::from_f64(cos), T::from_f64(sin))
 }
 
-/// A transform of N complex numbers, N a power of two: the plan and the memory are kept from call to call.
+/// A transform of N complex numbers, N a power of two: the plan and the memory are kept from call
+/// to call.
 #[derive(Clone)]
 pub struct SplitRadixComplexFft<T> {
     plan: ComplexPlan,
@@ -212,7 +221,8 @@ impl<T: Real> SplitRadixComplexFft<T> {
     }
 }
 
-/// A transform of N real numbers, N a power of two and 4 or more: the plan and the memory are kept from call to call.
+/// A transform of N real numbers, N a power of two and 4 or more: the plan and the memory are kept
+/// from call to call.
 #[derive(Clone)]
 pub struct SplitRadixRealFft<T> {
     plan: RealPlan,
@@ -324,7 +334,8 @@ impl<F: FftNum> Planners<F> {
     }
 }
 
-// Not generic: so this crate compiles rustfft's planners, and no crate that makes a plan does it again.
+// Not generic: so this crate compiles rustfft's planners, and no crate that makes a plan does it
+// again.
 
 fn single_complex(size: usize) -> Complexes<f32> {
     SINGLE.with_borrow_mut(|planners| planners.complex(size))

@@ -1,13 +1,13 @@
 //! A matrix in one of three kinds, and rows of such matrices.
 
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
 use crate::compressed::{CompressedMatrix, CompressionMethod};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::sparse::{SparseMatrix, SparseVector};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::check_range;
-use crate::vector_ops::check_dim;
 
 /// A matrix of `f32` as it comes from a file: full, compressed or sparse.
 ///
@@ -138,7 +138,8 @@ impl GeneralMatrix {
         if let Self::Sparse(m) = self { Some(m) } else { None }
     }
 
-    /// Exchanges the contents with a full matrix; false, and nothing done, for another kind that has rows.
+    /// Exchanges the contents with a full matrix; false, and nothing done, for another kind that
+    /// has rows.
     #[doc(alias = "SwapFullMatrix")]
     pub fn swap_full_matrix(&mut self, other: &mut Matrix<f32>) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Full(_)) {
@@ -149,7 +150,8 @@ impl GeneralMatrix {
         true
     }
 
-    /// Exchanges the contents with a compressed matrix; false, and nothing done, for another kind that has rows.
+    /// Exchanges the contents with a compressed matrix; false, and nothing done, for another kind
+    /// that has rows.
     #[doc(alias = "SwapCompressedMatrix")]
     pub fn swap_compressed_matrix(&mut self, other: &mut CompressedMatrix) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Compressed(_)) {
@@ -160,7 +162,8 @@ impl GeneralMatrix {
         true
     }
 
-    /// Exchanges the contents with a sparse matrix; false, and nothing done, for another kind that has rows.
+    /// Exchanges the contents with a sparse matrix; false, and nothing done, for another kind that
+    /// has rows.
     #[doc(alias = "SwapSparseMatrix")]
     pub fn swap_sparse_matrix(&mut self, other: &mut SparseMatrix<f32>) -> bool {
         if self.num_rows() == 0 && !matches!(self, Self::Sparse(_)) {
@@ -241,7 +244,8 @@ impl GeneralMatrix {
     }
 }
 
-/// All rows of the inputs, one below the other; inputs without rows do not count. Sparse if all others are, else full.
+/// All rows of the inputs, one below the other; inputs without rows do not count. Sparse if all
+/// others are, else full.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] if they do not have one number of columns.
@@ -264,7 +268,7 @@ pub fn append_general_matrix_rows(inputs: &[&GeneralMatrix]) -> Result<GeneralMa
     Ok(GeneralMatrix::Full(all))
 }
 
-/// The places in a list that are true, for a matrix of `rows` rows.
+/// The indexes in a list that are true, for a matrix of `rows` rows.
 fn kept(operation: &'static str, keep_rows: &[bool], rows: usize) -> Result<Vec<usize>, Error> {
     check_dim(operation, rows, keep_rows.len())?;
     Ok(keep_rows.iter().enumerate().filter(|&(_, &keep)| keep).map(|(r, _)| r).collect())
@@ -310,8 +314,8 @@ pub fn filter_compressed_matrix_rows(m: &CompressedMatrix, keep_rows: &[bool]) -
     Ok(filtered)
 }
 
-/// The rows for which `keep_rows` is true; there may be none. A compressed matrix becomes a full one, the others keep
-/// their kind.
+/// The rows for which `keep_rows` is true; there may be none. A compressed matrix becomes a full
+/// one, the others keep their kind.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] unless there is a `keep_rows` for each row.
@@ -324,11 +328,12 @@ pub fn filter_general_matrix_rows(m: &GeneralMatrix, keep_rows: &[bool]) -> Resu
     })
 }
 
-/// `num_rows` rows from `row` on, in the kind of the matrix, where rows before the first and after the last are copies of
-/// those.
+/// `num_rows` rows from `row` on, in the kind of the matrix, where rows before the first and after
+/// the last are copies of those.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for rows of a matrix that has none; as [`CompressedMatrix::range_with_padding`].
+/// [`Error::OutOfRange`] for rows of a matrix that has none; as
+/// [`CompressedMatrix::range_with_padding`].
 #[doc(alias = "ExtractRowRangeWithPadding")]
 pub fn extract_row_range_with_padding(m: &GeneralMatrix, row: isize, num_rows: usize) -> Result<GeneralMatrix, Error> {
     if num_rows > 0 {
@@ -364,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_makes_no_difference() {
+    fn all_kinds_give_the_same_matrix() {
         let [full, ..] = three_kinds();
         let full = full.get_matrix();
         for mut m in three_kinds() {

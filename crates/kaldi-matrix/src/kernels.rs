@@ -1,16 +1,19 @@
-//! Loops over slices that the operations are made of, each run with the widest instruction set of the processor.
+//! Loops over slices that the operations are made of, each run with the widest instruction set of
+//! the processor.
 //!
-//! - [`elementwise`]: y = f(x), y = f(y, x) and so on, for any function of numbers; axpy, scale, floors, conversion.
+//! - [`elementwise`]: y = f(x), y = f(y, x) and so on, for any function of numbers; axpy, scale,
+//!   floors, conversion.
 //! - [`exp`]: exponentials, logarithms, tanh, sigmoid, soft-max, log-sum-exp.
 //! - [`reduce`]: sums, scalar products, lowest and highest numbers.
-//! - [`rows`]: whole matrices with a vector: sums of rows and columns, a vector added to each.
+//! - [`functions`]: norms, powers and the like, which vectors and matrices share.
 //!
-//! Sums have a fixed order, which depends on the length alone: not on the address, the machine or the number of threads.
+//! Sums have a fixed order, which depends on the length alone: not on the address, the machine or
+//! the number of threads.
 
 mod elementwise;
 mod exp;
+pub(crate) mod functions;
 mod reduce;
-mod rows;
 
 pub(crate) use elementwise::{
     add_scaled, axpy, ceiling, convert, copy, floor, map, multiply, scale, update, zip_map, zip_map2,
@@ -19,5 +22,4 @@ pub(crate) use exp::{
     apply_exp, apply_log, apply_sigmoid, apply_tanh, exp_limited, exp_special, exp_sum, log_softmax_row, soft_hinge,
     softmax_row, sum_exp,
 };
-pub(crate) use reduce::{dot, max, max_index, min, min_index, sum, sum_by, sum_f64, sum_of_squares};
-pub(crate) use rows::{add_col_sum, add_row_sum, add_to_cols, add_to_rows, multiply_cols, multiply_rows};
+pub(crate) use reduce::{dot, max, max_index, min, min_index, sum, sum_by, sum_f64, sum_f64_lanes, sum_of_squares};

@@ -6,13 +6,15 @@ use std::slice::{Chunks, ChunksMut};
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::{Error, Shape};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, SubVector, SubVectorMut, check_range};
+use crate::vector::{ResizeType, SubVector, SubVectorMut};
 
 /// A matrix over some [`Storage`]; use it through [`Matrix`], [`SubMatrix`] and [`SubMatrixMut`].
 ///
-/// Row by row; element (r, c) is at `data()[r * stride() + c]`, and the slice ends with the last element.
+/// Row by row; element (r, c) is at `data()[r * stride() + c]`, and the slice ends with the last
+/// element.
 #[derive(Clone, Copy, Default)]
 pub struct MatrixBase<S> {
     data: S,
@@ -137,10 +139,12 @@ fn checked_span(rows: usize, cols: usize, stride: usize, found: usize) -> Result
 }
 
 impl<'a, T: Real> SubMatrix<'a, T> {
-    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than needed.
+    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than
+    /// needed.
     ///
     /// # Errors
-    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a
+    /// slice.
     pub fn new(data: &'a [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
         Ok(Self { data: &data[..len], rows, cols, stride })
@@ -158,10 +162,12 @@ impl<'a, T: Real> SubMatrix<'a, T> {
 }
 
 impl<'a, T: Real> SubMatrixMut<'a, T> {
-    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than needed.
+    /// A matrix in a slice: row r begins at element `r * stride`. The slice may be longer than
+    /// needed.
     ///
     /// # Errors
-    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a slice.
+    /// [`Error::StrideTooShort`] for a stride below `cols`, [`Error::DataLength`] for too short a
+    /// slice.
     pub fn new(data: &'a mut [T], rows: usize, cols: usize, stride: usize) -> Result<Self, Error> {
         let len = checked_span(rows, cols, stride, data.len())?;
         Ok(Self { data: &mut data[..len], rows, cols, stride })
@@ -206,7 +212,8 @@ impl<S: Storage> MatrixBase<S> {
         self.stride
     }
 
-    /// The memory from the first element to the last, in bytes, with whatever lies between the rows.
+    /// The memory from the first element to the last, in bytes, with whatever lies between the
+    /// rows.
     #[doc(alias = "SizeInBytes")]
     pub fn size_in_bytes(&self) -> usize {
         size_of_val(self.data())
@@ -369,7 +376,8 @@ impl<S: StorageMut> MatrixBase<S> {
         SubMatrixMut { data: self.data_mut(), rows, cols, stride }
     }
 
-    /// A mutable view of `num_rows` rows and `num_cols` columns whose first element is at (`row`, `col`).
+    /// A mutable view of `num_rows` rows and `num_cols` columns whose first element is at (`row`,
+    /// `col`).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if it sticks out.
@@ -402,7 +410,8 @@ impl<S: StorageMut> MatrixBase<S> {
     }
 }
 
-/// The rows of a matrix, top to bottom, as slices; none if there are no columns. [`MatrixBase::rows`] makes it.
+/// The rows of a matrix, top to bottom, as slices; none if there are no columns.
+/// [`MatrixBase::rows`] makes it.
 #[derive(Clone, Debug)]
 pub struct Rows<'a, T> {
     chunks: Chunks<'a, T>,

@@ -116,10 +116,12 @@ impl<T: Real> NumpyArray<T> {
         Err(Error::OutOfDomain { operation, parameter: "the number of dimensions", value: found as f64, expected })
     }
 
-    /// Reads a file of version 1, 2 or 3 that holds `f32` or `f64` in either byte order and either order of elements.
+    /// Reads a file of version 1, 2 or 3 that holds `f32` or `f64` in either byte order and either
+    /// order of elements.
     ///
     /// # Errors
-    /// [`CodecError`] for any other bytes, and for too early an end. Memory grows with the elements that are there.
+    /// [`CodecError`] for any other bytes, and for too early an end. Memory grows with the elements
+    /// that are there.
     #[doc(alias = "Read")]
     pub fn read(r: &mut dyn BufRead) -> Result<Self, CodecError> {
         let mut r = ByteReader::new(r);
@@ -354,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error() {
+    fn damaged_files_are_refused() {
         let header = |descr, shape| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         for (descr, shape) in [
             ("<i4", "(2,)"),
@@ -381,7 +383,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(shape in prop::collection::vec(0_usize..4, 0..4), start in any::<f64>()) {
+        fn values_roundtrip(shape in prop::collection::vec(0_usize..4, 0..4), start in any::<f64>()) {
             let len = num_elements(&shape).unwrap();
             let array = NumpyArray::new(&shape, (0..len).map(|i| start + i as f64).collect()).unwrap();
             let mut bytes = Vec::new();

@@ -7,7 +7,8 @@
 //!   2  [ d   e   f ]
 //! ```
 //!
-//! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one what lies above the diagonal is zero.
+//! In a symmetric matrix (2, 1) and (1, 2) are the same element e; in a triangular one what lies
+//! above the diagonal is zero.
 
 mod compare;
 #[cfg(any(feature = "openblas", feature = "pure"))]
@@ -35,23 +36,24 @@ use std::marker::PhantomData;
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::random::RandomState;
 use crate::storage::Storage;
 use crate::vector::{ResizeType, VectorBase};
-use crate::vector_ops::check_dim;
 
 #[cfg(any(feature = "openblas", feature = "pure"))]
-pub use self::quadratic::{
+pub use crate::packed::quadratic::{
     SolverOptions, solve_double_quadratic_matrix_problem, solve_quadratic_matrix_problem, solve_quadratic_problem,
 };
-pub use self::sp::SpCopyType;
-pub use self::traces::{
+pub use crate::packed::sp::SpCopyType;
+pub use crate::packed::traces::{
     trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
 
-/// A square matrix of which the lower triangle is stored row by row; use it through [`SpMatrix`] and [`TpMatrix`].
+/// A square matrix of which the lower triangle is stored row by row; use it through [`SpMatrix`]
+/// and [`TpMatrix`].
 #[derive(Clone, Default, PartialEq)]
 pub struct PackedMatrix<T, K> {
     data: Vec<T>,

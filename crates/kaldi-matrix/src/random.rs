@@ -12,8 +12,9 @@ use crate::vector::VectorBase;
 
 /// Where random numbers come from: a seed, and how many were taken.
 ///
-/// Kaldi draws from the C library's generator, so its numbers differ from machine to machine and with all that happened
-/// before. Here they are a function of the seed and of what was drawn since: the same on every machine, but not Kaldi's.
+/// Kaldi draws from the C library's generator, so its numbers differ from machine to machine and
+/// with all that happened before. Here they are a function of the seed and of what was drawn since:
+/// the same on every machine, but not Kaldi's.
 ///
 /// ```
 /// use kaldi_matrix::{Matrix, RandomState};
@@ -44,7 +45,8 @@ impl RandomState {
         self.two_uniforms()[0]
     }
 
-    /// A number of the normal distribution with mean 0 and variance 1, by Box and Muller's transform in double precision.
+    /// A number of the normal distribution with mean 0 and variance 1, by Box and Muller's
+    /// transform in double precision.
     #[doc(alias = "RandGauss")]
     pub fn gauss(&mut self) -> f64 {
         let [u, v] = self.two_uniforms();
@@ -87,7 +89,8 @@ impl<T: Real, S: Storage<Elem = T>> VectorBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Negative`] for a negative element; [`Error::OutOfDomain`] unless the sum is positive and finite.
+    /// [`Error::Negative`] for a negative element; [`Error::OutOfDomain`] unless the sum is
+    /// positive and finite.
     #[doc(alias = "RandCategorical")]
     pub fn rand_categorical(&self, random: &mut RandomState) -> Result<usize, Error> {
         const OPERATION: &str = "rand_categorical";
@@ -120,7 +123,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
         self.rows_mut().flatten().for_each(|x| *x = T::from_f64(random.gauss()));
     }
 
-    /// `self(i, j) ~ U[0, 1)`, row by row: uniformly distributed numbers (in `f32` the largest round to 1).
+    /// `self(i, j) ~ U[0, 1)`, row by row: uniformly distributed numbers (in `f32` the largest
+    /// round to 1).
     #[doc(alias = "SetRandUniform")]
     pub fn set_rand_uniform(&mut self, random: &mut RandomState) {
         self.rows_mut().flatten().for_each(|x| *x = T::from_f64(random.uniform()));

@@ -4,8 +4,9 @@ use kaldera_base::Real;
 
 /// Memory that the elements can be read from: a `Vec<T>`, a `&[T]` or a `&mut [T]`.
 ///
-/// Every reading operation is written once, over any storage, so that an owned matrix, a view and a mutable view
-/// share it. An implementation must give the same slice each time until it is changed through [`StorageMut`].
+/// Every reading operation is written once, over any storage, so that an owned matrix, a view and a
+/// mutable view share it. An implementation must give the same slice each time until it is changed
+/// through [`StorageMut`].
 pub trait Storage {
     /// `f32` or `f64`.
     type Elem: Real;

@@ -2,14 +2,15 @@
 
 use kaldera_base::Real;
 
-use crate::blas::left_first;
+use crate::dense::products::left_first;
 use crate::error::Error;
-use crate::functions;
+use crate::kernels::functions;
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::Storage;
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// `tr(self)`, the sum of the diagonal; of a matrix that is not square too, unless `check_square`.
+    /// `tr(self)`, the sum of the diagonal; of a matrix that is not square too, unless
+    /// `check_square`.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -35,7 +36,8 @@ pub fn trace_mat<T: Real>(a: &MatrixBase<impl Storage<Elem = T>>) -> Result<T, E
 /// `tr(a op(b))`: with [`Trans::No`] `Σ a(i, j) b(j, i)`, with [`Trans::Yes`] `Σ a(i, j) b(i, j)`.
 ///
 /// ```
-/// # use kaldi_matrix::{Matrix, Trans, trace_mat_mat};
+/// # use kaldi_matrix::{Matrix, Trans};
+/// # use kaldi_matrix::traces::trace_mat_mat;
 /// let a = Matrix::from_vec(1, 2, vec![3.0_f32, 4.0])?;
 /// assert_eq!(trace_mat_mat(&a, &a, Trans::Yes)?, 25.0);
 /// # Ok::<(), kaldi_matrix::Error>(())
@@ -77,7 +79,8 @@ pub fn trace_mat_mat_mat<T: Real>(
     c: &MatrixBase<impl Storage<Elem = T>>,
     trans_c: Trans,
 ) -> Result<T, Error> {
-    // The product of two, then the trace of that with the third; the trace does not change as the three go round.
+    // The product of two, then the trace of that with the third; the trace does not change as the
+    // three go round.
     if left_first(a.shape().seen(trans_a), b.shape().seen(trans_b), c.shape().seen(trans_c)) {
         trace_mat_mat(&product(a, trans_a, b, trans_b)?, c, trans_c)
     } else {

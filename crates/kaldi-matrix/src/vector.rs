@@ -4,6 +4,7 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels;
 use crate::storage::{Storage, StorageMut};
@@ -17,19 +18,22 @@ pub struct VectorBase<S> {
 /// A vector that owns its elements.
 pub type Vector<T> = VectorBase<Vec<T>>;
 
-/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a [`Matrix`](crate::Matrix).
+/// A vector that looks at someone else's elements: a slice, part of a [`Vector`], a row of a
+/// [`Matrix`](crate::Matrix).
 pub type SubVector<'a, T> = VectorBase<&'a [T]>;
 
 /// A vector that changes someone else's elements.
 pub type SubVectorMut<'a, T> = VectorBase<&'a mut [T]>;
 
-/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's `MatrixResizeType`.
+/// What happens to the elements when an owned vector or matrix gets a new size; Kaldi's
+/// `MatrixResizeType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ResizeType {
     /// All elements become zero.
     #[default]
     SetZero,
-    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that sets them all.
+    /// The elements are whatever is cheapest (but never uninitialised memory): for a caller that
+    /// sets them all.
     Undefined,
     /// The part that both sizes share keeps its values, the rest becomes zero.
     CopyData,
@@ -266,15 +270,6 @@ impl<S: StorageMut> VectorBase<S> {
     pub fn range_mut(&mut self, start: usize, len: usize) -> Result<SubVectorMut<'_, S::Elem>, Error> {
         check_range("elements", start, len, self.dim())?;
         Ok(SubVectorMut { data: &mut self.data_mut()[start..start + len] })
-    }
-}
-
-/// Are the `len` things from `start` on among `size`?
-pub(crate) fn check_range(what: &'static str, start: usize, len: usize, size: usize) -> Result<(), Error> {
-    if start.checked_add(len).is_some_and(|end| end <= size) {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { what, start, len, size })
     }
 }
 

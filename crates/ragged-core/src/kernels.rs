@@ -19,9 +19,9 @@ mod reduce;
 mod sort;
 
 pub(crate) use collect::{collect, collect_rows};
-pub(crate) use divide::{current_num_threads, join, over_each_row, over_rows, over_values, over_values_by};
+pub(crate) use divide::{over_each_row, over_rows, over_values, over_values_by};
 pub(crate) use exp::{ExpKernels, Normal, blocks};
-pub(crate) use follow::{Run, follow, follow_places};
+pub(crate) use follow::{Run, follow, follow_slices};
 pub(crate) use integers::{and_rows, or_rows};
 pub(crate) use map::{combine_rows, grow_rows, repeat_rows, scan_rows, share_rows};
 pub(crate) use pick::{check_indexes, picked, prefetch_upcoming, upcoming};

@@ -59,7 +59,7 @@ fn make_hlg(language: &Path) -> Outcome<()> {
     let empty = SymbolTable::default();
     let hlg = measured(|| Ok(make_hlg(empty.clone(), empty, lexicon, arpa, &HlgOptions::default(), &mut report)?))?;
     for step in hlg.steps {
-        println!("{}: {} states, {} arcs", step.what, step.num_states, step.num_arcs);
+        println!("{}: {} states, {} arcs", step.graph, step.num_states, step.num_arcs);
     }
     Ok(())
 }
@@ -85,12 +85,9 @@ fn measured<T>(operation: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
 }
 
 mod ours {
-    use fsa::algorithms::{ComposeOptions, compose};
+    use fsa::k2::{ComposeOptions, compose};
     use fsa::io::OpenFstBinary;
-    use fsa::optimize::{
-        DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize,
-        shortest_paths,
-    };
+    use fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, Unique, determinize, minimize, shortest_paths};
     use fsa::{Fsa, Graph};
 
     use super::{Outcome, fs, measured};

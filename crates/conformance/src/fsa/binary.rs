@@ -1,8 +1,8 @@
 //! Intersection and composition.
 
-use fsa::algorithms::{self, ComposeOptions, Epsilons};
-use fsa::scores::{Semiring, total_scores};
-use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph};
+use fsa::k2::{ComposeOptions, Epsilons};
+use fsa::paths::total_scores;
+use fsa::{Arc, FsaOrVec, FsaVec, Fsas, Graph, Semiring, k2};
 use serde_json::Value;
 
 use super::json::{close, field, graph, numbers};
@@ -31,7 +31,7 @@ fn epsilons(args: &Value) -> Result<Epsilons, Stop> {
 fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<String>, Stop> {
     let mut differences = compare_languages(expect, came, scores)?;
     let connected = came.connect()?;
-    if expect["empty"] == true && connected.fsas().as_vec().num_arcs() > 0 {
+    if expect["empty"] == true && connected.fsas().as_fsa_vec().num_arcs() > 0 {
         differences.push("expected no paths".into());
     }
     if expect["tot"].is_null() {
@@ -62,9 +62,10 @@ fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<
 /// Each arc's score is the sum of those that it comes from.
 fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
     let mut differences = Vec::new();
-    for (i, arc) in came.as_vec().arcs().iter().enumerate() {
-        let score =
-            |(fsas, map): (&FsaOrVec, &[i32])| usize::try_from(map[i]).map_or(0.0, |at| fsas.as_vec().arcs()[at].score);
+    for (i, arc) in came.as_fsa_vec().arcs().iter().enumerate() {
+        let score = |(fsas, map): (&FsaOrVec, &[i32])| {
+            usize::try_from(map[i]).map_or(0.0, |at| fsas.as_fsa_vec().arcs()[at].score)
+        };
         let sum: f32 = sides.into_iter().map(score).sum();
         if sum != arc.score {
             differences.push(format!("arc {i} has score {}, but comes from arcs with {sum}", arc.score));
@@ -76,7 +77,7 @@ fn check_maps(came: &FsaOrVec, sides: [(&FsaOrVec, &[i32]); 2]) -> Vec<String> {
 fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, Stop> {
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let epsilons = epsilons(args)?;
-    let (fsas, map_a, map_b) = algorithms::intersect(a.fsas(), b.fsas(), epsilons)?;
+    let (fsas, map_a, map_b) = k2::intersect(a.fsas(), b.fsas(), epsilons)?;
     let mut differences = check_maps(&fsas, [(a.fsas(), &map_a), (b.fsas(), &map_b)]);
     let came = a.intersect(&b, epsilons)?;
     differences.append(&mut judge(expect, &came, scores)?);
@@ -87,7 +88,7 @@ fn intersect(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>
 fn intersect_device(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (a, b) = (vector(graph(&args["a"])?)?, graph(&args["b"])?);
     let map: Vec<i32> = field(args, "b_to_a_map")?;
-    let (fsas, map_a, map_b) = algorithms::intersect_device(a.fsas(), b.fsas(), &map)?;
+    let (fsas, map_a, map_b) = k2::intersect_device(a.fsas(), b.fsas(), &map)?;
     let mut differences = check_maps(&fsas, [(&a.fsas().clone().into(), &map_a), (b.fsas(), &map_b)]);
     let came = a.intersect_device(&b, &map)?;
     differences.append(&mut judge(expect, &came, Scores::Both)?);
@@ -100,7 +101,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
     let (a, b) = (graph(&args["a"])?, graph(&args["b"])?);
     let options =
         ComposeOptions { epsilons: epsilons(args)?, inner_labels: Some(INNER.into()), ..ComposeOptions::default() };
-    let came = a.compose(&b, &options)?;
+    let came = a.compose_with(&b, &options)?;
     let mut differences = judge(expect, &came, scores)?;
     differences.append(&mut judge_cyclic(args, expect, &came)?);
     if expect.get(INNER).is_some() && !expect["language"].is_null() {
@@ -115,7 +116,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
 
 /// Acceptors of pairs of a label and what is put out, so that blanks, label 0, count as well.
 fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     let aux = graph.aux_labels().ok_or_else(|| Stop::Damaged("no aux_labels".into()))?;
     let pair = |arc: &Arc, aux: i32| if arc.label < 0 { arc.label } else { 1 + arc.label * 1000 + aux };
     let arcs: Vec<_> = fsas.arcs().iter().zip(aux).map(|(arc, &aux)| Arc { label: pair(arc, aux), ..*arc }).collect();
@@ -127,13 +128,13 @@ fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
 fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let symbols = ragged_core::Ragged::from_lists(&symbols).map_err(fsa::Error::from)?;
-    let topo = fsa::builders::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?;
-    let linear = Graph::new(fsa::builders::linear_fsas(&symbols)?);
-    let came = topo.compose(&linear, &ComposeOptions::default())?.connect()?;
+    let topo = fsa::graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?;
+    let linear = Graph::new(fsa::k2::linear_fsas(&symbols)?);
+    let came = topo.compose(&linear)?.connect()?;
     let right = graph(expect)?.connect()?;
     let (right, came) = (visible(&right)?, visible(&came)?);
     let mut differences = compare_both(&right, &came, Scores::Both)?;
-    for (i, (right, came)) in right.fsas().as_vec().iter().zip(came.fsas().as_vec().iter()).enumerate() {
+    for (i, (right, came)) in right.fsas().as_fsa_vec().iter().zip(came.fsas().as_fsa_vec().iter()).enumerate() {
         if right.num_states() != came.num_states() {
             differences.push(format!("FSA {i}: expected {} states, came {}", right.num_states(), came.num_states()));
         }

@@ -1,7 +1,6 @@
 //! k2's graph builders.
 
-use fsa::builders;
-use fsa::{Attribute, FsaVec, Fsas, Graph};
+use fsa::{Attribute, FsaVec, Fsas, Graph, graphs, k2};
 use ragged_core::Ragged;
 use serde_json::Value;
 
@@ -35,40 +34,40 @@ fn linear_fsa(args: &Value, expect: &Value) -> Differences {
         return linear_fsa_vec(args, expect);
     }
     let labels: Vec<i32> = field(args, "labels")?;
-    compare(expect, &Graph::new(builders::linear_fsa(&labels)?))
+    compare(expect, &Graph::new(k2::linear_fsa(&labels)?))
 }
 
 fn linear_fsa_vec(args: &Value, expect: &Value) -> Differences {
-    compare(expect, &Graph::new(builders::linear_fsas(&lists(args, "labels")?)?))
+    compare(expect, &Graph::new(k2::linear_fsas(&lists(args, "labels")?)?))
 }
 
 fn linear_fst(args: &Value, expect: &Value) -> Differences {
     if args["labels"][0].is_array() {
-        return compare(expect, &builders::linear_fsts(&lists(args, "labels")?, &lists(args, "aux_labels")?)?);
+        return compare(expect, &k2::linear_fsts(&lists(args, "labels")?, &lists(args, "aux_labels")?)?);
     }
     let (labels, aux_labels): (Vec<i32>, Vec<i32>) = (field(args, "labels")?, field(args, "aux_labels")?);
-    compare(expect, &builders::linear_fst(&labels, &aux_labels)?)
+    compare(expect, &k2::linear_fst(&labels, &aux_labels)?)
 }
 
 fn linear_with_self_loops(args: &Value, expect: &Value) -> Differences {
     let graph = json::graph(args)?;
-    compare(expect, &graph.carry(builders::with_self_loops(graph.fsas())?)?)
+    compare(expect, &graph.carry(k2::with_self_loops(graph.fsas())?)?)
 }
 
 fn ctc_topo(args: &Value, expect: &Value) -> Differences {
-    compare(expect, &builders::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?)
+    compare(expect, &graphs::ctc_topo(field(args, "max_token")?, field(args, "modified")?)?)
 }
 
 fn trivial_graph(args: &Value, expect: &Value) -> Differences {
-    compare(expect, &builders::trivial_graph(field(args, "max_token")?)?)
+    compare(expect, &graphs::trivial_graph(field(args, "max_token")?)?)
 }
 
 fn ctc_graph(args: &Value, expect: &Value) -> Differences {
-    compare(expect, &builders::ctc_graph(&lists(args, "symbols")?, field(args, "modified")?)?)
+    compare(expect, &graphs::ctc_graph(&lists(args, "symbols")?, field(args, "modified")?)?)
 }
 
 fn levenshtein_graph(args: &Value, expect: &Value) -> Differences {
-    let came = builders::levenshtein_graph(&lists(args, "symbols")?, field(args, "ins_del_score")?)?;
+    let came = k2::levenshtein_graph(&lists(args, "symbols")?, field(args, "ins_del_score")?)?;
     let mut differences = compare(expect, &came)?;
     let offsets: Vec<f64> = offsets(&came).into_iter().map(f64::from).collect();
     differences.extend(compare_numbers(expect, "score_offsets", &offsets, 1e-9)?);
@@ -76,8 +75,8 @@ fn levenshtein_graph(args: &Value, expect: &Value) -> Differences {
 }
 
 fn offsets(graph: &Graph<FsaVec>) -> Vec<f32> {
-    match graph.attributes().get(builders::INS_DEL_SCORE_OFFSET) {
+    match graph.attributes().get(k2::INS_DEL_SCORE_OFFSET) {
         Some(Attribute::Floats { values, .. }) => values.to_vec(),
-        _ => vec![0.0; graph.fsas().as_vec().num_arcs()],
+        _ => vec![0.0; graph.fsas().as_fsa_vec().num_arcs()],
     }
 }

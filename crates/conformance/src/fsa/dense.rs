@@ -6,8 +6,8 @@ use fsa::dense::{
     DenseFsaVec, DenseLattices, DenseOptions, Ending, OnlineDecoder, Outcome, Segment, intersect_dense,
     intersect_dense_pruned,
 };
-use fsa::scores::{Semiring, best_paths, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, FINAL, Fsa, FsaOrVec, Fsas, Graph};
+use fsa::paths::{best_paths, total_scores, total_scores_saved};
+use fsa::{AUX_LABELS, FINAL, Fsa, FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::Value;
 
 use super::json::{close, field, floats, graph, number, numbers};
@@ -107,7 +107,7 @@ fn compare(
         let of_scores = came.score_gradient(&arcs, dense)?;
         differences.extend(gradient(expect, &format!("grad_log_probs{suffix}"), &of_scores)?);
         if semiring == Semiring::Log {
-            let of_graph = came.graph_gradient(&arcs, graph.fsas().as_vec().num_arcs())?;
+            let of_graph = came.graph_gradient(&arcs, graph.fsas().as_fsa_vec().num_arcs())?;
             differences.extend(gradient(expect, "grad_graph_scores", &of_graph)?);
         }
     }
@@ -173,7 +173,7 @@ fn online(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (values, shape) = values(args)?;
     let chunk: usize = field(args, "chunk")?;
     let graph = graph(&args["graph"])?;
-    let (fsas, attributes) = (graph.fsas().as_vec().get(0)?, graph.attributes().clone());
+    let (fsas, attributes) = (graph.fsas().as_fsa_vec().get(0)?, graph.attributes().clone());
     let graph: Graph<Fsa> = Graph::from_parts(fsas, attributes)?;
     let wide = DenseOptions::default().with_search_beam(1000.0).with_output_beam(1000.0);
     let decoder = OnlineDecoder::new(graph, wide)?;

@@ -1,7 +1,7 @@
 //! Text, plain arrays and properties.
 
-use fsa::io::{self, K2Text};
-use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph};
+use fsa::io::K2Text;
+use fsa::{AUX_LABELS, Attribute, Fsa, FsaOrVec, Fsas, Graph, io};
 use serde_json::{Value, json};
 
 use super::json::{self, compare, compare_ints, field};
@@ -92,7 +92,7 @@ fn to_tensor(args: &Value, expect: &Value) -> Differences {
 
 /// The properties by number and by k2's words.
 fn compare_properties<F: Fsas>(expect: &Value, came: &Graph<F>) -> Vec<String> {
-    let came = came.fsas().as_vec().properties();
+    let came = came.fsas().as_fsa_vec().properties();
     let mut differences = vec![];
     if expect["properties"].as_u64().is_some_and(|bits| bits != u64::from(came.bits())) {
         differences.push(format!("expected properties {}, came {}", expect["properties"], came.bits()));

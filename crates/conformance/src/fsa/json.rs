@@ -72,7 +72,7 @@ pub(super) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
 pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     let right = graph(expect)?;
-    let (right_vec, came_vec) = (right.fsas().as_vec(), came.fsas().as_vec());
+    let (right_vec, came_vec) = (right.fsas().as_fsa_vec(), came.fsas().as_fsa_vec());
     if right_vec.num_fsas() != came_vec.num_fsas() {
         return Ok(vec![format!("expected {} FSAs, came {}", right_vec.num_fsas(), came_vec.num_fsas())]);
     }

@@ -22,7 +22,7 @@ pub(super) fn languages(graph: &Graph<FsaOrVec>) -> Result<Vec<Option<Language>>
     // Dead ends may have cycles that no accepted path meets.
     let connected = graph.connect()?;
     let walk = |fsa| walk(fsa, &connected, fsa.num_states(), Beyond::IsCycle);
-    Ok(connected.fsas().as_vec().iter().map(walk).collect())
+    Ok(connected.fsas().as_fsa_vec().iter().map(walk).collect())
 }
 
 /// The languages of two vectors of FSAs, to be held against each other: of all paths if the FSA of `a` has no cycles, else of those of few arcs, where
@@ -33,7 +33,7 @@ pub(super) fn languages_of_both(
     longer: usize,
 ) -> Result<Vec<(Language, Option<Language>)>, Stop> {
     let (a, b) = (a.connect()?, b.connect()?);
-    if a.fsas().as_vec().num_fsas() != b.fsas().as_vec().num_fsas() {
+    if a.fsas().as_fsa_vec().num_fsas() != b.fsas().as_fsa_vec().num_fsas() {
         return Err(Stop::Damaged("other numbers of FSAs are to be compared".into()));
     }
     let pair = |(of_a, of_b): (FsaView<'_>, FsaView<'_>)| {
@@ -44,7 +44,7 @@ pub(super) fn languages_of_both(
         let few = walk(of_a, &a, most, Beyond::IsLeftOut).unwrap_or_default();
         (few, walk(of_b, &b, most + longer, Beyond::IsLeftOut))
     };
-    Ok(a.fsas().as_vec().iter().zip(b.fsas().as_vec().iter()).map(pair).collect())
+    Ok(a.fsas().as_fsa_vec().iter().zip(b.fsas().as_fsa_vec().iter()).map(pair).collect())
 }
 
 /// How many arcs paths may have if no more than [`MOST_BEGINNINGS`] are to be walked.

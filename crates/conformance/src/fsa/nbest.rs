@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use fsa::scores::{
-    MatchingOptions, Nbest, REF_LABELS, Semiring, backward_scores, get_best_matching_stats, levenshtein_alignment,
-    n_best_paths, random_paths, total_scores,
+use fsa::paths::{
+    MatchingOptions, Nbest, REF_LABELS, backward_scores, get_best_matching_stats, levenshtein_alignment, n_best_paths,
+    random_paths, total_scores,
 };
-use fsa::{FsaOrVec, Fsas, Graph};
+use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 use serde_json::Value;
 
@@ -46,7 +46,7 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         arcs: Vec<usize>,
     }
     let graph = graph(args)?;
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     let paths = n_best_paths(fsas, field(args, "n")?)?;
     let read = |path: &Value| Ok(Path { score: number(&path["score"])?, arcs: field(path, "arcs")? });
     let lists: Vec<Vec<Value>> = field(expect, "paths")?;
@@ -117,7 +117,7 @@ fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 /// Where a path from the start to the end lies on the line of all paths, each of which is as wide as it is probable; `None` if it is no path.
 fn place_on_line(fsas: &FsaOrVec, backward: &[f64], path: &[i32]) -> Option<[f64; 2]> {
     let first = usize::try_from(*path.first()?).ok()?;
-    let (mut state_0, mut fsas_before) = (0, fsas.as_vec().iter());
+    let (mut state_0, mut fsas_before) = (0, fsas.as_fsa_vec().iter());
     let fsa = fsas_before.find(|fsa| {
         let found = (fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()).contains(&first);
         state_0 += if found { 0 } else { fsa.num_states() };
@@ -196,7 +196,7 @@ fn alignment(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         differences.push(format!("expected the distances {right:?}, came {totals:?} with their signs turned"));
     }
     let of_ref = aligned.attributes().ints(REF_LABELS).unwrap_or_default();
-    for fsa in aligned.fsas().as_vec().iter() {
+    for fsa in aligned.fsas().as_fsa_vec().iter() {
         let symbols = of_ref[fsa.first_arc()..][..fsa.arcs().len()].iter().copied();
         if !symbols.filter(|&symbol| symbol > 0).eq(reference.iter().copied()) {
             differences.push(format!("an alignment has not the symbols of the reference: {of_ref:?}"));

@@ -1,10 +1,10 @@
 //! Scores, posteriors, gradients and best paths.
 
-use fsa::scores::{
-    Semiring, arc_posteriors_saved, backward_scores, forward_scores, prune_on_arc_post, set_scores_stochastic,
-    shortest_path, total_scores, total_scores_saved,
+use fsa::paths::{
+    arc_posteriors_saved, backward_scores, forward_scores, prune_on_arc_post, set_scores_stochastic, shortest_path,
+    total_scores, total_scores_saved,
 };
-use fsa::{FsaOrVec, Fsas, Graph};
+use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use serde_json::Value;
 
 use super::json::{close, compare, compare_numbers, floats, graph, number, numbers};
@@ -67,7 +67,7 @@ fn totals(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 }
 
 fn stochastic(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let fsas = graph(args)?.into_parts().0.as_vec().with_scores(&floats(&args["scores"])?)?;
+    let fsas = graph(args)?.into_parts().0.as_fsa_vec().with_scores(&floats(&args["scores"])?)?;
     let scores: Vec<f64> = set_scores_stochastic(&fsas)?.scores().into_iter().map(f64::from).collect();
     compare_numbers(expect, "scores", &scores, SINGLE)
 }
@@ -93,7 +93,7 @@ fn best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 /// k2 makes vectors of single FSAs, here they stay what they are.
 fn as_kind(right: &Graph<FsaOrVec>, came: Graph<FsaOrVec>) -> Result<Graph<FsaOrVec>, Stop> {
     let (fsas, attributes) = came.into_parts();
-    let vec = fsas.as_vec().clone();
+    let vec = fsas.as_fsa_vec().clone();
     let fsas = match right.fsas() {
         FsaOrVec::FsaVec(_) => FsaOrVec::FsaVec(vec),
         FsaOrVec::Fsa(_) => FsaOrVec::Fsa(vec.get(0)?),

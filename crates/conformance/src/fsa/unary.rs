@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fsa::algorithms::{self, WeightPushing};
-use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties};
+use fsa::k2::WeightPushing;
+use fsa::{FsaOrVec, FsaVec, Fsas, Graph, Properties, k2};
 use serde_json::Value;
 
 use super::json::{close, compare, compare_ints, field, graph, number};
@@ -13,10 +13,10 @@ use super::{Operation, Stop};
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
     Some(match op {
-        "arc_sort" => |args, expect| with_map(args, expect, algorithms::arc_sort),
-        "connect" => |args, expect| with_map(args, expect, algorithms::connect),
-        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::add_epsilon_self_loops),
-        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, algorithms::remove_epsilon_self_loops),
+        "arc_sort" => |args, expect| with_map(args, expect, k2::arc_sort),
+        "connect" => |args, expect| with_map(args, expect, k2::connect),
+        "add_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::add_epsilon_self_loops),
+        "remove_epsilon_self_loops" => |args, expect| with_map(args, expect, k2::remove_epsilon_self_loops),
         "closure" => closure,
         "union" => union,
         "invert" => |args, expect| compare(expect, &graph(args)?.invert()?),
@@ -48,7 +48,7 @@ fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> 
 /// a label that a transducer cannot have, since nothing but arcs into the final state may have it; here it is 0 like all others.
 fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
-    let (_, arc_map) = algorithms::closure(before.fsas())?;
+    let (_, arc_map) = k2::closure(before.fsas())?;
     let mut differences = compare_ints(expect, "arc_map", &arc_map)?;
     let mut after = before.closure()?;
     let behind = arc_map.iter().position(|&from| from == -1).map(|new| new + 1);
@@ -68,25 +68,25 @@ fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 /// The vector that an FSA is.
 pub(super) fn vector(graph: Graph<FsaOrVec>) -> Result<Graph<FsaVec>, Stop> {
     let (fsas, attributes) = graph.into_parts();
-    Ok(Graph::from_parts(fsas.as_vec().clone(), attributes)?)
+    Ok(Graph::from_parts(fsas.as_fsa_vec().clone(), attributes)?)
 }
 
 fn union(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = vector(graph(args)?)?;
-    let mut differences = compare_ints(expect, "arc_map", &algorithms::union(before.fsas())?.1)?;
+    let mut differences = compare_ints(expect, "arc_map", &k2::union(before.fsas())?.1)?;
     differences.append(&mut compare(expect, &before.union()?)?);
     Ok(differences)
 }
 
 fn invert_ragged(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
-    let (after, _) = algorithms::invert(&graph(args)?)?;
+    let (after, _) = k2::invert(&graph(args)?)?;
     compare_languages(expect, &after, Scores::Both)
 }
 
 fn replace_fsa(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let (src, index) = (graph(&args["src"])?, graph(&args["index"])?);
     let first = field(args, "symbol_begin_range")?;
-    let (_, map_index, map_src) = algorithms::replace_fsa(src.fsas().as_vec(), index.fsas(), first)?;
+    let (_, map_index, map_src) = k2::replace_fsa(src.fsas().as_fsa_vec(), index.fsas(), first)?;
     let mut differences = compare_ints(expect, "arc_map_index", &map_index)?;
     differences.append(&mut compare_ints(expect, "arc_map_src", &map_src)?);
     differences.append(&mut compare(expect, &index.replace_fsa(&vector(src)?, first)?)?);
@@ -109,7 +109,7 @@ fn top_sort(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let after = before.top_sort()?;
     let mut differences = compare_languages(expect, &after, Scores::Both)?;
     differences.append(&mut compare_both(&before, &after, Scores::Both)?);
-    if !after.fsas().as_vec().properties().contains(Properties::TOP_SORTED) {
+    if !after.fsas().as_fsa_vec().properties().contains(Properties::TOP_SORTED) {
         differences.push("an arc goes back".into());
     }
     Ok(differences)
@@ -140,7 +140,7 @@ fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         None => languages_of_both(&graph(expect)?, &after, 0)?,
     };
     let mut differences = compare_best(&before, pairs)?;
-    if !after.fsas().as_vec().properties().contains(Properties::EPSILON_FREE) {
+    if !after.fsas().as_fsa_vec().properties().contains(Properties::EPSILON_FREE) {
         differences.push("an epsilon is left".into());
     }
     Ok(differences)
@@ -165,7 +165,7 @@ fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>
 fn remove_epsilon_and_add_self_loops(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.remove_epsilon_and_add_self_loops()?;
-    let fsas = after.fsas().as_vec();
+    let fsas = after.fsas().as_fsa_vec();
     let loops = fsas.arcs().iter().filter(|arc| arc.label == 0);
     let mut differences = Vec::new();
     if loops.clone().any(|arc| arc.src_state != arc.dest_state || arc.score != 0.0) {
@@ -196,7 +196,7 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
         differences.append(&mut compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
     }
     let sorted = after.arc_sort()?;
-    if !sorted.fsas().as_vec().properties().contains(Properties::ARC_SORTED_AND_DETERMINISTIC) {
+    if !sorted.fsas().as_fsa_vec().properties().contains(Properties::ARC_SORTED_AND_DETERMINISTIC) {
         differences.push("two arcs of a state have the same label".into());
     }
     Ok(differences)
@@ -281,7 +281,7 @@ pub(super) fn compare_both(
     came: &Graph<FsaOrVec>,
     scores: Scores,
 ) -> Result<Vec<String>, Stop> {
-    let (of_right, of_came) = (right.fsas().as_vec().num_fsas(), came.fsas().as_vec().num_fsas());
+    let (of_right, of_came) = (right.fsas().as_fsa_vec().num_fsas(), came.fsas().as_fsa_vec().num_fsas());
     if of_right != of_came {
         return Ok(vec![format!("expected {of_right} FSAs, came {of_came}")]);
     }

@@ -1,12 +1,12 @@
 //! The operations by their names.
 
-use fsa::algorithms::{ComposeOptions, Epsilons, remove_epsilon};
-use fsa::optimize::{
-    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, equivalent, minimize, optimize,
-    project, push_weights, shortest_paths,
+use fsa::k2::{ComposeOptions, Epsilons, remove_epsilon};
+use fsa::openfst::{
+    DeterminizeOptions, MinimizeOptions, PushTo, Side, Unique, determinize, difference, minimize, optimize, project,
+    push_weights, shortest_paths,
 };
-use fsa::scores::{Semiring, reverse_shortest_distance, shortest_distance};
-use fsa::{EPSILON, FINAL, Fsa, FsaVec, Graph};
+use fsa::paths::{reverse_shortest_distance, shortest_distance};
+use fsa::{EPSILON, Equivalence, FINAL, Fsa, FsaVec, Graph, Semiring};
 use serde_json::Value;
 
 use super::compare::{close, compare_counts, compare_language, compare_some_strings};
@@ -69,7 +69,7 @@ fn two(case: &Value) -> Result<[Graph<Fsa>; 2], Stop> {
 }
 
 fn compose(a: &Graph<Fsa>, b: &Graph<Fsa>) -> Result<Graph<Fsa>, Stop> {
-    Ok(a.compose(b, &ComposeOptions { epsilons: Epsilons::Sequenced, ..ComposeOptions::default() })?.connect()?)
+    Ok(a.compose_with(b, &ComposeOptions { epsilons: Epsilons::Sequenced, ..ComposeOptions::default() })?.connect()?)
 }
 
 fn without_epsilons(graph: &Graph<Fsa>) -> Result<Graph<Fsa>, Stop> {
@@ -102,7 +102,7 @@ fn difference_case(case: &Value) -> Result<Vec<String>, Stop> {
 
 fn equivalent_case(case: &Value) -> Result<Vec<String>, Stop> {
     let [a, b] = two(case)?;
-    let came = equivalent(&a, &b, 1.0 / 1024.0)?;
+    let came = a.equivalent(&b, Equivalence::default())?;
     Ok(if case["equal"] == came { vec![] } else { vec![format!("expected equal {}, came {came}", case["equal"])] })
 }
 

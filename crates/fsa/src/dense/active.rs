@@ -10,7 +10,8 @@ pub(super) struct Token {
     pub(super) score: f32,
 }
 
-/// How much wider the next beam is than what the number of states would ask for; what Kaldi has as `beam_delta`.
+/// How much wider the next beam is than what the number of states would ask for; what Kaldi has as
+/// `beam_delta`.
 const BEAM_DELTA: f32 = 0.5;
 
 /// What the states of a frame must reach.
@@ -23,9 +24,10 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// The states within the search beam of the `best`, but so many as the options say. Kaldi's rule: where the beam alone would leave too many or too few,
-    /// the next one is as wide as would have been right here. Only tokens above `entered` count, within the beam by which they were entered.
-    /// `scores` is memory to work in.
+    /// The states within the search beam of the `best`, but so many as the options say. Kaldi's
+    /// rule: where the beam alone would leave too many or too few, the next one is as wide as would
+    /// have been right here. Only tokens above `entered` count, within the beam by which they were
+    /// entered. `scores` is memory to work in.
     pub(super) fn of(tokens: &[Token], best: f32, entered: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
         let most = options.max_active_states;
         let least = options.min_active_states.min(most);
@@ -46,7 +48,8 @@ impl Active {
     }
 }
 
-/// Of the scores above `entered`, the one of which `n` others are at least as good; `None` if it is the last one or there is none.
+/// Of the scores above `entered`, the one of which `n` others are at least as good; `None` if it is
+/// the last one or there is none.
 fn nth_best(tokens: &[Token], n: usize, entered: f32, scores: &mut Vec<f32>) -> Option<f32> {
     scores.clear();
     scores.extend(tokens.iter().map(|token| token.score).filter(|&score| score > entered));

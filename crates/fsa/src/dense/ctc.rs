@@ -5,22 +5,23 @@ use super::graph::{DecodingGraph, GraphArc, arc_number, class};
 use super::intersect::intersect_one_graph;
 use super::next::Next;
 use super::{DenseFsaVec, DenseLattices, DenseOptions};
-use crate::arc::{id, index};
+use crate::core::view::FsaView;
 use crate::graphs::CtcTopology;
-use crate::view::FsaView;
-use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::support::ids::{id, index};
+use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
 
 /// The composition of the topology of CTC with a graph of tokens, H o LG, made while decoding.
 ///
-/// All that is in memory beside the graph is a number for each of its arcs, and three for each token by which a state is entered. From a state, the
-/// arcs of the graph are followed once for all tokens that may have come last, so that a frame costs O(tokens) where the explicit topology has their
-/// square. Paths and scores are those of decoding against [`CtcTopology::compose`].
+/// All that is in memory beside the graph is a number for each of its arcs, and three for each
+/// token by which a state is entered. From a state, the arcs of the graph are followed once for all
+/// tokens that may have come last, so that a frame costs O(tokens) where the explicit topology has
+/// their square. Paths and scores are those of decoding against [`CtcTopology::compose`].
 ///
 /// ```
-/// use fsa::builders::trivial_graph;
+/// use fsa::graphs::trivial_graph;
 /// use fsa::dense::{CtcGraph, DenseFsaVec, DenseOptions};
 /// use fsa::graphs::CtcTopology;
-/// use fsa::scores::shortest_path;
+/// use fsa::paths::shortest_path;
 ///
 /// let graph = CtcGraph::new(CtcTopology::new(2, false)?, trivial_graph(2)?, None)?;
 /// let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0];
@@ -33,7 +34,8 @@ use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph};
 pub struct CtcGraph {
     graph: Graph<Fsa>,
     topology: CtcTopology,
-    /// The states of the composition: for each state of the graph one after a blank, and behind it one for each token by which it is entered.
+    /// The states of the composition: for each state of the graph one after a blank, and behind it
+    /// one for each token by which it is entered.
     states: Vec<State>,
     /// For each state of the graph the one after a blank.
     blanks: Vec<u32>,
@@ -49,8 +51,9 @@ struct State {
 }
 
 impl CtcGraph {
-    /// The graph must have no epsilons, since 0 is blank here. If it has no `aux_labels`, its tokens become those of the lattices; they also become the
-    /// attribute `inner_labels`, if it has a name. O(arcs log arcs).
+    /// The graph must have no epsilons, since 0 is blank here. If it has no `aux_labels`, its
+    /// tokens become those of the lattices; they also become the attribute `inner_labels`, if it
+    /// has a name. O(arcs log arcs).
     ///
     /// # Errors
     /// [`Error::Symbol`] for a label that is no token; [`Error::TooLarge`].
@@ -65,9 +68,10 @@ impl CtcGraph {
         entered.sort_unstable();
         entered.dedup();
         let num_states = graph.fsas().num_states();
-        Error::fit("the number of states", num_states + entered.len())?;
-        // Whether an arc was followed, and which class an arc of the topology took, is told by one number.
-        Error::fit("the number of arcs", arcs.len() + index(topology.max_token()) + 1)?;
+        Error::fit(Quantity::States, num_states + entered.len())?;
+        // Whether an arc was followed, and which class an arc of the topology took, is told by one
+        // number.
+        Error::fit(Quantity::Arcs, arcs.len() + index(topology.max_token()) + 1)?;
         let (mut states, mut blanks) = (Vec::with_capacity(num_states + entered.len()), Vec::with_capacity(num_states));
         let mut next = entered.iter().peekable();
         for of_graph in 0..id(num_states) {
@@ -114,11 +118,7 @@ impl CtcGraph {
     pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
         let least = index(self.topology.max_token()) + 1;
         if num_classes < least {
-            return Err(Error::Size {
-                what: "the number of classes, if not more,",
-                expected: least,
-                found: num_classes,
-            });
+            return Err(Error::Size { what: Quantity::Classes, expected: least, found: num_classes });
         }
         Ok(())
     }
@@ -160,7 +160,8 @@ impl CtcGraph {
 
     /// Follows the arcs of a state of the graph for all tokens that are there.
     fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
-        // What is far below two others, which have come there by different labels, is far below one whose label an arc may take.
+        // What is far below two others, which have come there by different labels, is far below one
+        // whose label an arc may take.
         let second = second_best(group);
         let candidates = next.candidates(second);
         let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);

@@ -2,8 +2,8 @@
 
 use super::active::{Active, Token};
 use super::next::Next;
-use crate::arc::index;
-use crate::view::FsaView;
+use crate::core::view::FsaView;
+use crate::support::ids::index;
 use crate::{Error, FINAL, FsaVec};
 
 /// A graph whose arcs take one class each.
@@ -11,7 +11,8 @@ pub(super) trait DecodingGraph: Sync {
     /// How many states there are.
     fn num_states(&self) -> usize;
 
-    /// Follows the arcs of all active tokens, whose scores are to be taken less `best`, the best one of them; `row` are the scores of the frame.
+    /// Follows the arcs of all active tokens, whose scores are to be taken less `best`, the best
+    /// one of them; `row` are the scores of the frame.
     fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>);
 
     /// The arcs from a state into the final one, with their scores.
@@ -30,7 +31,8 @@ pub(super) struct GraphArc {
     pub(super) score: f32,
 }
 
-/// In place of an arc of the graph: one from a state that is no final one, but ends a partial result.
+/// In place of an arc of the graph: one from a state that is no final one, but ends a partial
+/// result.
 pub(super) const NO_ARC: u32 = u32::MAX;
 
 impl<G: DecodingGraph> DecodingGraph for &G {

@@ -8,21 +8,24 @@ use super::next::Scratch;
 use super::output::{Made, lattice};
 use super::search::Search;
 use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
-use crate::parts::{ArcMap, assemble, flatten};
-use crate::threads::for_each_job;
-use crate::view::FsaView;
-use crate::{Error, Fsa, Fsas, Graph};
+use crate::core::builder::{ArcMap, assemble, flatten};
+use crate::core::view::FsaView;
+use crate::support::threads::for_each_job;
+use crate::{Error, Fsa, Fsas, Graph, Quantity};
 
-/// The paths of graphs and what a network says of them, without those that are worse than the best one by more than `output_beam`.
+/// The paths of graphs and what a network says of them, without those that are worse than the best
+/// one by more than `output_beam`.
 ///
-/// Every path is looked at, and so this is for graphs that are small, such as those of transcripts; [`intersect_dense_pruned`] is for others. There is one
-/// graph for all utterances, or one for each. Labels are classes of the network, 0 among them; -1 ends an utterance. O(frames x arcs). Utterances are worked
-/// on by several threads, with the same result.
+/// Every path is looked at, and so this is for graphs that are small, such as those of transcripts;
+/// [`intersect_dense_pruned`] is for others. There is one graph for all utterances, or one for
+/// each. Labels are classes of the network, 0 among them; -1 ends an utterance. O(frames x arcs).
+/// Utterances are worked on by several threads, with the same result.
 ///
 /// ```
-/// use fsa::builders::ctc_graph;
+/// use fsa::graphs::ctc_graph;
 /// use fsa::dense::{DenseFsaVec, intersect_dense};
-/// use fsa::scores::{Semiring, total_scores};
+/// use fsa::Semiring;
+/// use fsa::paths::total_scores;
 /// use ragged_core::Ragged;
 ///
 /// // The loss of CTC: minus the logarithm of what all alignments of the tokens 1 2 have together.
@@ -36,8 +39,9 @@ use crate::{Error, Fsa, Fsas, Graph};
 /// ```
 ///
 /// # Errors
-/// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`]; [`Error::TooLarge`] if all lattices together are. What concerns
-/// one utterance is its [`Outcome`].
+/// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`];
+/// [`Error::TooLarge`] if all lattices together are. What concerns one utterance is its
+/// [`Outcome`].
 pub fn intersect_dense<F: Fsas>(
     graphs: &Graph<F>,
     dense: &DenseFsaVec<'_>,
@@ -46,7 +50,8 @@ pub fn intersect_dense<F: Fsas>(
     intersect_dense_pruned(graphs, dense, &DenseOptions::exhaustive(output_beam))
 }
 
-/// As [`intersect_dense`], but from frame to frame only the best states are followed, as the options say.
+/// As [`intersect_dense`], but from frame to frame only the best states are followed, as the
+/// options say.
 ///
 /// O(frames x arcs of active states).
 ///
@@ -57,9 +62,9 @@ pub fn intersect_dense_pruned<F: Fsas>(
     dense: &DenseFsaVec<'_>,
     options: &DenseOptions,
 ) -> Result<DenseLattices, Error> {
-    let fsas = graphs.fsas().as_vec();
+    let fsas = graphs.fsas().as_fsa_vec();
     if fsas.num_fsas() != 1 {
-        Error::same_size("the number of graphs, if not 1,", dense.num_utterances(), fsas.num_fsas())?;
+        Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
     }
     Labels::of(fsas).check(dense.num_classes())?;
     let graph_of = |utterance: usize| fsas.fsa(if fsas.num_fsas() == 1 { 0 } else { utterance });

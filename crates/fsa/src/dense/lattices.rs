@@ -3,8 +3,8 @@
 use kaldera_base::Real;
 
 use super::scores::DenseFsaVec;
-use crate::arc::index;
-use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph};
+use crate::support::ids::index;
+use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, Quantity};
 
 /// What came of an utterance.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,11 +12,13 @@ use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph};
 pub enum Outcome {
     /// A lattice whose paths end in final states of the graph.
     Final,
-    /// A lattice whose paths end in any states, since no final state was reached, or none was asked for.
+    /// A lattice whose paths end in any states, since no final state was reached, or none was asked
+    /// for.
     Partial,
     /// No lattice: the last frame has states, but none of them is final.
     NoFinalState,
-    /// No lattice: no arc of an active state takes a class of this frame, counted from 0 on, with a score above -inf.
+    /// No lattice: no arc of an active state takes a class of this frame, counted from 0 on, with a
+    /// score above -inf.
     Died {
         /// The frame.
         frame: usize,
@@ -34,8 +36,9 @@ impl Outcome {
 
 /// A lattice for each utterance; it has no states where there is none.
 ///
-/// The labels of a lattice are classes, and -1 on the arcs into the final state. Its states stand in the order of time, and so arcs lead to later ones. The
-/// score of an arc is that of its arc of the graph, plus that of its class. The attributes of the graph are those of the lattice.
+/// The labels of a lattice are classes, and -1 on the arcs into the final state. Its states stand
+/// in the order of time, and so arcs lead to later ones. The score of an arc is that of its arc of
+/// the graph, plus that of its class. The attributes of the graph are those of the lattice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DenseLattices {
     pub(super) graph: Graph<FsaVec>,
@@ -63,27 +66,31 @@ impl DenseLattices {
         &self.outcomes
     }
 
-    /// For each arc the arc of the graph that it comes from, counted over all graphs; -1 where there is none, as at the end of partial results.
+    /// For each arc the arc of the graph that it comes from, counted over all graphs; -1 where
+    /// there is none, as at the end of partial results.
     #[inline]
     #[doc(alias = "arc_map_a")]
     pub fn graph_arcs(&self) -> &[i32] {
         &self.graph_arcs
     }
 
-    /// For each arc the frame of its utterance that it takes its class in, from 0 on. Arcs into the final state have the frame behind the last one.
+    /// For each arc the frame of its utterance that it takes its class in, from 0 on. Arcs into the
+    /// final state have the frame behind the last one.
     #[inline]
     #[doc(alias = "frame_idx")]
     pub fn frames(&self) -> &[i32] {
         &self.frames
     }
 
-    /// For each arc the part of its score that comes from the graph; the other part is the network's.
+    /// For each arc the part of its score that comes from the graph; the other part is the
+    /// network's.
     #[inline]
     pub fn graph_scores(&self) -> &[f32] {
         &self.graph_scores
     }
 
-    /// For each arc the frame of features at which it begins, counted over the whole sequence that its utterance is a part of.
+    /// For each arc the frame of features at which it begins, counted over the whole sequence that
+    /// its utterance is a part of.
     ///
     /// # Errors
     /// [`Error::Size`] if `dense` has another number of utterances than there are lattices.
@@ -97,13 +104,15 @@ impl DenseLattices {
         Ok(made)
     }
 
-    /// The derivative with respect to the score of each of the graph's arcs, of which there are `num_arcs` in all graphs, from that with respect to the
-    /// score of each arc of the lattices. O(arcs).
+    /// The derivative with respect to the score of each of the graph's arcs, of which there are
+    /// `num_arcs` in all graphs, from that with respect to the score of each arc of the lattices.
+    /// O(arcs).
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one for each arc; [`Error::ArcMap`] if the graph has fewer arcs.
+    /// [`Error::Size`] if there is not one for each arc; [`Error::ArcMap`] if the graph has fewer
+    /// arcs.
     pub fn graph_gradient<T: Real>(&self, grads: &[T], num_arcs: usize) -> Result<Vec<T>, Error> {
-        Error::same_size("the number of gradients", self.graph_arcs.len(), grads.len())?;
+        Error::same_size(Quantity::Gradients, self.graph_arcs.len(), grads.len())?;
         let mut sums = vec![T::ZERO; num_arcs];
         for (position, (&found, &grad)) in self.graph_arcs.iter().zip(grads).enumerate() {
             if let Ok(arc) = usize::try_from(found) {
@@ -113,13 +122,14 @@ impl DenseLattices {
         Ok(sums)
     }
 
-    /// The derivative with respect to each of the [values](DenseFsaVec::values) of `dense`, from which the lattices were made, in the same order, from that
-    /// with respect to the score of each arc of the lattices. O(arcs + values).
+    /// The derivative with respect to each of the [values](DenseFsaVec::values) of `dense`, from
+    /// which the lattices were made, in the same order, from that with respect to the score of each
+    /// arc of the lattices. O(arcs + values).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one for each arc, or `dense` is another one.
     pub fn score_gradient<T: Real>(&self, grads: &[T], dense: &DenseFsaVec<'_>) -> Result<Vec<T>, Error> {
-        Error::same_size("the number of gradients", self.graph_arcs.len(), grads.len())?;
+        Error::same_size(Quantity::Gradients, self.graph_arcs.len(), grads.len())?;
         let mut sums = vec![T::ZERO; dense.values().len()];
         let arcs = self.graph.fsas().arcs();
         self.each_arc(dense, |utterance, arc| {
@@ -127,8 +137,7 @@ impl DenseLattices {
             if label != FINAL {
                 let place = dense.utterance(utterance)?.place(index(self.frames[arc]), index(label));
                 let (expected, found) = (sums.len(), place + 1);
-                *sums.get_mut(place).ok_or(Error::Size { what: "the number of values", expected, found })? +=
-                    grads[arc];
+                *sums.get_mut(place).ok_or(Error::Size { what: Quantity::Values, expected, found })? += grads[arc];
             }
             Ok(())
         })?;
@@ -141,7 +150,7 @@ impl DenseLattices {
         dense: &DenseFsaVec<'_>,
         mut run: impl FnMut(usize, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        Error::same_size("the number of utterances", self.outcomes.len(), dense.num_utterances())?;
+        Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
         for (utterance, fsa) in self.graph.fsas().iter().enumerate() {
             (fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()).try_for_each(|arc| run(utterance, arc))?;
         }
@@ -149,7 +158,8 @@ impl DenseLattices {
     }
 }
 
-/// The attributes of the graph at the arcs of lattices. An arc into the final state that comes from no arc of the graph puts out -1, as others do.
+/// The attributes of the graph at the arcs of lattices. An arc into the final state that comes from
+/// no arc of the graph puts out -1, as others do.
 pub(super) fn with_attributes<F: Fsas>(
     graphs: &Graph<F>,
     lattices: FsaVec,

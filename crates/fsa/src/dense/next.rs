@@ -7,8 +7,8 @@ use super::trellis::Link;
 /// Memory that a search needs while it computes a frame, and that any other may use afterwards.
 #[derive(Debug)]
 pub(super) struct Scratch {
-    /// For each state of the graph where it was among the tokens of some frame; whether it is among those of this one is seen there. So nothing has to be
-    /// cleared.
+    /// For each state of the graph where it was among the tokens of some frame; whether it is among
+    /// those of this one is seen there. So nothing has to be cleared.
     slots: Vec<u32>,
     pub(super) tokens: Vec<Token>,
     pub(super) scores: Vec<f32>,
@@ -32,8 +32,8 @@ impl Scratch {
         }
     }
 
-    /// No states of a next frame yet, of which those more than `beam` below the best one are not needed, nor the links more than `output_beam` below the
-    /// best one into the same state.
+    /// No states of a next frame yet, of which those more than `beam` below the best one are not
+    /// needed, nor the links more than `output_beam` below the best one into the same state.
     pub(super) fn next<'a>(&'a mut self, links: &'a mut Vec<Link>, beam: f32, output_beam: f32) -> Next<'a> {
         self.tokens.clear();
         let (best, cutoff) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
@@ -67,7 +67,8 @@ impl Next<'_> {
         }
     }
 
-    /// The lowest score whose links can be needed beside another path to the same state with the score `beside`.
+    /// The lowest score whose links can be needed beside another path to the same state with the
+    /// score `beside`.
     pub(super) fn candidates(&self, beside: f32) -> f32 {
         beside - self.output_beam
     }
@@ -78,8 +79,8 @@ impl Next<'_> {
         score > self.cutoff
     }
 
-    /// A path with the score `before` comes from the token `source` over an arc with the score `score` to the state `dest`. Whether it is needed; if not,
-    /// none with a lower score is.
+    /// A path with the score `before` comes from the token `source` over an arc with the score
+    /// `score` to the state `dest`. Whether it is needed; if not, none with a lower score is.
     #[inline(always)]
     pub(super) fn reach(&mut self, source: u32, before: f32, dest: u32, arc: u32, score: f32) -> bool {
         let total = before + score;

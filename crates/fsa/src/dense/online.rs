@@ -9,18 +9,18 @@ use super::output::{Made, lattice};
 use super::scores::Frames;
 use super::search::Search;
 use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
-use crate::threads::for_each_job;
-use crate::{Error, Fsa, Fsas, Graph};
+use crate::support::threads::for_each_job;
+use crate::{Error, Fsa, Fsas, Graph, Quantity};
 
 /// Decodes streams against one graph, as frames come.
 ///
-/// What is decided does not depend on how the frames are cut into chunks: after the last one the lattice is that of
-/// [`intersect_dense_pruned`](super::intersect_dense_pruned) over the whole.
+/// What is decided does not depend on how the frames are cut into chunks: after the last one the
+/// lattice is that of [`intersect_dense_pruned`](super::intersect_dense_pruned) over the whole.
 ///
 /// ```
-/// use fsa::builders::ctc_topo;
+/// use fsa::graphs::ctc_topo;
 /// use fsa::dense::{DenseFsaVec, DenseOptions, Ending, OnlineDecoder};
-/// use fsa::scores::shortest_path;
+/// use fsa::paths::shortest_path;
 ///
 /// let decoder = OnlineDecoder::new(ctc_topo(2, false)?, DenseOptions::default())?;
 /// let mut stream = decoder.stream();
@@ -63,7 +63,8 @@ impl DecodingStream {
         self.search.trellis.num_frames()
     }
 
-    /// Whether there are states from which to go on. Once there are none, frames are not taken any more.
+    /// Whether there are states from which to go on. Once there are none, frames are not taken any
+    /// more.
     pub fn is_alive(&self) -> bool {
         self.search.is_alive()
     }
@@ -85,7 +86,7 @@ impl OnlineDecoder {
     /// # Errors
     /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
     pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
-        let labels = Labels::of(graph.fsas().as_vec());
+        let labels = Labels::of(graph.fsas().as_fsa_vec());
         Self::of(Source::Graph { graph, labels }, options)
     }
 
@@ -120,8 +121,9 @@ impl OnlineDecoder {
         DecodingStream { search: Search::new(), graph: self.graph_size() }
     }
 
-    /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream, and so on. What came of each is the result: an error
-    /// leaves its stream as it was, unless it is [`Error::MemoryLimit`] or [`Error::Overflow`], and says nothing of the others.
+    /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
+    /// and so on. What came of each is the result: an error leaves its stream as it was, unless it
+    /// is [`Error::Limit`] or [`Error::Overflow`], and says nothing of the others.
     ///
     /// # Errors
     /// [`Error::Size`] for another number of chunks; [`Error::DenseLabel`].
@@ -130,7 +132,7 @@ impl OnlineDecoder {
         streams: &mut [&mut DecodingStream],
         chunks: &DenseFsaVec<'_>,
     ) -> Result<Vec<Result<(), Error>>, Error> {
-        Error::same_size("the number of chunks", streams.len(), chunks.num_utterances())?;
+        Error::same_size(Quantity::Chunks, streams.len(), chunks.num_utterances())?;
         match &self.graph {
             Source::Graph { labels, .. } => labels.check(chunks.num_classes())?,
             Source::Ctc(graph) => graph.check(chunks.num_classes())?,
@@ -149,8 +151,8 @@ impl OnlineDecoder {
     /// A stream of another decoder is taken if its graph may be the same.
     fn check(&self, stream: &DecodingStream) -> Result<(), Error> {
         let [states, arcs] = self.graph_size();
-        Error::same_size("the number of states of a stream's graph", states, stream.graph[0])?;
-        Error::same_size("the number of arcs of a stream's graph", arcs, stream.graph[1])
+        Error::same_size(Quantity::StreamStates, states, stream.graph[0])?;
+        Error::same_size(Quantity::StreamArcs, arcs, stream.graph[1])
     }
 
     fn decode_one(&self, stream: &mut DecodingStream, chunks: &DenseFsaVec<'_>, utterance: usize) -> Result<(), Error> {
@@ -181,7 +183,8 @@ impl OnlineDecoder {
         result
     }
 
-    /// The lattices of streams up to the last frame that each has taken. The streams may go on afterwards.
+    /// The lattices of streams up to the last frame that each has taken. The streams may go on
+    /// afterwards.
     ///
     /// # Errors
     /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
@@ -199,12 +202,13 @@ impl OnlineDecoder {
         gather(self.graph(), made, outcomes, |_| self.graph().fsas().view())
     }
 
-    /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go on without end in bounded memory; `None` if there is
-    /// nothing yet.
+    /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go
+    /// on without end in bounded memory; `None` if there is nothing yet.
     ///
-    /// It ends at the last frame in which all paths of the lattice go through the same state. The lattice of the whole is the parts behind each other, but for
-    /// the arc with label -1 at the end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from the first one that
-    /// the stream has ever taken. The stream goes on with the rest.
+    /// It ends at the last frame in which all paths of the lattice go through the same state. The
+    /// lattice of the whole is the parts behind each other, but for the arc with label -1 at the
+    /// end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from
+    /// the first one that the stream has ever taken. The stream goes on with the rest.
     ///
     /// # Errors
     /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].

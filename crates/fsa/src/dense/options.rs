@@ -1,30 +1,35 @@
 //! How far a search looks, and what it keeps.
 
-use crate::Error;
+use crate::core::limits::{Limits, eight_gib};
+use crate::{Error, Quantity};
 
-/// Which paths a search looks at and which of them it keeps. The defaults are those of k2's decoding recipes.
+/// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
+/// decoding recipes.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DenseOptions {
-    /// States whose score in a frame is further than this below the best one are given up. 20 unless set; infinite for all states.
+    /// States whose score in a frame is further than this below the best one are given up. 20
+    /// unless set; infinite for all states.
     pub search_beam: f32,
-    /// Arcs that are on no path within this of the best one are left out of the lattice. 8 unless set; 0 keeps the best path and those that are as good.
+    /// Arcs that are on no path within this of the best one are left out of the lattice. 8 unless
+    /// set; 0 keeps the best path and those that are as good.
     pub output_beam: f32,
-    /// So many states of a frame, the best ones, go on in any case, however narrow the beam is. 30 unless set.
+    /// So many states of a frame, the best ones, go on in any case, however narrow the beam is. 30
+    /// unless set.
     #[doc(alias = "min_active")]
     pub min_active_states: usize,
-    /// Not more states of a frame than this go on, but for some with the same score; where it is less than `min_active_states`, it counts. 10,000
-    /// unless set.
+    /// Not more states of a frame than this go on, but for some with the same score; where it is
+    /// less than `min_active_states`, it counts. 10,000 unless set.
     #[doc(alias = "max_active")]
     pub max_active_states: usize,
     /// Where no final state was reached, take all states of the last frame for final ones.
     pub allow_partial: bool,
     /// How exact the output beam is.
     pub pruning: LatticePruning,
-    /// The largest number of bytes for the paths of one utterance; what needs more is refused. 8 GiB unless set.
-    pub max_bytes: usize,
+    /// For the paths of one utterance; 8 GiB unless set.
+    pub limits: Limits,
 }
 
 /// Which arcs the output beam leaves.
@@ -34,7 +39,8 @@ pub enum LatticePruning {
     /// Those on paths of the whole utterance within the beam, and no others.
     #[default]
     Exact,
-    /// As k2 does it, many more: frames are pruned once, 20 at a time, by what the next 10 frames say of them.
+    /// As k2 does it, many more: frames are pruned once, 20 at a time, by what the next 10 frames
+    /// say of them.
     Chunkwise,
 }
 
@@ -45,7 +51,8 @@ pub enum Ending {
     Final,
     /// There, and where none was reached, in all states of the last frame; k2's `allow_partial`.
     FinalElseActive,
-    /// In all states of the last frame, whether final or not: for results while an utterance goes on.
+    /// In all states of the last frame, whether final or not: for results while an utterance goes
+    /// on.
     Active,
 }
 
@@ -58,7 +65,7 @@ impl Default for DenseOptions {
             max_active_states: 10_000,
             allow_partial: false,
             pruning: LatticePruning::Exact,
-            max_bytes: usize::try_from(8_u64 << 30).unwrap_or(usize::MAX),
+            limits: Limits::default().with_max_bytes(eight_gib()),
         }
     }
 }
@@ -106,10 +113,10 @@ impl DenseOptions {
         self
     }
 
-    /// With at most so many bytes for an utterance.
+    /// With limits for an utterance.
     #[must_use]
-    pub fn with_max_bytes(mut self, max_bytes: usize) -> Self {
-        self.max_bytes = max_bytes;
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -129,13 +136,13 @@ impl DenseOptions {
     }
 
     pub(super) fn check(&self) -> Result<(), Error> {
-        for (what, found) in [("search_beam", self.search_beam), ("output_beam", self.output_beam)] {
+        for (what, found) in [(Quantity::SearchBeam, self.search_beam), (Quantity::OutputBeam, self.output_beam)] {
             if !(found >= 0.0) {
                 return Err(Error::Beam { what, found });
             }
         }
         if self.max_active_states == 0 {
-            return Err(Error::OutOfRange { what: "max_active_states", min: 1, max: i64::MAX, found: 0 });
+            return Err(Error::OutOfRange { what: Quantity::MaxActiveStates, min: 1, max: i64::MAX, found: 0 });
         }
         Ok(())
     }
@@ -153,7 +160,13 @@ mod tests {
         }
         assert_eq!(options().with_max_active_states(1).check(), Ok(()));
         assert!(options().with_max_active_states(0).check().is_err());
-        assert!(matches!(options().with_output_beam(f32::NAN).check(), Err(Error::Beam { what: "output_beam", .. })));
-        assert!(matches!(options().with_search_beam(-1.0).check(), Err(Error::Beam { what: "search_beam", .. })));
+        assert!(matches!(
+            options().with_output_beam(f32::NAN).check(),
+            Err(Error::Beam { what: Quantity::OutputBeam, .. })
+        ));
+        assert!(matches!(
+            options().with_search_beam(-1.0).check(),
+            Err(Error::Beam { what: Quantity::SearchBeam, .. })
+        ));
     }
 }

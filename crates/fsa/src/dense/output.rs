@@ -4,13 +4,13 @@ use super::graph::{DecodingGraph, GraphArc, NO_ARC};
 use super::search::Search;
 use super::trellis::{Extras, Link, Trellis};
 use super::{DenseOptions, Ending, Outcome};
-use crate::parts::Part;
-use crate::{Arc, Error, FINAL};
+use crate::core::builder::SortedFsaBuilder;
+use crate::{Arc, Error, FINAL, Quantity};
 
 /// A lattice with what belongs to its arcs.
 #[derive(Debug, Default)]
 pub(super) struct Made {
-    pub(super) part: Part,
+    pub(super) part: SortedFsaBuilder,
     /// The arcs of the graph, or -1.
     pub(super) graph_arcs: Vec<i32>,
     pub(super) frames: Vec<i32>,
@@ -90,7 +90,8 @@ impl<'a> Writer<'a> {
 
     fn write<G: DecodingGraph>(mut self, graph: &G) -> Result<Made, Error> {
         let mut links = Vec::new();
-        // The number of a state is its place among the tokens of its frame that stay, behind those of all frames before.
+        // The number of a state is its place among the tokens of its frame that stay, behind those
+        // of all frames before.
         let mut first = 0;
         let mut places = self.places(0);
         for frame in 0..self.trellis.last() {
@@ -138,11 +139,11 @@ impl<'a> Writer<'a> {
         while self.made.part.ends.len() < source {
             self.made.part.end_state();
         }
-        let [source, dest] = [source, dest].map(|state| Error::fit("the number of states", state));
+        let [source, dest] = [source, dest].map(|state| Error::fit(Quantity::States, state));
         self.made.part.arcs.push(Arc::new(source?, dest?, arc.label, score));
         self.made.graph_arcs.push(arc.arc);
         self.made.graph_scores.push(arc.score);
-        self.made.frames.push(Error::fit("the number of frames", frame)?);
+        self.made.frames.push(Error::fit(Quantity::Frames, frame)?);
         Ok(())
     }
 }

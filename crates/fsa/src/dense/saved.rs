@@ -10,7 +10,8 @@ use crate::Error;
 const MAGIC: [u8; 8] = *b"fsaDens\x01";
 
 impl DecodingStream {
-    /// The stream as bytes, from which [`from_bytes`](Self::from_bytes) makes it again, in another process if need be. O(what it has found).
+    /// The stream as bytes, from which [`from_bytes`](Self::from_bytes) makes it again, in another
+    /// process if need be. O(what it has found).
     pub fn to_bytes(&self) -> Vec<u8> {
         let Trellis { scores, links, frames, first_frame, links_left } = &self.search.trellis;
         let tokens = &self.search.tokens;
@@ -36,7 +37,8 @@ impl DecodingStream {
         bytes
     }
 
-    /// A stream of which [`to_bytes`](Self::to_bytes) was made. It is for the decoder, or one with the same graph and options, that it comes from.
+    /// A stream of which [`to_bytes`](Self::to_bytes) was made. It is for the decoder, or one with
+    /// the same graph and options, that it comes from.
     ///
     /// # Errors
     /// [`Error::Binary`] for bytes that are none of a stream.

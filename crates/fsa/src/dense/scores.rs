@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use ragged_core::RowSplits;
 
-use crate::arc::index;
-use crate::{Error, FINAL};
+use crate::support::ids::index;
+use crate::{Error, FINAL, Quantity};
 
 /// A part of a sequence: an utterance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -18,12 +18,15 @@ pub struct Segment {
     pub duration: usize,
 }
 
-/// Scores of all classes in each frame of some utterances, as linear FSAs: logarithms of probabilities, mostly, but they need not be normalized.
+/// Scores of all classes in each frame of some utterances, as linear FSAs: logarithms of
+/// probabilities, mostly, but they need not be normalized.
 ///
-/// The values are borrowed and not copied. They lie in rows, a row for each frame, of which each has `num_classes` values at a distance of `row_stride`
-/// from those of the row before. k2's column of label -1 and the additional row of each segment are implied, see [`Frames::score`].
+/// The values are borrowed and not copied. They lie in rows, a row for each frame, of which each
+/// has `num_classes` values at a distance of `row_stride` from those of the row before. k2's column
+/// of label -1 and the additional row of each segment are implied, see [`Frames::score`].
 ///
-/// An utterance that cannot be decoded (a segment that is too long, a score that is NaN) is refused when its turn comes, and leaves the others alone.
+/// An utterance that cannot be decoded (a segment that is too long, a score that is NaN) is refused
+/// when its turn comes, and leaves the others alone.
 ///
 /// ```
 /// use fsa::dense::{DenseFsaVec, Segment};
@@ -60,7 +63,7 @@ impl<'a> DenseFsaVec<'a> {
         sequences: Vec<Range<usize>>,
     ) -> Result<Self, Error> {
         if row_stride < num_classes {
-            return Err(Error::Size { what: "the row stride, if not more,", expected: num_classes, found: row_stride });
+            return Err(Error::Size { what: Quantity::RowStride, expected: num_classes, found: row_stride });
         }
         let num_rows = sequences.iter().map(|rows| rows.end).max().unwrap_or(0);
         let needed =
@@ -69,7 +72,7 @@ impl<'a> DenseFsaVec<'a> {
             Some(needed) if needed <= values.len() => {}
             _ => {
                 let expected = needed.unwrap_or(usize::MAX);
-                return Err(Error::Size { what: "the number of values, if not more,", expected, found: values.len() });
+                return Err(Error::Size { what: Quantity::Values, expected, found: values.len() });
             }
         }
         let segments =
@@ -84,7 +87,7 @@ impl<'a> DenseFsaVec<'a> {
     /// [`Error::Size`] if they are not whole rows of `num_classes`.
     pub fn from_frames(values: &'a [f32], num_classes: usize) -> Result<Self, Error> {
         let num_rows = values.len().checked_div(num_classes).unwrap_or(0);
-        Error::same_size("the number of values", num_rows * num_classes, values.len())?;
+        Error::same_size(Quantity::Values, num_rows * num_classes, values.len())?;
         Self::new(values, num_classes, num_classes, vec![0..num_rows])
     }
 
@@ -95,19 +98,21 @@ impl<'a> DenseFsaVec<'a> {
     pub fn from_row_splits(values: &'a [f32], num_classes: usize, row_splits: &RowSplits) -> Result<Self, Error> {
         let sequences: Vec<_> = row_splits.rows().collect();
         let num_rows = sequences.last().map_or(0, |rows| rows.end);
-        Error::same_size("the number of values", num_rows.saturating_mul(num_classes), values.len())?;
+        Error::same_size(Quantity::Values, num_rows.saturating_mul(num_classes), values.len())?;
         Self::new(values, num_classes, num_classes, sequences)
     }
 
-    /// Utterances padded to the same length, as an array of the shape `[utterance][frame][class]`; `lengths` are numbers of frames without the padding.
+    /// Utterances padded to the same length, as an array of the shape `[utterance][frame][class]`;
+    /// `lengths` are numbers of frames without the padding.
     ///
     /// # Errors
-    /// [`Error::Size`] if there are not as many values and lengths as the shape says. A length that is too large concerns its utterance alone.
+    /// [`Error::Size`] if there are not as many values and lengths as the shape says. A length that
+    /// is too large concerns its utterance alone.
     pub fn from_padded(values: &'a [f32], shape: [usize; 3], lengths: &[usize]) -> Result<Self, Error> {
         let [num_sequences, num_frames, num_classes] = shape;
         let size = num_sequences.saturating_mul(num_frames).saturating_mul(num_classes);
-        Error::same_size("the number of values", size, values.len())?;
-        Error::same_size("the number of lengths", num_sequences, lengths.len())?;
+        Error::same_size(Quantity::Values, size, values.len())?;
+        Error::same_size(Quantity::Lengths, num_sequences, lengths.len())?;
         let sequences = (0..num_sequences).map(|i| i * num_frames..(i + 1) * num_frames).collect();
         let segments = lengths.iter().enumerate();
         let segments = segments.map(|(sequence, &duration)| Segment { sequence, start: 0, duration }).collect();
@@ -121,15 +126,17 @@ impl<'a> DenseFsaVec<'a> {
         self
     }
 
-    /// With a frame of the network for so many frames of features, by which [`DenseLattices::input_frames`](super::DenseLattices::input_frames) tells
-    /// times; 0 counts as 1.
+    /// With a frame of the network for so many frames of features, by which
+    /// [`DenseLattices::input_frames`](super::DenseLattices::input_frames) tells times; 0 counts as
+    /// 1.
     #[must_use]
     pub fn with_frame_subsampling(mut self, frame_subsampling: usize) -> Self {
         self.frame_subsampling = frame_subsampling.max(1);
         self
     }
 
-    /// With segments that may end so many frames behind their sequences; they are cut where those end. None may unless this is set.
+    /// With segments that may end so many frames behind their sequences; they are cut where those
+    /// end. None may unless this is set.
     #[must_use]
     pub fn with_allow_truncate(mut self, num_frames: usize) -> Self {
         self.allow_truncate = num_frames;
@@ -236,8 +243,9 @@ impl<'a> Frames<'a> {
         (0..frames.num_frames).map(move |frame| frames.row(frame))
     }
 
-    /// What an arc with a label adds in a frame. There is one frame more than [`num_frames`](Self::num_frames) says: in it, the label -1 has the score 0
-    /// and all others have -inf; in the others, -1 has -inf.
+    /// What an arc with a label adds in a frame. There is one frame more than
+    /// [`num_frames`](Self::num_frames) says: in it, the label -1 has the score 0 and all others
+    /// have -inf; in the others, -1 has -inf.
     ///
     /// # Panics
     /// If there is no such frame or no such class, as indexing a slice does.
@@ -257,7 +265,8 @@ impl<'a> Frames<'a> {
     /// Refuses NaN and plus infinity.
     pub(super) fn check(&self, utterance: usize) -> Result<(), Error> {
         for (frame, row) in self.rows().enumerate() {
-            // A comparison with NaN does not hold. All are tested, which takes less time than to stop at the first.
+            // A comparison with NaN does not hold. All are tested, which takes less time than to
+            // stop at the first.
             let good = row.iter().fold(true, |good, &score| good & (score < f32::INFINITY));
             if !good {
                 let bad = row.iter().enumerate().find(|&(_, &score)| !(score < f32::INFINITY));

@@ -6,7 +6,7 @@ use super::next::Scratch;
 use super::scores::Frames;
 use super::trellis::Trellis;
 use super::{DenseOptions, LatticePruning};
-use crate::Error;
+use crate::{Error, Operation};
 
 /// Where the search is, and how it came there.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,10 +47,11 @@ impl Search {
         !self.tokens.is_empty()
     }
 
-    /// Goes on by some frames; `utterance` is for errors. If no state is left, it stays where it is.
+    /// Goes on by some frames; `utterance` is for errors. If no state is left, it stays where it
+    /// is.
     ///
     /// # Errors
-    /// [`Error::MemoryLimit`]; [`Error::Overflow`] if scores add up to plus infinity.
+    /// [`Error::Limit`]; [`Error::Overflow`] if scores add up to plus infinity.
     pub(super) fn advance<G: DecodingGraph>(
         &mut self,
         graph: &G,
@@ -86,7 +87,8 @@ impl Search {
         self.trellis.push_frame(best, entered, self.tokens.iter().map(|token| token.score));
     }
 
-    /// Takes out the frames up to the last one with a single state on paths that can become part of the lattice: all of them go through it.
+    /// Takes out the frames up to the last one with a single state on paths that can become part of
+    /// the lattice: all of them go through it.
     pub(super) fn take_finished(&mut self, options: &DenseOptions) -> Option<Self> {
         if !self.is_alive() {
             return None;
@@ -110,7 +112,7 @@ impl Search {
             _ => {}
         }
         let (states, arcs) = self.trellis.sizes();
-        Error::within(options.max_bytes, "a search", self.trellis.bytes(), states, arcs)
+        options.limits.check(Operation::DenseIntersection, self.trellis.bytes(), states, arcs)
     }
 
     /// From which frame on the beam of the lattice is still to be applied.

@@ -1,4 +1,5 @@
-//! Everything that a search has found so far: for each frame the states that it has reached, and how they hang together.
+//! Everything that a search has found so far: for each frame the states that it has reached, and
+//! how they hang together.
 
 /// A way from a token of one frame to a token of the next.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,7 +22,8 @@ pub(super) struct Frame {
     pub(super) first_link: usize,
     /// The best score of a token.
     pub(super) best: f32,
-    /// What a path must be above to count among those into the frame. This makes the result independent of the order in which arcs were followed.
+    /// What a path must be above to count among those into the frame. This makes the result
+    /// independent of the order in which arcs were followed.
     pub(super) entered: f32,
 }
 
@@ -30,7 +32,8 @@ impl Frame {
     const START: Self = Self { first_token: 0, first_link: 0, best: 0.0, entered: f32::NEG_INFINITY };
 }
 
-/// The tokens before the first frame, and after each frame; with the links between them in the order of their sources, mostly.
+/// The tokens before the first frame, and after each frame; with the links between them in the
+/// order of their sources, mostly.
 ///
 /// ```text
 ///   frames   0      1            2                     the scores of tokens are less the best one of the frame before
@@ -48,7 +51,8 @@ pub(super) struct Trellis {
     pub(super) links_left: usize,
 }
 
-/// How much worse the best path over each token is than the best one of all; infinite where there is none.
+/// How much worse the best path over each token is than the best one of all; infinite where there
+/// is none.
 pub(super) struct Extras {
     /// Of the tokens from `first_token` on.
     extras: Vec<f32>,
@@ -127,19 +131,23 @@ impl Trellis {
         self.frames[self.last()].entered
     }
 
-    /// One frame more, with the tokens to which the newest links lead; what is not above `entered` does not count.
+    /// One frame more, with the tokens to which the newest links lead; what is not above `entered`
+    /// does not count.
     pub(super) fn push_frame(&mut self, best: f32, entered: f32, scores: impl Iterator<Item = f32>) {
         self.frames.push(Frame { first_token: self.scores.len(), first_link: self.links.len(), best, entered });
         self.scores.extend(scores);
     }
 
-    /// Whether so many links have been added that it is worthwhile to [`prune`](Self::prune) them all.
+    /// Whether so many links have been added that it is worthwhile to [`prune`](Self::prune) them
+    /// all.
     pub(super) fn has_grown(&self) -> bool {
         self.links.len() >= 2 * self.links_left + LINKS_TO_PRUNE
     }
 
-    /// The backward pass: how much worse than the best path those over each token of `from` and later frames are, if those over the tokens of the
-    /// last frame are as much worse as `last` says. Links of a frame over which it is worse by more than `beam` of that frame do not count.
+    /// The backward pass: how much worse than the best path those over each token of `from` and
+    /// later frames are, if those over the tokens of the last frame are as much worse as `last`
+    /// says. Links of a frame over which it is worse by more than `beam` of that frame do not
+    /// count.
     pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: impl Fn(usize) -> f32) -> Extras {
         let first_token = self.frames[from].first_token;
         let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };
@@ -180,8 +188,9 @@ impl Trellis {
         self.links_of(frame).iter().filter(move |link| after[link.dest as usize] + gap.lost(link) <= beam)
     }
 
-    /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last frame may turn out to be on it; so nothing is lost that
-    /// could be in the lattice in the end. Frames before `from` stay as they are.
+    /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last
+    /// frame may turn out to be on it; so nothing is lost that could be in the lattice in the end.
+    /// Frames before `from` stay as they are.
     pub(super) fn prune(&mut self, from: usize, beam: f32) {
         let (begin, last) = (from.saturating_sub(1), self.last());
         let extras = self.extras(from, std::iter::repeat(0.0), |_| beam);
@@ -244,7 +253,8 @@ impl Trellis {
         front
     }
 
-    /// For each token of `from` and later frames its place among those of its frame that are on some path, or [`GONE`].
+    /// For each token of `from` and later frames its place among those of its frame that are on
+    /// some path, or [`GONE`].
     fn places(&self, extras: &Extras, from: usize) -> Vec<u32> {
         let mut places = vec![GONE; extras.extras.len()];
         for frame in from..=self.last() {
@@ -292,7 +302,8 @@ impl<'a> Gap<'a> {
         Self { best: this.best, from, to: &scores[next.first_token..], entered: next.entered }
     }
 
-    /// How much worse a path to the end of a link is over it than the best one; infinitely if it does not count.
+    /// How much worse a path to the end of a link is over it than the best one; infinitely if it
+    /// does not count.
     #[inline(always)]
     fn lost(&self, link: &Link) -> f32 {
         let score = (self.from[link.source as usize] - self.best) + link.score;

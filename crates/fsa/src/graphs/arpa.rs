@@ -2,11 +2,14 @@
 
 use std::io::BufRead;
 
-use super::lines::Lines;
-use super::{OutOfVocabulary, Progress};
-use crate::io::SymbolTable;
-use crate::pair_numbers::PairNumbers;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::error::{Error, Quantity};
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::io::symbols::SymbolTable;
+use crate::support::adjacency::Adjacency;
+use crate::support::pair_interner::PairInterner;
 
 /// How an ARPA file is read.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,8 +49,9 @@ impl Default for ArpaOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct NgramModel {
-    /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
-    tree: PairNumbers,
+    /// (node of the words before, word) of each node but the root, whose number is 0; that of a
+    /// pair is one less than its node's.
+    tree: PairInterner,
     nodes: Vec<Node>,
     order: usize,
     skipped: u64,
@@ -74,16 +78,18 @@ const ROOT: u32 = 0;
 const START: i32 = -2;
 
 impl NgramModel {
-    /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
-    /// needed for the n-grams that there are, whatever the file promises. `progress` is called now and then.
+    /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end
+    /// sentences. O(n-grams), and no more memory than is needed for the n-grams that there are,
+    /// whatever the file promises. `progress` is called now and then.
     ///
-    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its last one, since no sentence can have it, and if
-    /// [`OutOfVocabulary`] says so. Where the words before the last one of an n-gram are none themselves, they are added with the probability
+    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its
+    /// last one, since no sentence can have it, and if [`OutOfVocabulary`] says so. Where the words
+    /// before the last one of an n-gram are none themselves, they are added with the probability
     /// that backing off gives.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are more or fewer n-grams than promised,
-    /// [`Error::Read`], and [`Error::TooLarge`].
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are
+    /// more or fewer n-grams than promised, [`Error::Read`], and [`Error::TooLarge`].
     pub fn read(
         reader: impl BufRead,
         words: &mut SymbolTable,
@@ -95,7 +101,7 @@ impl NgramModel {
         let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
         let root = Node { score: 0.0, backoff: 0.0, suffix: ROOT, extended: false };
         let mut model = Self {
-            tree: PairNumbers::with_capacity(0),
+            tree: PairInterner::with_capacity(0),
             nodes: vec![root],
             order: promised.len(),
             skipped: 0,
@@ -103,7 +109,8 @@ impl NgramModel {
         };
         let (mut done, mut ngram) = (0, Vec::new());
         for (order, &expected) in (1..).zip(&promised) {
-            // The section's name is at hand: reading the counts, or the section before, has stopped there.
+            // The section's name is at hand: reading the counts, or the section before, has stopped
+            // there.
             if section(lines.text()) != Some(order) {
                 return Err(
                     lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
@@ -124,7 +131,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % (1 << 16) == 0 {
-                    progress(Progress { what: "reading n-grams", done, of: Some(all) });
+                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
                 }
                 let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram)?;
                 if ngram.len() < order {
@@ -146,7 +153,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { what: "reading n-grams", done, of: Some(all) });
+        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
         Ok(model)
     }
 
@@ -165,7 +172,8 @@ impl NgramModel {
         self.skipped
     }
 
-    /// The natural logarithm of the probability of a sentence, its end included; its beginning is certain.
+    /// The natural logarithm of the probability of a sentence, its end included; its beginning is
+    /// certain.
     pub fn score(&self, sentence: &[i32]) -> f64 {
         let mut context = self.find(ROOT, START).unwrap_or(ROOT);
         let mut total = 0.0;
@@ -177,7 +185,8 @@ impl NgramModel {
         total
     }
 
-    /// The score of a word after those of a node, -inf if even alone it is unknown, and the node after it.
+    /// The score of a word after those of a node, -inf if even alone it is unknown, and the node
+    /// after it.
     fn step(&self, mut context: u32, word: i32) -> (f64, u32) {
         let mut total = 0.0;
         loop {
@@ -229,7 +238,8 @@ impl NgramModel {
         Ok(Some(pair + 1))
     }
 
-    /// The node of as many of the last words as there is one for, if that of `context` knows its own.
+    /// The node of as many of the last words as there is one for, if that of `context` knows its
+    /// own.
     fn suffix(&self, mut context: u32, word: i32) -> u32 {
         let mut suffix = ROOT;
         while context != ROOT && word != FINAL && suffix == ROOT {
@@ -239,7 +249,8 @@ impl NgramModel {
         suffix
     }
 
-    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer words must know theirs first.
+    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer
+    /// words must know theirs first.
     #[cold]
     fn find_suffixes(&mut self) {
         self.added = false;
@@ -257,17 +268,21 @@ impl NgramModel {
         }
     }
 
-    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead on that may follow, and an arc with `label`
-    /// ([`EPSILON`], or a symbol of its own) backs off to the words but for the first one. State 0 is the beginning of a sentence. Arcs are
-    /// sorted. O(n-grams).
+    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead
+    /// on that may follow, and an arc with `label` ([`EPSILON`], or a symbol of its own) backs off
+    /// to the words but for the first one. State 0 is the beginning of a sentence. Arcs are sorted.
+    /// O(n-grams).
     ///
-    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then has a score above that of
-    /// [`score`](Self::score), if its words are likelier so. With a symbol that each such arc must take, both are told apart.
+    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then
+    /// has a score above that of [`score`](Self::score), if its words are likelier so. With a
+    /// symbol that each such arc must take, both are told apart.
     ///
-    /// States that can only be left by backing off are left out; their weights go to the arcs that would have entered them.
+    /// States that can only be left by backing off are left out; their weights go to the arcs that
+    /// would have entered them.
     ///
     /// # Errors
-    /// [`Error::NoSentence`] if the model has no end of sentences, [`Error::Symbol`] if `label` is a word of the model, and [`Error::TooLarge`].
+    /// [`Error::NoSentence`] if the model has no end of sentences, [`Error::Symbol`] if `label` is
+    /// a word of the model, and [`Error::TooLarge`].
     #[doc(alias = "arpa2fst")]
     #[doc(alias = "kaldilm")]
     pub fn to_fsa(&self, label: i32) -> Result<Fsa, Error> {
@@ -280,12 +295,13 @@ impl NgramModel {
         let mut num_states = 1;
         for node in (0..).take(self.nodes.len()) {
             if node != start && is_state(node) {
-                states[node as usize] = Error::fit("the number of states", num_states)?;
+                states[node as usize] = Error::fit(Quantity::States, num_states)?;
                 num_states += 1;
             }
         }
-        let last = Error::fit("the number of states", num_states)?;
-        // The state of as many of the words as matter for what follows, and what it costs to forget the others.
+        let last = Error::fit(Quantity::States, num_states)?;
+        // The state of as many of the words as matter for what follows, and what it costs to forget
+        // the others.
         let resolve = |mut node: u32, mut score: f64| {
             while !is_state(node) {
                 score += f64::from(self.node(node).backoff);
@@ -318,7 +334,7 @@ impl NgramModel {
         if !ends {
             return Err(Error::NoSentence);
         }
-        Error::fit("the number of arcs", arcs.len())?;
+        Error::fit(Quantity::Arcs, arcs.len())?;
         sort(&mut arcs, num_states);
         Fsa::from_arcs(num_states + 1, arcs)
     }
@@ -326,19 +342,9 @@ impl NgramModel {
 
 /// By the states that they leave, then as arcs of a state are sorted.
 fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
-    let mut ends = vec![0; num_states + 1];
-    arcs.iter().for_each(|arc| ends[arc.states().0 + 1] += 1);
-    for state in 0..num_states {
-        ends[state + 1] += ends[state];
-    }
-    let mut next = ends.clone();
-    let mut sorted = vec![Arc::default(); arcs.len()];
-    for arc in arcs.iter() {
-        let place = &mut next[arc.states().0];
-        sorted[*place] = *arc;
-        *place += 1;
-    }
-    ends.windows(2).for_each(|range| sorted[range[0]..range[1]].sort_by_key(Arc::sort_key));
+    let by_source = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().0));
+    let mut sorted: Vec<_> = by_source.order().iter().map(|&arc| arcs[arc as usize]).collect();
+    (0..num_states).for_each(|state| sorted[by_source.range(state)].sort_by_key(Arc::sort_key));
     *arcs = sorted;
 }
 
@@ -385,7 +391,8 @@ fn section(text: &str) -> Option<usize> {
     text.strip_prefix('\\')?.strip_suffix("-grams:")?.parse().ok()
 }
 
-/// The score and the back-off weight of the line at hand; its words go to `ngram`, or less than all of them if it is to be skipped.
+/// The score and the back-off weight of the line at hand; its words go to `ngram`, or less than all
+/// of them if it is to be skipped.
 fn parse_ngram<R: BufRead>(
     lines: &Lines<R>,
     order: usize,

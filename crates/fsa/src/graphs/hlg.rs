@@ -1,12 +1,24 @@
-//! H o L o G: the graph that decodes frames of a network to words, from a lexicon and a language model in one call.
+//! H o L o G: the graph that decodes frames of a network to words, from a lexicon and a language
+//! model in one call.
 
 use std::io::BufRead;
 
-use super::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Progress};
-use crate::algorithms::{ComposeOptions, remove_epsilon_within};
-use crate::io::SymbolTable;
-use crate::optimize::{DeterminizeOptions, MinimizeOptions, determinize, minimize};
-use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON};
+use crate::core::attributes::Attribute;
+use crate::core::fsa::Fsa;
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::core::limits::Limits;
+use crate::error::kinds::texts;
+use crate::error::{AttributeProblem, Error, Operation};
+use crate::graphs::arpa::{ArpaOptions, NgramModel};
+use crate::graphs::ctc_topology::CtcTopology;
+use crate::graphs::lexicon::{Lexicon, LexiconOptions};
+use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::io::symbols::SymbolTable;
+use crate::k2::compose::ComposeOptions;
+use crate::k2::remove_epsilon::remove_epsilon_within;
+use crate::openfst::determinize::DeterminizeOptions;
+use crate::openfst::minimize::MinimizeOptions;
 
 /// How [`make_hlg`] and [`compile_hlg`] work.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,11 +28,13 @@ use crate::{AUX_LABELS, Arc, Attribute, EPSILON, Error, Fsa, Graph};
 pub struct HlgOptions {
     /// The lexicon.
     pub lexicon: LexiconOptions,
-    /// The language model. What has words that are not in the lexicon is skipped, unless this says otherwise.
+    /// The language model. What has words that are not in the lexicon is skipped, unless this says
+    /// otherwise.
     pub arpa: ArpaOptions,
     /// The highest token of the network; the highest of the lexicon's, if this is none. 0 is blank.
     pub max_token: Option<usize>,
-    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two equal tokens.
+    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two
+    /// equal tokens.
     pub modified: bool,
     /// Whether L o G is minimized after it has been determinized.
     pub minimize: bool,
@@ -28,9 +42,10 @@ pub struct HlgOptions {
     pub inner_labels: Option<String>,
     /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
     pub topology: bool,
-    /// The largest number of bytes that any step after the making of L and G may take for its result and its work, beside what goes in; a step that needs
-    /// more is refused, before it takes more. Without a limit determinization has its own one ([`DeterminizeOptions::max_bytes`]).
-    pub max_bytes: Option<usize>,
+    /// The largest size that any step after the reading of L and G may need for its result and its
+    /// work, beside what goes in. Without a limit determinization has its own one
+    /// ([`DeterminizeOptions::limits`]).
+    pub limits: Limits,
 }
 
 impl Default for HlgOptions {
@@ -43,7 +58,7 @@ impl Default for HlgOptions {
             minimize: true,
             inner_labels: None,
             topology: true,
-            max_bytes: None,
+            limits: Limits::default(),
         }
     }
 }
@@ -62,24 +77,40 @@ pub struct Hlg {
     pub steps: Vec<HlgStep>,
 }
 
-/// What one step has made.
+texts! {
+    /// The graphs that are made on the way.
+    HlgGraph {
+        G = "G",
+        L = "L",
+        Lg = "L o G",
+        Determinized = "det(L o G)",
+        Minimized = "min(det(L o G))",
+        EpsilonFree = "L o G without epsilons",
+        Hlg = "H o L o G",
+    }
+}
+
+/// The size of what one step has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HlgStep {
-    /// "L o G", "det(L o G)", ...
-    pub what: &'static str,
+    /// Which graph.
+    pub graph: HlgGraph,
     /// The number of its states.
     pub num_states: usize,
     /// The number of its arcs.
     pub num_arcs: usize,
 }
 
-/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G are read, composed, determinized with the help of
-/// symbols for disambiguation, minimized, freed of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
+/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
+/// are read, composed, determinized with the help of symbols for disambiguation, minimized, freed
+/// of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
 ///
-/// Tokens and words have the numbers of the tables; what these do not have is added as [`Lexicon::read`] says, so that empty tables will do.
+/// Tokens and words have the numbers of the tables; what these do not have is added as
+/// [`Lexicon::read`] says, so that empty tables will do.
 ///
-/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may back off also where it need not.
+/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may
+/// back off also where it need not.
 ///
 /// ```
 /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -106,7 +137,7 @@ pub fn make_hlg(
     options: &HlgOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Hlg, Error> {
-    progress(Progress { what: "reading the lexicon", done: 0, of: None });
+    progress(Progress { step: Step::ReadLexicon, done: 0, of: None });
     let lexicon = Lexicon::read(lexicon, &mut tokens, &mut words, &options.lexicon)?;
     let model = NgramModel::read(arpa, &mut words, &options.arpa, progress)?;
     let grammar = model.to_fsa(lexicon.backoff_word())?;
@@ -115,80 +146,76 @@ pub fn make_hlg(
     Ok(Hlg { graph, tokens, words, steps })
 }
 
-/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with [`Lexicon::backoff_word`].
+/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with
+/// [`Lexicon::backoff_word`].
 ///
 /// # Errors
-/// [`Error::DeterminizeLimit`] and [`Error::MemoryLimit`] where the limit is reached, [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same
-/// words that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above `max_token`.
+/// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached,
+/// [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same words
+/// that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above
+/// `max_token`.
 pub fn compile_hlg(
     lexicon: &Lexicon,
     grammar: Fsa,
     options: &HlgOptions,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<(Graph<Fsa>, Vec<HlgStep>), Error> {
-    let limit = Limit(options.max_bytes.unwrap_or(usize::MAX));
+    let limits = options.limits;
     let mut steps = Vec::new();
-    let mut made = |what: &'static str, next: &'static str, graph: &Graph<Fsa>| {
-        steps.push(HlgStep { what, num_states: graph.fsas().num_states(), num_arcs: graph.fsas().num_arcs() });
-        progress(Progress { what: next, done: graph.fsas().num_states() as u64, of: None });
+    let mut made = |made: HlgGraph, next: Step, graph: &Graph<Fsa>| {
+        steps.push(HlgStep { graph: made, num_states: graph.fsas().num_states(), num_arcs: graph.fsas().num_arcs() });
+        progress(Progress { step: next, done: graph.fsas().num_states() as u64, of: None });
     };
     let topology = match options.max_token {
         Some(max_token) => max_token,
-        None => crate::arc::index(lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max)),
+        None => crate::support::ids::index(
+            lexicon.tokens().values().iter().copied().fold(lexicon.silence_token(), i32::max),
+        ),
     };
     let topology = CtcTopology::new(topology, options.modified)?;
 
     let grammar = Graph::new(grammar);
-    made("G", "composing L and G", &grammar);
-    // Each assignment lets go of what was before.
+    made(HlgGraph::G, Step::Compose, &grammar);
+    // Each assignment frees the graph before.
     let mut graph = lexicon.to_disambiguated_graph()?;
-    made("L", "composing L and G", &graph);
-    let compose = ComposeOptions { max_bytes: options.max_bytes, ..ComposeOptions::default() };
-    graph = graph.arc_sort()?.compose(&grammar, &compose)?;
+    made(HlgGraph::L, Step::Compose, &graph);
+    graph = graph.arc_sort()?.compose_with(&grammar, &ComposeOptions { limits, ..ComposeOptions::default() })?;
     drop(grammar);
-    graph = limit.check("connecting L o G", &graph)?.connect()?;
-    made("L o G", "determinizing L o G", &graph);
+    graph = within(limits, Operation::Connect, &graph)?.connect()?;
+    made(HlgGraph::Lg, Step::Determinize, &graph);
 
-    let determinize_limit = DeterminizeOptions::default();
-    let max_bytes = options.max_bytes.unwrap_or(determinize_limit.max_bytes);
-    graph = determinize(&graph, &determinize_limit.with_max_bytes(max_bytes))?;
-    graph = limit.check("connecting det(L o G)", &graph)?.connect()?;
+    graph = graph.determinize_openfst(&DeterminizeOptions::default().with_limits(limits))?;
+    graph = within(limits, Operation::Connect, &graph)?.connect()?;
     if options.minimize {
-        made("det(L o G)", "minimizing det(L o G)", &graph);
-        graph = minimize(&graph, &MinimizeOptions { max_bytes: options.max_bytes, ..MinimizeOptions::default() })?;
-        made("min(det(L o G))", "removing epsilons", &graph);
+        made(HlgGraph::Determinized, Step::Minimize, &graph);
+        graph = graph.minimize(&MinimizeOptions::default().with_limits(limits))?;
+        made(HlgGraph::Minimized, Step::RemoveEpsilons, &graph);
     } else {
-        made("det(L o G)", "removing epsilons", &graph);
+        made(HlgGraph::Determinized, Step::RemoveEpsilons, &graph);
     }
 
-    graph = without_disambiguation(limit.check("the removal of symbols for disambiguation", &graph)?, lexicon)?;
-    graph = without_epsilons(graph, limit)?;
-    graph = limit.check("connecting L o G without epsilons", &graph)?.connect()?;
-    graph = limit.check("sorting L o G without epsilons", &graph)?.arc_sort()?;
+    graph = without_disambiguation(within(limits, Operation::RemoveDisambiguation, &graph)?, lexicon)?;
+    graph = without_epsilons(graph, limits)?;
+    graph = within(limits, Operation::Connect, &graph)?.connect()?;
+    graph = within(limits, Operation::ArcSort, &graph)?.arc_sort()?;
     if !options.topology {
-        made("L o G without epsilons", "done", &graph);
+        made(HlgGraph::EpsilonFree, Step::Done, &graph);
         return Ok((graph, steps));
     }
-    made("L o G without epsilons", "composing H and L o G", &graph);
-    let graph = topology.compose(&graph, options.inner_labels.as_deref(), options.max_bytes)?;
-    made("H o L o G", "done", &graph);
+    made(HlgGraph::EpsilonFree, Step::ComposeTopology, &graph);
+    let graph = topology.compose(&graph, options.inner_labels.as_deref(), limits)?;
+    made(HlgGraph::Hlg, Step::Done, &graph);
     Ok((graph, steps))
 }
 
-/// The largest number of bytes for a step.
-#[derive(Clone, Copy)]
-struct Limit(usize);
-
-impl Limit {
-    /// Lets a graph pass to a step that makes one with no more states and arcs.
-    fn check<'a>(self, what: &'static str, graph: &'a Graph<Fsa>) -> Result<&'a Graph<Fsa>, Error> {
-        let (states, arcs) = (graph.fsas().num_states(), graph.fsas().num_arcs());
-        let attributes: usize = graph.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
-        // Arcs, which the sort moves twice, their map and what the walks need.
-        let of_arcs = arcs * (2 * size_of::<Arc>() + 2 * size_of::<i32>());
-        Error::within(self.0, what, of_arcs + states * 4 * size_of::<i32>() + attributes, states, arcs)?;
-        Ok(graph)
-    }
+/// Lets a graph pass to an operation that makes one with no more states and arcs.
+fn within(limits: Limits, operation: Operation, graph: &Graph<Fsa>) -> Result<&Graph<Fsa>, Error> {
+    let (states, arcs) = (graph.fsas().num_states(), graph.fsas().num_arcs());
+    let attributes: usize = graph.attributes().iter().map(|(_, attribute)| bytes_of(attribute)).sum();
+    // Arcs, which the sort moves twice, their map and what the walks need.
+    let of_arcs = arcs * (2 * size_of::<Arc>() + 2 * size_of::<i32>());
+    limits.check(operation, of_arcs + states * 4 * size_of::<i32>() + attributes, states, arcs)?;
+    Ok(graph)
 }
 
 fn bytes_of(attribute: &Attribute) -> usize {
@@ -200,12 +227,12 @@ fn bytes_of(attribute: &Attribute) -> usize {
 }
 
 /// [`remove_epsilon_within`] with the words.
-fn without_epsilons(graph: Graph<Fsa>, limit: Limit) -> Result<Graph<Fsa>, Error> {
-    let (fsa, map) = remove_epsilon_within(graph.fsas(), Some(limit.0))?;
+fn without_epsilons(graph: Graph<Fsa>, limits: Limits) -> Result<Graph<Fsa>, Error> {
+    let (fsa, map) = remove_epsilon_within(graph.fsas(), limits)?;
     // The words are gathered by the map, and epsilons among them left out.
     let of_words = 2 * (map.num_elements() + map.num_rows()) * size_of::<i32>();
     let of_arcs = fsa.num_arcs() * size_of::<Arc>() + map.num_elements() * size_of::<i32>();
-    Error::within(limit.0, "removal of epsilons", of_arcs + of_words, fsa.num_states(), fsa.num_arcs())?;
+    limits.check(Operation::RemoveEpsilons, of_arcs + of_words, fsa.num_states(), fsa.num_arcs())?;
     graph.carry_ragged((fsa, map))
 }
 
@@ -215,8 +242,7 @@ fn without_disambiguation(graph: &Graph<Fsa>, lexicon: &Lexicon) -> Result<Graph
     let (fsa, attributes) = (graph.fsas(), graph.attributes());
     let plain = |label, first| if label >= first { EPSILON } else { label };
     let arcs: Vec<_> = fsa.arcs().iter().map(|&arc| Arc { label: plain(arc.label, first), ..arc }).collect();
-    let words =
-        attributes.ints(AUX_LABELS).ok_or(Error::Attribute { what: "L o G puts out a word or none on each arc" })?;
+    let words = attributes.ints(AUX_LABELS).ok_or(Error::Attribute { problem: AttributeProblem::WordLists })?;
     let words: Vec<_> = words.iter().map(|&word| plain(word, lexicon.backoff_word())).collect();
     Graph::new(Fsa::from_arcs(fsa.num_states(), arcs)?).with_aux_labels(Attribute::from(words))
 }

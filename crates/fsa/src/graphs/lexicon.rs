@@ -5,10 +5,13 @@ use std::io::BufRead;
 
 use ragged_core::Ragged;
 
-use super::OutOfVocabulary;
-use super::lines::Lines;
-use crate::io::SymbolTable;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::error::{Error, Quantity};
+use crate::graphs::lines::Lines;
+use crate::graphs::progress::OutOfVocabulary;
+use crate::io::symbols::SymbolTable;
 
 /// The symbol that backs off in a grammar, and goes through a lexicon unchanged.
 pub const BACKOFF_SYMBOL: &str = "#0";
@@ -19,8 +22,8 @@ pub const BACKOFF_SYMBOL: &str = "#0";
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LexiconOptions {
-    /// Whether the second field of each line is the probability of the pronunciation. None: it is, if in all lines it is a number above 0 and up to
-    /// 1 that is written with a point.
+    /// Whether the second field of each line is the probability of the pronunciation. None: it is,
+    /// if in all lines it is a number above 0 and up to 1 that is written with a point.
     pub probabilities: Option<bool>,
     /// What becomes of words that are not in the table of words.
     pub words: OutOfVocabulary,
@@ -74,15 +77,17 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads lines `word token token ...`, or with the probability of the pronunciation after the word. O(size of the text).
+    /// Reads lines `word token token ...`, or with the probability of the pronunciation after the
+    /// word. O(size of the text).
     ///
-    /// Words and tokens get their numbers from the tables. New ones are added in the order of the alphabet, then `#0`, `#1`, ... to the tokens as
-    /// far as they are needed, and `#0` to the words, all of which must come after all that is no such symbol, so that what is removed after
-    /// determinization is all from `#0` on.
+    /// Words and tokens get their numbers from the tables. New ones are added in the order of the
+    /// alphabet, then `#0`, `#1`, ... to the tokens as far as they are needed, and `#0` to the
+    /// words, all of which must come after all that is no such symbol, so that what is removed
+    /// after determinization is all from `#0` on.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`], [`Error::MissingSymbol`] if there is no such token as the
-    /// silence, [`Error::SymbolOrder`].
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`],
+    /// [`Error::MissingSymbol`] if there is no such token as the silence, [`Error::SymbolOrder`].
     pub fn read(
         reader: impl BufRead,
         tokens: &mut SymbolTable,
@@ -102,7 +107,7 @@ impl Lexicon {
             Some(Silence { token, probability }) => {
                 if !(*probability > 0.0 && *probability < 1.0) {
                     return Err(Error::Probability {
-                        what: "the probability of silence",
+                        what: Quantity::SilenceProbability,
                         found: (*probability).into(),
                     });
                 }
@@ -166,8 +171,8 @@ impl Lexicon {
         self.backoff_word
     }
 
-    /// L: from any sequence of pronunciations to the words. Each word is put out by its first arc, and its pronunciation's score is there.
-    /// O(tokens).
+    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc,
+    /// and its pronunciation's score is there. O(tokens).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -177,8 +182,9 @@ impl Lexicon {
         self.graph(false)
     }
 
-    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or the beginning of others, and with `#0` from
-    /// token to word between words, so that it can be determinized with any grammar. After optional silence there is one more such token.
+    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or
+    /// the beginning of others, and with `#0` from token to word between words, so that it can be
+    /// determinized with any grammar. After optional silence there is one more such token.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -193,17 +199,18 @@ impl Lexicon {
             let last = Some(self.disambiguations[entry]).filter(|&k| disambiguated && k > 0);
             let last = last.map(|k| self.disambiguation_tokens[k]);
             let tokens = self.tokens.row(entry);
-            // A word must be put out somewhere.
+            // A word must be output somewhere.
             let none = tokens.is_empty() && last.is_none();
             tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
         };
-        // States: between words; with silence before the first word, and before and after silence; then those within words, the final one last.
+        // States: between words; with silence before the first word, and before and after silence;
+        // then those within words, the final one last.
         let (between, first_inner) = match self.silence {
             None => (0, 1),
             Some(_) => (1, if disambiguated { 4 } else { 3 }),
         };
         let num_inner: usize = (0..self.words.len()).map(|entry| symbols(entry).count() - 1).sum();
-        let last = Error::fit("the number of states", first_inner + num_inner)?;
+        let last = Error::fit(Quantity::States, first_inner + num_inner)?;
         let silence_state = 2;
         let mut made = Arcs::default();
         let (spoken, silent) = self.silence.map_or((0.0, 0.0), |(_, p)| ((1.0 - p).ln(), p.ln()));
@@ -213,7 +220,7 @@ impl Lexicon {
         }
         // First all arcs that leave the state between words, then what is within them.
         let mut within = Arcs::default();
-        let mut next = Error::fit("the number of states", first_inner)?;
+        let mut next = Error::fit(Quantity::States, first_inner)?;
         for (entry, (&word, &score)) in self.words.iter().zip(&self.scores).enumerate() {
             let count = symbols(entry).count();
             let mut state = between;
@@ -247,7 +254,7 @@ impl Lexicon {
         }
         made.arcs.append(&mut within.arcs);
         made.aux_labels.append(&mut within.aux_labels);
-        Error::fit("the number of arcs", made.arcs.len())?;
+        Error::fit(Quantity::Arcs, made.arcs.len())?;
         let num_states = first_inner + num_inner + 1;
         Graph::new(Fsa::from_arcs(num_states, made.arcs)?).with_aux_labels(made.aux_labels)
     }
@@ -382,8 +389,9 @@ fn check_order(what: &'static str, highest: i32, disambiguation: i32) -> Result<
     if highest < disambiguation { Ok(()) } else { Err(Error::SymbolOrder { what, highest, disambiguation }) }
 }
 
-/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is the same or begins with it, else 1, 2, ... among
-/// those that are the same. Those without tokens have numbers of their own, 1, 2, ..., and the others come after these.
+/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is
+/// the same or begins with it, else 1, 2, ... among those that are the same. Those without tokens
+/// have numbers of their own, 1, 2, ..., and the others come after these.
 fn disambiguate(pronunciations: &Ragged<i32>) -> Vec<usize> {
     // In the order of the alphabet, what begins with a pronunciation comes right behind it.
     let mut order: Vec<usize> = (0..pronunciations.num_rows()).collect();

@@ -2,10 +2,13 @@
 
 use std::io::{BufRead, Read as _};
 
-use crate::Error;
+use crate::error::Error;
 
 /// A longer line is no text.
 const LONGEST: usize = 1 << 20;
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// The lines of a text, with their numbers for what is to be said about them.
 pub(super) struct Lines<R> {
@@ -34,6 +37,9 @@ impl<R: BufRead> Lines<R> {
             read.map_err(|error| Error::Read { what: self.what, line: self.line, problem: error.to_string() })?;
         if read == LONGEST {
             return Err(self.error("the line is too long", ""));
+        }
+        if self.line == 1 && self.buffer.starts_with(BYTE_ORDER_MARK) {
+            self.buffer.drain(..BYTE_ORDER_MARK.len());
         }
         if std::str::from_utf8(&self.buffer).is_err() {
             return Err(self.error("the line is not UTF-8", &String::from_utf8_lossy(&self.buffer)));

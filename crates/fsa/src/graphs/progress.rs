@@ -1,15 +1,31 @@
 //! What long-running builders tell of themselves.
 
+use crate::error::kinds::texts;
+
 /// How far a builder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// What it is doing: "reading n-grams", "determinizing L o G", ...
-    pub what: &'static str,
+    /// What it is doing.
+    pub step: Step,
     /// How much of it is done: lines, or states.
     pub done: u64,
     /// How much there is to do, where that is known.
     pub of: Option<u64>,
+}
+
+texts! {
+    /// What a builder is doing.
+    Step {
+        ReadLexicon = "reading the lexicon",
+        ReadNgrams = "reading n-grams",
+        Compose = "composing L and G",
+        Determinize = "determinizing L o G",
+        Minimize = "minimizing det(L o G)",
+        RemoveEpsilons = "removing epsilons",
+        ComposeTopology = "composing H and L o G",
+        Done = "done",
+    }
 }
 
 /// What becomes of words that a table does not have.

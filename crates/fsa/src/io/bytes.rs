@@ -1,6 +1,6 @@
 //! Numbers in a binary file, whose length is all that is believed of it.
 
-use crate::Error;
+use crate::error::{Error, Quantity};
 
 /// Reads a file from its start.
 pub(super) struct Bytes<'a> {
@@ -70,8 +70,8 @@ impl<'a> Bytes<'a> {
 
     /// A number of things of `size` bytes or more, which the file must have room for.
     pub(super) fn count(&self, number: i64, size: usize) -> Result<usize, Error> {
-        let room = (self.data.len() - self.at) / size;
-        let number = usize::try_from(number).ok().filter(|&number| number <= room);
+        let slot = (self.data.len() - self.at) / size;
+        let number = usize::try_from(number).ok().filter(|&number| number <= slot);
         number.ok_or_else(|| self.error("a number of things that the file has no room for"))
     }
 
@@ -83,7 +83,7 @@ impl<'a> Bytes<'a> {
 
 /// A length and as many bytes.
 pub(super) fn string(out: &mut Vec<u8>, text: &str) -> Result<(), Error> {
-    out.extend(Error::fit("the length of a string", text.len())?.to_le_bytes());
+    out.extend(Error::fit(Quantity::StringLength, text.len())?.to_le_bytes());
     out.extend(text.as_bytes());
     Ok(())
 }

@@ -2,8 +2,11 @@
 
 use std::str::FromStr;
 
-use super::parse_error::{ParseError, ParseErrorKind};
-use crate::Error;
+use crate::error::Error;
+use crate::error::parse::{ParseError, ParseErrorKind};
+
+/// What some editors put in front of a text.
+const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Reads a text from its start, field by field.
 #[derive(Clone, Copy)]
@@ -23,8 +26,10 @@ pub(super) struct Field<'a> {
 const FEW_STATES: usize = 1 << 16;
 
 impl<'a> Cursor<'a> {
+    /// At the start of `text`, after a byte order mark.
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, at: 0 }
+        let at = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Self { text, at }
     }
 
     /// At the start of the same text.
@@ -104,13 +109,13 @@ impl<'a> Cursor<'a> {
     /// A field as a label: a symbol, 0 or -1.
     pub(super) fn label(&self, field: Field<'a>) -> Result<i32, Error> {
         let label: i32 = self.parse(field, "a label")?;
-        if label < crate::FINAL {
+        if label < crate::core::arc::FINAL {
             return Err(self.error(ParseErrorKind::Expected { what: "a label, -1 or above" }, field.position));
         }
         Ok(label)
     }
 
-    /// A field as a label put out: k2 takes any number that is whole, `3.0` too.
+    /// A field as an output label: k2 takes any number that is whole, `3.0` too.
     pub(super) fn aux_label(&self, field: Field<'a>) -> Result<i32, Error> {
         if let Ok(label) = field.text.parse() {
             return Ok(label);

@@ -4,9 +4,14 @@ use std::fmt::{self, Write};
 
 use ragged_core::TextValue;
 
-use super::layout::{Edge, Extent, Layout, layout};
-use super::symbols::SymbolTable;
-use crate::{AUX_LABELS, Arc, Attribute, Error, FsaView, Fsas, Graph};
+use crate::core::arc::Arc;
+use crate::core::attributes::Attribute;
+use crate::core::fsa::Fsas;
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::core::view::FsaView;
+use crate::error::Error;
+use crate::io::layout::{Edge, Extent, Layout, layout};
+use crate::io::symbols::SymbolTable;
 
 /// The radius of a state, the height of a line of text, and the space around everything.
 const RADIUS: f64 = 16.0;
@@ -15,10 +20,11 @@ const MARGIN: f64 = 12.0;
 /// The height of the loop of an arc that stays.
 const LOOP: f64 = 20.0;
 
-/// How FSAs are drawn: a circle for each state, bold the start, double the end, and an arrow for each arc with `label:aux/score`, as
-/// OpenFst and k2 draw them. A score of 0 is not written.
+/// How FSAs are drawn: a circle for each state, bold the start, double the end, and an arrow for
+/// each arc with `label:aux/score`, as OpenFst and k2 draw them. A score of 0 is not written.
 ///
-/// The universities of the article on k2's ragged tensors: a province is an FSA, a city a state, a university an arc.
+/// The universities of the article on k2's ragged tensors: a province is an FSA, a city a state, a
+/// university an arc.
 ///
 /// ```
 /// use fsa::io::{Drawing, SymbolTable};
@@ -68,7 +74,8 @@ impl<'a> Drawing<'a> {
         Self { output_symbols: symbols, ..self }
     }
 
-    /// What `dot` of Graphviz reads; a vector as clusters. State `s` of FSA `i` is the node `f{i}s{s}`.
+    /// What `dot` of Graphviz reads; a vector as clusters. State `s` of FSA `i` is the node
+    /// `f{i}s{s}`.
     #[doc(alias = "to_dot")]
     #[doc(alias = "fstdraw")]
     pub fn dot<F: Fsas>(&self, graph: &Graph<F>) -> String {
@@ -82,7 +89,7 @@ impl<'a> Drawing<'a> {
         writeln!(out, "digraph FSA {{\n  rankdir = LR;\n  labelloc = t;\n  label = \"{}\";", Quoted(self.title))?;
         writeln!(out, "  node [shape = circle];")?;
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 writeln!(out, "  subgraph cluster_{i} {{\n  label = \"FSA {i}\";")?;
             }
@@ -123,8 +130,9 @@ impl<'a> Drawing<'a> {
         Ok(text)
     }
 
-    /// A drawing for browsers, with our own layout: states in layers from left to right by the longest path to them, arcs between the same
-    /// states as one arrow with a line of text for each. The same FSA gives the same drawing. A vector is drawn one below the other.
+    /// A drawing for browsers, with our own layout: states in layers from left to right by the
+    /// longest path to them, arcs between the same states as one arrow with a line of text for
+    /// each. The same FSA gives the same drawing. A vector is drawn one below the other.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the drawing would have more places than anybody can look at.
@@ -137,7 +145,7 @@ impl<'a> Drawing<'a> {
             top += 2.0 * LINE;
         }
         let single = graph.fsas().is_single();
-        for (i, fsa) in graph.fsas().as_vec().iter().enumerate() {
+        for (i, fsa) in graph.fsas().as_fsa_vec().iter().enumerate() {
             if !single {
                 ok = ok.and(write_text(&mut body, MARGIN, top + LINE - 3.0, "start", &format!("FSA {i}")));
                 top += 1.5 * LINE;
@@ -251,7 +259,8 @@ fn write_way(out: &mut String, points: &[(f64, f64)]) -> fmt::Result {
         }
         // Points come in pairs: straight through a layer, curved between two.
         if at % 2 == 0 {
-            // Nothing in a layer no wider than the state: an arrowhead would not know its direction.
+            // Nothing in a layer no wider than the state: an arrowhead would not know its
+            // direction.
             if (x - x0).abs() > 0.1 {
                 write!(out, "L{x:.1} {y:.1}")?;
             }
@@ -311,7 +320,8 @@ impl fmt::Display for Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{FINAL, Fsa, FsaVec};
+    use crate::core::arc::FINAL;
+    use crate::core::fsa::{Fsa, FsaVec};
 
     #[test]
     fn every_arc_is_drawn() {

@@ -11,24 +11,30 @@ use std::str::FromStr;
 
 use ragged_core::{Ragged, RaggedShape, RowSplits, TextValue};
 
-use super::cursor::Cursor;
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use crate::arc::index;
-use crate::{AUX_LABELS, Arc, Attribute, Attributes, Error, FINAL, Fsa, FsaOrVec, Fsas, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::attributes::{Attribute, Attributes};
+use crate::core::fsa::{Fsa, FsaOrVec, Fsas};
+use crate::core::graph::{AUX_LABELS, Graph};
+use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error, Quantity};
+use crate::io::cursor::Cursor;
+use crate::io::openfst::{self, TO_FINAL};
+use crate::support::ids::index;
 
 /// What stands on the lines of k2's text, for reading and for printing.
 ///
-/// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The last line is the final state, which is
-/// the last one. Scores are printed with the fewest digits that read back as the same number, unless [`six_digits`](Self::six_digits)
-/// is set. No text at all is the FSA without states.
+/// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The
+/// last line is the final state, which is the last one. Scores are printed with the fewest digits
+/// that read back as the same number, unless [`six_digits`](Self::six_digits) is set. No text at
+/// all is the FSA without states.
 ///
-/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and they are not kept: no state follows the
-/// final one.
+/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and
+/// they are not kept: no state follows the final one.
 ///
-/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs stand in any order, and instead of the
-/// final state there is a line with a state and its final cost for each state that is final. The state of the first line is the start; it
-/// changes its place with state 0. The final state comes after all others.
+/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs
+/// stand in any order, and instead of the final state there is a line with a state and its final
+/// cost for each state that is final. The state of the first line is the start; it changes its
+/// place with state 0. The final state comes after all others.
 ///
 /// ```
 /// use fsa::io::K2Text;
@@ -57,7 +63,8 @@ impl K2Text {
         Self::acceptor().labels(1)
     }
 
-    /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order of the alphabet, as k2's `str` prints.
+    /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order
+    /// of the alphabet, as k2's `str` prints.
     #[doc(alias = "__str__")]
     pub fn of<F: Fsas>(graph: &Graph<F>) -> Self {
         let mut made = Self::default();
@@ -71,7 +78,8 @@ impl K2Text {
         made
     }
 
-    /// What k2's `to_str_simple` prints of `graph`: [`AUX_LABELS`] if they are numbers, and six digits of the scores.
+    /// What k2's `to_str_simple` prints of `graph`: [`AUX_LABELS`] if they are numbers, and six
+    /// digits of the scores.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
         Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
@@ -104,7 +112,8 @@ impl K2Text {
         Self { openfst, ..self }
     }
 
-    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may have states.
+    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
+    /// have states.
     #[must_use]
     pub fn six_digits(self, six_digits: bool) -> Self {
         Self { six_digits, ..self }
@@ -142,12 +151,12 @@ impl K2Text {
     #[doc(alias = "to_str")]
     #[doc(alias = "FsaToString")]
     pub fn print<F: Fsas>(&self, graph: &Graph<F>) -> Result<String, Error> {
-        let missing = Error::Attribute { what: "an attribute to be printed is not there, or of another kind" };
+        let missing = Error::Attribute { problem: AttributeProblem::NotPrintable };
         let named = |name: &String| graph.attributes().ints(name).ok_or_else(|| missing.clone());
         let labels = self.labels.iter().map(named).collect::<Result<Vec<_>, _>>()?;
         let named = |name: &String| graph.attributes().lists(name).ok_or_else(|| missing.clone());
         let lists = self.lists.iter().map(named).collect::<Result<Vec<_>, _>>()?;
-        let fsas = graph.fsas().as_vec();
+        let fsas = graph.fsas().as_fsa_vec();
         let single = graph.fsas().is_single();
         let mut text = String::with_capacity(24 * fsas.num_arcs());
         for (i, fsa) in fsas.iter().enumerate() {
@@ -235,7 +244,7 @@ impl<'a> Rows<'a> {
         }
         for (ends, values) in &mut self.lists {
             self.cursor.list(values)?;
-            ends.push(Error::fit("the number of entries of lists", values.len())?);
+            ends.push(Error::fit(Quantity::ListEntries, values.len())?);
         }
         self.highest = self.highest.max(src_state).max(dest_state);
         self.arcs.push(Arc::new(src_state, dest_state, label, self.cursor.last_score(sign)?));
@@ -319,7 +328,7 @@ impl<'a> Rows<'a> {
                 self.labels.iter_mut().for_each(|labels| labels.push(FINAL));
                 for (ends, values) in &mut self.lists {
                     values.push(FINAL);
-                    ends.push(Error::fit("the number of entries of lists", values.len())?);
+                    ends.push(Error::fit(Quantity::ListEntries, values.len())?);
                 }
             }
         }

@@ -7,9 +7,11 @@ use ragged_core::{Ragged, RaggedShape, RowSplits};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-use super::npy::{self, Npy, Numbers};
-use super::tensor::{Dict, Entry, from_dict, to_dict};
-use crate::{Error, FsaOrVec, Fsas, Graph};
+use crate::core::fsa::{FsaOrVec, Fsas};
+use crate::core::graph::Graph;
+use crate::error::Error;
+use crate::io::npy::{self, Npy, Numbers};
+use crate::io::tensor::{Dict, Entry, from_dict, to_dict};
 
 /// What the arrays of an attribute that is lists are called, behind its name.
 const ROW_SPLITS: &str = ".row_splits1";
@@ -49,8 +51,9 @@ pub enum NpzError {
     Fsa(#[from] Error),
 }
 
-/// Writes FSAs with their attributes: the array `arcs`, of the shape `[arcs, 4]` for an FSA and with one axis for a vector, and one for each
-/// attribute; lists are two, `NAME.row_splits1` and `NAME.values`.
+/// Writes FSAs with their attributes: the array `arcs`, of the shape `[arcs, 4]` for an FSA and
+/// with one axis for a vector, and one for each attribute; lists are two, `NAME.row_splits1` and
+/// `NAME.values`.
 ///
 /// # Errors
 /// [`NpzError`].
@@ -81,7 +84,8 @@ pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(
     Ok(())
 }
 
-/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of the file, whatever is in it.
+/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of
+/// the file, whatever is in it.
 ///
 /// # Errors
 /// [`NpzError`].

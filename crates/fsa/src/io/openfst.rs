@@ -1,16 +1,21 @@
-//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state, and costs turn their sign.
+//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state,
+//! and costs turn their sign.
 
-use crate::arc::index;
-use crate::scores::Semiring;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::{AttributeProblem, Error, Quantity};
+use crate::support::ids::index;
 
 /// What stands for the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
 
-/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start` and state 0 change their places, and
-/// the final state comes after the highest one. Also gives the arc map. O(states + arcs).
+/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start`
+/// and state 0 change their places, and the final state comes after the highest one. Also gives the
+/// arc map. O(states + arcs).
 pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(Fsa, Vec<i32>), Error> {
-    let last = Error::fit("the number of states", index(highest) + 1)?;
+    let last = Error::fit(Quantity::States, index(highest) + 1)?;
     let turn = |state: i32| match state {
         TO_FINAL => last,
         0 => start,
@@ -21,7 +26,7 @@ pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(
         arc.src_state = turn(arc.src_state);
         arc.dest_state = turn(arc.dest_state);
     }
-    let mut order: Vec<i32> = (0..Error::fit("the number of arcs", arcs.len())?).collect();
+    let mut order: Vec<i32> = (0..Error::fit(Quantity::Arcs, arcs.len())?).collect();
     if !arcs.is_sorted_by_key(|arc| arc.src_state) {
         order.sort_by_key(|&arc| arcs[index(arc)].src_state);
         arcs = order.iter().map(|&arc| arcs[index(arc)]).collect();
@@ -74,19 +79,17 @@ impl CostStates {
     }
 }
 
-/// The states of a transducer, or of an acceptor, which puts out what it takes. Final arcs become final costs, but those that put something
-/// out become arcs into one more state.
+/// The states of a transducer, or of an acceptor, whose output labels are its input labels. Final
+/// arcs become final costs, but those that put something out become arcs into one more state.
 pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
-    let aux_labels = match graph.attributes().get(crate::AUX_LABELS) {
+    let aux_labels = match graph.attributes().get(crate::core::graph::AUX_LABELS) {
         None => None,
-        Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute {
-            what: "OpenFst has one label put out for each arc; expand the lists into arcs first",
-        })?),
+        Some(_) => Some(graph.aux_labels().ok_or(Error::Attribute { problem: AttributeProblem::AuxLabelLists })?),
     };
     let view = graph.fsas().view();
     let mut states = CostStates::default();
     let Some(last) = view.final_state() else { return Ok(states) };
-    let last_id = Error::fit("the number of states", last)?;
+    let last_id = Error::fit(Quantity::States, last)?;
     states.arcs.reserve(view.arcs().len());
     let mut loud_end = false;
     for state in 0..last {

@@ -1,10 +1,13 @@
 //! OpenFst's binary files.
 
-use super::bytes::{Bytes, string};
-use super::openfst::{self, CostArc, TO_FINAL};
-use super::symbols::SymbolTable;
-use crate::scores::Semiring;
-use crate::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::{Error, Quantity};
+use crate::io::bytes::{Bytes, string};
+use crate::io::openfst::{self, CostArc, TO_FINAL};
+use crate::io::symbols::SymbolTable;
 
 /// The first bytes of every file.
 const MAGIC: i32 = 2_125_659_606;
@@ -12,12 +15,14 @@ const MAGIC: i32 = 2_125_659_606;
 const VERSION: i32 = 2;
 /// The version of files of the type `const` that are always aligned.
 const ALIGNED_VERSION: i32 = 1;
-/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type `const` stand at multiples of 16 bytes.
+/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type
+/// `const` stand at multiples of 16 bytes.
 const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
 const ALIGNMENT: usize = 16;
-/// Bits of the properties: the number of states is known, which is always so, and the machine can be changed, as those of the type `vector`.
+/// Bits of the properties: the number of states is known, which is always so, and the machine can
+/// be changed, as those of the type `vector`.
 const EXPANDED: u64 = 1;
 const MUTABLE: u64 = 2;
 
@@ -59,11 +64,13 @@ impl Cost {
     }
 }
 
-/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
+/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and
+/// symbols.
 ///
-/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; those of the type `log64` are read,
-/// rounded to single precision. States and costs become those of k2 as [`OpenFstText`](super::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
-/// in acceptors too, where they are the labels.
+/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard`
+/// and `log`; those of the type `log64` are read, rounded to single precision. States and costs
+/// become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary
+/// labels: OpenFst has them in acceptors too, where they are the labels.
 ///
 /// ```
 /// use fsa::io::{OpenFstBinary, OpenFstText};
@@ -82,7 +89,7 @@ pub struct OpenFstBinary {
     pub semiring: Semiring,
     /// What labels stand for.
     pub input_symbols: Option<SymbolTable>,
-    /// What labels put out stand for.
+    /// The symbols of the output labels.
     pub output_symbols: Option<SymbolTable>,
 }
 
@@ -130,27 +137,28 @@ impl OpenFstBinary {
         let mut out = self.header("vector", EXPANDED | MUTABLE, states.len(), 0)?;
         for (final_cost, arcs) in states.iter() {
             out.extend(final_cost.to_le_bytes());
-            out.extend(i64::from(Error::fit("the number of arcs", arcs.len())?).to_le_bytes());
+            out.extend(i64::from(Error::fit(Quantity::Arcs, arcs.len())?).to_le_bytes());
             arcs.iter().for_each(|arc| write_arc(&mut out, arc));
         }
         Ok(out)
     }
 
-    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into memory.
+    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into
+    /// memory.
     ///
     /// # Errors
     /// As [`write`](Self::write).
     pub fn write_const(&self) -> Result<Vec<u8>, Error> {
         let states = openfst::states(&self.graph, self.semiring)?;
         let num_arcs: usize = states.iter().map(|(_, arcs)| arcs.len()).sum();
-        Error::fit("the number of arcs", num_arcs)?;
+        Error::fit(Quantity::Arcs, num_arcs)?;
         let mut out = self.header("const", EXPANDED, states.len(), num_arcs)?;
         let mut first = 0;
         for (final_cost, arcs) in states.iter() {
             out.extend(final_cost.to_le_bytes());
             let silent = |label: fn(&CostArc) -> i32| arcs.iter().filter(|arc| label(arc) == EPSILON).count();
             for number in [first, arcs.len(), silent(|arc| arc.ilabel), silent(|arc| arc.olabel)] {
-                out.extend(Error::fit("the number of arcs", number)?.to_le_bytes());
+                out.extend(Error::fit(Quantity::Arcs, number)?.to_le_bytes());
             }
             first += arcs.len();
         }
@@ -160,7 +168,7 @@ impl OpenFstBinary {
 
     /// What comes before the states.
     fn header(&self, kind: &str, properties: u64, num_states: usize, num_arcs: usize) -> Result<Vec<u8>, Error> {
-        let num_states = Error::fit("the number of states", num_states)?;
+        let num_states = Error::fit(Quantity::States, num_states)?;
         let flag = |symbols: &Option<_>, bit| if symbols.is_some() { bit } else { 0 };
         let flags = flag(&self.input_symbols, INPUT_SYMBOLS) | flag(&self.output_symbols, OUTPUT_SYMBOLS);
         let mut out = Vec::new();
@@ -172,7 +180,7 @@ impl OpenFstBinary {
         out.extend(properties.to_le_bytes());
         out.extend(if num_states == 0 { -1_i64 } else { 0 }.to_le_bytes());
         out.extend(i64::from(num_states).to_le_bytes());
-        out.extend(i64::from(Error::fit("the number of arcs", num_arcs)?).to_le_bytes());
+        out.extend(i64::from(Error::fit(Quantity::Arcs, num_arcs)?).to_le_bytes());
         for symbols in [&self.input_symbols, &self.output_symbols].into_iter().flatten() {
             symbols.write(&mut out)?;
         }
@@ -250,11 +258,12 @@ impl Rows {
         }
     }
 
-    /// States with their arcs, one behind another; as many as there are if their number is not known.
+    /// States with their arcs, one after another; as many as there are if their number is not
+    /// known.
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
             -1 => i32::MAX,
-            number => Error::fit("the number of states", bytes.count(number, header.cost.state())?)?,
+            number => Error::fit(Quantity::States, bytes.count(number, header.cost.state())?)?,
         };
         let mut state = 0;
         while state < most && !(most == i32::MAX && bytes.at_end()) {
@@ -297,7 +306,7 @@ impl Rows {
             }
             self.final_cost(state, cost);
         }
-        Error::fit("the number of states", num_states)
+        Error::fit(Quantity::States, num_states)
     }
 
     fn finish(self, bytes: &Bytes<'_>, start: i64, num_states: i32) -> Result<Graph<Fsa>, Error> {

@@ -4,20 +4,25 @@ use std::fmt::Write;
 
 use ragged_core::TextValue;
 
-use super::cursor::{Cursor, Field};
-use super::openfst::{self, TO_FINAL};
-use super::parse_error::ParseErrorKind;
-use super::symbols::SymbolTable;
-use crate::arc::index;
-use crate::scores::Semiring;
-use crate::{Arc, Error, FINAL, Fsa, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::core::semiring::Semiring;
+use crate::error::parse::ParseErrorKind;
+use crate::error::{AttributeProblem, Error};
+use crate::io::cursor::{Cursor, Field};
+use crate::io::openfst::{self, TO_FINAL};
+use crate::io::symbols::SymbolTable;
+use crate::support::ids::index;
 
-/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
-/// for each final state; the state of the first line is the start.
+/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output
+/// [cost]` for each arc, `state [cost]` for each final state; the state of the first line is the
+/// start.
 ///
-/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each state that was final, where the last of several
-/// final costs of a state counts; printing turns that round, and makes one cost of several arcs from a state to the final one, by the [`semiring`](Self::semiring). The start changes its
-/// place with state 0.
+/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each
+/// state that was final, where the last of several final costs of a state counts; printing turns
+/// that round, and makes one cost of several arcs from a state to the final one, by the
+/// [`semiring`](Self::semiring). The start changes its place with state 0.
 ///
 /// ```
 /// use fsa::io::OpenFstText;
@@ -57,7 +62,7 @@ impl<'a> OpenFstText<'a> {
         Self { input_symbols: symbols, ..self }
     }
 
-    /// Symbols stand for the labels put out.
+    /// The symbols of the output labels.
     #[must_use]
     #[doc(alias = "osymbols")]
     pub fn output_symbols(self, symbols: Option<&'a SymbolTable>) -> Self {
@@ -71,7 +76,8 @@ impl<'a> OpenFstText<'a> {
         Self { state_symbols: symbols, ..self }
     }
 
-    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if arcs are not in the order of states.
+    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if
+    /// arcs are not in the order of states.
     ///
     /// # Errors
     /// [`Error::Parse`] with the place of what is wrong; [`Error::TooLarge`].
@@ -98,7 +104,7 @@ impl<'a> OpenFstText<'a> {
                 aux_labels.push(match self.acceptor {
                     true => label,
                     false => {
-                        let output = cursor.expect("a label to put out")?;
+                        let output = cursor.expect("an output label")?;
                         label_out(&cursor, output, self.output_symbols)?
                     }
                 });
@@ -143,8 +149,8 @@ impl<'a> OpenFstText<'a> {
     /// Prints an FSA. O(arcs).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and a label put out is not that taken;
-    /// [`Error::NoSymbol`] for a label without a symbol.
+    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and an
+    /// output label differs from its input label; [`Error::NoSymbol`] for a label without a symbol.
     #[doc(alias = "fstprint")]
     pub fn print(&self, graph: &Graph<Fsa>) -> Result<String, Error> {
         let mut text = String::new();
@@ -169,7 +175,7 @@ impl<'a> OpenFstText<'a> {
                     text.push('\t');
                     output.write(text, arc.olabel)?;
                 } else if arc.ilabel != arc.olabel {
-                    return Err(Error::Attribute { what: "an acceptor puts out what it takes" });
+                    return Err(Error::Attribute { problem: AttributeProblem::NotAcceptor });
                 }
                 ok = ok.and(write_cost(text, arc.cost));
             }

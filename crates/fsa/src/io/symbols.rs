@@ -5,17 +5,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc as Shared;
 
-use super::bytes::{Bytes, string};
-use super::cursor::Cursor;
-use super::parse_error::ParseErrorKind;
-use crate::{EPSILON, Error};
+use crate::core::arc::EPSILON;
+use crate::error::parse::ParseErrorKind;
+use crate::error::{Error, Quantity};
+use crate::io::bytes::{Bytes, string};
+use crate::io::cursor::Cursor;
 
 /// The first bytes of a table in OpenFst's binary files.
 const MAGIC: i32 = 2_125_658_996;
 
 /// Symbols and their numbers, one to one, in the order in which they came.
 ///
-/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line. Numbers are labels: 0 is epsilon.
+/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line.
+/// Numbers are labels: 0 is epsilon.
 ///
 /// ```
 /// use fsa::io::SymbolTable;
@@ -89,7 +91,8 @@ impl SymbolTable {
         Ok(())
     }
 
-    /// The label of a symbol, which gets the one after the highest if it has none; an empty table gets `<eps>` first, as 0.
+    /// The label of a symbol, which gets the one after the highest if it has none; an empty table
+    /// gets `<eps>` first, as 0.
     ///
     /// ```
     /// let mut words = fsa::io::SymbolTable::default();
@@ -106,7 +109,7 @@ impl SymbolTable {
         if let Some(label) = self.find(symbol) {
             return Ok(label);
         }
-        let too_large = Error::TooLarge { what: "the label of a symbol", size: i32::MAX as u64 + 1 };
+        let too_large = Error::TooLarge { what: Quantity::SymbolLabel, size: i32::MAX as u64 + 1 };
         let label = self.highest.checked_add(1).ok_or(too_large)?;
         self.add(symbol, label)?;
         Ok(label)
@@ -144,7 +147,7 @@ impl SymbolTable {
         out.extend(MAGIC.to_le_bytes());
         string(out, &self.name)?;
         out.extend(available.to_le_bytes());
-        out.extend(i64::from(Error::fit("the number of symbols", self.len())?).to_le_bytes());
+        out.extend(i64::from(Error::fit(Quantity::Symbols, self.len())?).to_le_bytes());
         for (symbol, label) in self.iter() {
             string(out, symbol)?;
             out.extend(i64::from(label).to_le_bytes());

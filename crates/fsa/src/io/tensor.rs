@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
-use crate::arc::index;
-use crate::{Arc, Attribute, Error, FINAL, Fsa, FsaOrVec, FsaVec, Fsas, Graph};
+use crate::core::arc::{Arc, FINAL};
+use crate::core::attributes::Attribute;
+use crate::core::fsa::{Fsa, FsaOrVec, FsaVec, Fsas};
+use crate::core::graph::Graph;
+use crate::error::{AttributeProblem, Error, Quantity, TensorProblem};
+use crate::support::ids::index;
 
 /// The key of the arcs in a [`Dict`].
 pub const ARCS: &str = "arcs";
@@ -13,7 +17,8 @@ pub const ARCS: &str = "arcs";
 /// States up to here are believed of any array.
 const FEW_STATES: usize = 1 << 16;
 
-/// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the score.
+/// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the
+/// score.
 ///
 /// What no arc tells is lost: a state that no arc names, above the highest one that is named.
 #[doc(alias = "FsaToTensor")]
@@ -21,11 +26,13 @@ pub fn fsa_to_tensor(fsa: &Fsa) -> Vec<[i32; 4]> {
     fsa.arcs().iter().map(row).collect()
 }
 
-/// The FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that arcs with label -1 enter; if there are none, the
-/// one after the highest that is named. No arcs are the FSA without states.
+/// The FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that arcs with
+/// label -1 enter; if there are none, the one after the highest that is named. No arcs are the FSA
+/// without states.
 ///
 /// # Errors
-/// What [`Error`] says of single arcs and states; [`Error::Tensor`] for states that cannot be meant.
+/// What [`Error`] says of single arcs and states; [`Error::Tensor`] for states that cannot be
+/// meant.
 #[doc(alias = "FsaFromTensor")]
 pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
     let arcs: Vec<Arc> = rows.iter().map(arc).collect();
@@ -36,18 +43,18 @@ pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
             Some(highest) => highest.saturating_add(1),
         },
     };
-    let num_states = usize::try_from(last).map_err(|_| Error::Tensor { what: "an arc enters a state below 0" })? + 1;
+    let num_states = usize::try_from(last).map_err(|_| Error::Tensor { problem: TensorProblem::NegativeState })? + 1;
     believe(num_states, 4 * rows.len())?;
     Fsa::from_arcs(num_states, arcs)
 }
 
-/// FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA, those of the arcs of each FSA, and the arcs as
-/// [`fsa_to_tensor`] has them.
+/// FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA, those
+/// of the arcs of each FSA, and the arcs as [`fsa_to_tensor`] has them.
 ///
 /// ```
 /// use fsa::io::{fsa_vec_from_tensor, fsa_vec_to_tensor};
 ///
-/// let fsas = fsa::builders::linear_fsa(&[7])?.into_vec();
+/// let fsas = fsa::k2::linear_fsa(&[7])?.into_vec();
 /// let tensor = fsa_vec_to_tensor(&fsas)?;
 /// assert_eq!(tensor, [1, 0, 0, 3, 0, 2, 0, 1, 7, 0, 1, 2, -1, 0]);
 /// assert_eq!(fsa_vec_from_tensor(&tensor)?, fsas);
@@ -61,7 +68,7 @@ pub fn fsa_vec_to_tensor(fsas: &FsaVec) -> Result<Vec<i32>, Error> {
     let states: &[i32] = fsas.shape().row_splits(1).as_ref();
     let arc_splits: &[i32] = fsas.shape().row_splits(2).as_ref();
     let mut tensor = Vec::with_capacity(2 + 2 * states.len() + 4 * fsas.num_arcs());
-    tensor.extend([Error::fit("the number of FSAs", fsas.num_fsas())?, 0]);
+    tensor.extend([Error::fit(Quantity::Fsas, fsas.num_fsas())?, 0]);
     tensor.extend_from_slice(states);
     tensor.extend(states.iter().map(|&state| arc_splits[index(state)]));
     tensor.extend(fsas.arcs().iter().flat_map(row));
@@ -74,7 +81,7 @@ pub fn fsa_vec_to_tensor(fsas: &FsaVec) -> Result<Vec<i32>, Error> {
 /// [`Error::Tensor`] if it is none, and what [`Error`] says of single arcs and states.
 #[doc(alias = "FsaVecFromTensor")]
 pub fn fsa_vec_from_tensor(tensor: &[i32]) -> Result<FsaVec, Error> {
-    let short = Error::Tensor { what: "the array is too short for its number of FSAs" };
+    let short = Error::Tensor { problem: TensorProblem::TooShort };
     let &[num_fsas, _, ref rest @ ..] = tensor else { return Err(short) };
     let len = usize::try_from(num_fsas).ok().and_then(|n| n.checked_add(1)).ok_or_else(|| short.clone())?;
     if rest.len() / 2 < len {
@@ -85,7 +92,7 @@ pub fn fsa_vec_from_tensor(tensor: &[i32]) -> Result<FsaVec, Error> {
     let (states, ends) = (RowSplits::new(states.to_vec())?, RowSplits::new(ends.to_vec())?);
     let (rows, odd) = rest.as_chunks::<4>();
     if !odd.is_empty() || rows.len() != ends.num_elements() {
-        return Err(Error::Tensor { what: "the array has not as many arcs as its FSAs" });
+        return Err(Error::Tensor { problem: TensorProblem::ArcCount });
     }
     believe(states.num_elements(), tensor.len())?;
     let arcs: Vec<Arc> = rows.iter().map(arc).collect();
@@ -95,7 +102,7 @@ pub fn fsa_vec_from_tensor(tensor: &[i32]) -> Result<FsaVec, Error> {
             let source = usize::try_from(it.src_state).ok().filter(|&state| state < states.len());
             let num_states = states.len();
             let source = source.ok_or(Error::DestState { fsa, arc, found: it.src_state, num_states })?;
-            row_ids.push(Error::fit("the number of states", states.start + source)?);
+            row_ids.push(Error::fit(Quantity::States, states.start + source)?);
         }
     }
     let arc_splits = RowSplits::from_row_ids(&row_ids, states.num_elements())?;
@@ -115,7 +122,7 @@ fn believe(num_states: usize, len: usize) -> Result<(), Error> {
     if num_states <= len.max(FEW_STATES) {
         Ok(())
     } else {
-        Err(Error::Tensor { what: "the array names a state so high that most of those below it are not in the array" })
+        Err(Error::Tensor { problem: TensorProblem::MissingStates })
     }
 }
 
@@ -133,8 +140,9 @@ pub enum Entry {
     Lists(Ragged<i32>),
 }
 
-/// FSAs with their attributes as arrays by name, as k2's `as_dict` gives them to PyTorch: the arcs under [`ARCS`], with two axes for an FSA
-/// and one for a vector, and each attribute under its name. Fillers are not in it.
+/// FSAs with their attributes as arrays by name, as k2's `as_dict` gives them to PyTorch: the arcs
+/// under [`ARCS`], with two axes for an FSA and one for a vector, and each attribute under its
+/// name. Fillers are not in it.
 pub type Dict = BTreeMap<String, Entry>;
 
 /// The arrays of FSAs with their attributes. O(arcs + attributes).
@@ -143,7 +151,7 @@ pub type Dict = BTreeMap<String, Entry>;
 /// [`Error::TooLarge`]; [`Error::Attribute`] if an attribute is called `arcs`.
 #[doc(alias = "as_dict")]
 pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
-    let fsas = graph.fsas().as_vec();
+    let fsas = graph.fsas().as_fsa_vec();
     let arcs = if graph.fsas().is_single() {
         Entry::Rows(fsas.arcs().iter().map(row).collect())
     } else {
@@ -160,20 +168,20 @@ pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
     }
     match dict.insert(ARCS.to_owned(), arcs) {
         None => Ok(dict),
-        Some(_) => Err(Error::Attribute { what: "an attribute has the name that arcs have" }),
+        Some(_) => Err(Error::Attribute { problem: AttributeProblem::NamedArcs }),
     }
 }
 
 /// The FSAs of arrays that [`to_dict`] or k2 made.
 ///
 /// # Errors
-/// [`Error::Tensor`] if there are no arcs; what [`fsa_from_tensor`] and [`fsa_vec_from_tensor`] say; [`Error::Size`] if an attribute has
-/// not one entry for each arc.
+/// [`Error::Tensor`] if there are no arcs; what [`fsa_from_tensor`] and [`fsa_vec_from_tensor`]
+/// say; [`Error::Size`] if an attribute has not one entry for each arc.
 pub fn from_dict(mut dict: Dict) -> Result<Graph<FsaOrVec>, Error> {
     let fsas = match dict.remove(ARCS) {
         Some(Entry::Rows(rows)) => FsaOrVec::Fsa(fsa_from_tensor(&rows)?),
         Some(Entry::Ints(tensor)) => FsaOrVec::FsaVec(fsa_vec_from_tensor(&tensor)?),
-        _ => return Err(Error::Tensor { what: "there is no array of arcs" }),
+        _ => return Err(Error::Tensor { problem: TensorProblem::NoArcs }),
     };
     let mut graph = Graph::new(fsas);
     for (name, entry) in dict {
@@ -181,7 +189,7 @@ pub fn from_dict(mut dict: Dict) -> Result<Graph<FsaOrVec>, Error> {
             Entry::Ints(values) => graph.with(&name, values)?,
             Entry::Floats(values) => graph.with(&name, values)?,
             Entry::Lists(lists) => graph.with(&name, lists)?,
-            Entry::Rows(_) => return Err(Error::Tensor { what: "an attribute has one axis" }),
+            Entry::Rows(_) => return Err(Error::Tensor { problem: TensorProblem::AttributeAxes }),
         };
     }
     Ok(graph)

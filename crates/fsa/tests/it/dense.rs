@@ -1,10 +1,10 @@
 //! Dense intersection against composition, differences and itself.
 
-use fsa::algorithms::{ComposeOptions, Epsilons, connect, top_sort};
 use fsa::dense::*;
 use fsa::graphs::CtcTopology;
-use fsa::scores::{Semiring, arc_posteriors, best_paths, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph};
+use fsa::k2::{ComposeOptions, Epsilons, connect, top_sort};
+use fsa::paths::{arc_posteriors, best_paths, total_scores, total_scores_saved};
+use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, Limits, Semiring};
 use proptest::prelude::*;
 
 const CLASSES: usize = 4;
@@ -14,7 +14,8 @@ const DIFFERENCE: f64 = 2e-3;
 const STEP: f32 = 1.0 / 64.0;
 const SEMIRINGS: [Semiring; 2] = [Semiring::Log, Semiring::Tropical];
 
-/// Arcs between any two states, with cycles. Scores are multiples of 1/64, so that most sums are exact.
+/// Arcs between any two states, with cycles. Scores are multiples of 1/64, so that most sums are
+/// exact.
 fn graph() -> impl Strategy<Value = Fsa> {
     (2_usize..7).prop_flat_map(|states| {
         let last = states as i32 - 1;
@@ -311,7 +312,8 @@ fn tokens() -> impl Strategy<Value = Graph<Fsa>> {
     })
 }
 
-/// What can be compared of lattices whose states are numbered otherwise: frame, label, label put out and score of each arc.
+/// What can be compared of lattices whose states are numbered otherwise: frame, label, label put
+/// out and score of each arc.
 fn arcs_of(lattices: &DenseLattices) -> Vec<(i32, i32, i32, i32, i32)> {
     let aux = lattices.graph().aux_labels().unwrap();
     let of = |(i, arc): (usize, &Arc)| {
@@ -340,7 +342,7 @@ proptest! {
             .with_min_active_states(0)
             .with_allow_partial(true);
         let topology = CtcTopology::new(CLASSES - 1, modified).unwrap();
-        let explicit = topology.compose(&tokens, None, None).unwrap();
+        let explicit = topology.compose(&tokens, None, Limits::default()).unwrap();
         let right = intersect_dense_pruned(&explicit, &dense(&values), &options).unwrap();
         let implicit = CtcGraph::new(topology, tokens, Some("tokens")).unwrap();
         let came = implicit.intersect_dense_pruned(&dense(&values), &options).unwrap();
@@ -454,7 +456,7 @@ fn memory_is_limited() {
     let values = vec![0.0_f32; 2000 * CLASSES];
     let arcs: Vec<_> = (0..CLASSES as i32).map(|label| Arc::new(0, 0, label, 0.0)).collect();
     let loops = Graph::new(Fsa::from_arcs(2, arcs).unwrap());
-    let options = DenseOptions::default().with_max_bytes(10_000);
+    let options = DenseOptions::default().with_limits(Limits::default().with_max_bytes(10_000));
     let came = intersect_dense_pruned(&loops, &dense(&values), &options).unwrap();
-    assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::MemoryLimit { limit: 10_000, .. })));
+    assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::Limit { limit: 10_000, .. })));
 }

@@ -1,12 +1,11 @@
 //! What somebody who has not read the documentation tries first.
 
-use fsa::algorithms::ComposeOptions;
-use fsa::builders::{ctc_topo, linear_fsa, linear_fsas};
-use fsa::graphs::{ContextGraph, Lexicon, NgramModel};
+use fsa::graphs::{ContextGraph, Lexicon, NgramModel, ctc_topo};
 use fsa::io::SymbolTable;
-use fsa::optimize::LazyComposition;
-use fsa::scores::{Nbest, Semiring, shortest_path, total_scores};
-use fsa::{Arc, Error, Fsa, FsaOrVec, FsaVec, Graph, Properties, Ragged, RaggedShape};
+use fsa::k2::{linear_fsa, linear_fsas};
+use fsa::openfst::LazyComposition;
+use fsa::paths::{Nbest, shortest_path, total_scores};
+use fsa::{Arc, Error, Fsa, FsaOrVec, FsaVec, Graph, Properties, Ragged, RaggedShape, Semiring};
 
 #[test]
 fn an_fsa_comes_from_text_and_goes_back() {
@@ -23,7 +22,7 @@ fn lists_of_labels_become_fsas() {
     let shape: &RaggedShape = words.shape();
     assert_eq!(shape.num_axes(), 3);
     let graph = Graph::new(linear_fsa(&[1, 2]).unwrap());
-    let readings = ctc_topo(2, false).unwrap().compose(&graph, &ComposeOptions::default()).unwrap();
+    let readings = ctc_topo(2, false).unwrap().compose(&graph).unwrap();
     assert!(readings.fsas().num_arcs() > 0 && readings.aux_labels().is_some());
     let totals: Vec<f64> = total_scores(&words, Semiring::Tropical).unwrap();
     assert_eq!(totals, [0.0, 0.0]);
@@ -32,9 +31,9 @@ fn lists_of_labels_become_fsas() {
 #[cfg(feature = "serde")]
 #[test]
 fn options_are_read_and_written() {
-    use fsa::algorithms::Epsilons;
     use fsa::graphs::HlgOptions;
-    use fsa::optimize::DeterminizeOptions;
+    use fsa::k2::Epsilons;
+    use fsa::openfst::DeterminizeOptions;
 
     let compose: ComposeOptions = serde_json::from_str(r#"{"epsilons": "AsSymbol"}"#).unwrap();
     assert_eq!(compose, ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() });

@@ -1,8 +1,7 @@
 //! What is written reads back, and nothing that is read makes a panic.
 
-use fsa::io::{self, K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use fsa::scores::Semiring;
-use fsa::{Arc, Fsa, FsaOrVec, FsaVec, Fsas, Graph};
+use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
+use fsa::{Arc, Fsa, FsaOrVec, FsaVec, Fsas, Graph, Semiring, io};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use ragged_core::Ragged;
@@ -18,7 +17,7 @@ fn score() -> impl Strategy<Value = f32> {
     ]
 }
 
-/// Any FSA of a few states, with two kinds of labels put out, and lists.
+/// Any FSA of a few states, with two kinds of output labels, and lists.
 fn graph(score: impl Strategy<Value = f32> + 'static, acyclic: bool) -> impl Strategy<Value = Graph<Fsa>> {
     let arcs = vec((any::<(u8, u8)>(), 0..9_i32, score, -1..9_i32, vec(any::<i32>(), 0..3)), 0..15);
     (0..7_usize, arcs).prop_map(move |(num_states, mut arcs)| {
@@ -44,7 +43,8 @@ fn graph(score: impl Strategy<Value = f32> + 'static, acyclic: bool) -> impl Str
     })
 }
 
-/// For each pair of strings taken and put out, without epsilons, the best score; of a graph without cycles.
+/// For each pair of strings taken and output, without epsilons, the best score; of a graph without
+/// cycles.
 fn language(graph: &Graph<Fsa>) -> Vec<(Vec<i32>, Vec<i32>, f64)> {
     let (view, aux_labels) = (graph.fsas().view(), graph.aux_labels().unwrap());
     let Some(last) = view.final_state() else { return vec![] };
@@ -113,7 +113,7 @@ proptest! {
         file[place] = byte;
         let _ = OpenFstBinary::read(&file);
         let _ = OpenFstBinary::read(&file[..cut.index(file.len())]);
-        let mut tensor = io::fsa_vec_to_tensor(graph.fsas().as_vec()).unwrap();
+        let mut tensor = io::fsa_vec_to_tensor(graph.fsas().as_fsa_vec()).unwrap();
         let place = at.index(tensor.len());
         tensor[place] = i32::from(byte) << 20;
         let _ = io::fsa_vec_from_tensor(&tensor);
@@ -277,8 +277,8 @@ fn all_types_of_files_hold_the_same() {
     assert_eq!(read("symbols").input_symbols.unwrap().get(2), Some("b"));
 }
 
-/// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what `fstconvert --fst_type=const --fst_align` made
-/// of that.
+/// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what
+/// `fstconvert --fst_type=const --fst_align` made of that.
 const BY_OPENFST: [&str; 2] = [
     "d6fdb27e06000000766563746f72080000007374616e646172640200000000000000030082598100000000000000000000000200000000\
      00000000000000000000000000807f010000000000000007000000460000000000003f010000000000803e010000000000000000000000\

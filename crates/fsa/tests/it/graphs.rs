@@ -1,28 +1,32 @@
-//! Lexica, n-gram models, hot words and CTC graphs beside what they mean, computed in the most direct way.
+//! Lexica, n-gram models, hot words and CTC graphs beside what they mean, computed in the most
+//! direct way.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use fsa::graphs::{
-    ArpaOptions, ContextGraph, CtcTopology, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence,
-    make_hlg,
+    ArpaOptions, ContextGraph, CtcTopology, HlgGraph, HlgOptions, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary,
+    Silence, make_hlg,
 };
-use fsa::io::SymbolTable;
-use fsa::{Arc, EPSILON, FINAL, Fsa, Graph};
+use fsa::io::{K2Text, OpenFstText, SymbolTable};
+use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits, Operation};
 use proptest::prelude::*;
 use ragged_core::Ragged;
 
 /// Scores are sums of a few numbers of single precision, each below 64.
 const TOLERANCE: f64 = 1e-4;
 
-// ---------------------------------------------------------------------------------------------------------------- n-grams
+// ----------------------------------------------------------------------------------------------------------------
+// n-grams
 
-/// N-grams of the words a, b, c, d between <s> and </s>, with log10 of their probabilities and back-off weights.
+/// N-grams of the words a, b, c, d between <s> and </s>, with log10 of their probabilities and
+/// back-off weights.
 type Entries = HashMap<Vec<&'static str>, (f64, f64)>;
 
 const WORDS: [&str; 6] = ["<s>", "a", "b", "c", "d", "</s>"];
 
-/// Any order up to 4, any n-grams that sentences can have; also such whose first or last words are no n-gram. All words are unigrams.
+/// Any order up to 4, any n-grams that sentences can have; also such whose first or last words are
+/// no n-gram. All words are unigrams.
 fn entries() -> impl Strategy<Value = (usize, Entries)> {
     let weight = || (-300..=0_i32, -100..=100_i32).prop_map(|(p, bow)| (f64::from(p) / 100.0, f64::from(bow) / 100.0));
     let ngram = prop::collection::vec(0..WORDS.len(), 2..=4);
@@ -72,7 +76,8 @@ fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'s
     }
 }
 
-/// The score of a sentence where back-off arcs are taken only by need, and whether all states on the way are those of a deterministic automaton.
+/// The score of a sentence where back-off arcs are taken only by need, and whether all states on
+/// the way are those of a deterministic automaton.
 fn walk(grammar: &Fsa, backoff: i32, sentence: &[i32]) -> f64 {
     let (view, mut state, mut total) = (grammar.view(), 0, 0.0);
     for &label in sentence.iter().chain(&[FINAL]) {
@@ -217,9 +222,11 @@ fn words_out_of_the_table_are_added_skipped_or_refused() {
     assert_eq!(error.to_string(), "n-gram model, line 8: a word that the table does not have: a");
 }
 
-// ---------------------------------------------------------------------------------------------------------------- transducers
+// ----------------------------------------------------------------------------------------------------------------
+// transducers
 
-/// All (inputs, outputs) of paths of at most `most` arcs and `words` outputs, without epsilons and final labels, with the score of the best one and the number of paths.
+/// All (inputs, outputs) of paths of at most `most` arcs and `words` outputs, without epsilons and
+/// final labels, with the score of the best one and the number of paths.
 fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>, Vec<i32>), (f64, usize)> {
     let (view, aux) = (graph.fsas().view(), graph.aux_labels().unwrap());
     let mut found: HashMap<_, (f64, usize)> = HashMap::new();
@@ -245,7 +252,8 @@ fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>,
     found
 }
 
-// ---------------------------------------------------------------------------------------------------------------- lexica
+// ----------------------------------------------------------------------------------------------------------------
+// lexica
 
 fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
     prop::collection::vec((0..4_usize, prop::collection::vec(0..2_usize, 1..4)), 1..6).prop_map(|mut entries| {
@@ -274,7 +282,8 @@ proptest! {
             let list: Vec<_> = list.iter().map(|&token| tokens.find(TOKENS[token]).unwrap()).collect();
             (words.find(SPOKEN[*word]).unwrap(), list)
         };
-        // One word, or two, with silence or without at each place: its tokens, the words, and the score.
+        // One word, or two, with silence or without at each place: its tokens, the words, and the
+        // score.
         let places = if silence {
             vec![(vec![], 0.75_f64.ln()), (vec![tokens.find("SIL").unwrap()], 0.25_f64.ln())]
         } else {
@@ -387,9 +396,11 @@ fn lexica_that_are_wrong_are_refused_with_the_line() {
     assert_eq!(read("", LexiconOptions::default()), Ok(0));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- hot words
+// ----------------------------------------------------------------------------------------------------------------
+// hot words
 
-/// The bonus of a string: of each place at which a phrase ends, the bonus of all tokens on the way to its node.
+/// The bonus of a string: of each place at which a phrase ends, the bonus of all tokens on the way
+/// to its node.
 fn bonus(phrases: &[(Vec<i32>, f32)], string: &[i32]) -> f64 {
     // What a token is worth: the most that a phrase gives it that begins so.
     let worth = |prefix: &[i32]| {
@@ -404,7 +415,8 @@ fn bonus(phrases: &[(Vec<i32>, f32)], string: &[i32]) -> f64 {
     ends.map(|phrase| total(phrase)).sum()
 }
 
-/// The score of the best path of a string through an FSA with epsilons, of which none is in a cycle of them.
+/// The score of the best path of a string through an FSA with epsilons, of which none is in a cycle
+/// of them.
 fn best(fsa: &Fsa, string: &[i32]) -> f64 {
     let view = fsa.view();
     let mut scores = HashMap::from([(0_usize, 0.0_f64)]);
@@ -489,9 +501,11 @@ fn hot_words_that_are_wrong_are_refused() {
     assert_eq!((none.num_states(), none.to_fsa(2).unwrap().num_arcs()), (1, 3));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- CTC
+// ----------------------------------------------------------------------------------------------------------------
+// CTC
 
-/// A small transducer from the tokens 1 to 3 without epsilons, whose arcs all go on, some in a circle.
+/// A small transducer from the tokens 1 to 3 without epsilons, whose arcs all go on, some in a
+/// circle.
 fn token_graph() -> impl Strategy<Value = Graph<Fsa>> {
     let arc = (0..3_i32, 0..3_i32, 1..4_i32, 10..13_i32, -8..0_i32);
     (prop::collection::vec(arc, 1..8), prop::collection::vec(any::<bool>(), 3)).prop_map(|(arcs, finals)| {
@@ -540,11 +554,12 @@ fn frames_of(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>),
 }
 
 proptest! {
-    /// Each string of frames that collapses to tokens of the graph is there once for each of its paths, and nothing else is.
+    /// Each string of frames that collapses to tokens of the graph is there once for each of its
+    /// paths, and nothing else is.
     #[test]
     fn frames_are_those_that_collapse_to_the_graphs_tokens(graph in token_graph(), frames in 0..5_usize) {
         let tokens = language(&graph, frames + 1, frames);
-        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, Some("tokens"), None).unwrap();
+        let composed = CtcTopology::new(3, false).unwrap().compose(&graph, Some("tokens"), Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
         let mut expected = HashMap::new();
         for code in 0..4_usize.pow(frames as u32) {
@@ -562,9 +577,9 @@ proptest! {
     /// The modified topology: paths of tokens in the graph, each held for any number of frames.
     #[test]
     fn modified_frames_hold_each_token_for_a_while(graph in token_graph(), frames in 0..5_usize) {
-        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, None).unwrap();
+        let composed = CtcTopology::new(3, true).unwrap().compose(&graph, None, Limits::default()).unwrap();
         let found = frames_of(&composed, frames);
-        let explicit = fsa::builders::ctc_topo(3, true).unwrap();
+        let explicit = fsa::graphs::ctc_topo(3, true).unwrap();
         let mut expected: HashMap<_, (f64, usize)> = HashMap::new();
         let tokens = language(&graph, frames + 1, frames);
         for ((string, topology), (_, ways)) in frames_of(&explicit, frames) {
@@ -578,9 +593,11 @@ proptest! {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- HLG
+// ----------------------------------------------------------------------------------------------------------------
+// HLG
 
-/// Strings of frames with the words that they are decoded to, and the score of the best path: lists of words, and frames all of one length.
+/// Strings of frames with the words that they are decoded to, and the score of the best path: lists
+/// of words, and frames all of one length.
 fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
     let (view, words) = (graph.fsas().view(), graph.attributes().lists("aux_labels").unwrap());
     let mut now = HashMap::from([((0, vec![], vec![]), 0.0_f64)]);
@@ -608,13 +625,14 @@ fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f
 const QUANTIZED: f64 = 0.02;
 
 proptest! {
-    /// Each string of frames is decoded to sequences of words that sound so, the best one with the score that the grammar gives it. Where words sound
-    /// alike, removing epsilons keeps the best.
+    /// Each string of frames is decoded to sequences of words that sound so, the best one with the
+    /// score that the grammar gives it. Where words sound alike, removing epsilons keeps the best.
     #[test]
     fn hlg_decodes_what_the_lexicon_and_the_grammar_allow(
         entries in lexicon_text(), (order, ngrams) in entries(), minimize: bool, modified: bool,
     ) {
-        // The words of the lexicon are some of those of the model. Scores that rise in a circle have no best path, and cannot be pushed.
+        // The words of the lexicon are some of those of the model. Scores that rise in a circle
+        // have no best path, and cannot be pushed.
         let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
         let line = |(word, tokens): &(usize, Vec<usize>)| {
             let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();
@@ -685,7 +703,7 @@ fn hlg_keeps_to_its_limits() {
         make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), options, &mut |_| {})
     };
     let mut options = HlgOptions::default();
-    options.max_bytes = Some(100);
+    options.limits = Limits::default().with_max_bytes(100);
     assert!(make(&options).is_err());
     let mut options = HlgOptions::default();
     options.max_token = Some(1);
@@ -698,8 +716,8 @@ fn hlg_keeps_to_its_limits() {
     let lg = make(&options).unwrap();
     assert!(lg.graph.fsas().num_arcs() < hlg.graph.fsas().num_arcs());
     assert_eq!(
-        hlg.steps.last().map(|step| (step.what, step.num_arcs)),
-        Some(("H o L o G", hlg.graph.fsas().num_arcs()))
+        hlg.steps.last().map(|step| (step.graph, step.num_arcs)),
+        Some((HlgGraph::Hlg, hlg.graph.fsas().num_arcs()))
     );
 }
 
@@ -715,7 +733,7 @@ fn limits_of_memory_are_those_of_every_step() {
     let make = |max_bytes, topology| {
         let empty = SymbolTable::default();
         let mut options = HlgOptions::default();
-        (options.max_bytes, options.topology) = (max_bytes, topology);
+        (options.limits, options.topology) = (Limits::default().with_max_bytes(max_bytes), topology);
         make_hlg(empty.clone(), empty, lexicon.as_bytes(), SMALL.as_bytes(), &options, &mut |_| {})
     };
     for topology in [false, true] {
@@ -724,13 +742,13 @@ fn limits_of_memory_are_those_of_every_step() {
         let enough = loop {
             match make(Some(max_bytes), topology) {
                 Ok(made) => break made,
-                Err(fsa::Error::MemoryLimit { what, limit, needed, .. }) => {
-                    assert!(limit == max_bytes && needed > limit, "{what}");
-                    steps.push(what);
+                Err(fsa::Error::Limit { operation, limit, needed, .. }) => {
+                    assert!(limit == max_bytes && needed > limit, "{operation}");
+                    steps.push(operation);
                 }
                 Err(fsa::Error::DeterminizeLimit { limit, .. }) => {
                     assert_eq!(limit, max_bytes);
-                    steps.push("determinization");
+                    steps.push(Operation::Determinize);
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -738,9 +756,38 @@ fn limits_of_memory_are_those_of_every_step() {
         };
         assert_eq!(enough.graph, right.graph);
         steps.dedup();
-        assert!(steps.contains(&"intersection or composition") && steps.contains(&"minimization"), "{steps:?}");
+        assert!(steps.contains(&Operation::Composition) && steps.contains(&Operation::Minimize), "{steps:?}");
         assert!(max_bytes < 100_000, "{max_bytes} {steps:?}");
     }
     let message = make(Some(1000), true).unwrap_err().to_string();
     assert!(message.contains("but its limit is 1000; raise the limit"), "{message}");
+}
+
+/// As Windows writes texts: a byte order mark in front, and carriage returns.
+#[test]
+fn byte_order_marks_and_carriage_returns_are_no_part_of_symbols_and_words() {
+    let windows = |text: &str| format!("\u{feff}{}", text.replace('\n', "\r\n"));
+    let table = "<eps> 0\na 1\n";
+    assert_eq!(windows(table).parse::<SymbolTable>().unwrap(), table.parse().unwrap());
+    let fst = "0 1 1 1 0.5\n1\n";
+    let text = OpenFstText::default();
+    assert_eq!(text.print(&text.read(&windows(fst)).unwrap()), text.print(&text.read(fst).unwrap()));
+    let fsa = "0 1 1 0.5\n1 2 -1 0\n2\n";
+    let text = K2Text::acceptor();
+    assert_eq!(text.print(&text.read(&windows(fsa)).unwrap()), text.print(&text.read(fsa).unwrap()));
+
+    let lexicon = "read r iy d\nrid r ih d\n";
+    let read_lexicon = |text: &str| {
+        let (mut tokens, mut words) = (SymbolTable::default(), SymbolTable::default());
+        Lexicon::read(text.as_bytes(), &mut tokens, &mut words, &LexiconOptions::default()).unwrap();
+        (tokens, words)
+    };
+    assert_eq!(read_lexicon(&windows(lexicon)), read_lexicon(lexicon));
+    let model = "\\data\\\nngram 1=3\n\n\\1-grams:\n-99 <s>\n-0.5 </s>\n-0.6 a\n\n\\end\\\n";
+    let read_model = |text: &str| {
+        let mut words = SymbolTable::default();
+        let model = read(text, &mut words, &ArpaOptions::default()).unwrap();
+        (model.num_ngrams(), words)
+    };
+    assert_eq!(read_model(&windows(model)), read_model(model));
 }

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use fsa::algorithms::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
-use fsa::optimize::{LazyArc, LazyComposition, LazyOptions};
-use fsa::{Arc, Error, FINAL, Fsa, Graph};
+use fsa::k2::{ComposeOptions, Epsilons, RandomFsaOptions, arc_sort, random_fsa};
+use fsa::openfst::{LazyArc, LazyComposition, LazyOptions};
+use fsa::{Arc, Error, FINAL, Fsa, Graph, Limits, Operation};
 use proptest::prelude::*;
 
 /// With epsilons, parallel arcs, dead ends, and cycles.
@@ -18,8 +18,9 @@ fn graph(seed: u64, salt: i32, sorted: bool) -> Graph<Fsa> {
     };
     let fsa = random_fsa(seed, &options).unwrap();
     let fsa = if sorted { arc_sort(&fsa).unwrap().0 } else { fsa };
-    let put_out = |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
-    let aux: Vec<_> = fsa.arcs().iter().map(put_out).collect();
+    let output_acceptor =
+        |arc: &Arc| if arc.label == FINAL { FINAL } else { (arc.label * 5 + arc.dest_state * 3 + salt) % 4 };
+    let aux: Vec<_> = fsa.arcs().iter().map(output_acceptor).collect();
     let numbers: Vec<i32> = (0..).take(fsa.num_arcs()).collect();
     let costs: Vec<f32> = fsa.scores().iter().map(|score| score / 2.0).collect();
     let graph = Graph::new(fsa).with("costs", costs).unwrap().with(&format!("arcs {salt}"), numbers).unwrap();
@@ -30,7 +31,8 @@ fn epsilons() -> impl Strategy<Value = Epsilons> {
     prop::sample::select(vec![Epsilons::Sequenced, Epsilons::AnyOrder, Epsilons::AsSymbol])
 }
 
-/// All arcs by the states that they leave, asked for in an order that `pick` gives; up to the first error.
+/// All arcs by the states that they leave, requested in an order that `pick` gives; up to the first
+/// error.
 fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<i32, Vec<LazyArc>>, Result<(), Error>) {
     let mut found = BTreeMap::new();
     let mut open: Vec<_> = lazy.start().into_iter().collect();
@@ -48,7 +50,8 @@ fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<
     (found, Ok(()))
 }
 
-/// The arcs of a walk, with states numbered as [`compose`](fsa::algorithms::compose()) does it, labels put out, and arc maps.
+/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, output
+/// labels, and arc maps.
 fn in_order(found: &BTreeMap<i32, Vec<LazyArc>>) -> (Vec<Arc>, Vec<i32>, Vec<(i32, i32)>) {
     let mut order: Vec<i32> = found.keys().copied().take(1).collect();
     let (mut arcs, mut at) = (vec![], 0);
@@ -79,12 +82,12 @@ proptest! {
     fn all_at_once_is_what_compose_makes(seed in 0..1_000_000_u64, epsilons in epsilons(), sorted: bool, inner: bool) {
         let (a, b) = (graph(seed, 1, sorted), graph(seed ^ 0x5a5a5, 2, sorted));
         let inner_labels = inner.then(|| "inner".to_owned());
-        let right = a.compose(&b, &ComposeOptions { epsilons, inner_labels: inner_labels.clone(), ..Default::default() });
+        let right = a.compose_with(&b, &ComposeOptions { epsilons, inner_labels: inner_labels.clone(), ..Default::default() });
         let right = right.unwrap();
         let options = LazyOptions::default().with_epsilons(epsilons);
         let of = |look_ahead| {
             let mut lazy = LazyComposition::new(&a, &b, &options.clone().with_look_ahead(look_ahead)).unwrap();
-            // What was asked for before is of no importance.
+            // What was requested before is of no importance.
             if let Some(start) = lazy.start() {
                 lazy.arcs(start).unwrap();
             }
@@ -131,8 +134,8 @@ proptest! {
         let (a, b) = (graph(seed, 1, true), graph(seed ^ 0x5a5a5, 2, true));
         let options = LazyOptions::default().with_look_ahead(look_ahead);
         let (right, _) = walk(&mut LazyComposition::new(&a, &b, &options).unwrap(), |len| len / 2);
-        let limited = |error: &Error| matches!(error, Error::MemoryLimit { limit, needed, .. } if limit < needed);
-        match LazyComposition::new(&a, &b, &options.with_max_bytes(max_bytes)) {
+        let limited = |error: &Error| matches!(error, Error::Limit { limit, needed, .. } if limit < needed);
+        match LazyComposition::new(&a, &b, &options.with_limits(Limits::default().with_max_bytes(max_bytes))) {
             Err(error) => prop_assert!(limited(&error), "{error}"),
             Ok(mut lazy) => {
                 let (found, outcome) = walk(&mut lazy, |len| len / 2);
@@ -179,7 +182,8 @@ fn what_is_not_there() {
     );
 }
 
-/// 3,000 x 3,000 arcs of one label leave the start: more than the limit, which is found out before they are all there.
+/// 3,000 x 3,000 arcs of one label leave the start: more than the limit, which is found out before
+/// they are all there.
 #[test]
 fn a_state_with_too_many_arcs_is_refused() {
     let hub = || {
@@ -187,15 +191,15 @@ fn a_state_with_too_many_arcs_is_refused() {
             Fsa::from_arcs(2, [vec![Arc::new(0, 0, 5, 0.0); 3000], vec![Arc::new(0, 1, FINAL, 0.0)]].concat()).unwrap(),
         )
     };
-    let options = LazyOptions::default().with_max_bytes(1 << 20);
+    let options = LazyOptions::default().with_limits(Limits::default().with_max_bytes(1 << 20));
     let mut lazy = LazyComposition::new(&hub(), &hub(), &options).unwrap();
-    assert!(matches!(lazy.arcs(0), Err(Error::MemoryLimit { what: "lazy composition", .. })));
-    assert!(matches!(lazy.to_graph(None), Err(Error::MemoryLimit { what: "intersection or composition", .. })));
+    assert!(matches!(lazy.arcs(0), Err(Error::Limit { operation: Operation::LazyComposition, .. })));
+    assert!(matches!(lazy.to_graph(None), Err(Error::Limit { operation: Operation::Composition, .. })));
     assert!(lazy.bytes() <= 1 << 20);
-    let limited = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
-    assert!(matches!(hub().compose(&hub(), &limited), Err(Error::MemoryLimit { limit: 1_048_576, .. })));
-    let enough = ComposeOptions { max_bytes: Some(1 << 20), ..Default::default() };
-    assert!(star(1..5000).compose(&star(1..5000), &enough).is_ok());
+    let limited = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    assert!(matches!(hub().compose_with(&hub(), &limited), Err(Error::Limit { limit: 1_048_576, .. })));
+    let enough = ComposeOptions { limits: Limits::default().with_max_bytes(1 << 20), ..Default::default() };
+    assert!(star(1..5000).compose_with(&star(1..5000), &enough).is_ok());
 }
 
 /// A walk through a product of a million states that keeps a few kilobytes of arcs.

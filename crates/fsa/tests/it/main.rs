@@ -1,11 +1,11 @@
 //! Tests of the crate from outside.
 
-mod algorithms;
 mod dense;
 mod first_steps;
 mod formats;
 mod fuzz;
 mod graphs;
+mod k2;
 mod lazy_composition;
-mod optimize;
-mod scores;
+mod openfst;
+mod paths;

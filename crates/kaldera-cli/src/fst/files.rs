@@ -1,12 +1,11 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
 use kaldera::fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
-use kaldera::fsa::scores::Semiring;
-use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph};
+use kaldera::fsa::{AUX_LABELS, Attribute, Fsa, Graph, Semiring};
 use kaldera::pipeline::PartialFile;
 
 use super::Trouble;
@@ -172,8 +171,13 @@ pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
             _ => Ok(()),
         };
     }
+    let failed = |error: io::Error| Trouble::Failed(format!("cannot write '{name}': {error}"));
+    // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the bytes.
+    if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return OpenOptions::new().write(true).open(name).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+    }
     let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
-    file.write_all(bytes).map_err(|error| Trouble::Failed(format!("cannot write '{name}': {error}")))?;
+    file.write_all(bytes).map_err(failed)?;
     drop(file);
     partial.finish().map_err(|error| Trouble::failed(&error))?;
     Ok(())

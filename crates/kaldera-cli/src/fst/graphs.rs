@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::BufReader;
 
 use kaldera::fsa::graphs::{ArpaOptions, HlgOptions, NgramModel, OutOfVocabulary, Silence, make_hlg};
-use kaldera::fsa::{EPSILON, Graph};
+use kaldera::fsa::{EPSILON, Graph, Limits};
 
 use super::files::{FstFile, read_bytes, read_symbols, write_bytes};
 use super::operations::failed;
@@ -82,7 +82,7 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     how.max_token = usize::try_from(options.max_token).ok();
     how.modified = options.modified;
     how.topology = !options.lg;
-    how.max_bytes = options.max_bytes();
+    how.limits = Limits::default().with_max_bytes(options.max_bytes());
     if !options.sil_token.is_empty() {
         let (token, probability) = (options.sil_token.clone(), options.sil_prob);
         how.lexicon.silence = Some(Silence { token, probability });
@@ -92,24 +92,23 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
         file.map(BufReader::new)
     };
     let (lexicon, arpa) = (open(lexicon)?, open(arpa)?);
-    let mut step = "";
+    let mut step = None;
     let mut progress = |now: kaldera::fsa::graphs::Progress| {
-        if now.what != step {
-            step = now.what;
-            tracing::info!("{step}");
+        if step.replace(now.step) != Some(now.step) {
+            tracing::info!("{}", now.step);
         }
     };
     let made = make_hlg(tokens.unwrap_or_default(), words.unwrap_or_default(), lexicon, arpa, &how, &mut progress);
     let made = made.map_err(failed)?;
     for size in &made.steps {
-        tracing::info!("{}: {} states, {} arcs", size.what, size.num_states, size.num_arcs);
+        tracing::info!("{}: {} states, {} arcs", size.graph, size.num_states, size.num_arcs);
     }
     for (name, table) in [(&options.write_tokens, &made.tokens), (&options.write_words, &made.words)] {
         if !name.is_empty() {
             write_bytes(name, table.to_string().as_bytes())?;
         }
     }
-    // Files have one word on an arc: lists become arcs behind each other.
-    let graph = made.graph.invert().and_then(|graph| graph.invert()).map_err(failed)?;
+    // Files have one word on an arc: lists become chains of arcs.
+    let graph = made.graph.expand_aux_labels().map_err(failed)?;
     Ok(Made::Fst(graph))
 }

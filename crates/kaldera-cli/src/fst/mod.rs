@@ -14,6 +14,7 @@ use std::process::ExitCode;
 use clap::Command;
 use files::{Format, FstFile, is_standard, write_bytes};
 use kaldera::fsa::{Fsa, Graph};
+use kaldera::io::overwrite::ExistingFiles;
 use operations::OPERATIONS;
 use options::Options;
 
@@ -21,7 +22,7 @@ use crate::layout::{columns, wrap};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::people::{Trouble, arguments, end, print};
 use crate::similar::did_you_mean;
-use crate::{Call, HELP, USAGE, VERSION, log};
+use crate::{Call, HELP, USAGE, VERSION, log, threads};
 
 const TOOL: &str = "fst";
 /// The operation whose output is a drawing.
@@ -124,6 +125,8 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     let arguments: Option<Vec<String>> = arguments.into_iter().map(|argument| argument.into_string().ok()).collect();
     let mut arguments = arguments.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
     let output = take_output(operation.inputs, &mut arguments)?;
+    refuse_overwriting(arguments.iter().chain(options.inputs()), options.outputs().chain([&output]))?;
+    threads::start();
     options.arguments.clone_from(&arguments);
     options.output.clone_from(&output);
     let inputs = match operation.inputs {
@@ -157,6 +160,24 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
         Made::Nothing => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a call whose output would replace one of its inputs.
+fn refuse_overwriting<'a>(
+    inputs: impl Iterator<Item = &'a String>,
+    outputs: impl Iterator<Item = &'a String>,
+) -> Result<(), Trouble> {
+    let existing = ExistingFiles::of(outputs.filter(|name| !is_standard(name)));
+    for input in inputs {
+        let input = if is_standard(input) { "/dev/stdin" } else { input };
+        if let Some(output) = existing.find(input) {
+            let output = output.display();
+            return Err(Trouble::Usage(format!(
+                "'{output}' would overwrite the input '{input}': write to another file"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Takes the output from the arguments, and makes the inputs as many as there must be.

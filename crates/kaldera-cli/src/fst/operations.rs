@@ -2,13 +2,11 @@
 
 use std::fmt::Write as _;
 
-use kaldera::fsa::algorithms::{self, ComposeOptions, Epsilons};
 use kaldera::fsa::io::{Drawing, OpenFstText};
-use kaldera::fsa::optimize::{
-    self, DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique,
-};
-use kaldera::fsa::scores::{Semiring, sample_paths};
-use kaldera::fsa::{Arc, EPSILON, Error, FINAL, Fsa, Graph};
+use kaldera::fsa::k2::{ComposeOptions, Epsilons};
+use kaldera::fsa::openfst::{DeterminizeOptions, LazyComposition, LazyOptions, MinimizeOptions, PushTo, Side, Unique};
+use kaldera::fsa::paths::sample_paths;
+use kaldera::fsa::{Arc, EPSILON, Equivalence, Error, FINAL, Fsa, Graph, Limits, Quantity, Semiring, k2, openfst};
 
 use super::files::{Format, FstFile, as_transducer, in_file, read_symbols, read_text};
 use super::options::Options;
@@ -431,15 +429,14 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
         "null" => Epsilons::AsSymbol,
         other => return Err(Trouble::Usage(format!("option --compose-filter: '{other}' is no filter"))),
     };
-    let max_bytes = options.max_bytes();
+    let limits = Limits::default().with_max_bytes(options.max_bytes());
     let acceptor = is_acceptor(&a) && is_acceptor(&b);
     let (a, b) = if acceptor { (a, b) } else { (as_transducer(a)?, as_transducer(b)?) };
     let made = if options.look_ahead {
-        let mut how = LazyOptions::default().with_epsilons(epsilons);
-        how.max_bytes = max_bytes.unwrap_or(how.max_bytes);
+        let how = LazyOptions::default().with_epsilons(epsilons).with_limits(limits);
         LazyComposition::new(&a, &b, &how).and_then(|composition| composition.to_graph(None))
     } else {
-        a.compose(&b, &ComposeOptions { epsilons, max_bytes, ..ComposeOptions::default() })
+        a.compose_with(&b, &ComposeOptions { epsilons, limits, ..ComposeOptions::default() })
     };
     let made = made.map_err(failed)?;
     connected(if acceptor { made.without(kaldera::fsa::AUX_LABELS) } else { made }, options)
@@ -448,14 +445,14 @@ fn compose(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
 fn intersect(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
-    let (a, b) = (algorithms::arc_sort(&a).map_err(failed)?.0, algorithms::arc_sort(&b).map_err(failed)?.0);
-    connected(Graph::new(algorithms::intersect(&a, &b, Epsilons::Sequenced).map_err(failed)?.0), options)
+    let (a, b) = (k2::arc_sort(&a).map_err(failed)?.0, k2::arc_sort(&b).map_err(failed)?.0);
+    connected(Graph::new(k2::intersect(&a, &b, Epsilons::Sequenced).map_err(failed)?.0), options)
 }
 
 fn difference(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let (a, b) = take_two(&mut files);
     let (a, b) = acceptors(a, b)?;
-    fst(optimize::difference(&a, &b).map(|(made, _)| Graph::new(made)))
+    fst(openfst::difference(&a, &b).map(|(made, _)| Graph::new(made)))
 }
 
 fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -473,36 +470,36 @@ fn determinize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troub
         how = how.with_beam(options.weight);
     }
     if let Ok(most) = usize::try_from(options.nstate) {
-        how = how.with_max_states(most);
+        how.limits = how.limits.with_max_states(most);
     }
-    fst(optimize::determinize(&take(&mut files), &how))
+    fst(openfst::determinize(&take(&mut files), &how))
 }
 
 fn epsnormalize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let side = if options.eps_norm_output { Side::Output } else { Side::Input };
-    fst(optimize::epsilon_normalize(&take(&mut files), side))
+    fst(openfst::epsilon_normalize(&take(&mut files), side))
 }
 
 fn minimize(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let mut how = MinimizeOptions::default().with_allow_nondet(options.allow_nondet);
     how.delta = options.delta;
-    fst(optimize::minimize(&take(&mut files), &how))
+    fst(openfst::minimize(&take(&mut files), &how))
 }
 
 fn push(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
     let to = if options.to_final { PushTo::Final } else { PushTo::Initial };
-    fst(optimize::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
+    fst(openfst::push_weights(graph.fsas(), to).and_then(|made| graph.carry(made)))
 }
 
 fn rmepsilon(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
     let graph = take(&mut files);
-    let without = |fsa: &Fsa| algorithms::remove_epsilon(fsa).map(|(made, _)| made);
+    let without = |fsa: &Fsa| k2::remove_epsilon(fsa).map(|(made, _)| made);
     if is_acceptor(&graph) {
         return fst(without(graph.fsas()).and_then(|made| Graph::new(made).connect()));
     }
     // Pairs of labels as one, so that arcs that put something out stay.
-    let encoded = optimize::encode(&graph, false);
+    let encoded = openfst::encode(&graph, false);
     fst(encoded.and_then(|(fsa, encoder)| encoder.decode(&without(&fsa)?)?.connect()))
 }
 
@@ -517,7 +514,7 @@ fn shortestpath(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trou
             return Err(Trouble::Failed("unique paths are those of acceptors; project the FST first".to_owned()));
         }
     };
-    let paths = optimize::shortest_paths(&graph, number, unique).map_err(failed)?;
+    let paths = openfst::shortest_paths(&graph, number, unique).map_err(failed)?;
     fst(paths_as_fst(&graph, paths.rows(), true))
 }
 
@@ -539,7 +536,7 @@ fn paths_as_fst<'a>(
     if paths().next().is_none() {
         return graph.carry((Fsa::empty(), vec![]));
     }
-    let too_large = |size: usize| Error::TooLarge { what: "the number of states", size: size as u64 };
+    let too_large = |size: usize| Error::TooLarge { what: Quantity::States, size: size as u64 };
     let num_states = paths().map(|path| path.len() - 1).sum::<usize>() + 2;
     let last = i32::try_from(num_states - 1).map_err(|_| too_large(num_states))?;
     // The first arcs of all paths leave the start, then each path has states of its own.
@@ -576,7 +573,7 @@ fn equivalent(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Troubl
     if has_epsilons(&a) || has_epsilons(&b) {
         return Err(Trouble::Failed("epsilons must be removed before; rmepsilon does".to_owned()));
     }
-    optimize::equivalent(&a, &b, options.delta).map(Made::Answer).map_err(failed)
+    a.equivalent(&b, Equivalence::Structure { delta: options.delta }).map(Made::Answer).map_err(failed)
 }
 
 fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -587,7 +584,7 @@ fn project(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> 
             return Err(Trouble::Usage(format!("option --project-type: '{other}' is neither input nor output")));
         }
     };
-    fst(optimize::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
+    fst(openfst::project(&take(&mut files), side).map(|(made, _)| Graph::new(made)))
 }
 
 fn closure(options: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
@@ -608,7 +605,7 @@ fn union(_: &Options, mut files: Vec<FstFile>) -> Result<Made, Trouble> {
 
 /// One behind the other; both put something out, or none.
 fn concat(a: &Graph<Fsa>, b: &Graph<Fsa>) -> Result<Graph<Fsa>, Error> {
-    let (fsa, from_a, from_b) = algorithms::concat(a.fsas(), b.fsas())?;
+    let (fsa, from_a, from_b) = k2::concat(a.fsas(), b.fsas())?;
     let (Some(of_a), Some(of_b)) = (a.aux_labels(), b.aux_labels()) else { return Ok(Graph::new(fsa)) };
     let of = |labels: &[i32], from: i32| usize::try_from(from).ok().and_then(|from| labels.get(from).copied());
     let label = |((from_a, from_b), arc): ((&i32, &i32), &Arc)| {

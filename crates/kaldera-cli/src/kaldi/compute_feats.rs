@@ -32,6 +32,10 @@ trait Program: Kind<Options: OptionSet + Default> {
     const HAS_VTLN: bool = true;
     /// Does Kaldi's program mind --utt2spk without a --vtln-map, where it has no meaning?
     const UTT2SPK_NEEDS_MAP: bool = true;
+    /// The defaults of Kaldi's program.
+    fn defaults() -> Self::Options {
+        Self::Options::default()
+    }
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
     /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms, whatever it is.
@@ -83,6 +87,11 @@ impl Program for PlpKind {
 Usage: compute-plp-feats [options] <wav-rspecifier> <feats-wspecifier>
 For example: compute-plp-feats --num-ceps=13 scp:wav.scp ark,scp:plp.ark,plp.scp";
 
+    /// Kaldi writes NaN for digital silence.
+    fn defaults() -> Self::Options {
+        Self::Options::default().with_autocorrelation_floor(0.0)
+    }
+
     /// Kaldi says C0 here even where the energy is in its place.
     fn htk_kind(_options: &Self::Options) -> u16 {
         0o13 | htk_qualifier(false)
@@ -114,7 +123,7 @@ For example: compute-spectrogram-feats --window-type=hanning scp:wav.scp ark,scp
 }
 
 fn run<P: Program>(call: Call<'_>) -> ExitCode {
-    super::run(P::NAME, P::USAGE, call, Options::<P::Options>::new(P::HAS_VTLN), compute::<P>)
+    super::run(P::NAME, P::USAGE, call, Options::new(P::defaults(), P::HAS_VTLN), compute::<P>)
 }
 
 /// The options of the program around those of the features.
@@ -131,10 +140,10 @@ struct Options<F> {
     write_utt2dur: String,
 }
 
-impl<F: Default> Options<F> {
-    fn new(has_vtln: bool) -> Self {
+impl<F> Options<F> {
+    fn new(features: F, has_vtln: bool) -> Self {
         Self {
-            features: F::default(),
+            features,
             has_vtln,
             output_format: "kaldi".to_owned(),
             subtract_mean: false,

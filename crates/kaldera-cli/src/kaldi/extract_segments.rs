@@ -197,7 +197,7 @@ fn extract<T: Holder>(
     for segment in Segments::open(segments)? {
         let segment = match segment {
             Ok(segment) => segment,
-            Err(error @ Error::Segment { .. }) => {
+            Err(error @ (Error::Segment { .. } | Error::LongLine { .. })) => {
                 warn!("leaving out a line: {error}");
                 counts.failed += 1;
                 continue;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,8 @@ use kaldera::feat::{
     VadEnergyOptions,
 };
 use kaldera::pipeline::{
-    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Inputs, Pipeline, PitchFeatures, Shard, Summary,
+    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Found, Inputs, Pipeline, PitchFeatures, ReadOptions, RunId, Shard,
+    Summary,
 };
 
 use super::{Trouble, arguments, print};
@@ -42,23 +43,26 @@ Inputs:
 
 OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
-Recordings that cannot be used are left out and listed at the end. All must have the sample rate of
---sample-frequency (default 16000) unless --allow-downsample or --allow-upsample is given.
+Recordings that cannot be used are left out and listed at the end, and so are files of folders that
+are audio of other formats, and lines of lists that are none. With --no-pipes no command of a list
+is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
+--allow-downsample or --allow-upsample is given.
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
 
 Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
 frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
 OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
-of the same options was cut off, and does nothing if OUT exists.
+of the same options and inputs was cut off, and does nothing if OUT is what such a run has completed;
+OUT.resume, beside it, says so.
 
 Examples:
   kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
   kaldera features --kind mfcc --with-pitch --cmvn=speaker -o mfcc.ark data/train
   kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage,
-130 stopped.";
+Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
+(also an OUT that is an input), 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// The kinds of features.
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
@@ -315,6 +319,8 @@ struct Options {
     resume: bool,
     channel: i32,
     min_duration: f32,
+    allow_truncated: bool,
+    no_pipes: bool,
     vtln_warp: f32,
     subtract_mean: bool,
     with_pitch: bool,
@@ -327,7 +333,7 @@ struct Options {
 }
 
 /// Options that do not decide what the features are.
-const NOT_OF_FEATURES: [&str; 4] = ["output", "jobs", "shard", "resume"];
+const NOT_OF_FEATURES: [&str; 5] = ["output", "jobs", "shard", "resume", "no-pipes"];
 
 impl Default for Options {
     fn default() -> Self {
@@ -341,6 +347,8 @@ impl Default for Options {
             resume: false,
             channel: -1,
             min_duration: 0.0,
+            allow_truncated: false,
+            no_pipes: false,
             vtln_warp: 1.0,
             subtract_mean: false,
             with_pitch: false,
@@ -368,6 +376,12 @@ impl OptionSet for Options {
         registry.add("resume", &mut self.resume, "Go on where a run of the same options was cut off");
         registry.add("channel", &mut self.channel, "Channel to extract (-1 -> the first, 0 -> left, 1 -> right)");
         registry.add("min-duration", &mut self.min_duration, "Shorter recordings (in seconds) fail");
+        registry.add(
+            "allow-truncated",
+            &mut self.allow_truncated,
+            "Of recordings that end early take what is there; they fail otherwise",
+        );
+        registry.add("no-pipes", &mut self.no_pipes, "Run no command of a list: recordings that need one fail");
         registry.add("vtln-warp", &mut self.vtln_warp, "Vtln warp factor");
         registry.add("subtract-mean", &mut self.subtract_mean, "Subtract the mean of each dimension per recording");
         registry.add("with-pitch", &mut self.with_pitch, "Put pitch beside the features");
@@ -495,7 +509,11 @@ fn pipeline<'a, E: FeatureExtractor>(
         .min_seconds(options.min_duration)
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
-        .stop_when(interrupt::watch());
+        .reading(ReadOptions::default().with_allow_truncated(options.allow_truncated).with_pipes(!options.no_pipes))
+        .stop_when(interrupt::watch(
+            TOOL,
+            if options.resume { "--resume goes on from here" } else { "nothing was written" },
+        ));
     if options.jobs > 0 {
         pipeline = pipeline.jobs(usize::try_from(options.jobs).unwrap_or(usize::MAX));
     }
@@ -532,21 +550,23 @@ fn extract<E: FeatureExtractor>(
         inputs = inputs.shard(shard).map_err(trouble)?;
         output = shard.path(&output);
     }
-    if options.resume && output.exists() {
-        if !options.quiet {
-            print(&format!("{} is complete: nothing to do\n", output.display()))?;
+    let file = if options.resume {
+        let run = RunId::new(settings, &inputs);
+        match FeatureFile::found(&output, run).map_err(trouble)? {
+            Found::Complete { matrices } => return complete(&output, inputs.len() as u64 - matrices, options.quiet),
+            Found::Other { reason } => tracing::warn!("{} {reason}: all is done anew", output.display()),
+            _ => {}
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let file =
-        if options.resume { FeatureFile::resume(&output, fingerprint(settings)) } else { FeatureFile::create(&output) };
+        FeatureFile::resume(&output, run)
+    } else {
+        FeatureFile::create(&output)
+    };
     let mut file = file.map_err(trouble)?;
     let mut progress = Progress::new(inputs.utterances().len(), options.quiet);
     let summary = match pipeline.run_with(&inputs, &mut file, |so_far| progress.tell(so_far)) {
         Err(Error::Stopped) => {
             progress.end();
-            let left = if options.resume { "--resume goes on from here" } else { "nothing was written" };
-            say(format_args!("kaldera {TOOL}: stopped; {left}"));
+            drop(file);
             return Ok(interrupt::stopped());
         }
         summary => summary.map_err(trouble)?,
@@ -557,15 +577,57 @@ fn extract<E: FeatureExtractor>(
     if !options.quiet {
         print(&totals(&summary, &written, begin.elapsed()))?;
     }
+    for rejected in &summary.rejected {
+        say(format_args!("rejected: {}", log::one_line(rejected)));
+    }
     for failure in &summary.failures {
         say(format_args!("failed: {}", log::one_line(failure)));
     }
-    Ok(if summary.failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !options.quiet {
+        tell_others(inputs.others());
+    }
+    let all_went_well = summary.failures.is_empty() && summary.rejected.is_empty();
+    Ok(if all_went_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A number that stands for a text: FNV-1a, which is the same in every version of this program.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+/// Names files of folders that are no audio.
+fn tell_others(others: &[PathBuf]) {
+    /// So many are named; all of them with `--verbose=1`.
+    const NAMED: usize = 10;
+    let names = |paths: &[PathBuf]| {
+        paths.iter().map(|path| log::printable(&path.display().to_string())).collect::<Vec<_>>().join(", ")
+    };
+    for other in others {
+        tracing::debug!("not audio: {}", other.display());
+    }
+    match others {
+        [] => {}
+        [other] => say(format_args!("1 other file is not audio: {}", names(std::slice::from_ref(other)))),
+        others if others.len() <= NAMED => {
+            say(format_args!("{} other files are not audio: {}", others.len(), names(others)));
+        }
+        others => say(format_args!(
+            "{} other files are not audio: {}, ... (--verbose=1 names all)",
+            others.len(),
+            names(&others[..NAMED])
+        )),
+    }
+}
+
+/// Tells of an output that an earlier run has completed, but for some recordings that failed in it.
+fn complete(output: &Path, failed: u64, quiet: bool) -> Result<ExitCode, Trouble> {
+    let output = output.display();
+    if failed > 0 {
+        say(format_args!(
+            "kaldera {TOOL}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+            recordings(failed)
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
+    if !quiet {
+        print(&format!("{output} is complete: nothing to do\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
@@ -583,9 +645,14 @@ fn is_wspecifier(output: &str) -> bool {
 /// Errors of what was typed are wrong usage.
 pub(super) fn trouble(error: Error) -> Trouble {
     match error {
-        Error::NoInputs | Error::UnknownFormat { .. } | Error::EmptyShard { .. } | Error::DuplicateKey { .. } => {
-            Trouble::Usage(log::one_line(&error))
-        }
+        Error::NoInputs
+        | Error::UnknownFormat { .. }
+        | Error::EmptyShard { .. }
+        | Error::DuplicateKey { .. }
+        | Error::Overwrite { .. }
+        | Error::Io(kaldera::io::Error::Overwrite { .. })
+        | Error::Key { .. }
+        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
         error => Trouble::failed(&error),
     }
 }
@@ -605,6 +672,13 @@ fn totals(summary: &Summary, written: &[PathBuf], wall: Duration) -> String {
     }
     if !summary.failures.is_empty() {
         let _ = writeln!(text, "{} failed", recordings(summary.failures.len() as u64));
+    }
+    match summary.rejected.len() {
+        0 => {}
+        1 => text.push_str("1 file or line was rejected\n"),
+        count => {
+            let _ = writeln!(text, "{count} files or lines were rejected");
+        }
     }
     text
 }

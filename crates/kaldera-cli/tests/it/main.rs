@@ -1,10 +1,17 @@
 //! The command in processes of its own: what it writes, what it says and how it ends.
 
+#[cfg(unix)]
+mod faults;
 mod feature_programs;
 mod fst;
+mod inputs;
 mod kaldi_face;
 mod kaldi_tables;
+#[cfg(target_os = "linux")]
+mod limits;
 mod manners;
+#[cfg(unix)]
+mod outputs;
 mod people;
 mod pipelines;
 #[cfg(unix)]

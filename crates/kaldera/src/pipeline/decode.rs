@@ -1,59 +1,264 @@
-//! Audio that is not 16-bit WAV, by symphonia: FLAC, MP3, Ogg Vorbis, WAV of other widths.
+//! Audio that is no WAV, or WAV of a kind that `kaldi-io` does not read, by symphonia: FLAC, MP3, Ogg Vorbis.
 
-use std::io::{Cursor, Read};
+use std::any::Any;
+use std::cell::Cell;
+use std::io::{Cursor, ErrorKind};
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
 
-use kaldi_io::wave::WaveError;
-use symphonia::core::codecs::audio::AudioDecoderOptions;
+use symphonia::core::codecs::audio::well_known::CODEC_ID_FLAC;
+use symphonia::core::codecs::audio::{AudioDecoder, AudioDecoderOptions};
 use symphonia::core::errors::Error as SymphoniaError;
 use symphonia::core::formats::probe::Hint;
-use symphonia::core::formats::{FormatOptions, TrackType};
+use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
 use symphonia::core::meta::MetadataOptions;
 
+use super::formats;
 use super::recording::Recording;
 use crate::Error;
 
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;
 
-/// Whether a file is no damaged WAV file, but none at all, or one that Kaldi does not read.
-pub(super) fn is_for_other_decoders(error: &WaveError) -> bool {
-    use WaveError::{BitsPerSample, ExtensibleNotPcm, NotPcm, NotRiff};
-    matches!(error, NotRiff { .. } | NotPcm { .. } | ExtensibleNotPcm | BitsPerSample { .. })
+/// Samples that a compressed file may become whatever its size is: 1 GiB, four and a half hours at 16 kHz.
+const FREE_SAMPLES: u64 = 1 << 28;
+
+/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and silence in FLAC 500.
+const SAMPLES_PER_BYTE: u64 = 256;
+
+/// Decodes the first audio track of a file, and of those that are chained to it.
+///
+/// What cannot be decoded to its end is an error, not a shorter recording, unless `allow_truncated` is true. A panic of the
+/// decoder is an error.
+pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+    catch_panic(|| decode_all(bytes, allow_truncated)).unwrap_or_else(|message| Err(Error::Decoder { message }))
 }
 
-/// Decodes the first audio track of a stream. What cannot be decoded to its end is an error, not a shorter recording.
-pub(super) fn decode(reader: &mut impl Read) -> Result<Recording, Error> {
-    let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).map_err(|source| Error::Open { source })?;
-    let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
-    let mut format = symphonia::default::get_probe().probe(
-        &Hint::new(),
-        stream,
-        FormatOptions::default(),
-        MetadataOptions::default(),
-    )?;
-    let track = format.default_track(TrackType::Audio);
-    let parameters = track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?)));
-    let (id, parameters) = parameters.ok_or(SymphoniaError::Unsupported("no audio track"))?;
-    let mut decoder =
-        symphonia::default::get_codecs().make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
+fn decode_all(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+    let most = FREE_SAMPLES.max(SAMPLES_PER_BYTE.saturating_mul(bytes.len() as u64));
+    decode_up_to(most, bytes, allow_truncated)
+}
 
-    let (mut samples, mut packet_samples) = (Vec::new(), Vec::<f32>::new());
-    let mut layout = None;
-    while let Some(packet) = format.next_packet()? {
-        if packet.track_id != id {
-            continue;
+/// Decodes what has `most` samples at the most.
+fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
+    let truncated = mpeg_frames_missing(&bytes);
+    let has_end = has_end_of_ogg(&bytes);
+    let head = bytes[..bytes.len().min(formats::HEAD)].to_vec();
+    let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
+    let options = (FormatOptions::default(), MetadataOptions::default());
+    let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
+    let mut format = probed.map_err(|error| match formats::Format::of(&head) {
+        // Nothing that is known.
+        formats::Format::Unknown => formats::not_audio(&head),
+        _ => error.into(),
+    })?;
+    let mut decoded = Decoded { samples: Vec::new(), layout: None, most };
+    let ended = match (decoded.read_all(&mut *format), truncated) {
+        (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
+        (Ok(()), None) if !has_end => Err(Error::NoEnd),
+        (Err(Error::Decode(SymphoniaError::IoError(error))), _) if error.kind() == ErrorKind::UnexpectedEof => {
+            Err(Error::NoEnd)
         }
-        let buffer = decoder.decode(&packet)?;
-        let found = (buffer.spec().rate(), buffer.spec().channels().count());
-        if *layout.get_or_insert(found) != found {
-            return Err(SymphoniaError::Unsupported("the rate or the number of channels changes on the way").into());
+        (ended, _) => ended,
+    };
+    match ended {
+        Err(error)
+            if allow_truncated && !decoded.samples.is_empty() && !matches!(error, Error::TooManySamples { .. }) =>
+        {
+            tracing::warn!("the recording is truncated or damaged ({error}); going on with what comes before");
         }
-        packet_samples.resize(buffer.samples_interleaved(), 0.0);
-        buffer.copy_to_slice_interleaved(&mut packet_samples);
-        samples.extend(packet_samples.iter().map(|sample| sample * FULL_SCALE));
+        ended => ended?,
     }
-    let (rate, num_channels) = layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
-    Ok(Recording::interleaved(samples, num_channels, rate as f32))
+    let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
+    Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
+}
+
+/// What has been decoded.
+struct Decoded {
+    samples: Vec<f32>,
+    /// The rate and the number of channels.
+    layout: Option<(u32, usize)>,
+    /// The most samples that there may be.
+    most: u64,
+}
+
+impl Decoded {
+    fn read_all(&mut self, format: &mut dyn FormatReader) -> Result<(), Error> {
+        // Once for each of the streams that are chained, as in Ogg, and mostly once.
+        loop {
+            let track = format.default_track(TrackType::Audio);
+            let parameters =
+                track.and_then(|track| Some((track.id, track.codec_params.as_ref()?.audio()?, track.num_frames)));
+            let (id, parameters, num_frames) = parameters.ok_or(SymphoniaError::Unsupported("no audio track"))?;
+            // Of other codecs it is an estimate, or counts what is not to be heard.
+            let promised = num_frames.filter(|_| parameters.codec == CODEC_ID_FLAC);
+            let mut decoder =
+                symphonia::default::get_codecs().make_audio_decoder(parameters, &AudioDecoderOptions::default())?;
+            let begin = self.samples.len();
+            let is_chained = self.read_stream(format, id, &mut *decoder)?;
+            let (_, num_channels) = self.layout.unwrap_or((0, 1));
+            let found = ((self.samples.len() - begin) / num_channels.max(1)) as u64;
+            if let Some(expected) = promised.filter(|&promised| found < promised) {
+                return Err(Error::Truncated { expected, found, unit: "samples" });
+            }
+            if !is_chained {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Decodes to the end, or to where another stream begins, which gives true.
+    fn read_stream(
+        &mut self,
+        format: &mut dyn FormatReader,
+        track: u32,
+        decoder: &mut dyn AudioDecoder,
+    ) -> Result<bool, Error> {
+        let mut packet_samples = Vec::<f32>::new();
+        loop {
+            let packet = match format.next_packet() {
+                Ok(Some(packet)) => packet,
+                Ok(None) => return Ok(false),
+                Err(SymphoniaError::ResetRequired) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            };
+            if packet.track_id != track {
+                continue;
+            }
+            let buffer = decoder.decode(&packet)?;
+            let found = (buffer.spec().rate(), buffer.spec().channels().count());
+            if *self.layout.get_or_insert(found) != found {
+                return Err(SymphoniaError::Unsupported("the rate or the number of channels changes on the way").into());
+            }
+            let more = buffer.samples_interleaved();
+            if (self.samples.len() + more) as u64 > self.most {
+                return Err(Error::TooManySamples { limit: self.most });
+            }
+            packet_samples.resize(more, 0.0);
+            buffer.copy_to_slice_interleaved(&mut packet_samples);
+            self.samples.try_reserve(more).map_err(|_| Error::NoMemory { samples: self.samples.len() + more })?;
+            self.samples.extend(packet_samples.iter().map(|sample| sample * FULL_SCALE));
+        }
+    }
+}
+
+/// How many bytes the first frame of an MP3 file, which many encoders use for this, says that there are, and how many there are,
+/// where those are fewer: the decoder takes the end of the file for that of the recording.
+fn mpeg_frames_missing(bytes: &[u8]) -> Option<(u64, u64)> {
+    /// Tags behind the frames may or may not be counted.
+    const TAGS: u64 = 1 << 11;
+    let mut frames = bytes;
+    if let Some(&[b'I', b'D', b'3', _, _, flags, a, b, c, d]) = bytes.first_chunk::<10>() {
+        let size = [a, b, c, d].iter().fold(0, |size, &byte| size << 7 | usize::from(byte & 0x7F));
+        frames = bytes.get(10 + size + if flags & 0x10 == 0 { 0 } else { 10 }..)?;
+    }
+    let &[0xFF, version, _, mode] = frames.first_chunk::<4>()? else { return None };
+    let is_mono = mode >> 6 == 3;
+    let side_information = match (version & 0x18 == 0x18, is_mono) {
+        (true, false) => 32,
+        (true, true) | (false, false) => 17,
+        (false, true) => 9,
+    };
+    let info = frames.get(4 + side_information..)?;
+    let info = info.strip_prefix(b"Xing").or_else(|| info.strip_prefix(b"Info"))?;
+    let (&[_, _, _, flags], info) = info.split_first_chunk::<4>()?;
+    // The number of frames comes first, where it is there.
+    let info = if flags & 1 == 0 { info } else { info.get(4..)? };
+    let expected = u64::from(u32::from_be_bytes(*info.first_chunk().filter(|_| flags & 2 != 0)?));
+    let found = frames.len() as u64;
+    (found + TAGS < expected).then_some((expected, found))
+}
+
+/// Whether each stream in an Ogg file has its last page, and that page all of its bytes; true of other files. The decoder takes a file
+/// that is cut off where another stream begins for a whole one.
+fn has_end_of_ogg(bytes: &[u8]) -> bool {
+    /// Flags of the first and of the last page of a stream.
+    const FIRST: u8 = 2;
+    const LAST: u8 = 4;
+    let (mut rest, mut open) = (bytes, Vec::new());
+    while let Some((header, after)) = rest.split_first_chunk::<27>() {
+        let &[b'O', b'g', b'g', b'S', _, flags, .., num_segments] = header else { break };
+        let Some((segments, body)) = after.split_at_checked(usize::from(num_segments)) else { return false };
+        let Some((_, next)) = body.split_at_checked(segments.iter().map(|&len| usize::from(len)).sum()) else {
+            return false;
+        };
+        let serial = &header[14..18];
+        if flags & FIRST != 0 {
+            open.push(serial);
+        }
+        if flags & LAST != 0 {
+            open.retain(|other| *other != serial);
+        }
+        rest = next;
+    }
+    open.is_empty() && !(rest.len() < 27 && !rest.is_empty() && rest.starts_with(&b"OggS"[..rest.len().min(4)]))
+}
+
+/// Runs what may panic; the error is the message of the panic, which nobody else is told.
+fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    thread_local! {
+        static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+    }
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            if !IS_QUIET.get() {
+                hook(panic);
+            }
+        }));
+    });
+    IS_QUIET.set(true);
+    // What the panic may have left half done is dropped with the closure.
+    let result = panic::catch_unwind(AssertUnwindSafe(run));
+    IS_QUIET.set(false);
+    result.map_err(|panic| message(&*panic))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("it does not say why").lines().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_with_its_message() {
+        assert_eq!(catch_panic(|| 1), Ok(1));
+        assert_eq!(catch_panic(|| -> i32 { panic!("no {}", "more") }), Err("no more".to_owned()));
+        assert_eq!(catch_panic(|| -> i32 { panic!("static") }), Err("static".to_owned()));
+    }
+
+    #[test]
+    fn what_swells_is_refused_with_the_limit() {
+        let flac = include_bytes!("../../tests/it/audio/tone.flac");
+        assert_eq!(decode_up_to(4800, flac.to_vec(), false).unwrap().num_samples(), 4800);
+        for allow_truncated in [false, true] {
+            let error = decode_up_to(4799, flac.to_vec(), allow_truncated).unwrap_err().to_string();
+            assert!(error.contains("more than 4799 samples"), "{error}");
+        }
+    }
+
+    #[test]
+    fn missing_frames_are_seen_from_the_first_one() {
+        let mut mp3 = b"ID3\x04\0\0\0\0\0\x02..\xff\xfb\x90\xc0".to_vec();
+        mp3.extend([0; 17]);
+        mp3.extend(b"Info\0\0\0\x03\0\0\0\x01\0\0\x20\0");
+        assert_eq!(mpeg_frames_missing(&mp3), Some((0x2000, mp3.len() as u64 - 12)));
+        mp3.resize(12 + 0x2000, 0);
+        assert_eq!(mpeg_frames_missing(&mp3), None);
+        for end in 0..40 {
+            assert_eq!(mpeg_frames_missing(&mp3[..end]), None);
+        }
+    }
+
+    #[test]
+    fn what_is_no_audio_is_told_by_its_beginning() {
+        let error = decode(b"hello, this is no audio at all".to_vec(), false).unwrap_err().to_string();
+        assert!(error.contains("'hello, this is n'"), "{error}");
+    }
 }

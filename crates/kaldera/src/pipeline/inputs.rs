@@ -5,15 +5,20 @@ mod manifest;
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use kaldi_io::lines::{LineError, Lines};
+
+use super::formats::{self, Format};
 use super::recording::Recording;
 use crate::Error;
 
 /// Endings of the files that a folder is searched for.
-const AUDIO: &[&str] = if cfg!(feature = "symphonia") { &["wav", "flac", "mp3", "ogg"] } else { &["wav"] };
+const AUDIO: &[&str] =
+    if cfg!(feature = "symphonia") { &["wav", "wave", "flac", "mp3", "ogg", "oga"] } else { &["wav", "wave"] };
 
 /// A list of recordings with unique keys, in the order in which their features will be written.
 ///
@@ -22,16 +27,23 @@ const AUDIO: &[&str] = if cfg!(feature = "symphonia") { &["wav", "flac", "mp3", 
 /// | path | recordings | key |
 /// |---|---|---|
 /// | a folder with a `wav.scp`: Kaldi's data folder | its lines, or the parts of them that the lines of `segments` name; speakers by `utt2spk` | as given |
-/// | another folder | each `*.wav` in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
+/// | another folder | each `*.wav` (or `wave`) in it and below, sorted by key; with the feature `symphonia` also `*.flac`, `*.mp3`, `*.ogg`, `*.oga` | path below the folder without ending, `/` as `-`: `spk1/a.wav` is `spk1-a` |
 /// | `*.scp` | each line `KEY FILE`, or `KEY COMMAND \|`, in its order | as given |
 /// | `*.jsonl`, `*.jsonl.gz` | lhotse's recordings or cuts, in their order; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |
 ///
 /// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a folder, links to
 /// files are followed, links to folders are not.
-#[derive(Debug, Clone)]
+///
+/// A line of a list that cannot be used does not keep the others from being used, nor does a file of a folder: those are
+/// [`rejected`](Self::rejected). Byte order marks and carriage returns are no part of keys.
+#[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
+    rejected: Vec<Arc<Error>>,
+    others: Vec<PathBuf>,
+    /// The paths that they were listed from.
+    pub(super) paths: Vec<PathBuf>,
 }
 
 /// A recording, or a part of one, that becomes one matrix of features.
@@ -124,25 +136,42 @@ impl Inputs {
     /// A file that does not exist is listed, and fails when it is its turn.
     ///
     /// # Errors
-    /// No path at all, a folder or list that cannot be read or is empty, a bad line of a list, a key that occurs twice.
+    /// No path at all, a folder or list that cannot be read or is empty, a key that occurs twice.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
-        let mut utterances = Vec::new();
-        for path in paths {
-            let path = path.as_ref();
+        let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
+        let mut inputs = Self::default();
+        for path in &paths {
             if path.join(data_folder::RECORDINGS).is_file() {
-                data_folder::add(path, &mut utterances)?;
+                inputs.add_list(path, data_folder::add)?;
             } else if path.is_dir() {
-                add_folder(path, &mut utterances)?;
+                inputs.add_list(path, add_folder)?;
             } else if path.extension().is_some_and(|ending| ending == "scp") {
-                add_script(path, &mut utterances)?;
+                inputs.add_list(path, add_script)?;
             } else if manifest::is_one(path) {
-                manifest::add(path, &mut utterances)?;
+                inputs.add_list(path, manifest::add)?;
             } else {
                 let key = key_of(path.file_name().map_or(path, Path::new));
-                utterances.push(Utterance::new(key, Source::File(path.to_owned())));
+                inputs.utterances.push(Utterance::new(key, Source::File(path.to_owned())));
             }
         }
-        Self::new(utterances)
+        if inputs.utterances.is_empty() && inputs.rejected.is_empty() {
+            return Err(Error::NoInputs);
+        }
+        inputs.check_keys()?;
+        Ok(Self { paths, ..inputs })
+    }
+
+    /// Adds what `add` finds in `path`, which must be something.
+    fn add_list(&mut self, path: &Path, add: fn(&Path, &mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        let size = |inputs: &Self| (inputs.utterances.len(), inputs.rejected.len());
+        let before = size(self);
+        add(path, self)?;
+        if size(self) == before { Err(Error::EmptyInput { path: path.to_owned() }) } else { Ok(()) }
+    }
+
+    /// Notes what cannot be listed.
+    fn reject(&mut self, error: Error) {
+        self.rejected.push(Arc::new(error));
     }
 
     /// Takes a list of recordings as it is.
@@ -153,8 +182,14 @@ impl Inputs {
         if utterances.is_empty() {
             return Err(Error::NoInputs);
         }
-        let mut sources = HashMap::with_capacity(utterances.len());
-        for Utterance { key, source, .. } in &utterances {
+        let inputs = Self { utterances, ..Self::default() };
+        inputs.check_keys()?;
+        Ok(inputs)
+    }
+
+    fn check_keys(&self) -> Result<(), Error> {
+        let mut sources = HashMap::with_capacity(self.utterances.len());
+        for Utterance { key, source, .. } in &self.utterances {
             match sources.entry(key) {
                 Entry::Vacant(entry) => {
                     entry.insert(source);
@@ -168,23 +203,43 @@ impl Inputs {
                 }
             }
         }
-        Ok(Self { utterances })
+        Ok(())
     }
 
-    /// The recordings, at least one.
+    /// The recordings. There is one at least, unless all that was named is [`rejected`](Self::rejected).
     #[must_use]
     pub fn utterances(&self) -> &[Utterance] {
         &self.utterances
     }
 
-    /// How many recordings, at least one.
+    /// What the paths name and what cannot even be tried: lines of lists that are none, and files of folders that are audio of
+    /// formats that are not read. Each error names its file, and its line. A run takes them into its
+    /// [`Summary`](super::Summary).
     #[must_use]
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn rejected(&self) -> &[Arc<Error>] {
+        &self.rejected
+    }
+
+    /// The files of folders that are passed over because they are no audio at all, such as transcripts.
+    #[must_use]
+    pub fn others(&self) -> &[PathBuf] {
+        &self.others
+    }
+
+    /// How many recordings.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.utterances.len()
     }
 
-    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other are the whole list.
+    /// Whether all that was named is [`rejected`](Self::rejected).
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.utterances.is_empty()
+    }
+
+    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other are the whole list. What is
+    /// [`rejected`](Self::rejected) is the first shard's.
     ///
     /// # Errors
     /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this one.
@@ -197,7 +252,12 @@ impl Inputs {
         if utterances.is_empty() {
             return Err(Error::EmptyShard { shard, recordings: self.utterances.len() });
         }
-        Ok(Self { utterances: utterances.to_vec() })
+        let paths = self.paths.clone();
+        let inputs = Self { utterances: utterances.to_vec(), paths, ..Self::default() };
+        if shard.index > 1 {
+            return Ok(inputs);
+        }
+        Ok(Self { rejected: self.rejected.clone(), others: self.others.clone(), ..inputs })
     }
 }
 
@@ -241,6 +301,12 @@ impl Shard {
         Self::new(index.parse().ok()?, count.parse().ok()?)
     }
 
+    /// How many parts there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
     /// What the shard's part of the file `path` is called: of `x.ark` it is `x.2-of-8.ark`.
     #[must_use]
     pub fn path(&self, path: &Path) -> PathBuf {
@@ -260,53 +326,105 @@ impl std::fmt::Display for Shard {
     }
 }
 
-fn add_folder(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
-    let begin = utterances.len();
+fn add_folder(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
+    let (begin, begin_rejected) = (inputs.utterances.len(), inputs.rejected.len());
     let mut to_visit = vec![folder.to_owned()];
     while let Some(visited) = to_visit.pop() {
         let unreadable = |source| Error::Read { path: visited.clone(), source };
-        for entry in fs::read_dir(&visited).map_err(unreadable)? {
+        let entries = match fs::read_dir(&visited).map_err(unreadable) {
+            Ok(entries) => entries,
+            Err(error) if visited == folder => return Err(error),
+            Err(error) => {
+                inputs.reject(error);
+                continue;
+            }
+        };
+        for entry in entries {
             let entry = entry.map_err(unreadable)?;
             let path = entry.path();
-            let is_audio =
-                path.extension().is_some_and(|is| AUDIO.iter().any(|ending| is.eq_ignore_ascii_case(ending)));
             if entry.file_type().map_err(unreadable)?.is_dir() {
                 to_visit.push(path);
-            } else if is_audio && !path.is_dir() {
+            } else if path.is_dir() {
+                // A link to a folder is not followed.
+            } else if has_ending(&path, AUDIO) {
                 let key = key_of(path.strip_prefix(folder).unwrap_or(&path));
-                utterances.push(Utterance::new(key, Source::File(path)));
+                inputs.utterances.push(Utterance::new(key, Source::File(path)));
+            } else if let Some(error) = not_listed(&path) {
+                inputs.reject(error);
+            } else {
+                inputs.others.push(path);
             }
         }
     }
-    if utterances.len() == begin {
-        return Err(Error::EmptyInput { path: folder.to_owned() });
-    }
-    utterances[begin..].sort_by(|a, b| a.key.cmp(&b.key));
+    inputs.utterances[begin..].sort_by(|a, b| a.key.cmp(&b.key));
+    inputs.rejected[begin_rejected..].sort_by_cached_key(ToString::to_string);
+    inputs.others.sort();
     Ok(())
 }
 
-fn add_script(path: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
-    let begin = utterances.len();
-    for_each_line(path, |line| {
+fn has_ending(path: &Path, endings: &[&str]) -> bool {
+    path.extension().is_some_and(|is| endings.iter().any(|ending| is.eq_ignore_ascii_case(ending)))
+}
+
+/// Why a file without an ending of audio that is read should be one of the recordings, and is not; `None` for one that is no
+/// audio.
+fn not_listed(path: &Path) -> Option<Error> {
+    let in_file = |source| Error::Recording { path: path.to_owned(), source: Box::new(source) };
+    let mut head = Vec::new();
+    // A FIFO may have nobody at its other end.
+    if path.is_file() {
+        let read = File::open(path).and_then(|file| file.take(formats::HEAD as u64).read_to_end(&mut head));
+        if let Err(source) = read {
+            return Some(in_file(Error::Open { source }));
+        }
+    }
+    let format = Format::of(&head);
+    match format.error() {
+        Some(error) if format.is_audio() => Some(in_file(error)),
+        None if format.is_audio() => Some(Error::UnlistedFile { path: path.to_owned() }),
+        _ if has_ending(path, formats::AUDIO_ENDINGS) => Some(in_file(formats::not_audio(&head))),
+        _ => None,
+    }
+}
+
+fn add_script(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
+    for_each_line(path, inputs, |line, inputs| {
         let (key, rxfilename) = line.split_once(|c: char| c.is_ascii_whitespace())?;
-        utterances.push(Utterance::new(key, Source::Script(rxfilename.trim_start().to_owned())));
+        inputs.utterances.push(Utterance::new(key, Source::Script(rxfilename.trim_start().to_owned())));
         Some(())
-    })?;
-    if utterances.len() == begin {
-        return Err(Error::EmptyInput { path: path.to_owned() });
-    }
-    Ok(())
+    })
 }
 
-/// Calls `take` with each line of a text file, trimmed; a line that it does not take is an error.
-fn for_each_line(path: &Path, mut take: impl FnMut(&str) -> Option<()>) -> Result<(), Error> {
-    let text = fs::read_to_string(path).map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    for (index, line) in text.lines().enumerate() {
-        if take(line.trim()).is_none() {
-            return Err(Error::ScriptLine { path: path.to_owned(), line: index + 1, text: line.to_owned() });
+/// Calls `take` with each line of a text file, trimmed; a line that it does not take is rejected.
+fn for_each_line(
+    path: &Path,
+    inputs: &mut Inputs,
+    mut take: impl FnMut(&str, &mut Inputs) -> Option<()>,
+) -> Result<(), Error> {
+    let unreadable = |source| Error::Read { path: path.to_owned(), source };
+    let mut lines = Lines::new(BufReader::new(File::open(path).map_err(unreadable)?));
+    while let Some(text) = lines.next() {
+        let line = lines.number();
+        match text {
+            Ok(text) => {
+                if take(text.trim(), inputs).is_none() {
+                    inputs.reject(Error::ScriptLine { path: path.to_owned(), line, text: beginning(&text) });
+                }
+            }
+            Err(LineError::Read(source)) => return Err(unreadable(source)),
+            Err(source) => inputs.reject(Error::Line { path: path.to_owned(), line, source }),
         }
     }
     Ok(())
+}
+
+/// As much of a line as a message should have.
+fn beginning(text: &str) -> String {
+    const MOST: usize = 100;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
 }
 
 /// A path below the folder that a person named, or the name of a file, as a key.
@@ -348,10 +466,63 @@ mod tests {
         let inputs = Inputs::from_paths([&path]).unwrap();
         assert_eq!(keys(&inputs), ["z", "a"]);
         assert_eq!(inputs.utterances()[1].source, Source::Script("sox a.flac -t wav - |".into()));
+    }
 
-        fs::write(&path, "a a.wav\nlonely\n").unwrap();
-        let error = Inputs::from_paths([&path]).unwrap_err().to_string();
-        assert!(error.contains("wav.scp:2: 'lonely'"), "{error}");
+    #[test]
+    fn a_line_that_is_none_is_named_and_does_not_end_the_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wav.scp");
+        let long = "x".repeat(2 << 20);
+        let text = format!("\u{feff}a a.wav\r\nlonely\n\nb b.wav\r\n{long} c.wav\nd d.wav\n");
+        fs::write(&path, [text.as_bytes(), b"\xff e.wav\n"].concat()).unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        assert_eq!(keys(&inputs), ["a", "b", "d"]);
+        assert_eq!(inputs.utterances()[0].source, Source::Script("a.wav".into()));
+        let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
+        for (error, expected) in
+            errors.iter().zip(["scp:2: 'lonely'", "scp:3: ''", "scp:5: the line has more than 1048576", "scp:7: "])
+        {
+            assert!(error.contains(expected), "{error}");
+        }
+        assert_eq!(errors.len(), 4);
+        // Even if it is the only one.
+        fs::write(&path, "lonely\n").unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        assert!(inputs.is_empty() && inputs.rejected().len() == 1);
+    }
+
+    #[test]
+    fn files_of_a_folder_that_are_not_read_are_named() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, bytes) in [
+            ("a.wav", &b""[..]),
+            ("x.opus", b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
+            ("x.webm", b"\x1A\x45\xDF\xA3"),
+            ("sub/x.sph", b"NIST_1A\n   1024\n"),
+            ("x.gsm", b"\xD2"),
+            ("recording", b"RIFF\0\0\0\0WAVEfmt "),
+            ("notes.txt", b"spoken by"),
+            ("text.gz", b"\x1F\x8B"),
+        ] {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, bytes).unwrap();
+        }
+        let inputs = Inputs::from_paths([folder.path()]).unwrap();
+        assert_eq!(keys(&inputs), ["a"]);
+        let errors: Vec<_> = inputs.rejected().iter().map(ToString::to_string).collect();
+        for (error, parts) in errors.iter().zip([
+            ["recording", "audio by its contents"],
+            ["sub/x.sph: NIST SPHERE", "sph2pipe -f wav FILE |"],
+            ["x.gsm: ", "not audio"],
+            ["x.opus: Opus", "ffmpeg -i FILE -f wav - |"],
+            ["x.webm: ", "ffmpeg -i FILE -f wav - |"],
+        ]) {
+            assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+        }
+        assert_eq!(errors.len(), 5);
+        let others: Vec<_> = inputs.others().iter().map(|path| path.file_name().unwrap()).collect();
+        assert_eq!(others, ["notes.txt", "text.gz"]);
     }
 
     #[test]

@@ -83,11 +83,11 @@ impl Post {
             Some(Cmvn::Utterance { norm_vars }) => {
                 let mut stats = CmvnStats::new(features.num_cols());
                 stats.accumulate(&features)?;
-                apply_cmvn(&stats, *norm_vars, &mut features)?;
+                normalise(stats, *norm_vars, &mut features)?;
             }
             Some(Cmvn::Speaker { norm_vars } | Cmvn::All { norm_vars }) => {
                 let stats = stats.ok_or(Error::NoSpeaker)?;
-                apply_cmvn(stats.of(utterance)?, *norm_vars, &mut features)?;
+                normalise(stats.of(utterance)?.clone(), *norm_vars, &mut features)?;
             }
             Some(Cmvn::Sliding(options)) => features = sliding_window_cmn(options, &features)?,
         }
@@ -102,6 +102,26 @@ impl Post {
         }
         Ok(features)
     }
+}
+
+/// [`apply_cmvn`], in which a constant dimension becomes 0 with `norm_vars`, too. Kaldi divides it by 1e-10, which makes
+/// thousands of a rounding error.
+fn normalise(mut stats: CmvnStats, norm_vars: bool, features: &mut Matrix<f32>) -> Result<(), Error> {
+    if norm_vars {
+        stats.fake_constant_dims()?;
+    }
+    Ok(apply_cmvn(&stats, norm_vars, features)?)
+}
+
+/// Whether all values of `features` are finite: what is not would be written without a word, or spoil a speaker's statistics.
+pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error> {
+    if features.iter().all(|x| x.is_finite()) {
+        return Ok(());
+    }
+    let dim = (features.len() / frames.max(1)).max(1);
+    let mut bad = features.chunks(dim).enumerate().filter(|(_, row)| row.iter().any(|x| !x.is_finite()));
+    let first = bad.next().map_or(0, |(row, _)| row);
+    Err(Error::NotFinite { rows: 1 + bad.count(), frames, first })
 }
 
 /// Statistics of speakers, or of all; of none where each utterance is alone.

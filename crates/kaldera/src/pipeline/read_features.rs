@@ -13,6 +13,7 @@ use safetensors::tensor::Dtype;
 use tensor_strided::Tensor;
 use zip::ZipArchive;
 
+use super::limits::{Limited, most_bytes, swells};
 use crate::Error;
 
 /// Calls `take` with the key and the features of each utterance in a file of a format of
@@ -53,9 +54,15 @@ pub fn read_features(
             let mut npz = ZipArchive::new(file).map_err(|error| unreadable(error.into()))?;
             for i in 0..npz.len() {
                 let array = npz.by_index(i).map_err(|error| unreadable(error.into()))?;
+                let compressed = array.compressed_size();
+                // Before the memory for it is taken.
+                if array.size() > most_bytes(compressed) {
+                    return Err(unreadable(swells(most_bytes(compressed))));
+                }
                 let key = array.name().strip_suffix(".npy").unwrap_or(array.name()).to_owned();
                 let damaged = |error| unreadable(io::Error::other(format!("'{key}': {error}")));
-                let array = Tensor::<f32>::read_npy(array).map_err(|error| damaged(error.to_string()))?;
+                let array = Tensor::<f32>::read_npy(Limited::new(array, compressed))
+                    .map_err(|error| damaged(error.to_string()))?;
                 let array = Array2::try_from(array).map_err(|error| damaged(error.to_string()))?;
                 if take(&key, Matrix::from(array))?.is_break() {
                     break;

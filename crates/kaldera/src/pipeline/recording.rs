@@ -9,11 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use kaldi_feat::{Audio, Samples};
-use kaldi_io::rxfilename::Input;
-use kaldi_io::wave::WaveData;
+use kaldi_io::rxfilename::{Input, Rxfilename, classify};
+use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
 #[cfg(feature = "symphonia")]
 use super::decode;
+use super::formats::{self, Format};
 use super::inputs::{Source, Span};
 use crate::Error;
 
@@ -53,14 +54,30 @@ enum Interleaved {
 }
 
 impl Recording {
-    /// Reads an audio file: WAV of 16 bits; with the feature `symphonia` also FLAC, MP3, Ogg Vorbis and WAV of other widths.
+    /// Reads an audio file: WAV of any width (see [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis.
     ///
     /// # Errors
     /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that this build reads to its end.
     #[doc(alias = "load")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::open_with(path, &ReadOptions::default())
+    }
+
+    /// As [`open`](Self::open), with options.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open).
+    pub fn open_with(path: impl AsRef<Path>, options: &ReadOptions) -> Result<Self, Error> {
         let path = path.as_ref();
-        read_file(path).map_err(|source| Error::Recording { path: path.to_owned(), source: Box::new(source) })
+        read_file(path, options).map_err(|source| Error::Recording { path: path.to_owned(), source: Box::new(source) })
+    }
+
+    /// Reads what would be an audio file from anywhere, such as bytes in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), without a name.
+    pub fn read(mut reader: impl Read, options: &ReadOptions) -> Result<Self, Error> {
+        read_stream(&mut reader, options)
     }
 
     /// One channel of 16-bit samples.
@@ -223,6 +240,16 @@ impl<'a> TryFrom<&'a Recording> for Audio<'a> {
     }
 }
 
+impl From<WaveAudio> for Recording {
+    fn from(audio: WaveAudio) -> Self {
+        let samples = match audio.samples {
+            WaveSamples::I16(samples) => Interleaved::I16(samples),
+            WaveSamples::F32(samples) => Interleaved::F32(samples),
+        };
+        Self { samples, num_channels: audio.num_channels, samp_freq: audio.samp_freq }
+    }
+}
+
 impl From<WaveData> for Recording {
     fn from(wave: WaveData) -> Self {
         Self { samples: Interleaved::I16(wave.samples), num_channels: wave.num_channels, samp_freq: wave.samp_freq }
@@ -241,7 +268,8 @@ fn pick<T: Copy>(samples: &[T], num_channels: usize, channel: usize, range: Rang
     if num_channels == 1 {
         Cow::Borrowed(frames)
     } else {
-        Cow::Owned(frames[channel..].iter().step_by(num_channels).copied().collect())
+        // There may be no frame at all.
+        Cow::Owned(frames.iter().skip(channel).step_by(num_channels).copied().collect())
     }
 }
 
@@ -260,6 +288,47 @@ impl Channel<'_> {
     }
 }
 
+/// How recordings are read.
+///
+/// ```
+/// use kaldera::pipeline::ReadOptions;
+///
+/// // For a list from somebody else: no command in it is run.
+/// let options = ReadOptions::default().with_pipes(false);
+/// assert!(!options.allow_truncated);
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Whether a file that ends early, or cannot be decoded to its end, gives what is there, with a warning. Otherwise it is an
+    /// error.
+    pub allow_truncated: bool,
+    /// Whether commands are run that a list has in the place of files: `sox a.mp3 -t wav - |`.
+    pub pipes: bool,
+}
+
+/// Truncated files are errors, and commands are run.
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { allow_truncated: false, pipes: true }
+    }
+}
+
+impl ReadOptions {
+    /// Sets [`allow_truncated`](Self::allow_truncated).
+    #[must_use]
+    pub fn with_allow_truncated(self, allow_truncated: bool) -> Self {
+        Self { allow_truncated, ..self }
+    }
+
+    /// Sets [`pipes`](Self::pipes).
+    #[must_use]
+    pub fn with_pipes(self, pipes: bool) -> Self {
+        Self { pipes, ..self }
+    }
+}
+
 /// Reads recordings, and keeps the last one at hand for the segments that are often cut from one file.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
@@ -268,7 +337,12 @@ pub(super) struct Reader {
 
 impl Reader {
     /// The recording at `source`, of which only `span` will be asked for.
-    pub(super) fn read(&mut self, source: &Source, span: Option<Span>) -> Result<Arc<Recording>, Error> {
+    pub(super) fn read(
+        &mut self,
+        source: &Source,
+        span: Option<Span>,
+        options: &ReadOptions,
+    ) -> Result<Arc<Recording>, Error> {
         if let Some((_, recording)) = self.last.as_ref().filter(|(last, _)| last == source) {
             return Ok(Arc::clone(recording));
         }
@@ -276,8 +350,8 @@ impl Reader {
         let recording = match source {
             Source::Samples(recording) => return Ok(Arc::clone(recording)),
             Source::Missing(recording) => return Err(Error::NoRecording { recording: recording.clone() }),
-            Source::File(path) => read_file(path)?,
-            Source::Script(rxfilename) => read_stream(|| Ok(Input::open(rxfilename)?))?,
+            Source::File(path) => read_file(path, options)?,
+            Source::Script(rxfilename) => read_script(rxfilename, options)?,
         };
         let recording = Arc::new(recording);
         if span.is_some() {
@@ -290,20 +364,96 @@ impl Reader {
 /// Enough to read a header at once; samples go past this buffer.
 const HEADER_BYTES: usize = 1 << 10;
 
-fn read_file(path: &Path) -> Result<Recording, Error> {
-    read_stream(|| {
-        let file = File::open(path).map_err(|source| Error::Open { source })?;
-        Ok(BufReader::with_capacity(HEADER_BYTES, file))
-    })
+/// The most bytes of a file that is decoded as a whole.
+const MOST_BYTES: u64 = 1 << 32;
+
+fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
+    let file = File::open(path).map_err(|source| Error::Open { source })?;
+    read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
 }
 
-/// Reads a WAV file; what is not one is opened once more and decoded, where this build can do that.
-fn read_stream<R: Read>(open: impl Fn() -> Result<R, Error>) -> Result<Recording, Error> {
-    match WaveData::read_whole(&mut open()?) {
-        Ok(wave) => Ok(wave.into()),
-        #[cfg(feature = "symphonia")]
-        Err(error) if decode::is_for_other_decoders(&error) => decode::decode(&mut open()?),
+/// Reads what an rxfilename names. If it is a command that fails, that is the error, whatever it wrote before.
+fn read_script(rxfilename: &str, options: &ReadOptions) -> Result<Recording, Error> {
+    if let Rxfilename::Pipe { command } = classify(rxfilename)?
+        && !options.pipes
+    {
+        return Err(kaldi_io::Error::PipeRefused { command: command.trim().to_owned() }.into());
+    }
+    let mut input = Input::open(rxfilename)?;
+    let recording = read_stream(&mut input, options);
+    input.finish()?;
+    recording
+}
+
+/// Reads a WAV file; what is not one is decoded, where this build can do that.
+fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
+    let mut head = Vec::new();
+    reader.take(formats::HEAD as u64).read_to_end(&mut head).map_err(|source| Error::Open { source })?;
+    let format = Format::of(&head);
+    if let Some(error) = format.error() {
+        return Err(error);
+    }
+    if format != Format::Wave {
+        return read_other(head, reader, options);
+    }
+    let mut kept = Kept { head: &head, reader, bytes: Vec::new() };
+    let audio = if options.allow_truncated { WaveAudio::read(&mut kept) } else { WaveAudio::read_whole(&mut kept) };
+    match audio {
+        Ok(audio) => Ok(audio.into()),
+        Err(WaveError::Truncated { expected, found }) => {
+            Err(Error::Truncated { expected, found, unit: "bytes of samples" })
+        }
+        Err(WaveError::NotPcm { format }) => {
+            let begin = kept.bytes;
+            if begin.len() >= Kept::MOST {
+                return Err(formats::unread_wave(format));
+            }
+            read_other(begin, reader, options).map_err(|_| formats::unread_wave(format))
+        }
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Decodes what is not WAV, or not of a common kind; `begin` has been read of it.
+#[cfg(feature = "symphonia")]
+fn read_other(begin: Vec<u8>, reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
+    let mut bytes = begin;
+    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| Error::Open { source })?;
+    if bytes.is_empty() {
+        return Err(formats::not_audio(&bytes));
+    }
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(WaveError::TooLong { limit: MOST_BYTES }.into());
+    }
+    decode::decode(bytes, options.allow_truncated)
+}
+
+/// Without a decoder.
+#[cfg(not(feature = "symphonia"))]
+fn read_other(begin: Vec<u8>, _reader: &mut dyn Read, _options: &ReadOptions) -> Result<Recording, Error> {
+    Err(formats::not_audio(&begin))
+}
+
+/// A file whose first bytes have been read, and are read again; it keeps enough to hand the file to another reader after its
+/// header.
+struct Kept<'a> {
+    head: &'a [u8],
+    reader: &'a mut dyn Read,
+    bytes: Vec<u8>,
+}
+
+impl Kept<'_> {
+    /// No longer are headers up to the format of the samples. From here on nothing is kept.
+    const MOST: usize = 1 << 16;
+}
+
+impl Read for Kept<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let read = if self.head.is_empty() { self.reader.read(buffer)? } else { self.head.read(buffer)? };
+        if self.bytes.len() < Self::MOST {
+            self.bytes.extend_from_slice(&buffer[..read]);
+        }
+        Ok(read)
     }
 }
 
@@ -325,6 +475,13 @@ mod tests {
         {
             assert_eq!(cut(start, end), None, "{start} {end:?}");
         }
+    }
+
+    #[test]
+    fn a_recording_without_a_frame_has_empty_channels() {
+        let recording = Recording::interleaved(Vec::new(), 2, 8000.0);
+        assert_eq!(recording.channel(1).unwrap().num_samples(), 0);
+        assert!(matches!(recording.channel(2), Err(Error::NoSuchChannel { .. })));
     }
 
     #[test]

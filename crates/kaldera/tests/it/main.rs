@@ -1,5 +1,7 @@
 //! All integration tests of the crate in one program.
 
 mod first_steps;
+mod fuzz;
 mod papers;
 mod pipeline;
+mod recordings;

@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use kaldera::Error;
-use kaldera::feat::{Fbank, FbankOptions};
+use kaldera::feat::{Fbank, FbankOptions, PlpOptions};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::{Matrix, SubMatrix};
-use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline};
+use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Utterance, merge};
+use kaldera::{Error, Recording};
 use ndarray::Array2;
 use safetensors::SafeTensors;
 use tempfile::TempDir;
@@ -254,4 +254,78 @@ fn a_run_that_is_asked_to_stop_stops() {
     assert!(matches!(outcome, Err(Error::Stopped)) && seen == 5, "{seen}: {outcome:?}");
     drop(file);
     assert_eq!(names(out.path()), [""; 0]);
+}
+
+#[test]
+fn a_recording_whose_rows_are_not_finite_fails_and_spoils_no_statistics() {
+    let samples = |nan: bool| {
+        let mut samples: Vec<f32> = (0..4000).map(|i| ((i * i) % 2003) as f32).collect();
+        samples[2000] = if nan { f32::NAN } else { samples[2000] };
+        Recording::from_f32(samples, 16_000.0)
+    };
+    let fbank = Fbank::new(FbankOptions::default().with_dither(0.0)).unwrap();
+    let good = [Utterance::new("a", samples(false)), Utterance::new("c", samples(false))];
+    let [first, last] = good.clone();
+    let with_nan = Inputs::new(vec![first, Utterance::new("b", samples(true)), last]).unwrap();
+    for cmvn in [Cmvn::Utterance { norm_vars: false }, Cmvn::All { norm_vars: true }] {
+        let pipeline = Pipeline::new(&fbank).cmvn(cmvn);
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        pipeline.run(&Inputs::new(good.to_vec()).unwrap(), &mut expected).unwrap();
+        let summary = pipeline.run(&with_nan, &mut found).unwrap();
+        assert!(found == expected);
+        let [failure] = &summary.failures[..] else { panic!("{:?}", summary.failures) };
+        assert_eq!(failure.utterance.key, "b");
+        assert!(matches!(failure.source, Error::NotFinite { rows: 3, frames: 23, first: 10 }), "{}", failure.source);
+    }
+}
+
+#[test]
+fn one_row_and_silence_are_normalised_to_zeros() {
+    for samples in [vec![0; 400], vec![0; 8000], vec![77; 400]] {
+        let inputs = Inputs::new(vec![Utterance::new("a", Recording::from_i16(samples, 16_000.0))]).unwrap();
+        for norm_vars in [false, true] {
+            let plp = PlpOptions::default().with_dither(0.0);
+            let mut features = Vec::new();
+            let pipeline = Pipeline::plp(plp).unwrap().cmvn(Cmvn::Utterance { norm_vars });
+            let summary = pipeline.run(&inputs, &mut features).unwrap();
+            assert!(summary.failures.is_empty());
+            assert!(features[0].1.data().iter().all(|x| x.abs() < 1e-3), "{:?}", features[0].1);
+        }
+    }
+}
+
+#[test]
+fn a_run_replaces_no_recording_and_takes_no_key_that_its_format_cannot_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_wav(&at("a.wav"), 8000, 16_000.0);
+    fs::copy(at("a.wav"), at("rec.ark")).unwrap();
+    fs::write(at("list.scp"), format!("a {}\n", at("a.wav").display())).unwrap();
+    let fbank = fbank();
+    let pipeline = Pipeline::new(&fbank);
+    let before = names(folder.path());
+    for (input, output) in [("rec.ark", "rec.ark"), ("list.scp", "list.ark")] {
+        let inputs = Inputs::from_paths([at(input)]).unwrap();
+        let refused = pipeline.run_to_file(&inputs, at(output));
+        assert!(matches!(refused, Err(Error::Overwrite { .. })), "{refused:?}");
+    }
+    for (output, key) in [("x.safetensors", "__metadata__"), ("x.ark", "a b"), ("x.npz", "../a"), ("x.npz", "")] {
+        let inputs = Inputs::new(vec![Utterance::new(key, at("a.wav"))]).unwrap();
+        let refused = pipeline.run_to_file(&inputs, at(output));
+        assert!(matches!(&refused, Err(Error::Key { key: found, .. }) if found == key), "{refused:?}");
+    }
+    let refused = merge([at("x.ark")], &mut FeatureFile::create(at("x.ark")).unwrap());
+    assert!(refused.is_err());
+    assert_eq!(names(folder.path()), before);
+    assert_eq!(fs::read(at("rec.ark")).unwrap(), fs::read(at("a.wav")).unwrap());
+}
+
+#[test]
+fn a_key_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ENDINGS {
+        let mut file = FeatureFile::create(folder.path().join("x").with_extension(ending)).unwrap();
+        file.write("a", Matrix::zeros(1, 2).view()).unwrap();
+        assert!(matches!(file.write("a", Matrix::zeros(1, 2).view()), Err(Error::Key { .. })), "{ending}");
+    }
 }

@@ -1,16 +1,17 @@
-//! The random numbers of the GNU C library, of which Kaldi makes its own: what depends on them can be had to the bit.
+//! The random numbers of the GNU C library, of which Kaldi makes its own: what depends on them can
+//! be had to the bit.
 
 use std::f32::consts::TAU;
 
-/// `rand` after `srand(seed)`: an additive feedback generator over 31 words (D. E. Knuth, *The Art of Computer Programming*, volume 2,
-/// section 3.2.2).
+/// `rand` after `srand(seed)`: an additive feedback generator over 31 words (D. E. Knuth, *The Art
+/// of Computer Programming*, volume 2, section 3.2.2).
 #[derive(Debug, Clone)]
 pub(super) struct CRandom {
     words: [u32; 31],
     next: usize,
 }
 
-/// Numbers that are thrown away at first.
+/// Numbers that are discarded at first.
 const WARM_UP: usize = 310;
 
 impl CRandom {
@@ -42,7 +43,8 @@ impl CRandom {
         uniform(self.rand())
     }
 
-    /// Normally distributed numbers, as Kaldi fills a vector with them: by a generator of their own, seeded by this one.
+    /// Normally distributed numbers, as Kaldi fills a vector with them: by a generator of their
+    /// own, seeded by this one.
     pub(super) fn normals(&mut self, count: usize) -> Vec<f32> {
         let mut own = Small(self.rand().wrapping_add(27437));
         let mut numbers = Vec::with_capacity(count + 1);
@@ -80,14 +82,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_numbers_are_those_of_every_c_program() {
+    fn first_values_equal_the_c_librarys() {
         let mut random = CRandom::new(1);
         let first: Vec<u32> = (0..4).map(|_| random.rand()).collect();
         assert_eq!(first, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915]);
     }
 
     #[test]
-    fn numbers_are_normal() {
+    fn values_are_normally_distributed() {
         let mut random = CRandom::new(1);
         let numbers: Vec<f32> = (0..1000).flat_map(|_| random.normals(7)).collect();
         let moment = |p: i32| numbers.iter().map(|x| x.powi(p)).sum::<f32>() / 7000.0;

@@ -4,64 +4,20 @@ use std::sync::Arc;
 
 use kaldi_matrix::Matrix;
 
-use super::grid::Grid;
-use super::options::PitchExtractionOptions;
-use super::stream::OnlinePitch;
-use super::viterbi::Transitions;
+use crate::audio::Audio;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::extractor::Audio;
-use crate::frames::Samples;
-use crate::resample::LinearResample;
+use crate::pitch::options::PitchExtractionOptions;
+use crate::pitch::plan::Plan;
+use crate::pitch::stream::OnlinePitch;
 
-/// What is worked out once from the options.
-#[derive(Debug)]
-pub(super) struct Plan {
-    pub(super) options: PitchExtractionOptions,
-    pub(super) resampler: LinearResample,
-    pub(super) grid: Grid,
-    pub(super) transitions: Transitions,
-    /// The option; 0 when it is not to happen.
-    pub(super) recompute_frame: usize,
-}
-
-impl Plan {
-    fn new(options: PitchExtractionOptions) -> Result<Self, Error> {
-        options.check()?;
-        let resampler = LinearResample::new(
-            options.samp_freq as u32,
-            options.resample_freq as u32,
-            options.lowpass_cutoff,
-            options.lowpass_filter_width,
-        )?;
-        let grid = Grid::new(&options)?;
-        let step_squared = (1.0 + f64::from(options.delta_pitch)).ln().powi(2) as f32;
-        let transitions = Transitions::new(grid.lags.len(), step_squared * options.penalty_factor);
-        let recompute_frame = usize::try_from(options.recompute_frame).unwrap_or(0);
-        Ok(Self { resampler, grid, transitions, recompute_frame, options })
-    }
-
-    /// Whether the first frames are found anew when more is known.
-    pub(super) fn recomputes(&self) -> bool {
-        !self.options.nccf_ballast_online
-    }
-
-    /// The ballast in frames of a signal of this mean square.
-    pub(super) fn ballast(&self, mean_square: f64) -> f32 {
-        let energy = mean_square * self.grid.window_size as f64;
-        (energy * energy * f64::from(self.options.nccf_ballast)) as f32
-    }
-
-    /// A text that is another for other options.
-    pub(super) fn fingerprint(&self) -> String {
-        format!("{:?}", self.options)
-    }
-}
-
-/// Finds pitch and voicing of speech: planned once, used for any number of signals, from any number of threads.
+/// Finds pitch and voicing of speech: planned once, used for any number of signals, from any number
+/// of threads.
 ///
-/// The method is that of P. Ghahremani, B. BabaAli, D. Povey, K. Riedhammer, J. Trmal and S. Khudanpur, *A pitch extraction algorithm
-/// tuned for automatic speech recognition*, ICASSP 2014: every frame has a pitch, voiced or not, so that there are no gaps; what says
-/// whether it is voiced is its correlation.
+/// The method is that of P. Ghahremani, B. BabaAli, D. Povey, K. Riedhammer, J. Trmal and S.
+/// Khudanpur, *A pitch extraction algorithm tuned for automatic speech recognition*, ICASSP 2014:
+/// every frame has a pitch, voiced or not, so that there are no gaps; what says whether it is
+/// voiced is its correlation.
 ///
 /// ```
 /// use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor};
@@ -103,12 +59,15 @@ impl PitchExtractor {
         OnlinePitch::new(Arc::clone(&self.plan))
     }
 
-    /// NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 when it is too short for one.
+    /// NCCF and pitch in Hz of each frame of a whole signal: frames x 2, or 0 x 0 when it is too
+    /// short for one.
     ///
-    /// The audio's warp factor has no effect: it does not change how high a voice is. The signal goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
+    /// The audio's warp factor has no effect: it does not change how high a voice is. The signal
+    /// goes through a [`stream`](Self::stream) in one piece, or in chunks when the options say so.
     ///
     /// # Errors
-    /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options, [`Error::BadSample`] when a sample is not finite.
+    /// [`Error::WrongSampleRate`] when the sample rate is not the one of the options,
+    /// [`Error::BadSample`] when a sample is not finite.
     #[doc(alias = "ComputeKaldiPitch")]
     pub fn compute(&self, audio: &Audio<'_>) -> Result<Matrix<f32>, Error> {
         self.compute_with(&mut PitchWorkspace::default(), audio)
@@ -124,8 +83,8 @@ impl PitchExtractor {
         Ok(Matrix::from_vec(rows, if rows == 0 { 0 } else { 2 }, values).expect("two numbers for each frame"))
     }
 
-    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the frames, one after the other, and their number
-    /// returned.
+    /// As [`compute`](Self::compute), in memory that is used again: `out` is overwritten with the
+    /// frames, one after the other, and their number returned.
     ///
     /// # Errors
     /// As `compute`.
@@ -150,7 +109,8 @@ impl PitchExtractor {
         Ok(out.len() / 2)
     }
 
-    /// A stream in the memory of the last one that the workspace was given to [keep](PitchWorkspace::keep), if that was this extractor's.
+    /// A stream in the memory of the last one that the workspace was given to
+    /// [keep](PitchWorkspace::keep), if that was this extractor's.
     pub(super) fn stream_in(&self, workspace: &mut PitchWorkspace) -> OnlinePitch {
         match workspace.stream.take() {
             Some(mut stream) if stream.is_of(&self.plan) => {
@@ -179,8 +139,9 @@ impl PitchExtractor {
     }
 }
 
-/// Memory that a [`PitchExtractor`] works in. One for each thread, kept from signal to signal, saves allocating it anew: two megabytes for ten
-/// seconds. It is the extractor's that used it last.
+/// Memory that a [`PitchExtractor`] works in. One for each thread, kept from signal to signal,
+/// saves allocating it anew: two megabytes for ten seconds. It is the extractor's that used it
+/// last.
 #[derive(Debug, Default)]
 pub struct PitchWorkspace {
     stream: Option<OnlinePitch>,
@@ -200,7 +161,8 @@ fn take_frames(stream: &OnlinePitch, values: &mut Vec<f32>) {
     }
 }
 
-/// NCCF and pitch in Hz of each frame, for those who do it once: [`PitchExtractor::compute`] with a plan that is thrown away.
+/// NCCF and pitch in Hz of each frame, in one call: [`PitchExtractor::compute`] with a plan
+/// that is used once.
 ///
 /// # Errors
 /// As [`PitchExtractor::new`] and [`PitchExtractor::compute`].

@@ -1,10 +1,11 @@
-//! Frames and lags in samples, and the way from the lags that are measured to those that stand for pitches.
+//! Frames and lags in samples, and the way from the lags that are measured to those that stand for
+//! pitches.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
-use super::options::PitchExtractionOptions;
 use crate::error::Error;
-use crate::resample::ArbitraryResample;
+use crate::pitch::options::PitchExtractionOptions;
+use crate::resample::arbitrary::ArbitraryResample;
 
 /// What the options come to in samples at the resampled rate.
 #[derive(Debug)]
@@ -17,7 +18,8 @@ pub(super) struct Grid {
     /// Window and longest lag.
     pub(super) full_length: usize,
     snip_edges: bool,
-    /// The lags that stand for pitches, in seconds: each longer than the one before it by `delta-pitch`.
+    /// The lags that stand for pitches, in seconds: each longer than the one before it by
+    /// `delta-pitch`.
     pub(super) lags: Vec<f32>,
     /// From measured lags to those of `lags`.
     pub(super) resampler: ArbitraryResample,
@@ -53,12 +55,13 @@ impl Grid {
         })
     }
 
-    /// Numbers that a row of measured correlations has, to whole vectors.
+    /// Values that a row of measured correlations has, to whole vectors.
     pub(super) fn measured_row(&self) -> usize {
         self.num_measured.next_multiple_of(MAX_LANES)
     }
 
-    /// How many frames can be made of so many resampled samples. While audio still comes, a frame waits for its longest lag.
+    /// How many frames can be made of so many resampled samples. While audio still comes, a frame
+    /// waits for its longest lag.
     pub(super) fn num_frames(&self, num_samples: usize, input_finished: bool) -> usize {
         let length = if input_finished { self.window_size } else { self.full_length };
         if num_samples < length {
@@ -78,7 +81,8 @@ impl Grid {
         }
     }
 
-    /// The first resampled sample of a frame: before 0 for the first ones when edges are not snipped.
+    /// The first resampled sample of a frame: before 0 for the first ones when edges are not
+    /// snipped.
     pub(super) fn first_sample(&self, frame: usize) -> isize {
         let start = frame * self.window_shift;
         if self.snip_edges {
@@ -88,14 +92,16 @@ impl Grid {
         }
     }
 
-    /// The correlations at the pitches' lags from `first` on (a multiple of the number of lanes), of those at measured lags.
+    /// The correlations at the pitches' lags from `first` on (a multiple of the number of lanes),
+    /// of those at measured lags.
     #[inline(always)]
     pub(super) fn at_lags<S: Simd>(&self, s: S, measured: &[f32], first: usize) -> S::F32 {
         self.interpolation.at(s, measured, first)
     }
 }
 
-/// From the period of the highest pitch to that of the lowest. The repeated product is what gives Kaldi's number of lags.
+/// From the period of the highest pitch to that of the lowest. The repeated product is what gives
+/// Kaldi's number of lags.
 fn lags(options: &PitchExtractionOptions) -> Vec<f32> {
     let [shortest, longest] = [options.max_f0, options.min_f0].map(|f0| (1.0 / f64::from(f0)) as f32);
     let longer = |lag: &f32| {
@@ -109,7 +115,8 @@ fn lags(options: &PitchExtractionOptions) -> Vec<f32> {
 /// A resampler's weights in the order in which lanes of neighbouring lags need them.
 #[derive(Debug)]
 struct Interpolation {
-    /// For each [`MAX_LANES`] lags: the first measured lag that any of them needs, and where their rows of weights are.
+    /// For each [`MAX_LANES`] lags: the first measured lag that any of them needs, and where their
+    /// rows of weights are.
     blocks: Vec<(usize, std::ops::Range<usize>)>,
     /// For one measured lag, its weight for each of [`MAX_LANES`] lags.
     rows: Vec<[f32; MAX_LANES]>,

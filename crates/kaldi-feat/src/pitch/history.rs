@@ -2,8 +2,8 @@
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::extractor::Plan;
 use crate::error::Error;
+use crate::pitch::plan::Plan;
 use crate::state::{StateReader, StateWriter};
 
 /// A frame that is on no path yet.
@@ -18,8 +18,8 @@ const NOWHERE: u32 = u32::MAX;
 ///        ..
 /// ```
 ///
-/// Rows before one through which all paths go are dropped: what was found for their frames is sure. That row itself stays, as the next
-/// one's ways back lead to it.
+/// Rows before one through which all paths go are dropped: what was found for their frames is sure.
+/// That row itself stays, as the next one's ways back lead to it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct History {
     /// The number of the first row that is kept.
@@ -32,8 +32,8 @@ pub(super) struct History {
     states: Vec<u32>,
 }
 
-/// Rows of numbers, of which equal ones that follow each other can be kept once: in digital silence no path is better than another, and
-/// all rows are the same before long.
+/// Rows of values, of which equal ones that follow each other can be kept once: in digital silence
+/// no path is better than another, and all rows are the same before long.
 #[derive(Debug, Clone, PartialEq)]
 struct Rows {
     len: usize,
@@ -44,7 +44,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// None yet, of `len` numbers each.
+    /// None yet, of `len` values each.
     fn new(len: usize) -> Self {
         Self { len, values: Vec::new(), places: Vec::new() }
     }
@@ -150,8 +150,8 @@ impl History {
         self.first + self.len()
     }
 
-    /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations. The rows before it are not to be
-    /// written again if they may be `shared`.
+    /// Makes room for a row. Gives the costs of the frame before it, its own, and its correlations.
+    /// The rows before it are not to be written again if they may be `shared`.
     pub(super) fn push(&mut self, shared: bool) -> (&[f32], &mut [f32], &mut [f32]) {
         if shared {
             self.costs.share_last();
@@ -183,8 +183,8 @@ impl History {
         self.states.fill(NOWHERE);
     }
 
-    /// Follows the best path back to where it joins the one that was followed last. `found` gets frames with what was found for them, the
-    /// last one first.
+    /// Follows the best path back to where it joins the one that was followed last. `found` gets
+    /// frames with what was found for them, the last one first.
     pub(super) fn follow_best(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let row = self.len() - 1;
         dispatch(Follow { history: self, plan, row, state: None, found });
@@ -195,7 +195,8 @@ impl History {
         dispatch(Survivors { history: self, plan, most }).0
     }
 
-    /// Drops what is no longer needed of frames whose pitch is sure, when there are any. `found` gets those of them that were on no path yet.
+    /// Drops what is no longer needed of frames whose pitch is sure, when there are any. `found`
+    /// gets those of them that were on no path yet.
     pub(super) fn settle(&mut self, plan: &Plan, found: impl FnMut(usize, Found)) {
         let (_, Some((row, state))) = dispatch(Survivors { history: self, plan, most: usize::MAX }) else { return };
         dispatch(Follow { history: self, plan, row, state: Some(state), found });
@@ -259,7 +260,8 @@ impl<F: FnMut(usize, Found)> Kernel for Follow<'_, F> {
     }
 }
 
-/// Follows the paths to the first and the last lag, between which all others run, to where they meet.
+/// Follows the paths to the first and the last lag, between which all others run, to where they
+/// meet.
 struct Survivors<'a> {
     history: &'a History,
     plan: &'a Plan,

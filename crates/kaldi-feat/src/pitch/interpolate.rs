@@ -2,9 +2,9 @@
 
 use kaldi_matrix::{MatrixBase, StorageMut};
 
-use super::c_random::CRandom;
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
+use crate::pitch::c_random::CRandom;
 
 /// Options of the smoothing of pitch. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +14,8 @@ pub struct PitchInterpolatorOptions {
     pub pitch_interval: f32,
     /// Smaller: closer to the pitch as it was measured; larger: smoother. Between 0 and 1.
     pub interpolator_factor: f32,
-    /// What the probability of voicing is multiplied by, so that a measured pitch is never beyond doubt: from 0.5 to 1.
+    /// What the probability of voicing is multiplied by, so that a measured pitch is never beyond
+    /// doubt: from 0.5 to 1.
     pub max_voicing_prob: f32,
     /// The largest step from one frame to the next, Hz: more than two of `pitch_interval`.
     pub max_pitch_change_per_frame: f32,
@@ -70,12 +71,14 @@ impl PitchInterpolatorOptions {
 /// The most frames times pitches: four bytes each.
 const MAX_STATES: usize = 1 << 28;
 
-/// Finds a smooth way through measured pitch: frames of (probability of voicing, pitch in Hz or 0 for none).
+/// Finds a smooth way through measured pitch: frames of (probability of voicing, pitch in Hz or 0
+/// for none).
 ///
-/// The best path through pitches that are `pitch_interval` apart, where a step of d Hz costs d²/2 and a frame's own pitch gains by
-/// its probability of voicing. To be no better to any pitch, the grid of each frame is moved by a random part of a step, and random
-/// numbers are added to its costs. They are Kaldi's to the bit, drawn as the C library's `rand` draws them in a program that has just
-/// started; so that an utterance depends on those before it, as in Kaldi.
+/// The best path through pitches that are `pitch_interval` apart, where a step of d Hz costs d²/2
+/// and a frame's own pitch gains by its probability of voicing. To be no better to any pitch, the
+/// grid of each frame is moved by a random part of a step, and random numbers are added to its
+/// costs. They are Kaldi's to the bit, drawn as the C library's `rand` draws them in a program that
+/// has just started; so that an utterance depends on those before it, as in Kaldi.
 ///
 /// ```
 /// use kaldi_feat::{PitchInterpolator, PitchInterpolatorOptions};
@@ -108,8 +111,9 @@ impl PitchInterpolator {
     /// Replaces the pitch of all frames, column 1.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless there are 2 columns (or no rows), [`Error::BadPitch`] for a pitch that is infinite, below 0, no
-    /// number, or so far from the others that memory can't hold the pitches between them. Nothing is changed then.
+    /// [`Error::DimMismatch`] unless there are 2 columns (or no rows), [`Error::BadPitch`] for a
+    /// pitch that is infinite, below 0, no number, or so far from the others that memory can't hold
+    /// the pitches between them. Nothing is changed then.
     pub fn interpolate(&mut self, pitch: &mut MatrixBase<impl StorageMut<Elem = f32>>) -> Result<(), Error> {
         let frames: Vec<(f32, f32)> = check_columns(pitch)?;
         if frames.is_empty() {
@@ -205,8 +209,9 @@ impl PitchInterpolator {
     }
 }
 
-/// Fills runs of frames without pitch (0 in column 1) by a straight line between the pitches at their ends. At the beginning and the end
-/// of the utterance it goes to 0.9 of the pitch at the other end; without any pitch all get 1.
+/// Fills runs of frames without pitch (0 in column 1) by a straight line between the pitches at
+/// their ends. At the beginning and the end of the utterance it goes to 0.9 of the pitch at the
+/// other end; without any pitch all get 1.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] unless there are 2 columns, or no rows.

@@ -2,12 +2,14 @@
 
 use kaldera_base::simd::Simd;
 
-use super::grid::Grid;
+use crate::pitch::grid::Grid;
 
-/// Products are added up in groups of so many, whose sums are added up: a hundred roundings in a row would show.
+/// Products are added up in groups of so many, whose sums are added up: a hundred roundings in a
+/// row would show.
 const GROUP: usize = 32;
 
-/// Vectors of lags that are measured in one go over the window. With two sums for each they leave registers to spare.
+/// Vectors of lags that are measured in one go over the window. With two sums for each they leave
+/// registers to spare.
 const VECTORS: usize = 5;
 
 /// A frame's correlations, one for each measured lag and then some to whole vectors.
@@ -21,14 +23,17 @@ pub(super) struct Rows<'a> {
 }
 
 impl Grid {
-    /// Numbers in the memory of [`correlate`](Self::correlate)'s frame: behind the frame there is room for whole vectors.
+    /// Values in the memory of [`correlate`](Self::correlate)'s frame: after the frame there is
+    /// room for whole vectors.
     pub(super) fn frame_room(&self) -> usize {
         self.window_size + self.first_lag + self.measured_row()
     }
 
-    /// Takes the mean of the window from the whole frame, and writes the correlations. A window without energy has none.
+    /// Takes the mean of the window from the whole frame, and writes the correlations. A window
+    /// without energy has none.
     ///
-    /// Products of samples in single precision, as Kaldi has them; the order of the sums is ours, as Kaldi's is its BLAS's.
+    /// Products of samples in single precision, as Kaldi has them; the order of the sums is ours,
+    /// as Kaldi's is its BLAS's.
     #[inline(always)]
     pub(super) fn correlate<S: Simd>(&self, s: S, frame: &mut [f32], ballast: f32, rows: Rows<'_>) {
         let (window, lag) = (self.window_size, self.first_lag);
@@ -66,7 +71,8 @@ impl Grid {
     }
 }
 
-/// The product over the root of the square; 0 where there is no energy, and where numbers are so large that they overflow.
+/// The product over the root of the square; 0 where there is no energy, and where values are so
+/// large that they overflow.
 #[inline(always)]
 fn quotient<S: Simd>(s: S, product: S::F32, square: S::F32) -> S::F32 {
     let (root, zero) = (s.sqrt(square), s.splat(0.0));

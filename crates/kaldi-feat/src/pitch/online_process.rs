@@ -2,18 +2,20 @@
 
 use kaldera_base::random::Philox;
 
-use super::options::ProcessPitchOptions;
-use super::process::{Frame, Sums};
-use super::stream::OnlinePitch;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::frame_features::{Frame, Sums};
+use crate::pitch::options::ProcessPitchOptions;
+use crate::pitch::stream::OnlinePitch;
 use crate::state::{StateReader, StateWriter};
 
-/// Features of the pitch of audio that comes in chunks. [`PitchProcessor::online`](super::PitchProcessor::online) makes it.
+/// Features of the pitch of audio that comes in chunks.
+/// [`PitchProcessor::online`](super::PitchProcessor::online) makes it.
 ///
-/// A frame's features are those of the pitch as it is known when they are asked for, as in Kaldi: a frame that was taken early may differ
-/// from the same frame asked for once more at the end. Frames are ready when the `normalization-right-context` frames after them have a
-/// pitch, or the audio has ended.
+/// A frame's features are those of the pitch as it is known when they are asked for, as in Kaldi: a
+/// frame that was taken early may differ from the same frame asked for once more at the end. Frames
+/// are ready when the `normalization-right-context` frames after them have a pitch, or the audio
+/// has ended.
 #[derive(Debug, Clone)]
 pub struct OnlineProcessPitch {
     options: ProcessPitchOptions,
@@ -76,7 +78,8 @@ impl OnlineProcessPitch {
         }
     }
 
-    /// The features of a frame as its pitch is now; `None` when it is not ready, or what it needs was [discarded](Self::discard_frames).
+    /// The features of a frame as its pitch is now; `None` when it is not ready, or what it needs
+    /// was [discarded](Self::discard_frames).
     #[doc(alias = "GetFrame")]
     pub fn frame(&mut self, frame: usize) -> Option<&[f32]> {
         let frames = self.pitch.num_frames_ready();
@@ -100,7 +103,8 @@ impl OnlineProcessPitch {
         Some(row)
     }
 
-    /// Sums over the frames around `t`, from those around the frame before it where these are known.
+    /// Sums over the frames around `t`, from those around the frame before it where these are
+    /// known.
     fn sums_around(&mut self, t: usize, pitch_frames: usize) -> Option<Sums> {
         let (left, right) = (self.options.left_context(), self.options.right_context());
         let source = |t: usize| source_frame(&self.pitch, t);
@@ -126,7 +130,8 @@ impl OnlineProcessPitch {
         Some(sums)
     }
 
-    /// Says that frames before this one will not be asked for any more, so that memory does not grow with the stream.
+    /// Says that frames before this one will not be asked for any more, so that memory does not
+    /// grow with the stream.
     pub fn discard_frames(&mut self, before: usize) {
         let t = before.min(self.num_frames_ready()).saturating_sub(self.options.delay_frames());
         let back = (self.options.left_context() + 1).max(self.options.delta_context());

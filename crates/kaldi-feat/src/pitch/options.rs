@@ -1,8 +1,8 @@
 //! Options of the pitch extractor and of what is made of its pitch, under Kaldi's names.
 
+use crate::audio::MAX_SAMPLE_RATE;
 use crate::error::Error;
 use crate::options::{OptionSet, Registry};
-use crate::window::MAX_SAMPLE_RATE;
 
 /// Options of the pitch extractor. Names and defaults are Kaldi's.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,8 @@ pub struct PitchExtractionOptions {
     pub frame_shift_ms: f32,
     /// Length of the window whose correlation with a later one is measured, ms.
     pub frame_length_ms: f32,
-    /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\] in each frame; 0 = off. Kaldi advises against it.
+    /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\] in each frame; 0 = off. Kaldi advises
+    /// against it.
     pub preemph_coeff: f32,
     /// The lowest pitch that is looked for, Hz.
     pub min_f0: f32,
@@ -37,20 +38,23 @@ pub struct PitchExtractionOptions {
     pub lowpass_filter_width: i32,
     /// Zeros of the filter that takes the correlation to lags between samples, on each side.
     pub upsample_filter_width: i32,
-    /// While audio still comes: so many frames may wait for it to be sure which pitch they have. 0 or less: none waits, and frames may
-    /// change afterwards.
+    /// While audio still comes: so many frames may wait for it to be sure which pitch they have. 0
+    /// or less: none waits, and frames may change afterwards.
     pub max_frames_latency: i32,
-    /// [`compute`](super::PitchExtractor::compute) hands on so many frames of audio at a time; 0 = all. The ballast of a frame
-    /// comes from the loudness up to its chunk's end.
+    /// [`compute`](super::PitchExtractor::compute) hands on so many frames of audio at a time; 0 =
+    /// all. The ballast of a frame comes from the loudness up to its chunk's end.
     pub frames_per_chunk: i32,
-    /// [`compute`](super::PitchExtractor::compute) takes each frame as soon as it is ready, without what later audio makes of it.
+    /// [`compute`](super::PitchExtractor::compute) takes each frame as soon as it is ready, without
+    /// what later audio makes of it.
     pub simulate_first_pass_online: bool,
-    /// When so many frames are there, or all if they are fewer, their pitch is found anew with the loudness known by then.
+    /// When so many frames are there, or all if they are fewer, their pitch is found anew with the
+    /// loudness known by then.
     pub recompute_frame: i32,
-    /// The ballast of a frame comes from the loudness up to the frame's own end, and nothing is found anew.
+    /// The ballast of a frame comes from the loudness up to the frame's own end, and nothing is
+    /// found anew.
     pub nccf_ballast_online: bool,
-    /// Only frames that lie wholly in the waveform; else silence is put around it, so that the number of frames depends on the
-    /// shift alone.
+    /// Only frames that lie wholly in the waveform; else silence is put around it, so that the
+    /// number of frames depends on the shift alone.
     pub snip_edges: bool,
 }
 
@@ -160,8 +164,8 @@ impl PitchExtractionOptions {
         (f64::from(self.resample_freq * self.frame_length_ms) / 1000.0) as usize
     }
 
-    /// The lags whose correlation is measured, in resampled samples: from the first to the last. They reach further than the pitch
-    /// does, by the filter that interpolates between them.
+    /// The lags whose correlation is measured, in resampled samples: from the first to the last.
+    /// They reach further than the pitch does, by the filter that interpolates between them.
     pub(super) fn measured_lags(&self) -> (f64, f64) {
         let rate = f64::from(self.resample_freq);
         let reach = f64::from(self.upsample_filter_width) / (2.0 * rate);
@@ -169,7 +173,8 @@ impl PitchExtractionOptions {
         ((rate * (shortest - reach)).ceil(), (rate * (longest + reach)).floor())
     }
 
-    /// So many samples go into a chunk of `frames-per-chunk` frames, one at least; all without that option.
+    /// So many samples go into a chunk of `frames-per-chunk` frames, one at least; all without that
+    /// option.
     pub(super) fn samples_per_chunk(&self) -> usize {
         match self.frames_per_chunk {
             ..=0 => usize::MAX,
@@ -290,11 +295,13 @@ pub struct ProcessPitchOptions {
     pub delta_pitch_scale: f32,
     /// Standard deviation of noise that is added to the change of log pitch before it is scaled.
     pub delta_pitch_noise_stddev: f32,
-    /// What makes the noise another. Not an option of Kaldi's classes, but of one of its programs, where it is `srand`.
+    /// What makes the noise another. Not an option of Kaldi's classes, but of one of its programs,
+    /// where it is `srand`.
     pub noise_seed: u64,
     /// Frames before a frame that its mean of log pitch is taken over.
     pub normalization_left_context: i32,
-    /// Frames after a frame that its mean of log pitch is taken over; so many frames wait for later ones.
+    /// Frames after a frame that its mean of log pitch is taken over; so many frames wait for later
+    /// ones.
     pub normalization_right_context: i32,
     /// Frames on each side that the change of log pitch is measured over.
     pub delta_window: i32,

@@ -5,13 +5,14 @@ use std::collections::VecDeque;
 use kaldera_base::random::Philox;
 use kaldi_matrix::{Matrix, MatrixBase, Storage};
 
-use super::extractor::{PitchExtractor, PitchWorkspace};
-use super::online_process::OnlineProcessPitch;
-use super::options::ProcessPitchOptions;
-use super::stream::OnlinePitch;
+use crate::audio::Audio;
 use crate::error::Error;
-use crate::extractor::Audio;
-use crate::row_stream::RowStream;
+use crate::pitch::extractor::{PitchExtractor, PitchWorkspace};
+use crate::pitch::frame_features::{Frame, Sums};
+use crate::pitch::online_process::OnlineProcessPitch;
+use crate::pitch::options::ProcessPitchOptions;
+use crate::pitch::stream::OnlinePitch;
+use crate::rows::stream::RowStream;
 use crate::state::{StateReader, StateWriter};
 
 /// Makes features for a recogniser of the (NCCF, pitch) of frames.
@@ -65,7 +66,8 @@ impl PitchProcessor {
         self.options.dim()
     }
 
-    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of none. The key decides the noise.
+    /// The features of all frames of an utterance: frames + `delay` x [`dim`](Self::dim); 0 x 0 of
+    /// none. The key decides the noise.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless there are 2 columns.
@@ -79,7 +81,8 @@ impl PitchProcessor {
         Ok(self.matrix(values))
     }
 
-    /// For pitch that comes row by row and does not change any more: bit for bit what [`process`](Self::process) gives.
+    /// For pitch that comes row by row and does not change any more: bit for bit what
+    /// [`process`](Self::process) gives.
     pub fn stream(&self, key: &str) -> ProcessPitchStream {
         ProcessPitchStream {
             noise: self.noise(key),
@@ -96,8 +99,8 @@ impl PitchProcessor {
         OnlineProcessPitch::new(self.options.clone(), self.noise(key), pitch)
     }
 
-    /// The features of a whole signal, pitch included. When the options of the pitch say that it is to be as it is at first, each frame is taken
-    /// as soon as it is ready.
+    /// The features of a whole signal, pitch included. When the options of the pitch say that it is
+    /// to be as it is at first, each frame is taken as soon as it is ready.
     ///
     /// # Errors
     /// As [`PitchExtractor::compute`].
@@ -149,7 +152,7 @@ impl PitchProcessor {
     }
 }
 
-/// The features of all frames of an utterance, for those who do it once.
+/// The features of all frames of an utterance, in one call.
 ///
 /// # Errors
 /// As [`PitchProcessor::new`] and [`PitchProcessor::process`].
@@ -162,105 +165,8 @@ pub fn process_pitch(
     PitchProcessor::new(options.clone())?.process(pitch, key)
 }
 
-/// What is needed of a frame.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Frame {
-    nccf: f32,
-    log_pitch: f32,
-    /// The probability of voicing.
-    pov: f32,
-}
-
-impl Frame {
-    pub(super) fn new(nccf: f32, pitch: f32) -> Self {
-        Self { nccf, log_pitch: pitch.ln(), pov: nccf_to_pov(nccf) }
-    }
-}
-
-/// The feature of voicing before its scale. By experiments of Kaldi's authors, it makes voicing look normally distributed.
-fn nccf_to_pov_feature(nccf: f32) -> f32 {
-    ((1.0001 - f64::from(nccf.clamp(-1.0, 1.0))).powf(0.15) - 1.0) as f32
-}
-
-/// The probability of voicing, as fitted to data by Kaldi's authors (equation 3 of their article).
-fn nccf_to_pov(nccf: f32) -> f32 {
-    let n = f64::from(nccf.abs().min(1.0));
-    let r = -5.2 + 5.4 * (7.5 * (n - 1.0)).exp() + 4.8 * n - 2.0 * (-10.0 * n).exp() + 4.2 * (20.0 * (n - 1.0)).exp();
-    (1.0 / (1.0 + (-f64::from(r as f32)).exp())) as f32
-}
-
-/// Sums over the frames around a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Sums {
-    pub(super) pov: f64,
-    pub(super) weighted: f64,
-}
-
-impl Sums {
-    pub(super) fn add(&mut self, frame: Frame) {
-        self.pov += f64::from(frame.pov);
-        self.weighted += f64::from(frame.pov * frame.log_pitch);
-    }
-
-    pub(super) fn subtract(&mut self, frame: Frame) {
-        self.pov -= f64::from(frame.pov);
-        self.weighted -= f64::from(frame.pov * frame.log_pitch);
-    }
-}
-
-impl ProcessPitchOptions {
-    pub(super) fn left_context(&self) -> usize {
-        usize::try_from(self.normalization_left_context).unwrap_or(0)
-    }
-
-    pub(super) fn right_context(&self) -> usize {
-        usize::try_from(self.normalization_right_context).unwrap_or(0)
-    }
-
-    pub(super) fn delta_context(&self) -> usize {
-        usize::try_from(self.delta_window).unwrap_or(0)
-    }
-
-    /// The option as a number of frames.
-    pub(super) fn delay_frames(&self) -> usize {
-        usize::try_from(self.delay).unwrap_or(0)
-    }
-
-    /// Appends the features of frame `t`, given the sums around it and the log pitch of the frames around it, where those before the first and
-    /// after the last frame are as these.
-    pub(super) fn push_features(
-        &self,
-        noise: &Philox,
-        t: usize,
-        frame: Frame,
-        sums: Sums,
-        log_pitch: impl Fn(isize) -> f32,
-        out: &mut Vec<f32>,
-    ) {
-        if self.add_pov_feature {
-            out.push(self.pov_scale * nccf_to_pov_feature(frame.nccf) + self.pov_offset);
-        }
-        if self.add_normalized_log_pitch {
-            out.push((frame.log_pitch - (sums.weighted / sums.pov) as f32) * self.pitch_scale);
-        }
-        if self.add_delta_pitch {
-            let window = self.delta_context().cast_signed();
-            let norm: f32 = (1..=window).map(|j| 2.0 * (j * j) as f32).sum();
-            let mut delta = [(-window..=window)
-                .filter(|&j| j != 0)
-                .fold(0.0, |sum, j| sum + j as f32 * (1.0 / norm) * log_pitch(j))];
-            if self.delta_pitch_noise_stddev != 0.0 {
-                noise.add_gaussian(self.delta_pitch_noise_stddev, t as u64, &mut delta);
-            }
-            out.push(delta[0] * self.delta_pitch_scale);
-        }
-        if self.add_raw_log_pitch {
-            out.push(frame.log_pitch);
-        }
-    }
-}
-
-/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and ahead.
+/// [`PitchProcessor`] over rows that come one by one. It holds as many as the options look back and
+/// ahead.
 #[derive(Debug, Clone)]
 pub struct ProcessPitchStream {
     options: ProcessPitchOptions,

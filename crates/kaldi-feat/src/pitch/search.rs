@@ -1,20 +1,22 @@
-//! The search over the frames of a signal: forward as they come, and once more over the first ones when more is known.
+//! The search over the frames of a signal: forward as they come, and once more over the first ones
+//! when more is known.
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::extractor::Plan;
-use super::grid::Grid;
-use super::history::{Found, History};
-use super::nccf::Rows;
-use super::signal::{Loudness, Signal};
-use super::viterbi::{Scratch, Values};
 use crate::error::Error;
+use crate::pitch::grid::Grid;
+use crate::pitch::history::{Found, History};
+use crate::pitch::nccf::Rows;
+use crate::pitch::plan::Plan;
+use crate::pitch::signal::{Loudness, Signal};
+use crate::pitch::viterbi::{Scratch, Values};
 use crate::state::{StateReader, StateWriter};
 
 /// Rows of the history from which on it pays to look for frames whose pitch is sure.
 const SETTLE_ROWS: usize = 192;
 
-/// A mean square that moved by this, as a part of the sum of old and new, changes the ballast enough to find pitches anew.
+/// A mean square that moved by this, as a part of the sum of old and new, changes the ballast
+/// enough to find pitches anew.
 const RECOMPUTE_THRESHOLD: f32 = 0.01;
 
 /// Frames so far, and what was found for them.
@@ -34,7 +36,8 @@ pub(super) struct Search {
 /// The frames that may be found anew.
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Early {
-    /// Of each, the mean of Σ a² Σ b² over the measured lags, and the mean square that its ballast came from.
+    /// Of each, the mean of Σ a² Σ b² over the measured lags, and the mean square that its ballast
+    /// came from.
     frames: Vec<[f32; 2]>,
     /// Their measured correlations, with ballast, one frame's after the other.
     nccf: Vec<f32>,
@@ -80,8 +83,8 @@ impl Search {
         (self.num_frames, self.settle_at, self.found_start) = (0, SETTLE_ROWS, 0);
     }
 
-    /// Searches the frames up to `end`. `loudness` is that of the signal before sample `from`; or, unless the ballast is to come from the
-    /// audio up to each frame alone, of the whole signal.
+    /// Searches the frames up to `end`. `loudness` is that of the signal before sample `from`; or,
+    /// unless the ballast is to come from the audio up to each frame alone, of the whole signal.
     pub(super) fn advance(
         &mut self,
         plan: &Plan,
@@ -92,7 +95,8 @@ impl Search {
         end: usize,
     ) {
         while self.num_frames < end {
-            // Stops where the first frames are found anew, and to look whether something can be forgotten.
+            // Stops where the first frames are found anew, and to look whether something can be
+            // forgotten.
             let mut until = end.min(self.num_frames + self.settle_at.saturating_sub(self.history.len()).max(1));
             if self.num_frames < plan.recompute_frame {
                 until = until.min(plan.recompute_frame);
@@ -122,9 +126,11 @@ impl Search {
         self.history.latency(plan, usize::try_from(plan.options.max_frames_latency).unwrap_or(0))
     }
 
-    /// Finds the pitch of all frames so far anew, if the loudness is another now than the one that their ballast came from.
+    /// Finds the pitch of all frames so far anew, if the loudness is another now than the one that
+    /// their ballast came from.
     ///
-    /// A correlation's ballast can't be taken out of it, but the whole row can be scaled by what the other ballast makes of a typical one.
+    /// A correlation's ballast can't be taken out of it, but the whole row can be scaled by what
+    /// the other ballast makes of a typical one.
     pub(super) fn recompute(&mut self, plan: &Plan, memory: &mut Memory, loudness: Loudness) {
         let mean_square = loudness.mean_square() as f32;
         if self.early.frames.iter().all(|&[_, before]| approx_equal(before, mean_square)) {

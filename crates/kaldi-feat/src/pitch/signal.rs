@@ -1,8 +1,8 @@
 //! The resampled signal: its frames and its loudness.
 
-use super::grid::Grid;
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::grid::Grid;
 use crate::resample::{LinearResample, ResampleStream};
 use crate::state::{StateReader, StateWriter};
 
@@ -46,8 +46,8 @@ impl Signal {
         &self.wave[from..to.max(from)]
     }
 
-    /// Writes a frame, with silence for what lies outside of the signal. `room` is longer than the frame by what reading whole
-    /// vectors takes.
+    /// Writes a frame, with silence for what lies outside of the signal. `room` is longer than the
+    /// frame by what reading whole vectors takes.
     #[inline]
     pub(super) fn copy_frame(&self, grid: &Grid, frame: usize, preemph_coeff: f32, room: &mut [f32]) {
         let first = grid.first_sample(frame);
@@ -92,7 +92,8 @@ impl Signal {
 
 /// How loud a signal is so far.
 ///
-/// Samples are added up in sums of every eighth one, by their number in the signal: the same however it comes.
+/// Samples are added up in sums of every eighth one, by their number in the signal: the same
+/// however it comes.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Loudness {
     count: usize,

@@ -3,21 +3,25 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::extractor::Plan;
-use super::search::{Memory, Search};
-use super::signal::{Loudness, Signal};
+use crate::audio::samples::Samples;
 use crate::error::Error;
-use crate::frames::Samples;
+use crate::pitch::plan::Plan;
+use crate::pitch::search::{Memory, Search};
+use crate::pitch::signal::{Loudness, Signal};
 use crate::state::{StateReader, StateWriter};
 
-/// Finds the pitch of audio that comes in chunks. [`PitchExtractor::stream`](super::PitchExtractor::stream) makes it.
+/// Finds the pitch of audio that comes in chunks.
+/// [`PitchExtractor::stream`](super::PitchExtractor::stream) makes it.
 ///
-/// Its frames are (NCCF, pitch in Hz), as those of [`PitchExtractor::compute`](super::PitchExtractor::compute). A frame is ready as
-/// soon as the audio for it is there, or with `max-frames-latency` when its pitch is sure or it has waited so long. One that is not
-/// sure may change when more audio comes, and the first ones once more when there are `recompute-frame` of them.
+/// Its frames are (NCCF, pitch in Hz), as those of
+/// [`PitchExtractor::compute`](super::PitchExtractor::compute). A frame is ready as soon as the
+/// audio for it is there, or with `max-frames-latency` when its pitch is sure or it has waited so
+/// long. One that is not sure may change when more audio comes, and the first ones once more when
+/// there are `recompute-frame` of them.
 ///
-/// As the ballast of a frame comes from the loudness up to the end of its chunk, audio that is cut in another way gives other numbers, a
-/// little. That is how Kaldi defines it; with `nccf-ballast-online` it comes from the audio up to the frame's own end.
+/// As the ballast of a frame comes from the loudness up to the end of its chunk, audio that is cut
+/// in another way gives other values, a little. That is how Kaldi defines it; with
+/// `nccf-ballast-online` it comes from the audio up to the frame's own end.
 ///
 /// ```
 /// use kaldi_feat::{PitchExtractionOptions, PitchExtractor};
@@ -87,7 +91,7 @@ impl OnlinePitch {
         (*loudness, *finished, *latency) = (Loudness::default(), false, 0);
     }
 
-    /// Numbers in a frame: 2.
+    /// Values in a frame: 2.
     #[doc(alias = "Dim")]
     pub fn dim(&self) -> usize {
         2
@@ -96,8 +100,8 @@ impl OnlinePitch {
     /// Takes the next samples, on the scale of 16-bit integers.
     ///
     /// # Errors
-    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after [`input_finished`](Self::input_finished).
-    /// Nothing is taken then.
+    /// [`Error::BadSample`] when one is not finite, and [`Error::AfterEnd`] after
+    /// [`input_finished`](Self::input_finished). Nothing is taken then.
     #[doc(alias = "AcceptWaveform")]
     pub fn accept_waveform<'a>(&mut self, samples: impl Into<Samples<'a>>) -> Result<(), Error> {
         let samples = samples.into();
@@ -113,7 +117,8 @@ impl OnlinePitch {
         Ok(())
     }
 
-    /// Says that no samples come any more: the last frames become ready. Calling it again does nothing.
+    /// Says that no samples come any more: the last frames become ready. Calling it again does
+    /// nothing.
     #[doc(alias = "InputFinished")]
     pub fn input_finished(&mut self) {
         if mem::replace(&mut self.finished, true) {
@@ -137,13 +142,15 @@ impl OnlinePitch {
         self.finished
     }
 
-    /// NCCF and pitch in Hz of a frame, `None` when it is not ready or was [discarded](Self::discard_frames).
+    /// NCCF and pitch in Hz of a frame, `None` when it is not ready or was
+    /// [discarded](Self::discard_frames).
     #[doc(alias = "GetFrame")]
     pub fn frame(&self, frame: usize) -> Option<&[f32]> {
         if frame < self.num_frames_ready() { self.search.found(frame).map(|found| &found[..]) } else { None }
     }
 
-    /// Forgets what was found for the frames before this one, as far as they are ready, so that memory does not grow with the stream.
+    /// Forgets what was found for the frames before this one, as far as they are ready, so that
+    /// memory does not grow with the stream.
     pub fn discard_frames(&mut self, before: usize) {
         self.search.discard(before.min(self.num_frames_ready()));
     }

@@ -1,4 +1,5 @@
-//! The search for the smoothest path through the lags: one step from frame to frame, and the traceback.
+//! The search for the smoothest path through the lags: one step from frame to frame, and the
+//! traceback.
 //!
 //! The cost of ending in lag i, given costs p of the frame before, is its local cost plus
 //!
@@ -6,14 +7,16 @@
 //!   h(i) = min over j of  p(j) + c (i - j)²
 //! ```
 //!
-//! Where the minimum lies, b(i), never falls as i grows, since h is a lower envelope of parabolas that are all alike. So b is searched
-//! for only at the borders of groups of lags, each search within what the borders around it leave; inside a group from border k to
-//! border k + 1 only the parabolas j from b(k) to b(k + 1) count, for all lanes of it at once. That is twice the number of lags in all,
-//! where Kaldi's search tightens bounds until they meet. b itself is not kept: the traceback needs it for one lag of each frame, and
-//! finds it again from the costs.
+//! Where the minimum lies, b(i), never falls as i grows, since h is a lower envelope of parabolas
+//! that are all alike. So b is searched for only at the borders of groups of lags, each search
+//! within what the borders around it leave; inside a group from border k to border k + 1 only the
+//! parabolas j from b(k) to b(k + 1) count, for all lanes of it at once. That is twice the number
+//! of lags in all, where Kaldi's search tightens bounds until they meet. b itself is not kept: the
+//! traceback needs it for one lag of each frame, and finds it again from the costs.
 //!
-//! Near ties are frequent, and rounding decides them. So c n² comes from a table, rounded as Kaldi rounds it, and is added to p(j) in
-//! single precision; the lines c i² - 2 c i j + c j² + p(j) would take as long and send one frame in fifty to another lag than Kaldi's.
+//! Near ties are frequent, and rounding decides them. So c n² comes from a table, rounded as Kaldi
+//! rounds it, and is added to p(j) in single precision; the lines c i² - 2 c i j + c j² + p(j)
+//! would take as long and send one frame in fifty to another lag than Kaldi's.
 
 use kaldera_base::simd::{MAX_LANES, Simd};
 
@@ -32,7 +35,8 @@ pub(super) struct Transitions {
     moves: Vec<f32>,
     /// The part of `moves` from each place on, so that no load crosses a cache line.
     windows: Vec<Window>,
-    /// The borders between groups in an order in which those to either side of one come before it: `(left, border, right)`.
+    /// The borders between groups in an order in which those to either side of one come before it:
+    /// `(left, border, right)`.
     order: Vec<(usize, usize, usize)>,
     num_groups: usize,
 }
@@ -70,7 +74,7 @@ impl Transitions {
         self.num_states
     }
 
-    /// Numbers in a row of costs: whole groups. Those of no lag are infinite.
+    /// Values in a row of costs: whole groups. Those of no lag are infinite.
     pub(super) fn row_len(&self) -> usize {
         self.num_groups * GROUP
     }
@@ -80,8 +84,8 @@ impl Transitions {
         (0..self.row_len()).map(|i| if i < self.num_states { 0.0 } else { f32::INFINITY })
     }
 
-    /// Writes the costs of a frame, less the lowest of them, which is returned. `local` gives the local costs of the lags from a
-    /// multiple of the number of lanes on.
+    /// Writes the costs of a frame, less the lowest of them, which is returned. `local` gives the
+    /// local costs of the lags from a multiple of the number of lanes on.
     #[inline(always)]
     pub(super) fn forward<S: Simd>(
         &self,
@@ -97,7 +101,8 @@ impl Transitions {
         let mut lowest = infinity;
         for (group, ends) in scratch.borders.windows(2).enumerate() {
             let first = group * GROUP;
-            // Two minima side by side, of every second lag before, so that none waits for the one before it.
+            // Two minima side by side, of every second lag before, so that none waits for the one
+            // before it.
             let mut best = [[infinity; MAX_VECTORS]; 2];
             let nearest = self.move_to(first, ends[1]);
             let span = ends[1] - ends[0] + 1;
@@ -133,8 +138,8 @@ impl Transitions {
         lowest
     }
 
-    /// Where in `moves` the cost of moving to lag `to` from lag `from` is; behind it are those to the lags behind `to`, and to `to` from
-    /// the lags before `from`.
+    /// Where in `moves` the cost of moving to lag `to` from lag `from` is; after it are those to
+    /// the lags behind `to`, and to `to` from the lags before `from`.
     #[inline(always)]
     fn move_to(&self, to: usize, from: usize) -> usize {
         self.num_states - 1 + to - from
@@ -160,10 +165,12 @@ impl Transitions {
         argmin(s, from, to, Moves { costs: &self.moves[self.num_states - 1 - i..], before })
     }
 
-    /// The lag before lag `i` on its best path, given the costs of the frame before: the first one, where several are.
+    /// The lag before lag `i` on its best path, given the costs of the frame before: the first one,
+    /// where several are.
     ///
-    /// As no cost is below 0, no lag counts from which the move alone costs more than to have been at `i`. The bound leaves room for
-    /// its own rounding; a `factor` of 0 makes it infinite or not a number, and then it is none.
+    /// As no cost is below 0, no lag counts from which the move alone costs more than to have been
+    /// at `i`. The bound leaves room for its own rounding; a `factor` of 0 makes it infinite or not
+    /// a number, and then it is none.
     #[inline(always)]
     pub(super) fn back<S: Simd>(&self, s: S, before: &[f32], i: usize) -> usize {
         let last = self.num_states - 1;
@@ -176,7 +183,8 @@ impl Transitions {
         self.best_before(s, before, i, from, to)
     }
 
-    /// The lag of the lowest cost: the first one, where several are. It is 0 as a rule, which is found soonest as bits.
+    /// The lag of the lowest cost: the first one, where several are. It is 0 as a rule, which is
+    /// found soonest as bits.
     #[inline(always)]
     pub(super) fn best_end<S: Simd>(&self, s: S, costs: &[f32]) -> usize {
         for (costs, first) in costs[..self.row_len()].chunks_exact(S::LANES).zip((0..).step_by(S::LANES)) {
@@ -202,7 +210,8 @@ fn add_moves<S: Simd>(s: S, cost: f32, moves: [&Window; 2], best: &mut [S::F32; 
     }
 }
 
-/// Numbers in lanes. A closure would not do: it can't be told to become part of the function that is compiled for the instruction set.
+/// Values in lanes. A closure would not do: it can't be told to become part of the function that
+/// is compiled for the instruction set.
 pub(super) trait Values<S: Simd> {
     /// Those from `i` on, a multiple of the number of lanes.
     fn at(&self, s: S, i: usize) -> S::F32;
@@ -237,8 +246,8 @@ pub(super) struct Scratch {
     borders: Vec<usize>,
 }
 
-/// The first j from `from` to `to` (inclusive) with the lowest value, where `values` gives those from a multiple of the number of lanes
-/// on. Those outside the range don't count.
+/// The first j from `from` to `to` (inclusive) with the lowest value, where `values` gives those
+/// from a multiple of the number of lanes on. Those outside the range don't count.
 #[inline(always)]
 fn argmin<S: Simd>(s: S, from: usize, to: usize, values: impl Values<S>) -> usize {
     let lanes = s.i32_to_f32(s.lane_indexes());
@@ -302,9 +311,10 @@ mod tests {
     }
 
     proptest! {
-        /// Costs of few values, so that many are equal, and steps that cost nothing, next to nothing, or too much.
+        /// Costs of few values, so that many are equal, and steps that cost nothing, next to
+        /// nothing, or too much.
         #[test]
-        fn paths_end_and_come_from_where_a_search_of_all_lags_says(
+        fn grouped_search_equals_search_of_all_lags(
             costs in prop::collection::vec(0..40_u16, 1..200),
             unit in prop::sample::select(&[0.05_f32, 0.3, 1e-30, 1e-42][..]),
             factor in prop::sample::select(&[0.0_f32, 1e-45, 1e-40, 1e-31, 2.5e-6, 0.05, 3.0][..]),

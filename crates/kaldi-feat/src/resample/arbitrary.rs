@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use kaldi_matrix::{MatrixBase, Storage, StorageMut};
 
-use super::sinc::WindowedSinc;
 use crate::error::Error;
+use crate::resample::sinc::WindowedSinc;
 
-/// The values of a short signal between its samples: at times that are given once, by a sinc of the given cutoff under a Hann
-/// window.
+/// The values of a short signal between its samples: at times that are given once, by a sinc of the
+/// given cutoff under a Hann window.
 ///
-/// It is for signals of one length, of which there are many: Kaldi takes the correlation of a frame, measured at whole numbers of
-/// samples, to evenly spaced pitches with it.
+/// It is for signals of one length, of which there are many: Kaldi takes the correlation of a
+/// frame, measured at whole numbers of samples, to evenly spaced pitches with it.
 ///
 /// ```
 /// use kaldi_feat::ArbitraryResample;
@@ -32,9 +32,10 @@ pub struct ArbitraryResample {
 }
 
 impl ArbitraryResample {
-    /// For signals of `num_samples_in` samples at `samp_rate_in` Hz, the first at time 0: their values at `sample_points`, in
-    /// seconds. The filter cuts off at `filter_cutoff` Hz (at most half of the sample rate) and has `num_zeros` zeros on each
-    /// side. Samples outside of the signal count as zeros.
+    /// For signals of `num_samples_in` samples at `samp_rate_in` Hz, the first at time 0: their
+    /// values at `sample_points`, in seconds. The filter cuts off at `filter_cutoff` Hz (at most
+    /// half of the sample rate) and has `num_zeros` zeros on each side. Samples outside of the
+    /// signal count as zeros.
     ///
     /// # Errors
     /// [`Error::BadFilter`] when there can be no such filter.

@@ -1,4 +1,5 @@
-//! Dot products of short runs of a signal with short rows of weights, as many at once as there are lanes.
+//! Dot products of short runs of a signal with short rows of weights, as many at once as there are
+//! lanes.
 
 use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 
@@ -7,13 +8,14 @@ use kaldera_base::simd::{Kernel, MAX_LANES, Simd, dispatch};
 pub(super) struct Filters {
     /// Where each row begins in the signal, for the first use of the row.
     firsts: Vec<isize>,
-    /// Numbers in a row: a multiple of all numbers of lanes.
+    /// Values in a row: a multiple of all numbers of lanes.
     width: usize,
     weights: Vec<f32>,
 }
 
 impl Filters {
-    /// From rows and where they begin, which must not go backwards. Zeros that all rows begin or end with are cut off.
+    /// From rows and where they begin, which must not go backwards. Zeros that all rows begin or
+    /// end with are cut off.
     pub(super) fn new(rows: impl Iterator<Item = (isize, Vec<f32>)>) -> Self {
         let rows: Vec<_> = rows.collect();
         let zeros = |row: &[f32]| row.iter().take_while(|&&w| w == 0.0).count();
@@ -34,7 +36,7 @@ impl Filters {
         self.firsts.len()
     }
 
-    /// Numbers that a product reads from where its row begins.
+    /// Values that a product reads from where its row begins.
     pub(super) fn width(&self) -> usize {
         self.width
     }
@@ -49,8 +51,9 @@ impl Filters {
         self.firsts.iter().copied().min().unwrap_or(0)
     }
 
-    /// The products with the rows `row`, `row + 1` ..., after the last of which comes the first again, `step` samples further on.
-    /// `samples[0]` is the sample number `base` for the first round of rows.
+    /// The products with the rows `row`, `row + 1` ..., after the last of which comes the first
+    /// again, `step` samples further on. `samples[0]` is the sample number `base` for the first
+    /// round of rows.
     pub(super) fn products(&self, samples: &[f32], base: isize, row: usize, step: usize, out: &mut [f32]) {
         dispatch(Products { filters: self, samples, base, row, step, out });
     }
@@ -89,7 +92,8 @@ impl Kernel for Products<'_> {
                     from += step.cast_signed();
                 }
             }
-            // Lane i of vector k becomes lane k of vector i: adding up the vectors then adds up each product's lanes.
+            // Lane i of vector k becomes lane k of vector i: adding up the vectors then adds up
+            // each product's lanes.
             s.transpose(square);
             let mut half = S::LANES / 2;
             while half > 0 {

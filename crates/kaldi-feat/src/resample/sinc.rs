@@ -34,7 +34,8 @@ impl WindowedSinc {
         self.num_zeros / (2.0 * self.cutoff)
     }
 
-    /// Its value at `t` seconds. The argument, the two factors and the result are of single precision, as in Kaldi.
+    /// Its value at `t` seconds. The argument, the two factors and the result are of single
+    /// precision, as in Kaldi.
     pub(super) fn at(&self, t: f32) -> f32 {
         let t = f64::from(t);
         if t.abs() >= self.half_width() {

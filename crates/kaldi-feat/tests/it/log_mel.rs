@@ -1,4 +1,5 @@
-//! Log-mel spectrograms against librosa's, and Whisper's put together from librosa's parts (`scripts/make-log-mel-answers.py`).
+//! Log-mel spectrograms against librosa's, and Whisper's put together from librosa's parts
+//! (`scripts/make-log-mel-answers.py`).
 
 use kaldi_feat::{Audio, LogMel, LogMelOptions};
 
@@ -45,7 +46,8 @@ fn options(name: &str, num_bins: i32) -> LogMelOptions {
     }
 }
 
-/// The noise of a transform in single precision, relative to the largest magnitude of a frame: some roundings of 2^-24.
+/// The noise of a transform in single precision, relative to the largest magnitude of a frame: some
+/// roundings of 2^-24.
 const NOISE: f64 = 3e-7;
 
 /// `answers.txt` has six digits.
@@ -95,7 +97,7 @@ fn rows_are_those_of_librosa() {
 }
 
 #[test]
-fn options_that_can_not_be_are_named() {
+fn invalid_options_are_named() {
     let base = || LogMelOptions::whisper(80);
     for (name, options) in [
         ("fft_size", LogMelOptions { fft_size: 401, ..base() }),

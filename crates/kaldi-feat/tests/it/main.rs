@@ -6,4 +6,5 @@ mod naive;
 mod options;
 mod pitch;
 mod pitch_lags;
+mod silence;
 mod streams;

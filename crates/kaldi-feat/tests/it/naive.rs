@@ -1,5 +1,5 @@
-//! Extraction against the definition written out in double precision, a frame and a sum at a time, on random audio and
-//! random options.
+//! Extraction against the definition written out in double precision, a frame and a sum at a time,
+//! on random audio and random options.
 
 use std::f64::consts::PI;
 
@@ -11,7 +11,8 @@ use kaldi_feat::{
 };
 use proptest::prelude::*;
 
-/// One frame as it goes into the Fourier transform, and Σ x² before preemphasis and after the window.
+/// One frame as it goes into the Fourier transform, and Σ x² before preemphasis and after the
+/// window.
 fn frame(options: &FrameExtractionOptions, samples: &[i16], f: usize) -> (Vec<f64>, f64, f64) {
     let size = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_length_ms)) as usize;
     let shift = (f64::from(options.samp_freq) * 0.001 * f64::from(options.frame_shift_ms)) as usize;
@@ -326,7 +327,8 @@ proptest! {
                 c.rotate_left(1);
             }
             for (found, expected) in found.iter().zip(c) {
-                // Energies to 7 digits, in a prediction of a spectrum without deep notches, lifted by up to 8.
+                // Energies to 7 digits, in a prediction of a spectrum without deep notches, lifted
+                // by up to 8.
                 prop_assert!((f64::from(*found) - expected).abs() < 1e-3, "{} for {}", found, expected);
             }
         }

@@ -69,7 +69,7 @@ mod serde {
     }
 
     #[test]
-    fn all_options_come_back_and_unknown_names_are_refused() {
+    fn options_roundtrip_and_unknown_names_are_refused() {
         check(FrameExtractionOptions::default().with_window_type(WindowType::Blackman));
         check(MelBanksOptions::default().with_num_mel_bins(80));
         check(FbankOptions::default().with_num_mel_bins(80).with_dither(0.1));

@@ -1,8 +1,8 @@
-//! Pitch against the definition written out in double precision, on random audio, random options and random chunks; and its streams
-//! against themselves.
+//! Pitch against the definition written out in double precision, on random audio, random options
+//! and random chunks; and its streams against themselves.
 //!
-//! A search among near ties may end elsewhere, so that paths are not compared but their costs: what came must cost no more than the best
-//! path does.
+//! A search among near ties may end elsewhere, so that paths are not compared but their costs: what
+//! came must cost no more than the best path does.
 
 use kaldera_base::random::Philox;
 use kaldi_feat::{
@@ -142,7 +142,8 @@ impl<'a> Naive<'a> {
         self.lags.iter().map(value).collect()
     }
 
-    /// Changes the ballast of the frames before `recompute-frame`, once that many are there or the audio has ended.
+    /// Changes the ballast of the frames before `recompute-frame`, once that many are there or the
+    /// audio has ended.
     fn recompute(&mut self, frames: usize, wave: &[f32]) {
         let n = wave.len() as f64;
         let [sum, square] = [1, 2].map(|p| wave.iter().map(|&x| f64::from(x).powi(p)).sum::<f64>() / n);
@@ -314,7 +315,8 @@ proptest! {
         len in 0..12000_usize,
         cuts in prop::collection::vec(0..800_usize, 0..40),
     ) {
-        // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are taken chunk by chunk.
+        // Of two paths whose costs differ by rounding alone, a cut may give the other: sums are
+        // taken chunk by chunk.
         let options = PitchExtractionOptions { nccf_ballast_online: true, ..options };
         let samples = audio(seed, len, 150.0, options.samp_freq, 5.0);
         check(&options, &samples, &[])?;
@@ -322,7 +324,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stream_goes_on_from_its_state(
+    fn restored_stream_continues_with_the_same_bits(
         options in options(),
         seed in 0..1000_u64,
         len in 1..9000_usize,
@@ -443,7 +445,7 @@ fn naive_process(options: &ProcessPitchOptions, rows: &[(f32, f32)]) -> Vec<Vec<
 
 /// In digital silence no path is better than another, so that no frame is ever sure.
 #[test]
-fn silence_that_does_not_end_takes_next_to_no_memory() {
+fn endless_silence_takes_bounded_memory() {
     let extractor = PitchExtractor::new(PitchExtractionOptions::default()).unwrap();
     for sound_seconds in [0, 3] {
         let mut samples = audio(7, sound_seconds * 16_000, 150.0, 16_000.0, 5.0);
@@ -472,7 +474,7 @@ fn silence_that_does_not_end_takes_next_to_no_memory() {
 }
 
 #[test]
-fn rows_that_come_one_by_one_give_the_same() {
+fn row_stream_equals_whole() {
     let options = ProcessPitchOptions { delay: 3, normalization_right_context: 5, ..Default::default() };
     let processor = PitchProcessor::new(options).unwrap();
     let pitch = Matrix::from_fn(40, 2, |r, c| if c == 0 { (r as f32 * 0.3).sin() } else { 100.0 + r as f32 });
@@ -556,7 +558,7 @@ fn memory_is_bounded_when_frames_are_discarded() {
 }
 
 #[test]
-fn options_that_cannot_be_are_named() {
+fn invalid_options_are_named() {
     let base = PitchExtractionOptions::default;
     let bad = [
         ("min_f0", PitchExtractionOptions { min_f0: 0.0, ..base() }),
@@ -594,7 +596,7 @@ fn options_that_cannot_be_are_named() {
 }
 
 #[test]
-fn a_workspace_of_other_signals_changes_nothing() {
+fn reused_workspace_changes_nothing() {
     let plan = |recompute_frame| {
         PitchExtractor::new(PitchExtractionOptions { recompute_frame, ..Default::default() }).unwrap()
     };

@@ -1,7 +1,8 @@
 //! Pitch of 3,000 recordings of digits against Kaldi's: how many frames are on another lag.
 //!
-//! The recordings are those of the Free Spoken Digit Dataset. They are not part of the project: `KALDERA_DATA` names the folder that has
-//! them in `fsdd/recordings`, and what Kaldi made of them in `fsdd/pitch`. Without it, the test says that it was left out.
+//! The recordings are those of the Free Spoken Digit Dataset. They are not part of the project:
+//! `KALDERA_DATA` names the folder that has them in `fsdd/recordings`, and what Kaldi made of them
+//! in `fsdd/pitch`. Without it, the test says that it was left out.
 //!
 //! ```text
 //! KALDERA_DATA=/path/to/data cargo test --release -p kaldi-feat --test it pitch_lags -- --nocapture
@@ -13,7 +14,8 @@ use std::path::{Path, PathBuf};
 use flate2::read::MultiGzDecoder;
 use kaldi_feat::{Audio, PitchExtractionOptions, PitchExtractor, PitchWorkspace};
 
-/// Frames in a million that may be on another lag. Kaldi's own builds on other BLAS kernels differ in 5 to 120 of a million.
+/// Frames in a million that may be on another lag. Kaldi's own builds on other BLAS kernels differ
+/// in 5 to 120 of a million.
 const ALLOWED: usize = 200;
 
 /// Two pitches that are not on the same lag differ by 0.5 %, `delta-pitch`.

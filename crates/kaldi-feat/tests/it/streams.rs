@@ -1,4 +1,5 @@
-//! Streams: cut in chunks of any size, saved and restored anywhere, they give the bits that one pass gives.
+//! Streams: cut in chunks of any size, saved and restored anywhere, they give the bits that one
+//! pass gives.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ enum Between {
     SaveAndRestore,
 }
 
-/// Sizes of chunks, and what happens behind each; they are gone through again and again.
+/// Sizes of chunks, and what happens after each; they are gone through again and again.
 fn cuts() -> impl Strategy<Value = Vec<(usize, Between)>> {
     let size = prop_oneof![0_usize..5, 1_usize..400, 100_usize..3000];
     let between = prop::sample::select(vec![
@@ -147,28 +148,28 @@ proptest! {
     #![proptest_config(fewer_cases())]
 
     #[test]
-    fn fbank((frame, rate) in frame_options(), use_energy: bool, (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
+    fn fbank_stream_equals_whole((frame, rate) in frame_options(), use_energy: bool, (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
         let mut options = FbankOptions { frame, use_energy, ..Default::default() };
         options.mel.num_bins = 7;
         check_audio(Fbank::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
     #[test]
-    fn mfcc((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
+    fn mfcc_stream_equals_whole((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
         let mut options = MfccOptions { frame, num_ceps: 7, ..Default::default() };
         options.mel.num_bins = 7;
         check_audio(Mfcc::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
     #[test]
-    fn plp((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
+    fn plp_stream_equals_whole((frame, rate) in frame_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
         let mut options = PlpOptions { frame, lpc_order: 6, num_ceps: 7, ..Default::default() };
         options.mel.num_bins = 7;
         check_audio(Plp::new(options).unwrap(), &noise(len, seed), rate, &cuts, nothing)?;
     }
 
     #[test]
-    fn spectrogram(
+    fn spectrogram_stream_equals_whole(
         (frame, rate) in frame_options(),
         return_raw_fft: bool,
         (len, seed) in (0_usize..6000, any::<u64>()),
@@ -179,7 +180,7 @@ proptest! {
     }
 
     #[test]
-    fn log_mel(options in log_mel_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
+    fn log_mel_stream_equals_whole(options in log_mel_options(), (len, seed) in (0_usize..6000, any::<u64>()), cuts in cuts()) {
         check_audio(LogMel::new(options).unwrap(), &noise(len, seed), 16000.0, &cuts, |mel, rows| mel.finish_rows(rows))?;
     }
 }
@@ -227,7 +228,7 @@ fn saves() -> impl Strategy<Value = Vec<usize>> {
 
 proptest! {
     #[test]
-    fn deltas(features in features(), order in 0_i32..4, window in 1_i32..5, saves in saves()) {
+    fn deltas_stream_equals_whole(features in features(), order in 0_i32..4, window in 1_i32..5, saves in saves()) {
         let deltas = DeltaFeatures::new(DeltaFeaturesOptions { order, window }).unwrap();
         let whole = deltas.compute(features.view()).unwrap();
         let dim = features.num_cols();
@@ -235,7 +236,7 @@ proptest! {
     }
 
     #[test]
-    fn shifted_deltas(
+    fn shifted_deltas_stream_equals_whole(
         features in features(),
         window in 1_i32..4,
         num_blocks in 1_i32..5,
@@ -250,7 +251,7 @@ proptest! {
     }
 
     #[test]
-    fn splice(features in features(), left in 0_i32..9, right in 0_i32..9, saves in saves()) {
+    fn splice_stream_equals_whole(features in features(), left in 0_i32..9, right in 0_i32..9, saves in saves()) {
         let splice = Splice::new(left, right).unwrap();
         let whole = splice.compute(features.view()).unwrap();
         let dim = features.num_cols();
@@ -258,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn sliding_cmn(
+    fn sliding_cmn_stream_equals_whole(
         features in features(),
         cmn_window in 1_i32..40,
         min_window in 1_i32..60,
@@ -273,7 +274,7 @@ proptest! {
     }
 
     #[test]
-    fn vad(
+    fn vad_stream_equals_whole(
         features in features(),
         scale in prop::sample::select(vec![0.0_f32, 0.5]),
         vad_frames_context in 0_i32..9,
@@ -293,7 +294,7 @@ proptest! {
     }
 
     #[test]
-    fn online_cmvn(
+    fn online_cmvn_stream_equals_whole(
         features in features(),
         cmn_window in 1_i32..40,
         normalize_variance: bool,
@@ -319,7 +320,8 @@ proptest! {
         for row in features.rows() {
             stream.accept_row(row, &mut out).unwrap();
         }
-        // By the definition: the last rows, then of the speaker, then of the world, up to so many frames.
+        // By the definition: the last rows, then of the speaker, then of the world, up to so many
+        // frames.
         for t in 0..features.num_rows() {
             for d in 0..dim {
                 let rows = (t + 1).saturating_sub(cmn_window as usize)..t + 1;
@@ -338,7 +340,8 @@ proptest! {
                 let variance = squares / count - mean * mean;
                 let mut expected = f64::from(features[(t, d)]) - mean;
                 if normalize_variance {
-                    // What is left of the difference of two sums is nothing but rounding where it is small.
+                    // What is left of the difference of two sums is nothing but rounding where it
+                    // is small.
                     if variance < 1e-2 {
                         continue;
                     }
@@ -352,7 +355,7 @@ proptest! {
     }
 
     #[test]
-    fn chains(features in features(), saves in saves()) {
+    fn chained_streams_equal_whole(features in features(), saves in saves()) {
         prop_assume!(features.num_rows() > 0);
         let dim = features.num_cols();
         let cmn = SlidingWindowCmn::new(SlidingWindowCmnOptions { cmn_window: 20, min_window: 5, ..Default::default() }).unwrap();
@@ -373,7 +376,8 @@ proptest! {
     }
 }
 
-/// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN the other is, whatever its bits.
+/// Rows that a stream gives one at a time, beside those of the whole recording. Where one is NaN
+/// the other is, whatever its bits.
 fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &str) {
     let extractor = Arc::new(extractor);
     let whole = extractor.compute(&Audio::new(samples, 16000.0)).unwrap();
@@ -393,7 +397,8 @@ fn check_rows_at_once<K: Kind>(extractor: Extractor<K>, samples: &[f32], kind: &
     }
 }
 
-/// A frame by itself multiplies powers beside a filter with 0, which must make no difference where they are infinite.
+/// A frame by itself multiplies powers beside a filter with 0, which must make no difference where
+/// they are infinite.
 #[test]
 fn rows_at_once_are_those_of_the_whole_recording_where_powers_overflow() {
     for amplitude in [1e15, 1e17, 3e17, 1e18, 1e19, 1e25, 1e38] {

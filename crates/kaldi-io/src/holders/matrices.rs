@@ -1,10 +1,8 @@
 //! Vectors and matrices of every kind; their bytes and text are `kaldi-matrix`'s.
 
 use kaldi_matrix::codec::MatrixHeader;
-use kaldi_matrix::{
-    CompressedMatrix, GeneralMatrix, LowerTriangular, Matrix, PackedMatrix, SparseMatrix, SparseVector, Symmetric,
-    Vector,
-};
+use kaldi_matrix::packed::{LowerTriangular, Symmetric};
+use kaldi_matrix::{CompressedMatrix, GeneralMatrix, Matrix, PackedMatrix, SparseMatrix, SparseVector, Vector};
 
 use super::*;
 use crate::range::{self, Part};

@@ -8,6 +8,7 @@ use kaldi_matrix::codec::{ByteReader, CodecError};
 use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
+use crate::lines::BYTE_ORDER_MARK;
 use crate::rxfilename::Input;
 
 /// Keys and objects of an archive in order. An error is the last item.
@@ -71,6 +72,9 @@ pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<Str
         Some(b'\n') => {}
         Some(_) => return Err(malformed(&key)),
     }
+    if offset == 0 && key.starts_with(BYTE_ORDER_MARK) {
+        key.drain(..BYTE_ORDER_MARK.len());
+    }
     String::from_utf8(key).map(Some).map_err(|error| malformed(error.as_bytes()))
 }
 
@@ -116,6 +120,12 @@ mod tests {
         let items = items(b"a 1 \nb \0B\x04\x02\0\0\0c\t-3\n  \n d 4 \n");
         let expected = [("a", 1), ("b", 2), ("c", -3), ("d", 4)];
         assert_eq!(items, expected.map(|(key, value)| Ok((key.to_owned(), value))));
+    }
+
+    #[test]
+    fn byte_order_marks_and_carriage_returns_are_no_part_of_keys_and_values() {
+        let items = items("\u{feff}a 1\r\nb 2\r\n".as_bytes());
+        assert_eq!(items, [("a", 1), ("b", 2)].map(|(key, value)| Ok((key.to_owned(), value))));
     }
 
     #[test]

@@ -131,6 +131,16 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
+    /// Runs no command that a script file has in place of a file, for lists that are not to be trusted: its object is an error,
+    /// [`Error::PipeRefused`].
+    #[must_use]
+    pub fn without_pipes(mut self) -> Self {
+        if let Source::Script(script) = &mut self.source {
+            script.loader.pipes = false;
+        }
+        self
+    }
+
     /// True if there is an object under this key. An archive may have to be read for this; with `scp,p` the object is loaded,
     /// and one that cannot be counts as missing.
     ///
@@ -401,6 +411,15 @@ mod tests {
         assert!(reader.has_key("c").unwrap_err().to_string().contains("key 'b'"));
         let (_folder, reader) = table("ark,p", "a 1\nb oops\nc 3\n");
         assert!(!reader.unwrap().has_key("c").unwrap());
+    }
+
+    #[test]
+    fn commands_are_not_run_without_pipes() {
+        let (_folder, reader) = table("scp", "a @/one\nb echo 2 |\n");
+        let mut reader = reader.unwrap().without_pipes();
+        assert_eq!(*reader.value("a").unwrap(), 1);
+        let message = reader.value("b").unwrap_err().to_string();
+        assert!(message.contains("key 'b'") && message.contains("'echo 2' is not run"), "{message}");
     }
 
     #[test]

@@ -1,19 +1,18 @@
 //! Reading a script file: lines of a key and where its object is.
 
-use std::io::{BufRead, Read};
-
 use tracing::warn;
 
 use super::until_end::UntilEnd;
 use crate::error::{Error, excerpt};
 use crate::holders::Holder;
+use crate::lines::{self, LONGEST, Line};
 use crate::rxfilename::{Input, Rxfilename, classify};
 
 /// One line of a script file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ScriptLine {
+pub(crate) struct ScriptLine {
     pub(super) key: String,
-    pub(super) rxfilename: String,
+    pub(crate) rxfilename: String,
     pub(super) range: Option<String>,
 }
 
@@ -32,32 +31,33 @@ impl ScriptLine {
 }
 
 /// The lines of a script file in order. An error is the last item.
-pub(super) struct ScriptLines {
+pub(crate) struct ScriptLines {
     input: UntilEnd,
     line: u64,
 }
 
 impl ScriptLines {
-    pub(super) fn new(input: Input) -> Self {
+    pub(crate) fn new(input: Input) -> Self {
         ScriptLines { input: UntilEnd::new(input), line: 0 }
     }
 
     fn read_line(input: &mut Input, line: u64) -> Result<Option<ScriptLine>, Error> {
-        /// No line is that long; something that is not a script file may be.
-        const LONGEST: u64 = 1 << 20;
-
         let mut bytes = Vec::new();
-        Read::take(&mut *input, LONGEST).read_until(b'\n', &mut bytes).map_err(|source| input.read_error(source))?;
-        if bytes.is_empty() {
-            return Ok(None);
+        let read = lines::read_line(input, line == 1, LONGEST, &mut bytes);
+        let is_archive = bytes.contains(&0) || bytes.trim_ascii_end().ends_with(b" [");
+        match read.map_err(|source| input.read_error(source))? {
+            Line::End => return Ok(None),
+            Line::TooLong if !is_archive => {
+                return Err(Error::LongLine { name: input.name().to_owned(), line, limit: LONGEST });
+            }
+            Line::Whole | Line::TooLong => {}
         }
-        let cut_off = bytes.len() as u64 == LONGEST;
-        let parsed = std::str::from_utf8(&bytes).ok().filter(|_| !cut_off).and_then(ScriptLine::parse);
+        let parsed = std::str::from_utf8(&bytes).ok().and_then(ScriptLine::parse);
         parsed.map(Some).ok_or_else(|| Error::Script {
             name: input.name().to_owned(),
             line,
             found: excerpt(bytes.trim_ascii_end()),
-            archive: bytes.contains(&0) || bytes.trim_ascii_end().ends_with(b" ["),
+            archive: is_archive,
         })
     }
 }
@@ -76,6 +76,8 @@ pub(super) struct Loader<T> {
     script: String,
     /// Objects that cannot be read are missing.
     pub(super) permissive: bool,
+    /// Commands are run.
+    pub(super) pipes: bool,
     // The archive that the last line pointed into.
     input: Option<Input>,
     // The object that the last range was taken from, and its rxfilename.
@@ -85,7 +87,7 @@ pub(super) struct Loader<T> {
 impl<T: Holder> Loader<T> {
     /// For lines of `script`, which only serves messages.
     pub(super) fn new(script: &str, permissive: bool) -> Self {
-        Loader { script: script.to_owned(), permissive, input: None, whole: None }
+        Loader { script: script.to_owned(), permissive, pipes: true, input: None, whole: None }
     }
 
     /// The object of a line; with `p` it may be missing, which gives a warning.
@@ -121,7 +123,8 @@ impl<T: Holder> Loader<T> {
     }
 
     fn read(&mut self, rxfilename: &str) -> Result<T, Error> {
-        let object = if let Rxfilename::Offset { path, offset } = classify(rxfilename)? {
+        let place = classify(rxfilename)?;
+        if let Rxfilename::Offset { path, offset } = place {
             let input = match self.input.take() {
                 Some(mut input) if input.is_file(path) => {
                     input.seek(offset)?;
@@ -129,12 +132,20 @@ impl<T: Holder> Loader<T> {
                 }
                 _ => Input::open(rxfilename)?,
             };
-            T::read(self.input.insert(input))
-        } else {
-            self.input = None;
-            T::read(&mut Input::open(rxfilename)?)
-        };
-        object.map_err(|error| error.in_file(rxfilename))
+            return T::read(self.input.insert(input)).map_err(|error| error.in_file(rxfilename));
+        }
+        self.input = None;
+        if let Rxfilename::Pipe { command } = place
+            && !self.pipes
+        {
+            return Err(Error::PipeRefused { command: command.trim_ascii().to_owned() });
+        }
+        let mut input = Input::open(rxfilename)?;
+        T::read(&mut input).map_err(|error| match input.finish() {
+            // That is why.
+            Err(failed @ Error::Command { .. }) => failed,
+            _ => error.in_file(rxfilename),
+        })
     }
 }
 
@@ -159,6 +170,11 @@ impl<L, T> ScriptItems<L, T> {
             Some(mut before) => Box::new(move |key| before(key) && wanted(key)),
             None => wanted,
         });
+    }
+
+    /// From now on, commands are not run.
+    pub(super) fn without_pipes(&mut self) {
+        self.loader.pipes = false;
     }
 
     /// From now on, objects that cannot be read are left out.

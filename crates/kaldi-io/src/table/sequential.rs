@@ -2,7 +2,7 @@
 
 use std::iter::{FusedIterator, Peekable};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, sync_channel};
 use std::thread;
 
 use tracing::warn;
@@ -114,6 +114,27 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
+    /// Runs no command that a script file has in place of a file, for lists that are not to be trusted: its key is an error,
+    /// [`Error::PipeRefused`]. It says nothing of what is read in the background already.
+    ///
+    /// ```
+    /// use kaldi_io::table::SequentialReader;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("words.scp");
+    /// std::fs::write(&path, "a echo 1 |\n")?;
+    /// let mut numbers = SequentialReader::<i32>::from_script(&path)?.without_pipes();
+    /// let error = numbers.next().unwrap().unwrap_err();
+    /// assert!(error.to_string().contains("'echo 1' is not run"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn without_pipes(mut self) -> Self {
+        if let Source::Script(items) = &mut self.source {
+            items.without_pipes();
+        }
+        self
+    }
+
     /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even opened; what else is in an archive has to
     /// be read on the way, and so has what is read in the background already.
     ///
@@ -141,24 +162,34 @@ impl<T: Holder> SequentialReader<T> {
     }
 
     /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then stays unread when the reader
-    /// is dropped.
+    /// is dropped. Where no thread can be started, it reads as without, and warns.
     #[must_use]
     pub fn in_background(self) -> Self {
         let permissive = self.permissive;
         // It holds no object: one is read, waiting to be taken.
         let (sender, receiver) = sync_channel(0);
+        let (hand_over, taken) = sync_channel::<Source<T>>(1);
         let span = tracing::Span::current();
-        thread::spawn(move || {
+        let read = move || {
             let _span = span.entered();
-            let mut source = self.source;
+            let Ok(mut source) = taken.recv() else { return };
             // Sending fails once the reader has been dropped.
             while let Some(item) = source.next() {
                 if sender.send(item).is_err() {
                     break;
                 }
             }
-        });
-        SequentialReader { source: Source::Background(receiver), permissive }
+        };
+        if let Err(error) = thread::Builder::new().spawn(read) {
+            warn!("cannot start a thread to read in the background: {error}");
+            return self;
+        }
+        let source = match hand_over.send(self.source) {
+            Ok(()) => Source::Background(receiver),
+            // The thread has ended, and will read nothing.
+            Err(SendError(source)) => source,
+        };
+        SequentialReader { source, permissive }
     }
 }
 

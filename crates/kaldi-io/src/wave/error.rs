@@ -58,7 +58,10 @@ pub enum WaveError {
     /// Zero channels.
     #[error("a WAV header with no channels")]
     NoChannels,
-    /// 8, 24 or 32 bits.
+    /// A rate of zero.
+    #[error("a WAV header with a sample rate of 0 Hz")]
+    NoRate,
+    /// For Kaldi's reader 8, 24 or 32 bits.
     #[error("samples of {bits} bits, where only 16 can be read; convert it, e.g. with 'sox IN -b 16 OUT.wav'")]
     BitsPerSample {
         /// Bits per sample in the header.
@@ -94,6 +97,18 @@ pub enum WaveError {
         expected: u64,
         /// Bytes of samples in the file.
         found: u64,
+    },
+    /// More samples than a recording may have.
+    #[error("more than {limit} bytes of samples, which is the limit: cut it into parts")]
+    TooLong {
+        /// The most bytes.
+        limit: u64,
+    },
+    /// The system has no memory for the samples.
+    #[error("there is no memory for {bytes} bytes of samples")]
+    NoMemory {
+        /// How many bytes were asked for.
+        bytes: usize,
     },
     /// What is to be written does not fit a WAV file.
     #[error("cannot write {samples} samples in {channels} channels at {samp_freq} Hz as WAV: {reason}")]

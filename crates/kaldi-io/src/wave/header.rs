@@ -30,41 +30,25 @@ impl WaveInfo {
     }
 
     fn read_from(reader: &mut dyn Read) -> Result<WaveInfo, WaveError> {
-        let mut reader = HeaderReader { reader, big_endian: false };
-        let riff = reader.tag("RIFF")?;
-        reader.big_endian = match &riff {
-            b"RIFF" => false,
-            b"RIFX" => true,
-            _ => return Err(WaveError::NotRiff { found: printable(riff) }),
-        };
-        let riff_size = reader.u32("the size of the RIFF chunk")?;
-        let wave = reader.tag("WAVE")?;
-        if &wave != b"WAVE" {
-            return Err(WaveError::NotWave { found: printable(wave) });
-        }
-        let mut riff_read = 4 + reader.skip_chunks_to(b"fmt ")?;
-        let fmt_size = reader.u32("the size of the fmt chunk")?;
-        let (num_channels, sample_rate) = reader.format(fmt_size)?;
-        riff_read += 4 + u64::from(fmt_size) + reader.skip_chunks_to(b"data")? + 4;
-        let data_size = reader.u32("the size of the data chunk")?;
-
+        let header = Header::read(reader, Format::check_as_kaldi)?;
+        let Header { format, big_endian, riff_size, before_data, data_size, .. } = header;
         let streamed = matches!(riff_size, 0 | u32::MAX) || matches!(data_size, 0 | u32::MAX | 0x7FFF_F000);
         if streamed {
             debug!(
                 "RIFF chunk size {riff_size}, data chunk size {data_size}: 'stream mode', reading data to the end of the file"
             );
-        } else if (riff_read + u64::from(data_size)).abs_diff(u64::from(riff_size)) > 1 {
+        } else if (before_data + u64::from(data_size)).abs_diff(u64::from(riff_size)) > 1 {
             // One byte of difference is the padding of an odd chunk.
             warn!(
                 "by its header the RIFF chunk has {riff_size} bytes, by its parts up to the samples' end {}; what follows is not read",
-                riff_read + u64::from(data_size)
+                before_data + u64::from(data_size)
             );
         }
         Ok(WaveInfo {
-            samp_freq: sample_rate as f32,
-            num_channels: usize::from(num_channels),
-            num_samples: (!streamed).then(|| data_size / (2 * u32::from(num_channels))),
-            big_endian: reader.big_endian,
+            samp_freq: format.sample_rate as f32,
+            num_channels: usize::from(format.channels),
+            num_samples: (!streamed).then(|| data_size / (2 * u32::from(format.channels))),
+            big_endian,
         })
     }
 
@@ -87,15 +71,130 @@ impl WaveInfo {
 
 /// Format tag of plain PCM.
 pub(super) const PCM: u16 = 1;
+/// Format tag of floating-point samples.
+pub(super) const FLOAT: u16 = 3;
+/// Format tag of G.711 A-law.
+pub(super) const A_LAW: u16 = 6;
+/// Format tag of G.711 mu-law.
+pub(super) const MU_LAW: u16 = 7;
 /// Format tag that sends the reader to a GUID further on.
 pub(super) const EXTENSIBLE: u16 = 0xFFFE;
-/// That GUID for PCM, as the four integers that it is stored as.
+/// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the others are the same for all.
 pub(super) const PCM_GUID: [u32; 4] = [0x0000_0001, 0x0010_0000, 0xAA00_0080, 0x719B_3800];
+
+/// What all headers have, whatever is read of them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) big_endian: bool,
+    pub(super) format: Format,
+    pub(super) riff_size: u32,
+    /// Bytes of the RIFF chunk before the samples.
+    pub(super) before_data: u64,
+    pub(super) data_size: u32,
+    /// The size of the samples in RF64 and BW64 files, where 32 bits are too few.
+    pub(super) long_data_size: Option<u64>,
+}
+
+/// A `fmt ` chunk.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Format {
+    /// Of an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID is none of a format tag.
+    pub(super) tag: u16,
+    pub(super) is_extensible: bool,
+    pub(super) channels: u16,
+    pub(super) sample_rate: u32,
+    pub(super) byte_rate: u32,
+    pub(super) block_align: u16,
+    pub(super) bits: u16,
+}
+
+impl Format {
+    /// Kaldi reads 16-bit PCM, and nothing that contradicts itself.
+    fn check_as_kaldi(&self) -> Result<(), WaveError> {
+        let Self { tag, is_extensible, channels, sample_rate, byte_rate, block_align, bits } = *self;
+        if tag != PCM {
+            return Err(if is_extensible { WaveError::ExtensibleNotPcm } else { WaveError::NotPcm { format: tag } });
+        }
+        if channels == 0 {
+            return Err(WaveError::NoChannels);
+        }
+        if bits != 16 {
+            return Err(WaveError::BitsPerSample { bits });
+        }
+        if u64::from(byte_rate) != u64::from(sample_rate) * 2 * u64::from(channels) {
+            return Err(WaveError::ByteRate { found: byte_rate, sample_rate, channels });
+        }
+        if u32::from(block_align) != 2 * u32::from(channels) {
+            return Err(WaveError::BlockAlign { found: block_align, channels });
+        }
+        Ok(())
+    }
+}
+
+impl Header {
+    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` looks at the format before anything behind it is read.
+    fn read(reader: &mut dyn Read, check: fn(&Format) -> Result<(), WaveError>) -> Result<Header, WaveError> {
+        Self::read_of(reader, &[*b"RIFF", *b"RIFX"], check)
+    }
+
+    /// As [`read`](Self::read), and also RF64 and BW64 files.
+    pub(super) fn read_any(
+        reader: &mut dyn Read,
+        check: fn(&Format) -> Result<(), WaveError>,
+    ) -> Result<Header, WaveError> {
+        Self::read_of(reader, &[*b"RIFF", *b"RIFX", *b"RF64", *b"BW64"], check)
+    }
+
+    fn read_of(
+        reader: &mut dyn Read,
+        accepted: &[[u8; 4]],
+        check: fn(&Format) -> Result<(), WaveError>,
+    ) -> Result<Header, WaveError> {
+        let mut reader = HeaderReader { reader, big_endian: false, read: 0 };
+        let riff = reader.tag("RIFF")?;
+        if !accepted.contains(&riff) {
+            return Err(WaveError::NotRiff { found: printable(riff) });
+        }
+        reader.big_endian = &riff == b"RIFX";
+        let riff_size = reader.u32("the size of the RIFF chunk")?;
+        reader.read = 0;
+        let wave = reader.tag("WAVE")?;
+        if &wave != b"WAVE" {
+            return Err(WaveError::NotWave { found: printable(wave) });
+        }
+        let mut long_data_size = None;
+        let mut tag = reader.tag("the fmt chunk")?;
+        while &tag != b"fmt " {
+            let size = reader.u32("the fmt chunk")?;
+            if &tag == b"ds64" && size >= 16 && matches!(&riff, b"RF64" | b"BW64") {
+                let _riff_size = reader.u64("the end of the ds64 chunk")?;
+                long_data_size = Some(reader.u64("the end of the ds64 chunk")?);
+                reader.skip(u64::from(size) - 16)?;
+            } else {
+                reader.skip(u64::from(size))?;
+            }
+            tag = reader.tag_after(size, "the fmt chunk")?;
+        }
+        let mut size = reader.u32("the size of the fmt chunk")?;
+        let format = reader.format(size, check)?;
+        tag = reader.tag_after(size, "the data chunk")?;
+        while &tag != b"data" {
+            size = reader.u32("the data chunk")?;
+            reader.skip(u64::from(size))?;
+            tag = reader.tag_after(size, "the data chunk")?;
+        }
+        let data_size = reader.u32("the size of the data chunk")?;
+        let HeaderReader { big_endian, read: before_data, .. } = reader;
+        Ok(Header { big_endian, format, riff_size, before_data, data_size, long_data_size })
+    }
+}
 
 /// Reads the integers and tags of a header.
 struct HeaderReader<'a> {
     reader: &'a mut dyn Read,
     big_endian: bool,
+    /// Bytes so far, by what the chunks say.
+    read: u64,
 }
 
 impl HeaderReader<'_> {
@@ -105,6 +204,7 @@ impl HeaderReader<'_> {
             io::ErrorKind::UnexpectedEof => WaveError::UnexpectedEnd { wanted },
             _ => WaveError::Read(error),
         })?;
+        self.read += N as u64;
         Ok(bytes)
     }
 
@@ -122,59 +222,57 @@ impl HeaderReader<'_> {
         Ok(if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) })
     }
 
+    fn u64(&mut self, wanted: &'static str) -> Result<u64, WaveError> {
+        let bytes = self.bytes(wanted)?;
+        Ok(if self.big_endian { u64::from_be_bytes(bytes) } else { u64::from_le_bytes(bytes) })
+    }
+
     fn skip(&mut self, bytes: u64) -> Result<(), WaveError> {
         io::copy(&mut Read::take(&mut *self.reader, bytes), &mut io::sink()).map_err(WaveError::Read)?;
+        self.read += bytes;
         Ok(())
     }
 
-    /// Skips chunks up to the tag `wanted` and that tag; returns how many bytes that were.
-    fn skip_chunks_to(&mut self, wanted: &'static [u8; 4]) -> Result<u64, WaveError> {
-        let name = if wanted == b"fmt " { "the fmt chunk" } else { "the data chunk" };
-        let mut read = 4;
-        while &self.tag(name)? != wanted {
-            let size = u64::from(self.u32(name)?);
-            self.skip(size)?;
-            read += 8 + size;
+    /// The tag of the chunk that follows one of `size` bytes. A chunk of odd length has a pad byte behind it, which is not in its
+    /// size, and which some writers forget.
+    fn tag_after(&mut self, size: u32, wanted: &'static str) -> Result<[u8; 4], WaveError> {
+        let tag = self.tag(wanted)?;
+        if size.is_multiple_of(2) || !begins_with_pad_byte(tag) {
+            return Ok(tag);
         }
-        Ok(read)
+        let [_, a, b, c] = tag;
+        let [d] = self.bytes(wanted)?;
+        Ok([a, b, c, d])
     }
 
-    /// Reads and checks a `fmt ` chunk of `size` bytes; returns the number of channels and the sample rate.
-    fn format(&mut self, size: u32) -> Result<(u16, u32), WaveError> {
+    /// Reads a `fmt ` chunk of `size` bytes.
+    fn format(&mut self, size: u32, check: fn(&Format) -> Result<(), WaveError>) -> Result<Format, WaveError> {
         const FIELDS: &str = "the end of the fmt chunk";
-        let format = self.u16(FIELDS)?;
-        let channels = self.u16(FIELDS)?;
-        let sample_rate = self.u32(FIELDS)?;
-        let byte_rate = self.u32(FIELDS)?;
-        let block_align = self.u16(FIELDS)?;
-        let bits = self.u16(FIELDS)?;
-        let read = match format {
-            PCM if size < 16 => return Err(WaveError::ShortFormat { size }),
-            PCM => 16,
-            EXTENSIBLE => {
-                self.extension(size)?;
-                40
-            }
-            _ => return Err(WaveError::NotPcm { format }),
+        let mut format = Format {
+            tag: self.u16(FIELDS)?,
+            is_extensible: false,
+            channels: self.u16(FIELDS)?,
+            sample_rate: self.u32(FIELDS)?,
+            byte_rate: self.u32(FIELDS)?,
+            block_align: self.u16(FIELDS)?,
+            bits: self.u16(FIELDS)?,
         };
-        self.skip(u64::from(size - read))?;
-        if channels == 0 {
-            return Err(WaveError::NoChannels);
+        if format.tag == EXTENSIBLE {
+            format.is_extensible = true;
+            format.tag = self.extension(size)?;
+            self.skip(u64::from(size - 40))?;
+        } else {
+            if size < 16 && matches!(format.tag, PCM | FLOAT | A_LAW | MU_LAW) {
+                return Err(WaveError::ShortFormat { size });
+            }
+            self.skip(u64::from(size.saturating_sub(16)))?;
         }
-        if bits != 16 {
-            return Err(WaveError::BitsPerSample { bits });
-        }
-        if u64::from(byte_rate) != u64::from(sample_rate) * 2 * u64::from(channels) {
-            return Err(WaveError::ByteRate { found: byte_rate, sample_rate, channels });
-        }
-        if u32::from(block_align) != 2 * u32::from(channels) {
-            return Err(WaveError::BlockAlign { found: block_align, channels });
-        }
-        Ok((channels, sample_rate))
+        check(&format)?;
+        Ok(format)
     }
 
-    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk; only PCM passes.
-    fn extension(&mut self, size: u32) -> Result<(), WaveError> {
+    /// The rest of a WAVE_FORMAT_EXTENSIBLE chunk: the format tag in its GUID.
+    fn extension(&mut self, size: u32) -> Result<u16, WaveError> {
         const FIELDS: &str = "the end of the extensible fmt chunk";
         let extra = self.u16(FIELDS)?;
         if size < 40 || extra < 22 {
@@ -182,15 +280,20 @@ impl HeaderReader<'_> {
         }
         let _valid_bits = self.u16(FIELDS)?;
         let _channel_mask = self.u32(FIELDS)?;
-        for expected in PCM_GUID {
-            if self.u32(FIELDS)? != expected {
-                return Err(WaveError::ExtensibleNotPcm);
-            }
-        }
-        Ok(())
+        let [tag, rest @ ..] = [self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?, self.u32(FIELDS)?];
+        let [_, rest_of_all @ ..] = PCM_GUID;
+        Ok(u16::try_from(tag).ok().filter(|_| rest == rest_of_all).unwrap_or(EXTENSIBLE))
     }
 }
 
-fn printable(tag: [u8; 4]) -> String {
+/// Whether the first of four bytes where a tag should be is a pad byte, which should be 0 and need not.
+fn begins_with_pad_byte(bytes: [u8; 4]) -> bool {
+    const KNOWN: [&[u8; 4]; 10] =
+        [b"fmt ", b"data", b"fact", b"LIST", b"JUNK", b"junk", b"bext", b"PEAK", b"cue ", b"id3 "];
+    let is_known = |tag: &[u8]| KNOWN.iter().any(|known| known.starts_with(tag));
+    !bytes[0].is_ascii_graphic() || (!is_known(&bytes) && is_known(&bytes[1..]))
+}
+
+pub(super) fn printable(tag: [u8; 4]) -> String {
     tag.escape_ascii().to_string()
 }

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use kaldera_fuzz::fuzz;
+use kaldi_io::lines::Lines;
 use kaldi_io::rxfilename::{self, Input};
 use kaldi_io::segments::Segments;
 use kaldi_io::specifier::{Rspecifier, Wspecifier};
 use kaldi_io::table::{IndexedArchive, RandomAccessReader, SequentialReader, TableWriter};
-use kaldi_io::wave::{WaveData, WaveError, WaveInfo};
+use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveInfo};
 use kaldi_io::{Error, Holder, HtkMatrix, IntegerVector, SphinxMatrix, wxfilename};
 use kaldi_matrix::codec::MatrixHeader;
 use kaldi_matrix::{
@@ -89,12 +90,22 @@ fn archives() {
 #[test]
 fn wav() {
     fuzz!("wav", |bytes| {
+        let audio = WaveAudio::read(bytes);
+        if let Ok(audio) = &audio {
+            assert_eq!(audio.samples.len(), audio.num_samples() * audio.num_channels);
+            assert!(audio.num_samples() > 0 && audio.samples.len() <= bytes.len());
+        }
         let info = WaveInfo::read(&mut &bytes[..]);
         let Ok(wave) = WaveData::read(&mut &bytes[..]) else { return };
         let info = info.expect("the recording has a header");
         assert_eq!((info.samp_freq, info.num_channels), (wave.samp_freq, wave.num_channels));
         assert!(info.num_samples.is_none_or(|samples| wave.num_samples() <= samples as usize));
         assert!(2 * wave.samples.len() <= bytes.len());
+        // Where only the size of the RIFF chunk is that of a stream, Kaldi reads more.
+        if let Ok(audio) = audio {
+            assert_eq!((audio.samp_freq, audio.num_channels), (wave.samp_freq, wave.num_channels));
+            assert!(audio.samples.len() <= wave.samples.len());
+        }
         let mut written = Vec::new();
         if wave.write(&mut written).is_ok() && !wave.samples.is_empty() {
             assert_eq!(WaveData::read(&mut &written[..]).expect("what was written can be read"), wave);
@@ -132,6 +143,7 @@ fn texts() {
     let vector = Vector::<f32>::zeros(4);
     fuzz!("texts", |bytes| {
         assert!(Segments::new(input(bytes)).count() <= bytes.len());
+        assert!(Lines::new(bytes).with_longest(8).flatten().all(|line| line.len() <= 8 && !line.contains('\n')));
         // Lines are read, and nothing that they name is opened or run.
         if let Ok(mut reader) = RandomAccessReader::<Matrix<f32>>::from_script_input(input(bytes)) {
             assert!(!reader.has_key("no such key").expect("nothing is loaded for this"));
@@ -260,7 +272,35 @@ fn write_corpora() {
     extensible.extend(b"\x16\0\x10\0\0\0\0\0\x01\0\0\0\0\0\x10\0\x80\0\0\xaa\0\x38\x9b\x71");
     extensible.extend(&plain[36..]);
     extensible[4] += 24;
+    let mut odd_list = plain.clone();
+    odd_list.splice(36..36, *b"LIST\x05\0\0\0INFOa\0");
+    odd_list[4] += 14;
+    let other = |tag: u8, bits: u8| {
+        let mut bytes = plain.clone();
+        (bytes[20], bytes[34]) = (tag, bits);
+        bytes[32] = bits / 8;
+        bytes[28..32].copy_from_slice(&(8000 * u32::from(bits / 8)).to_le_bytes());
+        bytes
+    };
+    let mut rf64 = plain.clone();
+    rf64[..4].copy_from_slice(b"RF64");
+    rf64[4..8].fill(0xff);
+    rf64[40..44].fill(0xff);
+    rf64.splice(12..12, *b"ds64\x1c\0\0\0\x4e\0\0\0\0\0\0\0\x0a\0\0\0\0\0\0\0\x05\0\0\0\0\0\0\0\0\0\0\0");
     for (name, bytes) in [
+        ("u8", other(1, 8)),
+        ("i24", other(1, 24)),
+        ("f32", other(3, 32)),
+        ("f64", other(3, 64)),
+        ("a-law", other(6, 8)),
+        ("mu-law", other(7, 8)),
+        ("rf64", rf64),
+    ] {
+        assert!(WaveAudio::read(&bytes[..]).is_ok(), "{name}");
+        fs::write(recordings.join(name), bytes).expect("a file");
+    }
+    for (name, bytes) in [
+        ("odd-list", odd_list),
         ("plain", plain.clone()),
         ("streamed", streamed),
         ("list", with_list),
@@ -280,6 +320,7 @@ fn write_corpora() {
         ("files", "a.ark:123\n-\ncat a |\n| cat\na b\n"),
         ("ranges", "0:4\n:,0:2\n1:2,1:1\n0:7\n:\n"),
         ("script", "a a.ark:5\nb b.ark:77[0:3]\nc sox c.flac -t wav - |\nd d.mat[0:1,:]\n"),
+        ("windows", "\u{feff}utt1 rec1 0.50 3.25\r\nutt2 rec1 4.10 -1\r\n"),
         ("segments", "utt1 rec1 0.50 3.25\nutt2 rec1 4.10 -1\nutt3 rec2 0 9.99 1\n"),
     ] {
         fs::write(texts.join(name), text).expect("a file");

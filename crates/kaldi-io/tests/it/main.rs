@@ -1,4 +1,5 @@
 //! The integration tests of kaldi-io, one program for all.
 
 mod fuzz;
+mod recordings;
 mod tables;

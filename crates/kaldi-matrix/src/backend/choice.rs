@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use super::Backend;
-use super::element::Element;
+use crate::backend::Backend;
+use crate::backend::element::Element;
 #[cfg(any(feature = "openblas", feature = "pure"))]
 use crate::error::{Error, Shape};
 

@@ -5,9 +5,9 @@ use kaldera_base::Real;
 use crate::matrix::{SubMatrix, SubMatrixMut};
 
 #[cfg(feature = "pure")]
-use super::faer::Number as PureNumber;
+use crate::backend::faer::Number as PureNumber;
 #[cfg(feature = "openblas")]
-use super::openblas::Number as OpenBlasNumber;
+use crate::backend::openblas::Number as OpenBlasNumber;
 #[cfg(not(feature = "pure"))]
 use Concrete as PureNumber;
 #[cfg(not(feature = "openblas"))]

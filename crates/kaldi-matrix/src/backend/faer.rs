@@ -10,9 +10,9 @@ use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::svd::{ComputeSvdVectors, svd as faer_svd, svd_scratch};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 
-use super::element::Concrete;
-use super::{Backend, block_factors};
-use crate::decompositions::LogDet;
+use crate::backend::element::Concrete;
+use crate::backend::log_det::LogDet;
+use crate::backend::{Backend, block_factors};
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 

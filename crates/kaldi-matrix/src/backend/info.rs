@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::choice::{Library, WISH};
+use crate::backend::choice::{Library, WISH};
 
 /// The libraries of this build and how one of them is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -13,10 +13,10 @@ use cblas_sys::{
 use ndarray::{ArrayView1, ArrayView2};
 use ndarray_linalg::{Eig, Eigh, JobSvd, Lapack, MatrixLayout, SVDDC, UPLO};
 
-use super::element::Concrete;
-use super::info::OpenBlasInfo;
-use super::{Backend, block_factors};
-use crate::decompositions::LogDet;
+use crate::backend::element::Concrete;
+use crate::backend::info::OpenBlasInfo;
+use crate::backend::log_det::LogDet;
+use crate::backend::{Backend, block_factors};
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 
 // OpenBLAS's own, besides what every BLAS has.

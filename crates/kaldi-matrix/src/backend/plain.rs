@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::gemm::Operand;
 
-use super::Backend;
+use crate::backend::Backend;
 use crate::kernels;
 use crate::matrix::{SubMatrix, SubMatrixMut, Trans};
 

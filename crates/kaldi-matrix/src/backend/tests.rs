@@ -3,9 +3,9 @@
 use kaldera_base::Real;
 use proptest::prelude::*;
 
-use super::choice::Library;
-use super::element::Element;
 use super::*;
+use crate::backend::choice::Library;
+use crate::backend::element::Element;
 use crate::error::Shape;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
@@ -27,7 +27,7 @@ fn real<T: Real>(x: f64) -> T {
     T::from_f64(x)
 }
 
-/// Numbers between -1 and 1 that depend on `seed` and the place.
+/// Numbers between -1 and 1 that depend on `seed` and the index.
 fn random<T: Real>(seed: u64, i: usize) -> T {
     let mut x = seed ^ (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     for _ in 0..2 {
@@ -225,7 +225,7 @@ proptest! {
 }
 
 #[test]
-fn nothing_to_add_still_scales() {
+fn beta_scales_without_a_product() {
     let nan = f32::NAN;
     for (rows, cols) in [(0, 0), (0, 2), (2, 0), (2, 2)] {
         let empty = Matrix::<f32>::zeros(rows, 0);

@@ -4,13 +4,11 @@ use std::io::{self, Write};
 
 use kaldera_base::Real;
 
-use super::reader::{ByteReader, Word};
-use super::{CodecError, compressed};
+use crate::codec::reader::{ByteReader, Word};
+use crate::codec::sizes::{CHUNK, i32_of_size};
+use crate::codec::{CodecError, compressed};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
-
-/// Bytes moved at a time, and the most that is allocated before the data have shown that they are there.
-pub(super) const CHUNK: usize = 1 << 16;
 
 /// How the numbers of a body are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +95,8 @@ pub(super) fn read_size(r: &mut ByteReader<'_>, expected: &'static str) -> Resul
     })
 }
 
-/// `len` little-endian numbers. Memory grows with what has been read, not with what the header promises.
+/// `len` little-endian numbers. Memory grows with what has been read, not with what the header
+/// promises.
 pub(super) fn read_values<T: Real>(
     r: &mut ByteReader<'_>,
     precision: Precision,
@@ -174,20 +173,13 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
     write_values(w, v)
 }
 
-/// A size as Kaldi's files have it.
-pub(super) fn i32_of_size(size: usize) -> io::Result<i32> {
-    i32::try_from(size).map_err(|_| {
-        let message = format!("Kaldi's files hold at most {} rows, columns or elements, not {size}", i32::MAX);
-        io::Error::new(io::ErrorKind::InvalidInput, message)
-    })
-}
-
 pub(super) fn write_size(w: &mut dyn Write, size: usize) -> io::Result<()> {
     w.write_all(&[4])?;
     w.write_all(&i32_of_size(size)?.to_le_bytes())
 }
 
-/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has them like that.
+/// Little-endian numbers in their own precision, with one call of `write_all` where the machine has
+/// them like that.
 pub(super) fn write_values<T: Real>(w: &mut dyn Write, values: &[T]) -> io::Result<()> {
     if cfg!(target_endian = "little") {
         return w.write_all(bytes(values));

@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use super::CodecError;
-use super::binary::{CHUNK, i32_of_size};
-use super::reader::{ByteReader, Word};
+use crate::codec::CodecError;
+use crate::codec::reader::{ByteReader, Word};
+use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::compressed::{CompressedMatrix, Data, Percentiles, Scale};
 
 /// The bytes of four percentiles.
@@ -29,8 +29,8 @@ impl Token {
     }
 }
 
-/// The 16 bytes behind the token: the scale, and a number of rows and columns that are not negative. Without columns there are
-/// no rows either.
+/// The 16 bytes after the token: the scale, and a number of rows and columns that are not
+/// negative. Without columns there are no rows either.
 pub(super) fn read_header(r: &mut ByteReader<'_>) -> Result<(Scale, usize, usize), CodecError> {
     let mut header = [0; 16];
     let at = r.offset();
@@ -94,8 +94,8 @@ fn read_bytes(r: &mut ByteReader<'_>, len: usize) -> Result<Vec<u8>, CodecError>
     Ok(bytes)
 }
 
-/// The token and what follows it. Kaldi writes four bytes too many for a matrix without elements, which no reader
-/// takes; here it is an ordinary header.
+/// The token and what follows it. Kaldi writes four bytes too many for a matrix without elements,
+/// which no reader takes; here it is an ordinary header.
 pub(super) fn write(w: &mut dyn Write, m: &CompressedMatrix) -> io::Result<()> {
     w.write_all(match m.data() {
         Data::Columns { .. } => b"CM ",

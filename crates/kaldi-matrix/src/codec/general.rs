@@ -2,13 +2,14 @@
 
 use std::io::{self, BufRead, Write};
 
-use super::binary::{MatrixKind, read_full};
-use super::reader::ByteReader;
-use super::{CodecError, KaldiRead, KaldiWrite, compressed, sparse, text};
+use crate::codec::binary::{MatrixKind, read_full};
+use crate::codec::reader::ByteReader;
+use crate::codec::{CodecError, KaldiRead, KaldiWrite, compressed, sparse, text};
 use crate::general::GeneralMatrix;
 use crate::sparse::SparseMatrix;
 
-/// What the object says of itself decides its kind. A compressed matrix that was written as text is read as a full one.
+/// What the object says of itself decides its kind. A compressed matrix that was written as text is
+/// read as a full one.
 impl KaldiRead for GeneralMatrix {
     fn read_body(r: &mut dyn BufRead, binary: bool) -> Result<Self, CodecError> {
         let mut reader = ByteReader::new(r);

@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::binary::{MatrixKind, Precision, read_size};
-use super::compressed::{self, Token};
-use super::reader::ByteReader;
-use super::{CodecError, read_header, sparse, text};
+use crate::codec::binary::{MatrixKind, Precision, read_size};
+use crate::codec::compressed::{self, Token};
+use crate::codec::reader::ByteReader;
+use crate::codec::{CodecError, read_header, sparse, text};
 use crate::matrix::Matrix;
 use crate::sparse::SparseMatrix;
 
@@ -23,7 +23,7 @@ pub enum MatrixStorage {
     CompressedTwoBytes,
     /// A byte for each element (`CM3`).
     CompressedOneByte,
-    /// The elements that are not zero, with their places (`SM`, or as text).
+    /// The elements that are not zero, with their indexes (`SM`, or as text).
     Sparse,
     /// All elements as text.
     Text,
@@ -49,12 +49,14 @@ pub struct MatrixHeader {
     pub cols: usize,
     /// How the elements are stored.
     pub storage: MatrixStorage,
-    /// Bytes of elements that follow. 0 for sparse matrices and text, which have to be read to know their shape.
+    /// Bytes of elements that follow. 0 for sparse matrices and text, which have to be read to know
+    /// their shape.
     pub element_bytes: u64,
 }
 
 impl MatrixHeader {
-    /// Reads a matrix of any kind, with its `\0B` if it is binary, up to its elements; sparse matrices and text completely.
+    /// Reads a matrix of any kind, with its `\0B` if it is binary, up to its elements; sparse
+    /// matrices and text completely.
     ///
     /// # Errors
     /// [`CodecError`] for a shape that cannot be, and for what is not a matrix.

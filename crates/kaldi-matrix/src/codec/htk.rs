@@ -4,9 +4,9 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::CodecError;
-use super::binary::{CHUNK, i32_of_size};
-use super::reader::ByteReader;
+use crate::codec::CodecError;
+use crate::codec::reader::ByteReader;
+use crate::codec::sizes::{CHUNK, i32_of_size};
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 
@@ -15,7 +15,8 @@ use crate::storage::Storage;
 pub struct HtkHeader {
     /// From one row to the next, in units of 100 ns: 100000 is 10 ms.
     pub sample_period: i32,
-    /// The kind of features (6 is MFCC, 7 FBANK, 9 USER), and its qualifiers: `_E` is 0o100, `_0` 0o20000.
+    /// The kind of features (6 is MFCC, 7 FBANK, 9 USER), and its qualifiers: `_E` is 0o100, `_0`
+    /// 0o20000.
     pub sample_kind: u16,
 }
 
@@ -30,7 +31,7 @@ const IREFC: u16 = 5;
 /// The same coefficients as `f32`.
 const LPREFC: u16 = 2;
 
-/// What a kind becomes when its numbers are `f32` with nothing behind them.
+/// What a kind becomes when its numbers are `f32` with nothing after them.
 fn kind_of_singles(kind: u16) -> u16 {
     let kind = kind & !(COMPRESSED | CHECKSUM);
     if kind & BASE_KIND == IREFC { kind & !BASE_KIND | LPREFC } else { kind }
@@ -43,8 +44,9 @@ fn kind_of_singles(kind: u16) -> u16 {
 /// compressed (_C): the rows count 4 more; first an A, then a B for each column, f32; then i16 s, row by row: (s + B) / A
 /// ```
 ///
-/// Compressed files are decompressed, and a checksum is passed over; the kind that is returned has neither qualifier. Reflection coefficients in
-/// 16-bit integers (IREFC, 5) are returned as those in `f32` (LPREFC, 2), so that what is written of them can be read; Kaldi leaves their kind.
+/// Compressed files are decompressed, and a checksum is passed over; the kind that is returned has
+/// neither qualifier. Reflection coefficients in 16-bit integers (IREFC, 5) are returned as those
+/// in `f32` (LPREFC, 2), so that what is written of them can be read; Kaldi leaves their kind.
 ///
 /// # Errors
 /// [`CodecError`] for a header that cannot be, and for too early an end.
@@ -96,7 +98,8 @@ pub fn read_htk<T: Real>(r: &mut dyn BufRead) -> Result<(Matrix<T>, HtkHeader), 
     Ok((m, HtkHeader { sample_period: i32::from_be_bytes(period), sample_kind: kind_of_singles(kind) }))
 }
 
-/// A row of big-endian numbers; a row is at most 32 kB, so that there is no harm in believing its length.
+/// A row of big-endian numbers; a row is at most 32 kB, so that there is no harm in believing its
+/// length.
 fn read_row<N, const SIZE: usize>(
     r: &mut ByteReader<'_>,
     len: usize,
@@ -107,7 +110,8 @@ fn read_row<N, const SIZE: usize>(
     Ok(bytes.as_chunks().0.iter().map(|&bytes| number(bytes)).collect())
 }
 
-/// Writes an HTK file of `f32`, neither compressed nor with a checksum nor as integers, whatever the kind says of those.
+/// Writes an HTK file of `f32`, neither compressed nor with a checksum nor as integers, whatever
+/// the kind says of those.
 ///
 /// # Errors
 /// Those of `w`, and `InvalidInput` for more rows than `i32` counts and more than 8191 columns.
@@ -125,7 +129,8 @@ pub fn write_htk(w: &mut dyn Write, m: &MatrixBase<impl Storage>, header: &HtkHe
     write_singles(w, m, f32::to_be_bytes)
 }
 
-/// Writes a feature file of CMU Sphinx: the number of elements as an `i32`, then `f32`, row by row, all little-endian.
+/// Writes a feature file of CMU Sphinx: the number of elements as an `i32`, then `f32`, row by row,
+/// all little-endian.
 ///
 /// # Errors
 /// Those of `w`, and `InvalidInput` for more elements than `i32` counts.
@@ -154,7 +159,7 @@ mod tests {
     const HEADER: HtkHeader = HtkHeader { sample_period: 100_000, sample_kind: 0o100 | 6 };
 
     #[test]
-    fn there_and_back() {
+    fn values_roundtrip() {
         let m = Matrix::from_vec(2, 3, vec![1.0_f64, -2.5, 1e-3, 4.0, 5.0, -6.0]).unwrap();
         let mut bytes = Vec::new();
         write_htk(&mut bytes, &m, &HEADER).unwrap();

@@ -4,10 +4,10 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::binary::{Precision, read_size, read_values, write_size, write_values};
-use super::reader::{ByteReader, is_space};
-use super::text::{Bracket, push_row, read_bracket, read_line_end, read_number};
-use super::{CodecError, KaldiRead, KaldiWrite};
+use crate::codec::binary::{Precision, read_size, read_values, write_size, write_values};
+use crate::codec::reader::{ByteReader, is_space};
+use crate::codec::text::{Bracket, push_row, read_bracket, read_line_end, read_number};
+use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::packed::{PackedMatrix, checked_triangle};
 
 /// Either precision is read, and converted if need be.
@@ -33,7 +33,8 @@ impl<T: Real, K> KaldiWrite for PackedMatrix<T, K> {
     }
 }
 
-/// A line for each row of the triangle. Unlike those of matrices and vectors, the text begins without a blank.
+/// A line for each row of the triangle. Unlike those of matrices and vectors, the text begins
+/// without a blank.
 fn write_text<T: Real, K>(w: &mut dyn Write, m: &PackedMatrix<T, K>) -> io::Result<()> {
     if m.dim() == 0 {
         return w.write_all(b"[ ]\n");
@@ -101,7 +102,7 @@ mod tests {
     use crate::{SpMatrix, TpMatrix};
 
     #[test]
-    fn a_triangle_of_lines() {
+    fn packed_text_has_a_line_for_each_row() {
         let m = SpMatrix::from_vec(2, vec![1.5_f32, -2.0, 1e-7]).unwrap();
         let mut text = Vec::new();
         write(&mut text, &m, false).unwrap();
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_ones_are_refused() {
+    fn damaged_packed_matrices_are_refused() {
         for (bytes, offset) in [
             (&b"[ 1 2 ]\n"[..], 6),
             (b"[ 1 2 3", 7),
@@ -132,7 +133,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_back(dim in 0_usize..12, values in proptest::collection::vec(any::<f32>(), 78), cut in 0_usize..400) {
+        fn packed_bytes_roundtrip(dim in 0_usize..12, values in proptest::collection::vec(any::<f32>(), 78), cut in 0_usize..400) {
             let m = TpMatrix::from_fn(dim, |r, c| f64::from(values[r * (r + 1) / 2 + c]));
             let mut bytes = Vec::new();
             write(&mut bytes, &m, true).unwrap();

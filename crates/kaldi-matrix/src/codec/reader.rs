@@ -5,7 +5,7 @@ use std::io::{BufRead, ErrorKind};
 
 use kaldera_base::Real;
 
-use super::CodecError;
+use crate::codec::CodecError;
 
 /// Reads tokens, integers and raw bytes, and knows the offset of each for error messages.
 pub struct ByteReader<'a> {
@@ -26,7 +26,8 @@ impl<'a> ByteReader<'a> {
 
     /// The bytes at hand; none at the end.
     fn fill(&mut self) -> Result<&[u8], CodecError> {
-        // The borrow of the happy path may not last through the loop, hence the second call, which costs nothing.
+        // The borrow of the happy path may not last through the loop, hence the second call, which
+        // costs nothing.
         while let Err(source) = self.inner.fill_buf() {
             if source.kind() != ErrorKind::Interrupted {
                 return Err(CodecError::Io { offset: self.offset, source });
@@ -80,7 +81,8 @@ impl<'a> ByteReader<'a> {
         Ok(())
     }
 
-    /// The next word: whitespace is skipped, then everything up to the next whitespace, which stays, is taken.
+    /// The next word: whitespace is skipped, then everything up to the next whitespace, which
+    /// stays, is taken.
     ///
     /// # Errors
     /// [`CodecError::End`] if there is none; failures of the input.
@@ -123,7 +125,8 @@ impl<'a> ByteReader<'a> {
         Ok(i32::from_le_bytes(bytes))
     }
 
-    /// A number of the binary form: a byte 4 and a little-endian `f32`, or a byte 8 and an `f64`; converted if need be.
+    /// A number of the binary form: a byte 4 and a little-endian `f32`, or a byte 8 and an `f64`;
+    /// converted if need be.
     ///
     /// # Errors
     /// [`CodecError::Unexpected`] for another size byte; too early an end; failures of the input.

@@ -4,10 +4,11 @@ use std::io::{self, BufRead, Write};
 
 use kaldera_base::Real;
 
-use super::binary::{i32_of_size, read_size, write_size, write_values};
-use super::reader::{ByteReader, Word, describe, is_space};
-use super::text::{push_number, read_number};
-use super::{CodecError, KaldiRead, KaldiWrite};
+use crate::codec::binary::{read_size, write_size, write_values};
+use crate::codec::reader::{ByteReader, Word, describe, is_space};
+use crate::codec::sizes::i32_of_size;
+use crate::codec::text::{push_number, read_number};
+use crate::codec::{CodecError, KaldiRead, KaldiWrite};
 use crate::sparse::{SparseMatrix, SparseVector};
 
 /// Either precision is read, and converted if need be.
@@ -99,7 +100,7 @@ fn read_binary_vector<T: Real>(r: &mut ByteReader<'_>) -> Result<SparseVector<T>
     Ok(SparseVector::from_ascending(dim, elements))
 }
 
-/// The place of the next element, if it is above the last one's and below `dim`.
+/// The index of the next element, if it is above the last one's and below `dim`.
 fn next_place<T>(elements: &[(u32, T)], place: i32, dim: usize, offset: u64) -> Result<u32, CodecError> {
     let least = elements.last().map_or(0, |&(last, _)| last + 1);
     let inside = |&place: &u32| place >= least && usize::try_from(place).is_ok_and(|place| place < dim);

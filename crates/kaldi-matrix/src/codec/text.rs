@@ -4,13 +4,14 @@ use std::io::{self, Write};
 
 use kaldera_base::Real;
 
-use super::CodecError;
-use super::reader::{ByteReader, describe, is_space};
+use crate::codec::CodecError;
+use crate::codec::reader::{ByteReader, describe, is_space};
 use crate::matrix::{Matrix, SubMatrix};
 use crate::vector::Vector;
 
-/// Adds a number as C's `%.7g` prints it, which is what Kaldi's text files hold: seven significant digits, no trailing
-/// zeros, an exponent below 1e-4 and from 1e7 on; `inf`, `-inf`, `nan`, and `-nan` where the sign bit is set.
+/// Adds a number as C's `%.7g` prints it, which is what Kaldi's text files hold: seven significant
+/// digits, no trailing zeros, an exponent below 1e-4 and from 1e7 on; `inf`, `-inf`, `nan`, and
+/// `-nan` where the sign bit is set.
 ///
 /// ```
 /// let mut text = Vec::new();
@@ -91,7 +92,7 @@ pub(super) fn write_vector<T: Real>(w: &mut dyn Write, v: &[T]) -> io::Result<()
     w.write_all(&line)
 }
 
-/// Numbers with a space behind each.
+/// Numbers with a space after each.
 pub(super) fn push_row<T: Real>(line: &mut Vec<u8>, row: &[T]) {
     for x in row {
         push_number(line, x.to_f64());
@@ -220,8 +221,8 @@ pub(super) fn read_line_end(r: &mut ByteReader<'_>) -> Result<(), CodecError> {
     Ok(())
 }
 
-/// A number as Kaldi takes it: it begins with a digit or `-`, or is one of the words for infinity and NaN. `-inf`, which
-/// Kaldi writes but does not read, is read here.
+/// A number as Kaldi takes it: it begins with a digit or `-`, or is one of the words for infinity
+/// and NaN. `-inf`, which Kaldi writes but does not read, is read here.
 pub(super) fn read_number<T: Real>(r: &mut ByteReader<'_>, scratch: &mut Vec<u8>) -> Result<T, CodecError> {
     let offset = r.offset();
     scratch.clear();
@@ -390,7 +391,8 @@ mod tests {
 
     #[test]
     fn a_float_is_rounded_once() {
-        // The nearest double lies exactly between two floats; the decimal number is a little above it.
+        // The nearest double lies exactly between two floats; the decimal number is a little above
+        // it.
         let text = "[ 1.00000017881393432617187501 ]";
         assert_eq!(vector(text).unwrap()[0], 1.000_000_2_f32);
     }

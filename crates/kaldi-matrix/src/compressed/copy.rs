@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 
-use super::{CompressedMatrix, Data};
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
+use crate::compressed::{CompressedMatrix, Data};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::storage::StorageMut;
-use crate::vector::{VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::VectorBase;
 
 impl CompressedMatrix {
     /// A matrix of its elements.
@@ -55,7 +56,8 @@ impl CompressedMatrix {
     /// `v =` row `row`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` is as long as one.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless `v` is as long
+    /// as one.
     #[doc(alias = "CopyRowToVec")]
     pub fn copy_row_to_vec(&self, row: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("rows", row, 1, self.rows)?;
@@ -67,7 +69,8 @@ impl CompressedMatrix {
     /// `v =` column `col`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` is as long as one.
+    /// [`Error::OutOfRange`] if there is no such column, [`Error::DimMismatch`] unless `v` is as
+    /// long as one.
     #[doc(alias = "CopyColToVec")]
     pub fn copy_col_to_vec(&self, col: usize, v: &mut VectorBase<impl StorageMut>) -> Result<(), Error> {
         check_range("columns", col, 1, self.cols)?;
@@ -130,7 +133,7 @@ mod tests {
     use crate::{CompressionMethod, Vector};
 
     #[test]
-    fn every_way_out_gives_the_same_numbers() {
+    fn all_conversions_give_the_same_values() {
         let m = Matrix::from_fn(11, 4, |r, c| ((r * 7 + c * 5) % 13) as f32 / 3.0 - c as f32);
         for method in [CompressionMethod::SpeechFeature, CompressionMethod::TwoByteAuto, CompressionMethod::OneByteAuto]
         {

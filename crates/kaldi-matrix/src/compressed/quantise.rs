@@ -1,5 +1,5 @@
-//! Numbers to integers and back, in Kaldi's order of single and double precision: another order, or a fused
-//! multiply-add, gives other bytes.
+//! Numbers to integers and back, in Kaldi's order of single and double precision: another order, or
+//! a fused multiply-add, gives other bytes.
 
 use crate::error::Error;
 
@@ -11,7 +11,8 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// From the lowest to the highest element; where they are equal, to a number that is certainly above.
+    /// From the lowest to the highest element; where they are equal, to a number that is certainly
+    /// above.
     pub(super) fn between(lowest: f32, highest: f32) -> Result<Self, Error> {
         let highest =
             if highest == lowest { (f64::from(lowest) + (1.0 + f64::from(lowest.abs()))) as f32 } else { highest };
@@ -54,17 +55,20 @@ impl Scale {
     }
 }
 
-/// Cuts off the fraction as a cast in C does on x86-64, where NaN and what lies beyond `i32` become `i32::MIN`.
+/// Cuts off the fraction as a cast in C does on x86-64, where NaN and what lies beyond `i32` become
+/// `i32::MIN`.
 fn truncate(x: f64) -> i32 {
     if x.abs() < 2_147_483_648.0 { x as i32 } else { i32::MIN }
 }
 
-/// The lowest, the lower and upper quartile, the highest value of a column, as integers of the [`Scale`].
+/// The lowest, the lower and upper quartile, the highest value of a column, as integers of the
+/// [`Scale`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Percentiles(pub(crate) [u16; 4]);
 
 impl Percentiles {
-    /// Of a column with an element at least, which is reordered. Each percentile is above the one before.
+    /// Of a column with an element at least, which is reordered. Each percentile is above the one
+    /// before.
     pub(super) fn of(scale: Scale, column: &mut [f32]) -> Self {
         let integer = |value: f32| scale.two_bytes(value);
         let ranked: [Option<u16>; 4] = if column.len() >= 5 {
@@ -94,7 +98,8 @@ impl Percentiles {
     }
 }
 
-/// A scale of three straight parts: byte 0 at the first knot, 64 at the second, 192 at the third, 255 at the last.
+/// A scale of three straight parts: byte 0 at the first knot, 64 at the second, 192 at the third,
+/// 255 at the last.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Knots([f32; 4]);
 

@@ -2,34 +2,38 @@
 
 use kaldera_base::Real;
 
-use super::inverse::check_square;
 use crate::backend;
+use crate::check::check_dim;
+use crate::decompositions::inverse::check_square;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase};
 use crate::storage::Storage;
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
-/// A square matrix with A P = P D, all real: D is [made](create_eigenvalue_matrix) of the eigenvalues.
+/// A square matrix with A P = P D, all real: D is [made](create_eigenvalue_matrix) of the
+/// eigenvalues.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GeneralEig<T: Real> {
-    /// P: the column of a real eigenvalue is its eigenvector, of length 1, with its entry of the largest absolute value
-    /// positive. The two columns a and b of a pair are the real and the imaginary part of the eigenvector of its first
-    /// value, of length 1 together, scaled so that its entry of the largest absolute value is real and positive.
+    /// P: the column of a real eigenvalue is its eigenvector, of length 1, with its entry of the
+    /// largest absolute value positive. The two columns a and b of a pair are the real and the
+    /// imaginary part of the eigenvector of its first value, of length 1 together, scaled so that
+    /// its entry of the largest absolute value is real and positive.
     pub p: Matrix<T>,
-    /// Real parts of the eigenvalues, descending (of equal ones, those with the larger imaginary parts first). Complex
-    /// eigenvalues come in pairs, the one with the positive imaginary part first.
+    /// Real parts of the eigenvalues, descending (of equal ones, those with the larger imaginary
+    /// parts first). Complex eigenvalues come in pairs, the one with the positive imaginary part
+    /// first.
     pub re: Vector<T>,
     /// Imaginary parts of the eigenvalues.
     pub im: Vector<T>,
 }
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// P and D with `self P = P D`: eigenvalues and eigenvectors of any square matrix. Computed in double precision.
+    /// P and D with `self P = P D`: eigenvalues and eigenvectors of any square matrix. Computed in
+    /// double precision.
     ///
-    /// Order and scale, which Kaldi leaves open, are those of [`GeneralEig`]. A matrix without a full set of eigenvectors,
-    /// such as (1 1; 0 1), has a P without an inverse.
+    /// Order and scale, which Kaldi leaves open, are those of [`GeneralEig`]. A matrix without a
+    /// full set of eigenvectors, such as (1 1; 0 1), has a P without an inverse.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -40,8 +44,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond
-    /// LAPACK's 32-bit sizes in a build with OpenBLAS alone.
+    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
+    /// alone.
     #[doc(alias = "Eig")]
     #[doc(alias = "geev")]
     pub fn eig(&self) -> Result<GeneralEig<T>, Error> {
@@ -84,7 +89,8 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
         if size == 0.0 {
             continue;
         }
-        // First to 1 for the largest entry, whose squares neither overflow nor vanish, then to length 1.
+        // First to 1 for the largest entry, whose squares neither overflow nor vanish, then to
+        // length 1.
         let squares = entries.iter().map(|(x, y)| (x / size) * (x / size) + (y / size) * (y / size));
         let scale = 1.0 / size / squares.sum::<f64>().sqrt();
         let (turn_re, turn_im) = (a / size, -b / size);
@@ -97,10 +103,12 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
     }
 }
 
-/// D with the eigenvalues `re + i im`: a real one stands on the diagonal, a pair (x + iy, x - iy) as the block (x y; -y x).
+/// D with the eigenvalues `re + i im`: a real one stands on the diagonal, a pair (x + iy, x - iy)
+/// as the block (x y; -y x).
 ///
 /// ```
-/// # use kaldi_matrix::{Vector, create_eigenvalue_matrix};
+/// # use kaldi_matrix::Vector;
+/// # use kaldi_matrix::decompositions::create_eigenvalue_matrix;
 /// let (re, im) = (Vector::from(vec![1.0_f32, 1.0, 5.0]), Vector::from(vec![2.0_f32, -2.0, 0.0]));
 /// let d = create_eigenvalue_matrix(&re, &im)?;
 /// assert_eq!(d.data(), [1.0, 2.0, 0.0, -2.0, 1.0, 0.0, 0.0, 0.0, 5.0]);
@@ -108,8 +116,8 @@ fn normalise(im: &[f64], p: &mut Matrix<f64>) {
 /// ```
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless both have one length; [`Error::OutOfDomain`] for an imaginary part without the opposite
-/// one, or with another real part, behind it.
+/// [`Error::DimMismatch`] unless both have one length; [`Error::OutOfDomain`] for an imaginary part
+/// without the opposite one, or with another real part, after it.
 #[doc(alias = "CreateEigenvalueMatrix")]
 pub fn create_eigenvalue_matrix<T: Real>(
     re: &VectorBase<impl Storage<Elem = T>>,
@@ -185,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn large_small_and_defective_ones() {
+    fn extreme_and_defective_matrices_have_eigenvectors() {
         for scale in [1e-200, 1.0, 1e150] {
             let a = Matrix::from_fn(5, 5, |r, c| scale * ((r * 3 + c * c) % 7) as f64);
             assert!(error(&a, &a.eig().unwrap()) < 1e-12);
@@ -197,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn half_a_pair_is_refused() {
+    fn unpaired_complex_eigenvalue_is_refused() {
         let v = |x: &[f64]| Vector::from(x.to_vec());
         assert!(create_eigenvalue_matrix(&v(&[1.0]), &v(&[1.0])).is_err());
         assert!(create_eigenvalue_matrix(&v(&[1.0, 1.0]), &v(&[1.0, 1.0])).is_err());

@@ -2,46 +2,16 @@
 
 use kaldera_base::Real;
 
-use super::check_finite;
 use crate::backend;
+use crate::backend::log_det::LogDet;
+use crate::decompositions::check_finite;
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::{Storage, StorageMut};
 
-/// A determinant, which itself may be beyond the range of its type: `sign * exp(log)`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct LogDet<T> {
-    /// The natural logarithm of the absolute value; minus infinity of a singular matrix, 0 of one without elements.
-    pub log: T,
-    /// 1 or -1; 0 of a singular matrix.
-    pub sign: T,
-}
-
-impl LogDet<f64> {
-    /// The determinant of a singular matrix.
-    pub(crate) const SINGULAR: Self = Self { log: f64::NEG_INFINITY, sign: 0.0 };
-
-    /// The determinant that is the product of these factors.
-    pub(crate) fn of_product(factors: impl Iterator<Item = f64>) -> Self {
-        let mut det = Self { log: 0.0, sign: 1.0 };
-        for factor in factors {
-            if factor == 0.0 {
-                return Self::SINGULAR;
-            }
-            det.log += factor.abs().ln();
-            det.sign *= factor.signum();
-        }
-        det
-    }
-
-    pub(crate) fn converted<T: Real>(self) -> LogDet<T> {
-        LogDet { log: T::from_f64(self.log), sign: T::from_f64(self.sign) }
-    }
-}
-
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0 for a singular matrix.
+    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0
+    /// for a singular matrix.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -52,8 +22,9 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond
-    /// LAPACK's 32-bit sizes in a build with OpenBLAS alone.
+    /// [`Error::NotSquare`]; [`Error::NoConvergence`] for NaN or infinite elements;
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
+    /// alone.
     #[doc(alias = "LogDet")]
     pub fn log_det(&self) -> Result<LogDet<T>, Error> {
         check_square("log_det", self)?;
@@ -138,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_inverted_is_refused() {
+    fn non_square_and_nan_are_refused() {
         assert!(matches!(Matrix::<f32>::zeros(2, 3).invert(), Err(Error::NotSquare { .. })));
         let nan = Matrix::from_fn(2, 2, |_, _| f64::NAN);
         assert!(matches!(nan.log_det(), Err(Error::NoConvergence { .. })));

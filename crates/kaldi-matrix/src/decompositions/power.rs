@@ -2,7 +2,7 @@
 
 use kaldera_base::Real;
 
-use super::general_eig::create_eigenvalue_matrix;
+use crate::decompositions::general_eig::create_eigenvalue_matrix;
 use crate::error::Error;
 use crate::matrix::{Matrix, MatrixBase, Trans};
 use crate::storage::StorageMut;
@@ -10,8 +10,8 @@ use crate::storage::StorageMut;
 impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = self^power = P D^power P^-1`, by its eigenvalues. Computed in double precision.
     ///
-    /// The power need not be whole, and a whole one is not treated otherwise: eigenvalues that are real and negative are
-    /// refused, as Kaldi does by returning `false`.
+    /// The power need not be whole, and a whole one is not treated otherwise: eigenvalues that are
+    /// real and negative are refused, as Kaldi does by returning `false`.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -22,9 +22,10 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoRealPower`] for a negative real eigenvalue, or one of zero under a negative power; [`Error::Singular`] for
-    /// a matrix without a full set of eigenvectors, or so near to one that few digits would be right (Kaldi returns what it
-    /// gets); as [`eig`](MatrixBase::eig). The matrix is then as before.
+    /// [`Error::NoRealPower`] for a negative real eigenvalue, or one of zero under a negative
+    /// power; [`Error::Singular`] for a matrix without a full set of eigenvectors, or so near to
+    /// one that few digits would be right (Kaldi returns what it gets); as
+    /// [`eig`](MatrixBase::eig). The matrix is then as before.
     #[doc(alias = "Power")]
     pub fn power(&mut self, power: T) -> Result<(), Error> {
         /// Of P: the errors of the result are as many times larger than rounding.
@@ -54,13 +55,14 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     }
 }
 
-/// `(re + i im)^power`, the one whose angle is `power` times the angle of `re + i im`, which is between -π and π.
+/// `(re + i im)^power`, the one whose angle is `power` times the angle of `re + i im`, which is
+/// between -π and π.
 ///
-/// `None` for a real negative number, of which two powers are equally near, and for a negative power of zero. Kaldi changes
-/// the number in place and returns `false`.
+/// `None` for a real negative number, of which two powers are equally near, and for a negative
+/// power of zero. Kaldi changes the number in place and returns `false`.
 ///
 /// ```
-/// # use kaldi_matrix::attempt_complex_power;
+/// # use kaldi_matrix::decompositions::attempt_complex_power;
 /// let (re, im) = attempt_complex_power(0.0_f64, 4.0, 0.5).unwrap();
 /// assert!((re - 2.0_f64.sqrt()).abs() < 1e-15 && (im - 2.0_f64.sqrt()).abs() < 1e-15);
 /// assert_eq!(attempt_complex_power(-1.0, 0.0, 0.5), None);

@@ -2,16 +2,17 @@
 
 use kaldera_base::Real;
 
-use super::{Svd, check_finite, descending};
 use crate::backend;
+use crate::check::check_dim;
+use crate::decompositions::{Svd, check_finite, descending};
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, SubMatrixMut};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
-    /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's `Svd(&s)`.
+    /// The singular values alone, descending: as many as the shorter side has elements. Kaldi's
+    /// `Svd(&s)`.
     ///
     /// ```
     /// # use kaldi_matrix::Matrix;
@@ -32,7 +33,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
         Ok(descending(&s).iter().map(|&i| s[i]).collect())
     }
 
-    /// The largest singular value over the smallest one; infinity if that is zero. Computed in double precision.
+    /// The largest singular value over the smallest one; infinity if that is zero. Computed in
+    /// double precision.
     ///
     /// # Errors
     /// As [`svd`](Self::svd), and [`Error::NoElements`].
@@ -64,8 +66,8 @@ impl<T: Real, S: Storage<Elem = T>> MatrixBase<S> {
 }
 
 impl<T: Real> Matrix<T> {
-    /// [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's overwrites the matrix, and wants at least as
-    /// many rows as columns.
+    /// [`svd`](MatrixBase::svd) of a matrix that is not needed any more. Kaldi's overwrites the
+    /// matrix, and wants at least as many rows as columns.
     ///
     /// # Errors
     /// As [`svd`](MatrixBase::svd).
@@ -75,12 +77,15 @@ impl<T: Real> Matrix<T> {
     }
 }
 
-/// Sorts singular values (or eigenvalues) to descend, and with them the columns of U and the rows of V'.
+/// Sorts singular values (or eigenvalues) to descend, and with them the columns of U and the rows
+/// of V'.
 ///
-/// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep their order.
+/// By their absolute values, or with `sort_on_absolute_value` false as they are. Equal ones keep
+/// their order.
 ///
 /// ```
-/// # use kaldi_matrix::{Matrix, Vector, sort_svd};
+/// # use kaldi_matrix::{Matrix, Vector};
+/// # use kaldi_matrix::decompositions::sort_svd;
 /// let mut s = Vector::from(vec![1.0_f32, -3.0]);
 /// let mut u = Matrix::from_vec(1, 2, vec![10.0, 30.0])?;
 /// sort_svd(&mut s, Some(u.view_mut()), None, true)?;

@@ -1,8 +1,9 @@
 //! Numbers in, as many numbers out.
 //!
-//! The loops are plain; [`dispatch`] has them compiled for each instruction set, and the compiler makes vectors of them.
-//! Nothing is fused, so that the results are the same with each. A closure that uses a number should `move` it: behind a
-//! reference, it has to be read again for each element.
+//! The loops are plain; [`dispatch`] has them compiled for each instruction set, and the compiler
+//! makes vectors of them. Nothing is fused, so that the results are the same with each. A closure
+//! that uses a number should `move` it: behind a reference, it has to be read again for each
+//! element.
 
 use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
@@ -83,7 +84,8 @@ pub(crate) fn copy<T: Real, U: Real>(x: &[U], y: &mut [T]) {
     zip_map(y, x, |_, x| convert(x));
 }
 
-/// y = f(y, x), computed in the wider of the two types: `f` in T, or `wide` in `f64` if only `x` is that.
+/// y = f(y, x), computed in the wider of the two types: `f` in T, or `wide` in `f64` if only `x` is
+/// that.
 #[inline]
 pub(crate) fn update<T: Real, U: Real>(y: &mut [T], x: &[U], f: impl Fn(T, T) -> T, wide: impl Fn(f64, f64) -> f64) {
     if size_of::<U>() > size_of::<T>() {

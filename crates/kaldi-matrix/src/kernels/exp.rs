@@ -1,13 +1,13 @@
 //! Exponentials, logarithms, and what is made of them.
 //!
-//! The functions are [`kaldera_base::math`]'s, whose table says how exact they are. Their last bits may differ between
-//! processors with fused multiply-add and those without.
+//! The functions are [`kaldera_base::math`]'s, whose table says how exact they are. Their last bits
+//! may differ between processors with fused multiply-add and those without.
 
 use kaldera_base::math;
 use kaldera_base::real::{Real, Vector};
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::reduce::{max_lanes, sum_f64_lanes};
+use crate::kernels::reduce::{max_lanes, sum_f64_lanes};
 
 /// x = e^x for each element.
 pub(crate) fn apply_exp<T: Real>(x: &mut [T]) {
@@ -34,8 +34,8 @@ const BLOCK: usize = 512;
 /// The same where they are in memory of the function's own, which has to be cleared before.
 const OWN_BLOCK: usize = 128;
 
-/// A function of lanes. (A closure would not do: it is compiled for the instruction set only where it is so small that the
-/// compiler inlines it.)
+/// A function of lanes. (A closure would not do: it is compiled for the instruction set only where
+/// it is so small that the compiler inlines it.)
 trait Function<T: Real> {
     fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S>;
 }
@@ -111,7 +111,8 @@ impl<T: Real> Function<T> for SoftHinge<T> {
     fn of<S: Simd>(&self, s: T::Lanes<S>, x: Vector<T, S>) -> Vector<T, S> {
         let (zero, one, linear_from) = (s.splat(T::ZERO), s.splat(T::ONE), s.splat(self.linear_from));
         let e = T::exp_lanes(s, x);
-        // What 1 + e has lost of e, ln(1 + e) / e has nearly lost, too: e ln(1 + e) / ((1 + e) - 1) is exact to some ulp.
+        // What 1 + e has lost of e, ln(1 + e) / e has nearly lost, too: e ln(1 + e) / ((1 + e) - 1)
+        // is exact to some ulp.
         let sum = s.add(one, e);
         let kept = s.sub(sum, one);
         let log = s.select_lt(zero, kept, s.div(s.mul(e, T::ln_lanes(s, sum)), kept), e);
@@ -157,8 +158,8 @@ fn map_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &mut [T], f: &impl Function<T>
     }
 }
 
-/// x = e^(x - shift) for each element; gives their sum. What soft-max over several rows is made of, with their highest
-/// element as the shift.
+/// x = e^(x - shift) for each element; gives their sum. What soft-max over several rows is made of,
+/// with their highest element as the shift.
 pub(crate) fn exp_sum<T: Real>(x: &mut [T], shift: T) -> f64 {
     struct ExpSum<'a, T>(&'a mut [T], T);
     impl<T: Real> Kernel for ExpSum<'_, T> {

@@ -1,7 +1,8 @@
 //! Many numbers in, one out.
 //!
-//! Sums have a fixed order: 256 bytes of partial sums, one for each place of a block, then a tree over these, which adds
-//! those at a distance of half their number, a quarter and so on; up to 8 numbers are added one after the other. It depends on the length alone, not on the address, the
+//! Sums have a fixed order: 256 bytes of partial sums, one for each position in a block, then a
+//! tree over these, which adds those at a distance of half their number, a quarter and so on; up to
+//! 8 numbers are added one after the other. It depends on the length alone, not on the address, the
 //! machine or the number of threads.
 
 use kaldera_base::real::{Real, Vector};
@@ -16,7 +17,8 @@ const fn vectors<T, L: Lanes<T>>() -> usize {
     256 / size_of::<T>() / L::LANES
 }
 
-/// Adds up vector after vector: `whole(at)` and `part(at)` give what comes from the elements at `at` and on.
+/// Adds up vector after vector: `whole(at)` and `part(at)` give what comes from the elements at
+/// `at` and on.
 #[inline(always)]
 fn add_up<T: Real, L: Lanes<T>>(
     s: L,
@@ -81,7 +83,7 @@ fn sum_wide_lanes<D: Doubles>(s: D, x: &[f32]) -> f64 {
 
 /// The sum in double precision.
 #[inline(always)]
-pub(super) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
+pub(crate) fn sum_f64_lanes<T: Real, S: Simd>(s: S, x: &[T]) -> f64 {
     match (T::as_f32(x), T::as_f64(x)) {
         (Some(x), _) => sum_wide_lanes(s.doubles(), x),
         (_, Some(x)) => sum_lanes::<f64, S>(s.doubles(), x, x, |x, _| x),
@@ -239,12 +241,14 @@ pub(super) fn max_lanes<T: Real, S: Simd>(s: T::Lanes<S>, x: &[T], f: impl Fn(Ve
     s.max_lane(all)
 }
 
-/// The place of the smallest number, the first of equals, and the number; none if there are only NaN or nothing.
+/// The index of the smallest number, the first of equals, and the number; none if there are only
+/// NaN or nothing.
 pub(crate) fn min_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, min(x))
 }
 
-/// The place of the largest number, the first of equals, and the number; none if there are only NaN or nothing.
+/// The index of the largest number, the first of equals, and the number; none if there are only NaN
+/// or nothing.
 pub(crate) fn max_index<T: Real>(x: &[T]) -> Option<(usize, T)> {
     first_of(x, max(x))
 }
@@ -256,7 +260,8 @@ fn first_of<T: Real>(x: &[T], value: T) -> Option<(usize, T)> {
         #[inline(always)]
         fn run<S: Simd>(self, _: S) -> Option<usize> {
             let Self(x, value) = self;
-            // A look at a whole block, without leaving it early, is what the compiler makes vectors of.
+            // A look at a whole block, without leaving it early, is what the compiler makes vectors
+            // of.
             const BLOCK: usize = 64;
             let (blocks, rest) = x.as_chunks::<BLOCK>();
             let found = blocks.iter().position(|block| block.iter().fold(false, |found, &x| found | (x == value)));
@@ -314,7 +319,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lowest_and_highest_are_what_a_loop_finds(
+        fn min_and_max_equal_a_loop(
             x in prop::collection::vec(prop_oneof![-9.0_f32..9.0, Just(f32::NAN), Just(f32::INFINITY), Just(3.0)], 0..200),
         ) {
             let numbers = || x.iter().copied().enumerate().filter(|(_, x)| !x.is_nan());

@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::dense::reduce::vec_vec;
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::vector::{SubVector, Vector, VectorBase};
-use crate::vector_ops::check_dim;
-use crate::vector_reduce::vec_vec;
 
 /// How [`OptimizeLbfgs`] goes about it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,11 +22,14 @@ pub struct LbfgsOptions {
     pub first_step_length: f64,
     /// If above 0, how much the first step should gain, were the function linear. Default 0.
     pub first_step_impr: f64,
-    /// A step is too long unless the function improves by this part of what the gradient promises. Default 1e-4.
+    /// A step is too long unless the function improves by this part of what the gradient promises.
+    /// Default 1e-4.
     pub c1: f64,
-    /// A step is too short if the gradient along it is still more than this part of what it was. Default 0.9.
+    /// A step is too short if the gradient along it is still more than this part of what it was.
+    /// Default 0.9.
     pub c2: f64,
-    /// By how much a step is made longer or shorter; the square root of that each time the search turns. Default 2.
+    /// By how much a step is made longer or shorter; the square root of that each time the search
+    /// turns. Default 2.
     pub d: f64,
     /// After so many failures on one line, start anew. Default 50.
     pub max_line_search_iters: usize,
@@ -51,10 +54,12 @@ impl Default for LbfgsOptions {
     }
 }
 
-/// A search for the minimum (or maximum) of a function whose value and gradient the caller computes.
+/// A search for the minimum (or maximum) of a function whose value and gradient the caller
+/// computes.
 ///
 /// ```
-/// use kaldi_matrix::{LbfgsOptions, OptimizeLbfgs, Vector};
+/// use kaldi_matrix::Vector;
+/// use kaldi_matrix::optimization::{LbfgsOptions, OptimizeLbfgs};
 ///
 /// // (x - 1)² + 10 (y + 2)²
 /// let mut search = OptimizeLbfgs::new(&Vector::from(vec![5.0_f64, 5.0]), LbfgsOptions::default())?;
@@ -72,8 +77,8 @@ impl Default for LbfgsOptions {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// The algorithm is 7.5 of Nocedal and Wright, *Numerical Optimization*, 2nd edition, with a line search of Kaldi's for the
-/// conditions of Wolfe.
+/// The algorithm is 7.5 of Nocedal and Wright, *Numerical Optimization*, 2nd edition, with a line
+/// search of Kaldi's for the conditions of Wolfe.
 #[derive(Clone, Debug)]
 pub struct OptimizeLbfgs<T: Real> {
     options: LbfgsOptions,
@@ -130,7 +135,8 @@ impl<T: Real> OptimizeLbfgs<T> {
     /// A search that starts at `x`.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] for an `x` without elements, an `m` of 0, and a first step of learning rate 0 or below.
+    /// [`Error::OutOfDomain`] for an `x` without elements, an `m` of 0, and a first step of
+    /// learning rate 0 or below.
     pub fn new(x: &VectorBase<impl Storage<Elem = T>>, options: LbfgsOptions) -> Result<Self, Error> {
         let positive = |parameter, value: f64| {
             let (operation, expected) = ("OptimizeLbfgs", "a number above 0");
@@ -166,14 +172,15 @@ impl<T: Real> OptimizeLbfgs<T> {
         self.proposed.view()
     }
 
-    /// The best point so far and its value; before the first value, the start and infinity (minus infinity for a maximum).
+    /// The best point so far and its value; before the first value, the start and infinity (minus
+    /// infinity for a maximum).
     #[doc(alias = "GetValue")]
     pub fn get_value(&self) -> (SubVector<'_, T>, T) {
         (self.best_x.view(), self.best_value)
     }
 
-    /// The mean length of the latest steps; infinity before the first, 0 after two in a row of length 0, which come when
-    /// there is no further improvement. Stop where this is small.
+    /// The mean length of the latest steps; infinity before the first, 0 after two in a row of
+    /// length 0, which come when there is no further improvement. Stop where this is small.
     #[doc(alias = "RecentStepLength")]
     pub fn recent_step_length(&self) -> T {
         match &self.step_lengths[..] {
@@ -204,11 +211,12 @@ impl<T: Real> OptimizeLbfgs<T> {
         }
     }
 
-    /// As [`do_step`](Self::do_step), with the diagonal of the second derivative, if only an approximate one.
+    /// As [`do_step`](Self::do_step), with the diagonal of the second derivative, if only an
+    /// approximate one.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless both vectors are as long as x; [`Error::OutOfDomain`] for an element of the second
-    /// derivative that is not above zero (below it for a maximum).
+    /// [`Error::DimMismatch`] unless both vectors are as long as x; [`Error::OutOfDomain`] for an
+    /// element of the second derivative that is not above zero (below it for a maximum).
     #[doc(alias = "DoStep")]
     pub fn do_step_with_hessian(
         &mut self,
@@ -286,7 +294,8 @@ impl<T: Real> OptimizeLbfgs<T> {
         Ok(())
     }
 
-    /// Goes to the proposed point if it is good enough, else proposes a nearer or farther one on the line to it.
+    /// Goes to the proposed point if it is good enough, else proposes a nearer or farther one on
+    /// the line to it.
     fn search_line(&mut self, value: T, gradient: &Vector<T>) -> Result<(), Error> {
         let along =
             |gradient: &Vector<T>| Ok::<T, Error>(vec_vec(&self.proposed, gradient)? - vec_vec(&self.x, gradient)?);
@@ -328,7 +337,8 @@ impl<T: Real> OptimizeLbfgs<T> {
         Ok(())
     }
 
-    /// Takes the step to the proposed point; `false`, and nothing done, if it says nothing of the second derivative.
+    /// Takes the step to the proposed point; `false`, and nothing done, if it says nothing of the
+    /// second derivative.
     fn accept(&mut self, value: T, gradient: &Vector<T>) -> Result<bool, Error> {
         let (mut s, mut y) = (self.proposed.clone(), gradient.clone());
         s.add_vec(-T::ONE, &self.x)?;
@@ -407,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_valley_is_walked_to_its_end() {
+    fn minimum_of_a_valley_is_found() {
         let all = LbfgsOptions::default();
         for options in [
             all,
@@ -425,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_start_at_the_end_ends() {
+    fn start_at_the_minimum_terminates() {
         let mut search = OptimizeLbfgs::new(&Vector::from(vec![0.0_f32; 3]), LbfgsOptions::default()).unwrap();
         assert_eq!(search.recent_step_length(), f32::INFINITY);
         assert_eq!(search.get_value().1, f32::INFINITY);
@@ -437,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn invalid_input_is_refused() {
         let x = Vector::from(vec![1.0_f64, 2.0]);
         let all = LbfgsOptions::default();
         assert!(OptimizeLbfgs::new(&Vector::<f64>::zeros(0), all).is_err());

@@ -2,23 +2,24 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::kernels::{axpy, dot};
 use crate::packed::SpMatrix;
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// When [`linear_cgd`] stops, and how exact it is on the way.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct LinearCgdOptions {
-    /// The most iterations; none is the number of rows plus 5, where only rounding would ask for more. Default none.
+    /// The most iterations; none is the number of rows plus 5, where only rounding would ask for
+    /// more. Default none.
     pub max_iters: Option<usize>,
     /// Enough once the residual `A x - b` is no longer than this. Default 0.
     pub max_error: f64,
-    /// The residual is computed anew, not only corrected, whenever its length has shrunk by this factor, or has grown by
-    /// its inverse. Default 0.01.
+    /// The residual is computed anew, not only corrected, whenever its length has shrunk by this
+    /// factor, or has grown by its inverse. Default 0.01.
     pub recompute_residual_factor: f64,
 }
 
@@ -28,10 +29,12 @@ impl Default for LinearCgdOptions {
     }
 }
 
-/// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of iterations.
+/// Solves `a x = b` for a positive definite `a`, starting from the `x` given; returns the number of
+/// iterations.
 ///
 /// ```
-/// use kaldi_matrix::{LinearCgdOptions, SpMatrix, Vector, linear_cgd};
+/// use kaldi_matrix::{SpMatrix, Vector};
+/// use kaldi_matrix::optimization::{LinearCgdOptions, linear_cgd};
 /// let a = SpMatrix::from_vec(2, vec![2.0_f64, 1.0, 3.0])?;
 /// let b = Vector::from(vec![4.0, 7.0]);
 /// let mut x = Vector::zeros(2);
@@ -40,14 +43,14 @@ impl Default for LinearCgdOptions {
 /// # Ok::<(), kaldi_matrix::Error>(())
 /// ```
 ///
-/// Should the residual be longer in the end than it was, by rounding, because `a` is not positive definite or for want of
-/// iterations, then `x` is solved for at once, as Kaldi does: by eigenvalues, which serve singular matrices too, or without
-/// the features `openblas` and `pure` by Cholesky's factor. An `x` that is the solution already stays, while in Kaldi it
-/// becomes NaN.
+/// Should the residual be longer in the end than it was, by rounding, because `a` is not positive
+/// definite or for want of iterations, then `x` is solved for at once, as Kaldi does: by
+/// eigenvalues, which serve singular matrices too, or without the features `openblas` and `pure` by
+/// Cholesky's factor. An `x` that is the solution already stays, while in Kaldi it becomes NaN.
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. Where the residual has grown: those of
-/// `solve_quadratic_problem`, or, without either feature, of
+/// [`Error::DimMismatch`] unless `b` and `x` have as many elements as `a` rows. Where the residual
+/// has grown: those of `solve_quadratic_problem`, or, without either feature, of
 /// [`SpMatrix::cholesky`]; `x` is then as before.
 #[doc(alias = "LinearCgd")]
 pub fn linear_cgd<T: Real>(
@@ -154,7 +157,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn solves_what_it_says(dim in 1_usize..12, seed in any::<u64>()) {
+        fn solution_satisfies_the_system(dim in 1_usize..12, seed in any::<u64>()) {
             let (a, expected) = positive_definite(dim, seed);
             let mut b = Vector::zeros(dim);
             b.add_sp_vec(1.0, &a, &expected, 0.0).unwrap();
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_solution_stays() {
+    fn exact_start_is_kept() {
         let a = SpMatrix::from_vec(2, vec![2.0_f64, 1.0, 3.0]).unwrap();
         let (b, mut x) = (Vector::from(vec![4.0, 7.0]), Vector::from(vec![1.0, 2.0]));
         assert_eq!(linear_cgd(&LinearCgdOptions::default(), &a, &b, &mut x).unwrap(), 0);
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn iterations_end_when_told() {
+    fn iteration_limit_holds() {
         let (a, b) = positive_definite(8, 2);
         let count = |options| linear_cgd(&options, &a, &b, &mut Vector::zeros(8)).unwrap();
         assert_eq!(count(LinearCgdOptions { max_iters: Some(3), ..Default::default() }), 3);
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_definite_is_solved_or_refused() {
+    fn indefinite_systems_are_solved_or_refused() {
         let a = SpMatrix::from_vec(2, vec![0.0_f64, 0.0, 1.0]).unwrap();
         let (b, mut x) = (Vector::from(vec![1.0, 0.0]), Vector::from(vec![0.0, 1.0]));
         let came = linear_cgd(&LinearCgdOptions::default(), &a, &b, &mut x);

@@ -3,7 +3,7 @@
 use approx::{AbsDiffEq, RelativeEq};
 use kaldera_base::Real;
 
-use super::PackedMatrix;
+use crate::packed::PackedMatrix;
 use crate::vector::SubVector;
 
 /// The same size, and each pair of stored elements no further apart than `epsilon`.
@@ -19,7 +19,8 @@ impl<T: Real, K: PartialEq> AbsDiffEq for PackedMatrix<T, K> {
     }
 }
 
-/// The same size, and each pair of stored elements no further apart than `epsilon` or `max_relative` times the larger one.
+/// The same size, and each pair of stored elements no further apart than `epsilon` or
+/// `max_relative` times the larger one.
 impl<T: Real, K: PartialEq> RelativeEq for PackedMatrix<T, K> {
     fn default_max_relative() -> T {
         T::EPSILON
@@ -37,7 +38,7 @@ mod tests {
     use crate::SpMatrix;
 
     #[test]
-    fn near_and_not() {
+    fn approximate_equality_uses_the_tolerance() {
         let a = SpMatrix::from_vec(2, vec![1.0_f32, 2.0, 3.0]).unwrap();
         let mut b = a.clone();
         b.scale(1.001);

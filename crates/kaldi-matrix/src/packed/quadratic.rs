@@ -1,42 +1,45 @@
-//! Maxima of quadratic functions whose matrices may be nearly singular: the answer moves only as far as they tell where to.
+//! Maxima of quadratic functions whose matrices may be nearly singular: the answer moves only as
+//! far as they tell where to.
 //!
-//! Each solver starts from a given point and returns how much the function gained, never less than nothing. All compute in
-//! double precision.
+//! Each solver starts from a given point and returns how much the function gained, never less than
+//! nothing. All compute in double precision.
 //!
-//! Where the formulas are from: D. Povey, *A Tutorial-style Introduction to Subspace Gaussian Mixture Models for Speech
-//! Recognition*, Microsoft Research technical report MSR-TR-2009-111.
+//! Where the formulas are from: D. Povey, *A Tutorial-style Introduction to Subspace Gaussian
+//! Mixture Models for Speech Recognition*, Microsoft Research technical report MSR-TR-2009-111.
 
 use kaldera_base::Real;
 
-use super::sp_eig::SEMI_DEFINITE;
-use super::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::decompositions::SymmetricEig;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::sp_eig::SEMI_DEFINITE;
+use crate::packed::{SpMatrix, TpMatrix, trace_mat_sp_mat_sp, vec_sp_vec};
 use crate::storage::{Storage, StorageMut};
 use crate::vector::{Vector, VectorBase};
-use crate::vector_ops::check_dim;
 
 /// How far the solvers trust a matrix that is nearly singular; Kaldi's `SolverOptions`.
 ///
 /// ```
-/// # use kaldi_matrix::SolverOptions;
+/// # use kaldi_matrix::packed::SolverOptions;
 /// let options = SolverOptions { k: 1e3, ..Default::default() };
 /// assert!(options.optimize_delta);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(::serde::Serialize, ::serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct SolverOptions {
-    /// Eigenvalues below the largest one over this are raised to it: the largest condition allowed; above 10.
+    /// Eigenvalues below the largest one over this are raised to it: the largest condition allowed;
+    /// above 10.
     pub k: f64,
     /// Eigenvalues are raised to at least this; below 1e-10.
     pub eps: f64,
-    /// Solve for the change from the start, so that where the matrix says nothing the start stays; else for the point, so
-    /// that there it goes towards zero.
+    /// Solve for the change from the start, so that where the matrix says nothing the start stays;
+    /// else for the point, so that there it goes towards zero.
     pub optimize_delta: bool,
-    /// First scale the axes so that the matrix has ones on its diagonal; for [`solve_quadratic_problem`].
+    /// First scale the axes so that the matrix has ones on its diagonal; for
+    /// [`solve_quadratic_problem`].
     pub diagonal_precondition: bool,
 }
 
@@ -77,13 +80,15 @@ impl SolverOptions {
     }
 }
 
-/// Moves `x` to where `x' g - x' h x / 2` is largest, and returns the gain; `h` is positive semi-definite.
+/// Moves `x` to where `x' g - x' h x / 2` is largest, and returns the gain; `h` is positive
+/// semi-definite.
 ///
-/// With h = U diag(l) U' and l' the eigenvalues raised as `options` say, `x += U diag(l')^-1 U' (g - h x)`. If that gains
-/// nothing, or h is zero, x stays and the gain is 0.
+/// With h = U diag(l) U' and l' the eigenvalues raised as `options` say, `x += U diag(l')^-1 U'
+/// (g - h x)`. If that gains nothing, or h is zero, x stays and the gain is 0.
 ///
 /// ```
-/// # use kaldi_matrix::{SolverOptions, SpMatrix, Vector, solve_quadratic_problem};
+/// # use kaldi_matrix::{SpMatrix, Vector};
+/// # use kaldi_matrix::packed::{SolverOptions, solve_quadratic_problem};
 /// let h = SpMatrix::from_vec(2, vec![2.0_f64, 0.0, 4.0])?;
 /// let g = Vector::from(vec![2.0, 2.0]);
 /// let mut x = Vector::zeros(2);
@@ -93,8 +98,9 @@ impl SolverOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::DimMismatch`] unless `g` and `x` have as many elements as `h` rows; [`Error::OutOfDomain`] as
-/// [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001. Then x stays.
+/// [`Error::DimMismatch`] unless `g` and `x` have as many elements as `h` rows;
+/// [`Error::OutOfDomain`] as [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`] with a
+/// tolerance of 0.001. Then x stays.
 #[doc(alias = "SolveQuadraticProblem")]
 pub fn solve_quadratic_problem<T: Real>(
     h: &SpMatrix<T>,
@@ -163,16 +169,17 @@ fn solve_scaled(
     Ok(gain)
 }
 
-/// Moves `m` to where `tr(m' p y) - tr(p m q m') / 2` is largest, and returns the gain; `q` and `p` are positive
-/// semi-definite, `p` Kaldi's `SigmaInv`, and `m` has the shape of `y`.
+/// Moves `m` to where `tr(m' p y) - tr(p m q m') / 2` is largest, and returns the gain; `q` and `p`
+/// are positive semi-definite, `p` Kaldi's `SigmaInv`, and `m` has the shape of `y`.
 ///
-/// The best m is that of m q = y whatever p is, which only tells what the gain is worth. As in [`solve_quadratic_problem`],
-/// with U and l' from q, `m += (y - m q) U diag(l')^-1 U'`; `options.diagonal_precondition` means nothing.
+/// The best m is that of m q = y whatever p is, which only tells what the gain is worth. As in
+/// [`solve_quadratic_problem`], with U and l' from q, `m += (y - m q) U diag(l')^-1 U'`;
+/// `options.diagonal_precondition` means nothing.
 ///
 /// # Errors
-/// [`Error::ShapeMismatch`] unless `m` has as many rows as `p` and columns as `q`, and `y` its shape;
-/// [`Error::OutOfDomain`] as [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001.
-/// Then m stays.
+/// [`Error::ShapeMismatch`] unless `m` has as many rows as `p` and columns as `q`, and `y` its
+/// shape; [`Error::OutOfDomain`] as [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`]
+/// with a tolerance of 0.001. Then m stays.
 #[doc(alias = "SolveQuadraticMatrixProblem")]
 pub fn solve_quadratic_matrix_problem<T: Real>(
     q: &SpMatrix<T>,
@@ -211,16 +218,18 @@ pub fn solve_quadratic_matrix_problem<T: Real>(
     Ok(T::from_f64(gain.max(0.0)))
 }
 
-/// Moves `m` to where `tr(m' g) - tr(p1 m q1 m') / 2 - tr(p2 m q2 m') / 2` is largest, and returns the gain; `p1` is positive
-/// definite, the others positive semi-definite.
+/// Moves `m` to where `tr(m' g) - tr(p1 m q1 m') / 2 - tr(p2 m q2 m') / 2` is largest, and returns
+/// the gain; `p1` is positive definite, the others positive semi-definite.
 ///
-/// An inverse of the Cholesky factor of p1, turned to the eigenvectors of what it makes of p2, makes p1 the unit matrix and
-/// p2 a diagonal one. There each row of m is a problem for [`solve_quadratic_problem`], with `q1 + d q2`.
+/// An inverse of the Cholesky factor of p1, turned to the eigenvectors of what it makes of p2,
+/// makes p1 the unit matrix and p2 a diagonal one. There each row of m is a problem for
+/// [`solve_quadratic_problem`], with `q1 + d q2`.
 ///
 /// # Errors
-/// [`Error::ShapeMismatch`] unless `m` and `g` have as many rows as `p1` and columns as `q1`, [`Error::DimMismatch`] unless
-/// `p2` and `q2` have the sizes of these; [`Error::NotPositiveDefinite`] of `p1`; [`Error::OutOfDomain`] as
-/// [`SolverOptions::check`]; as [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001. Then m stays.
+/// [`Error::ShapeMismatch`] unless `m` and `g` have as many rows as `p1` and columns as `q1`,
+/// [`Error::DimMismatch`] unless `p2` and `q2` have the sizes of these;
+/// [`Error::NotPositiveDefinite`] of `p1`; [`Error::OutOfDomain`] as [`SolverOptions::check`]; as
+/// [`SpMatrix::sym_pos_semi_def_eig`] with a tolerance of 0.001. Then m stays.
 #[doc(alias = "SolveDoubleQuadraticMatrixProblem")]
 pub fn solve_double_quadratic_matrix_problem<T: Real>(
     g: &MatrixBase<impl Storage<Elem = T>>,
@@ -340,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_matrix_does_not_tell_stays() {
+    fn null_space_components_are_kept() {
         let h = SpMatrix::from_vec(2, vec![1.0_f32, 0.0, 0.0]).unwrap();
         let g = Vector::from(vec![2.0_f32, 0.0]);
         let mut x = Vector::from(vec![0.0_f32, 5.0]);

@@ -6,7 +6,7 @@ use kaldera_base::Real;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::PackedMatrix;
+use crate::packed::PackedMatrix;
 
 /// A packed matrix as it is written.
 #[derive(Serialize, Deserialize)]
@@ -34,7 +34,7 @@ mod tests {
     use crate::{SpMatrix, TpMatrix};
 
     #[test]
-    fn what_is_written_comes_back() {
+    fn values_roundtrip_through_serde() {
         let s = SpMatrix::from_vec(2, vec![1.0_f32, 2.0, 3.0]).unwrap();
         let text = serde_json::to_string(&s).unwrap();
         assert_eq!(text, r#"{"dim":2,"data":[1.0,2.0,3.0]}"#);

@@ -4,13 +4,13 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
-use super::{PackedMatrix, SpMatrix, Symmetric, triangle};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase};
-use crate::matrix_ops::check_shape;
+use crate::packed::{PackedMatrix, SpMatrix, Symmetric, triangle};
 use crate::storage::Storage;
-use crate::vector_ops::check_dim;
 
 /// Which part of a square matrix a symmetric one is made from; Kaldi's `SpCopyType`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,8 @@ pub enum SpCopyType {
     /// (A + A') / 2 (`kTakeMean`).
     #[default]
     Mean,
-    /// (A + A') / 2, and an error if the antisymmetric part is more than a hundredth of that (`kTakeMeanAndCheck`).
+    /// (A + A') / 2, and an error if the antisymmetric part is more than a hundredth of that
+    /// (`kTakeMeanAndCheck`).
     MeanAndCheck,
 }
 
@@ -44,7 +45,8 @@ impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, Symmetric> {
     }
 }
 
-/// (row, column), of which either may be the larger: both name one element. Panics outside of the matrix, as a slice does.
+/// (row, column), of which either may be the larger: both name one element. Panics outside of the
+/// matrix, as a slice does.
 impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, Symmetric> {
     #[inline]
     fn index_mut(&mut self, (r, c): (usize, usize)) -> &mut T {
@@ -80,8 +82,8 @@ impl<T: Real> SpMatrix<T> {
     /// `self =` a triangle, or the symmetric part, of a square matrix of either precision.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] for another size, [`Error::NotSymmetric`] as [`SpCopyType::MeanAndCheck`] says; this
-    /// matrix is then as before.
+    /// [`Error::ShapeMismatch`] for another size, [`Error::NotSymmetric`] as
+    /// [`SpCopyType::MeanAndCheck`] says; this matrix is then as before.
     #[doc(alias = "CopyFromMat")]
     pub fn copy_from_mat<U: Real>(
         &mut self,
@@ -136,8 +138,8 @@ impl<T: Real> SpMatrix<T> {
         T::from_f64(self.rows().map(twice).sum::<f64>().sqrt())
     }
 
-    /// Is the sum of the absolute values off the diagonal no more than `cutoff` times the one on the diagonal? Each pair
-    /// counts once. Kaldi's default `cutoff` is 1e-5.
+    /// Is the sum of the absolute values off the diagonal no more than `cutoff` times the one on
+    /// the diagonal? Each pair counts once. Kaldi's default `cutoff` is 1e-5.
     #[doc(alias = "IsDiagonal")]
     pub fn is_diagonal(&self, cutoff: T) -> bool {
         let (mut off, mut on) = (0.0, 0.0);
@@ -149,7 +151,8 @@ impl<T: Real> SpMatrix<T> {
         off <= cutoff.to_f64() * on
     }
 
-    /// Is no element further than `cutoff` from the unit matrix's? Kaldi's default `cutoff` is 1e-5.
+    /// Is no element further than `cutoff` from the unit matrix's? Kaldi's default `cutoff` is
+    /// 1e-5.
     #[doc(alias = "IsUnit")]
     pub fn is_unit(&self, cutoff: T) -> bool {
         self.rows().enumerate().all(|(r, row)| {
@@ -163,8 +166,8 @@ impl<T: Real> SpMatrix<T> {
         self.data.iter().all(|x| x.abs() <= cutoff)
     }
 
-    /// Is the largest absolute value outside of the three middle diagonals no more than `cutoff` times the largest one on
-    /// them? Kaldi's default `cutoff` is 1e-5.
+    /// Is the largest absolute value outside of the three middle diagonals no more than `cutoff`
+    /// times the largest one on them? Kaldi's default `cutoff` is 1e-5.
     #[doc(alias = "IsTridiagonal")]
     pub fn is_tridiagonal(&self, cutoff: T) -> bool {
         let largest = |x: &[T]| x.iter().fold(0.0, |largest: f64, x| largest.max(x.to_f64().abs()));
@@ -177,8 +180,8 @@ impl<T: Real> SpMatrix<T> {
         outside <= cutoff.to_f64() * inside
     }
 
-    /// Is the Frobenius norm of the difference no more than `tol` times the larger one of the two norms? Kaldi's default
-    /// `tol` is 0.01.
+    /// Is the Frobenius norm of the difference no more than `tol` times the larger one of the two
+    /// norms? Kaldi's default `tol` is 0.01.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless both have as many rows.
@@ -234,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn questions() {
+    fn predicates_answer_as_defined() {
         let unit = SpMatrix::<f64>::unit(3);
         assert!(unit.is_unit(0.0) && unit.is_diagonal(0.0) && unit.is_tridiagonal(0.0) && !unit.is_zero(0.5));
         let mut s = unit.clone();

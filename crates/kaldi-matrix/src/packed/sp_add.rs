@@ -2,15 +2,15 @@
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix};
 use crate::backend;
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{SpMatrix, TpMatrix};
 use crate::storage::Storage;
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = self + alpha * other`.
@@ -125,11 +125,12 @@ impl<T: Real> SpMatrix<T> {
         Ok(())
     }
 
-    /// `self = alpha * m s m' + beta * self`, or with [`Trans::Yes`] `alpha * m' s m + beta * self`.
+    /// `self = alpha * m s m' + beta * self`, or with [`Trans::Yes`] `alpha * m' s m + beta *
+    /// self`.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if `m` and `s` cannot be multiplied, [`Error::DimMismatch`] unless the product has as
-    /// many rows as this matrix.
+    /// [`Error::ProductMismatch`] if `m` and `s` cannot be multiplied, [`Error::DimMismatch`]
+    /// unless the product has as many rows as this matrix.
     #[doc(alias = "AddMat2Sp")]
     pub fn add_mat2_sp(
         &mut self,
@@ -146,8 +147,8 @@ impl<T: Real> SpMatrix<T> {
         Ok(())
     }
 
-    /// `self = alpha * m s m' + beta * self` for a matrix `m` that is mostly zeros, which are skipped; with
-    /// [`Trans::Yes`] `alpha * m' s m + beta * self`.
+    /// `self = alpha * m s m' + beta * self` for a matrix `m` that is mostly zeros, which are
+    /// skipped; with [`Trans::Yes`] `alpha * m' s m + beta * self`.
     ///
     /// # Errors
     /// As [`add_mat2_sp`](Self::add_mat2_sp).
@@ -176,10 +177,12 @@ impl<T: Real> SpMatrix<T> {
         Ok(())
     }
 
-    /// `self = alpha * m diag(v) m' + beta * self`, or with [`Trans::Yes`] `alpha * m' diag(v) m + beta * self`.
+    /// `self = alpha * m diag(v) m' + beta * self`, or with [`Trans::Yes`] `alpha * m' diag(v) m +
+    /// beta * self`.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the product has as many rows as this matrix, and `v` an element for each inner one.
+    /// [`Error::DimMismatch`] unless the product has as many rows as this matrix, and `v` an
+    /// element for each inner one.
     #[doc(alias = "AddMat2Vec")]
     pub fn add_mat2_vec(
         &mut self,
@@ -207,7 +210,8 @@ impl<T: Real> SpMatrix<T> {
         self.add_mat2(alpha, &t.to_matrix(), trans, beta)
     }
 
-    /// `self = alpha * t s t' + beta * self`, or with [`Trans::Yes`] `alpha * t' s t + beta * self`.
+    /// `self = alpha * t s t' + beta * self`, or with [`Trans::Yes`] `alpha * t' s t + beta *
+    /// self`.
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless `t` and `s` have as many rows as this matrix.

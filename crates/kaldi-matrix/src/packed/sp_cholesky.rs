@@ -2,10 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix, triangle};
+use crate::check::check_dim;
 use crate::error::Error;
 use crate::kernels;
-use crate::vector_ops::check_dim;
+use crate::packed::{SpMatrix, TpMatrix, triangle};
 
 impl<T: Real> SpMatrix<T> {
     /// L with `self = L L'`, lower triangular with a positive diagonal.
@@ -18,8 +18,8 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotPositiveDefinite`] where a pivot is not positive. Kaldi goes on after one that is exactly zero, and
-    /// divides by it.
+    /// [`Error::NotPositiveDefinite`] where a pivot is not positive. Kaldi goes on after one that
+    /// is exactly zero, and divides by it.
     #[doc(alias = "potrf")]
     pub fn cholesky(&self) -> Result<TpMatrix<T>, Error> {
         let mut l = TpMatrix::from_vec(self.dim, self.data.clone())?;
@@ -64,7 +64,8 @@ impl<T: Real> TpMatrix<T> {
     /// `self = L` with `orig = L L'`; see [`SpMatrix::cholesky`].
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless `orig` has as many rows, [`Error::NotPositiveDefinite`]; this matrix is then as before.
+    /// [`Error::DimMismatch`] unless `orig` has as many rows, [`Error::NotPositiveDefinite`]; this
+    /// matrix is then as before.
     #[doc(alias = "Cholesky")]
     pub fn cholesky(&mut self, orig: &SpMatrix<T>) -> Result<(), Error> {
         check_dim("cholesky", self.dim, orig.dim)?;
@@ -93,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_positive_definite_is_refused() {
+    fn indefinite_matrices_are_refused() {
         let mut l = TpMatrix::unit(2);
         for (element, row) in [(1.0_f32, 1), (2.0, 1), (f32::NAN, 1)] {
             let s = SpMatrix::from_vec(2, vec![1.0, element, 1.0]).unwrap();

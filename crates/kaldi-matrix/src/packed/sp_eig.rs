@@ -2,10 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
 use crate::decompositions::SymmetricEig;
 use crate::error::{Error, Shape};
 use crate::matrix::Trans;
+use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = P diag(s) P'`: eigenvalues, descending, and eigenvectors, their signs fixed as
@@ -18,9 +18,11 @@ impl<T: Real> SpMatrix<T> {
         self.to_matrix().symmetric_eig()
     }
 
-    /// [`eig`](Self::eig) of a matrix that is positive semi-definite up to rounding: eigenvalues below zero become zero.
+    /// [`eig`](Self::eig) of a matrix that is positive semi-definite up to rounding: eigenvalues
+    /// below zero become zero.
     ///
-    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's default is 0.001.
+    /// `tolerance` is how far below zero the smallest may be, as a part of the largest; Kaldi's
+    /// default is 0.001.
     ///
     /// # Errors
     /// As [`eig`](Self::eig), and [`Error::NotPositiveSemiDefinite`].
@@ -41,7 +43,8 @@ impl<T: Real> SpMatrix<T> {
         Ok(T::from_f64(eig.values.iter().fold(0.0, |largest, x| largest.max(x.abs()))))
     }
 
-    /// The largest absolute eigenvalue over the smallest one; infinity if that is zero. Computed in double precision.
+    /// The largest absolute eigenvalue over the smallest one; infinity if that is zero. Computed in
+    /// double precision.
     ///
     /// # Errors
     /// As [`eig`](Self::eig), and [`Error::NoElements`].
@@ -58,8 +61,8 @@ impl<T: Real> SpMatrix<T> {
         Ok(if least == 0.0 { T::INFINITY } else { T::from_f64(largest / least) })
     }
 
-    /// `self = self^power`, for a positive semi-definite matrix: its eigenvalues are raised to that power. Computed in
-    /// double precision.
+    /// `self = self^power`, for a positive semi-definite matrix: its eigenvalues are raised to that
+    /// power. Computed in double precision.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -70,8 +73,9 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// As [`sym_pos_semi_def_eig`](Self::sym_pos_semi_def_eig) with a tolerance of 0.001; [`Error::Singular`] for an
-    /// eigenvalue of zero under a negative power. The matrix is then as before.
+    /// As [`sym_pos_semi_def_eig`](Self::sym_pos_semi_def_eig) with a tolerance of 0.001;
+    /// [`Error::Singular`] for an eigenvalue of zero under a negative power. The matrix is then as
+    /// before.
     #[doc(alias = "ApplyPow")]
     pub fn apply_pow(&mut self, power: T) -> Result<(), Error> {
         if power == T::ONE {
@@ -90,7 +94,8 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// How negative an eigenvalue may be, as a part of the largest, in a matrix taken for positive semi-definite.
+/// How negative an eigenvalue may be, as a part of the largest, in a matrix taken for positive
+/// semi-definite.
 pub(super) const SEMI_DEFINITE: f64 = 0.001;
 
 impl<T: Real> SymmetricEig<T> {
@@ -102,7 +107,8 @@ impl<T: Real> SymmetricEig<T> {
         s
     }
 
-    /// Eigenvalues below zero become zero, if none is so by more than `tolerance` times the largest.
+    /// Eigenvalues below zero become zero, if none is so by more than `tolerance` times the
+    /// largest.
     pub(crate) fn floor_at_zero(&mut self, operation: &'static str, tolerance: T) -> Result<(), Error> {
         let (least, largest) = (self.values.min(), self.values.max());
         // Both are infinite, and this false, if there is none.
@@ -135,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_power_is_refused() {
+    fn undefined_powers_are_refused() {
         let singular = SpMatrix::from_vec(2, vec![1.0_f64, 1.0, 1.0]).unwrap();
         assert!(singular.cond().unwrap() > 1e15);
         let mut zero = SpMatrix::<f64>::zeros(2);

@@ -2,14 +2,15 @@
 
 use kaldera_base::Real;
 
-use super::{SpCopyType, SpMatrix};
 use crate::backend;
-use crate::decompositions::LogDet;
+use crate::backend::log_det::LogDet;
 use crate::error::Error;
 use crate::matrix::Matrix;
+use crate::packed::{SpCopyType, SpMatrix};
 
 impl<T: Real> SpMatrix<T> {
-    /// `self = self^-1`, and the logarithm and the sign of the determinant it had; by the Bunch-Kaufman decomposition.
+    /// `self = self^-1`, and the logarithm and the sign of the determinant it had; by the
+    /// Bunch-Kaufman decomposition.
     ///
     /// ```
     /// # use kaldi_matrix::SpMatrix;
@@ -21,8 +22,9 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Singular`]; [`Error::NoConvergence`] for NaN or infinite elements; [`Error::TooLarge`] for a matrix beyond
-    /// LAPACK's 32-bit sizes in a build with OpenBLAS alone. The matrix is then as before.
+    /// [`Error::Singular`]; [`Error::NoConvergence`] for NaN or infinite elements;
+    /// [`Error::TooLarge`] for a matrix beyond LAPACK's 32-bit sizes in a build with OpenBLAS
+    /// alone. The matrix is then as before.
     #[doc(alias = "Invert")]
     #[doc(alias = "sptrf")]
     pub fn invert(&mut self) -> Result<LogDet<T>, Error> {
@@ -49,7 +51,8 @@ impl<T: Real> SpMatrix<T> {
         Ok(det.converted())
     }
 
-    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0 for a singular matrix.
+    /// The logarithm of the absolute value of the determinant, and its sign; minus infinity and 0
+    /// for a singular matrix.
     ///
     /// # Errors
     /// As [`invert`](Self::invert), but for a singular matrix.

@@ -3,21 +3,22 @@
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 
-use super::SpMatrix;
 use crate::decompositions::{SymmetricEig, fix_signs};
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::{Matrix, Trans};
+use crate::packed::SpMatrix;
 use crate::vector::{SubVectorMut, Vector};
 
 impl<T: Real> SpMatrix<T> {
-    /// The `num_eigs` eigenvalues of the largest absolute values, those descending, with their eigenvectors as columns of a
-    /// `dim` x `num_eigs` matrix.
+    /// The `num_eigs` eigenvalues of the largest absolute values, those descending, with their
+    /// eigenvectors as columns of a `dim` x `num_eigs` matrix.
     ///
-    /// They are the eigenvalues of this matrix seen in a subspace of `lanczos_dim` dimensions, which grows around the top
-    /// ones; 0 takes Kaldi's default, the larger one of `num_eigs + 50` and `1.5 num_eigs`. From `dim` dimensions on, and
-    /// for a small matrix by default, they are exact. The subspace starts from a fixed pseudo-random vector, where Kaldi
-    /// draws another one each time. Signs are as [`symmetric_eig`](crate::MatrixBase::symmetric_eig)'s.
+    /// They are the eigenvalues of this matrix seen in a subspace of `lanczos_dim` dimensions,
+    /// which grows around the top ones; 0 takes Kaldi's default, the larger one of `num_eigs + 50`
+    /// and `1.5 num_eigs`. From `dim` dimensions on, and for a small matrix by default, they are
+    /// exact. The subspace starts from a fixed pseudo-random vector, where Kaldi draws another one
+    /// each time. Signs are as [`symmetric_eig`](crate::MatrixBase::symmetric_eig)'s.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for more eigenvalues than there are rows; as [`eig`](Self::eig).
@@ -62,14 +63,16 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Row `r` becomes what of `v` is orthogonal to the rows above, of length 1; `false` if there is nothing.
+/// Row `r` becomes what of `v` is orthogonal to the rows above, of length 1; `false` if there is
+/// nothing.
 fn add_to_basis<T: Real>(basis: &mut Matrix<T>, r: usize, v: &Vector<T>) -> bool {
     /// A remainder shorter than this, as a part of the vector, is rounding.
     const ROUNDING: f64 = 100.0;
     let length = |v: &[T]| kernels::sum_of_squares(v).to_f64().sqrt();
     let mut v = v.to_owned();
     let before = length(v.data());
-    // Once leaves rounding errors of the old length, twice is enough (B. N. Parlett, *The Symmetric Eigenvalue Problem*).
+    // Once leaves rounding errors of the old length, twice is enough (B. N. Parlett, *The Symmetric
+    // Eigenvalue Problem*).
     for _ in 0..2 {
         for row in basis.rows().take(r) {
             let along = kernels::dot(v.data(), row);
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_space_that_closes_early_is_left() {
+    fn invariant_krylov_space_is_restarted() {
         let mut s = SpMatrix::<f32>::zeros(80);
         s[(7, 7)] = 3.0;
         s[(70, 70)] = -4.0;

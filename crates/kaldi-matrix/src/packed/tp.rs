@@ -4,13 +4,13 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::Real;
 
-use super::{LowerTriangular, PackedMatrix, TpMatrix, triangle};
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{LowerTriangular, PackedMatrix, TpMatrix, triangle};
 use crate::storage::Storage;
-use crate::vector_ops::check_dim;
 
 /// (row, column), 0 above the diagonal; panics outside of the matrix, as a slice does.
 impl<T: Real> Index<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
@@ -33,7 +33,8 @@ impl<T: Real> IndexMut<(usize, usize)> for PackedMatrix<T, LowerTriangular> {
 }
 
 impl<T: Real> TpMatrix<T> {
-    /// The lower triangle of a square matrix of either precision, or with [`Trans::Yes`] that of its transpose.
+    /// The lower triangle of a square matrix of either precision, or with [`Trans::Yes`] that of
+    /// its transpose.
     ///
     /// # Errors
     /// [`Error::NotSquare`].
@@ -47,8 +48,8 @@ impl<T: Real> TpMatrix<T> {
         Ok(t)
     }
 
-    /// `self =` the lower triangle of a square matrix of either precision, or with [`Trans::Yes`] its upper triangle,
-    /// transposed.
+    /// `self =` the lower triangle of a square matrix of either precision, or with [`Trans::Yes`]
+    /// its upper triangle, transposed.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`] for another size.
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_diagonal_is_nothing() {
+    fn elements_above_the_diagonal_are_zero() {
         let mut t = example(3);
         assert_eq!(t[(0, 2)], 0.0);
         t[(2, 0)] = 5.0;

@@ -1,14 +1,15 @@
-//! Traces of products, and quadratic forms, with symmetric matrices; all of them added in double precision.
+//! Traces of products, and quadratic forms, with symmetric matrices; all of them added in double
+//! precision.
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
+use crate::check::check_dim;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::SpMatrix;
 use crate::storage::Storage;
 use crate::vector::VectorBase;
-use crate::vector_ops::check_dim;
 
 /// `sum_i x_i y_i` in double precision.
 fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
@@ -18,7 +19,8 @@ fn dot<T: Real, U: Real>(x: &[T], y: &[U]) -> f64 {
 /// `tr(a b)`, for either precision of each; the result has that of `a`.
 ///
 /// ```
-/// # use kaldi_matrix::{SpMatrix, trace_sp_sp, trace_sp_sp_lower};
+/// # use kaldi_matrix::SpMatrix;
+/// # use kaldi_matrix::packed::{trace_sp_sp, trace_sp_sp_lower};
 /// let a = SpMatrix::from_vec(2, vec![1.0_f32, 2.0, 3.0])?;
 /// assert_eq!(trace_sp_sp(&a, &a)?, 1.0 + 2.0 * 4.0 + 9.0);
 /// assert_eq!(trace_sp_sp_lower(&a, &a)?, 1.0 + 4.0 + 9.0);
@@ -34,7 +36,8 @@ pub fn trace_sp_sp<T: Real, U: Real>(a: &SpMatrix<T>, b: &SpMatrix<U>) -> Result
     Ok(T::from_f64(2.0 * dot(a.data(), b.data()) - diagonal))
 }
 
-/// `sum_ij a(i, j) b(i, j)` over the lower triangle: as `tr(a b)`, but each pair off the diagonal counts once.
+/// `sum_ij a(i, j) b(i, j)` over the lower triangle: as `tr(a b)`, but each pair off the diagonal
+/// counts once.
 ///
 /// # Errors
 /// [`Error::DimMismatch`] unless both have as many rows.
@@ -53,7 +56,8 @@ pub fn trace_sp_mat<T: Real>(a: &SpMatrix<T>, b: &MatrixBase<impl Storage<Elem =
     check_shape("trace_sp_mat", Shape { rows: a.dim(), cols: a.dim() }, b.shape())?;
     let mut trace = 0.0;
     for (r, row) in a.rows().enumerate() {
-        // The row of `a` against the row and the column of `b` up to the diagonal, which is in both.
+        // The row of `a` against the row and the column of `b` up to the diagonal, which is in
+        // both.
         let column: f64 = row.iter().enumerate().map(|(c, x)| x.to_f64() * b[(c, r)].to_f64()).sum();
         trace += dot(&row[..r], b.row_data(r)) + column;
     }
@@ -63,7 +67,8 @@ pub fn trace_sp_mat<T: Real>(a: &SpMatrix<T>, b: &MatrixBase<impl Storage<Elem =
 /// `tr(op(a) b op(c))`, where `b` is symmetric.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product is square.
+/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product
+/// is square.
 #[doc(alias = "TraceMatSpMat")]
 pub fn trace_mat_sp_mat<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,
@@ -87,7 +92,8 @@ pub fn trace_mat_sp_mat<T: Real>(
 /// `tr(op(a) b op(c) d)`, where `b` and `d` are symmetric.
 ///
 /// # Errors
-/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product is square.
+/// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::NotSquare`] unless the product
+/// is square.
 #[doc(alias = "TraceMatSpMatSp")]
 pub fn trace_mat_sp_mat_sp<T: Real>(
     a: &MatrixBase<impl Storage<Elem = T>>,

@@ -1,23 +1,25 @@
 //! Symmetric matrices to tridiagonal, and from there to diagonal form.
 //!
-//! G. H. Golub, C. F. Van Loan, *Matrix Computations*, 3rd edition, sections 5.1 (Householder reflections and Givens
-//! rotations) and 8.3 (the two algorithms). Here the reflections go from the last row up, for which the lower triangle
-//! lies right. Both compute in double precision whatever the matrix has.
+//! G. H. Golub, C. F. Van Loan, *Matrix Computations*, 3rd edition, sections 5.1 (Householder
+//! reflections and Givens rotations) and 8.3 (the two algorithms). Here the reflections go from the
+//! last row up, for which the lower triangle lies right. Both compute in double precision whatever
+//! the matrix has.
 
 use kaldera_base::Real;
 
-use super::SpMatrix;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, SubMatrixMut};
-use crate::matrix_ops::check_shape;
+use crate::packed::SpMatrix;
 
 impl<T: Real> SpMatrix<T> {
     /// `self = Q self Q'` with an orthogonal Q that makes it tridiagonal, and puts Q into `q`.
     ///
-    /// That is the transpose of the usual convention, and Kaldi's: the rows of Q are the new axes. The last row of Q is the
-    /// last unit vector. The elements beside the diagonal are not negative, but for the first one, (1, 0), and those of rows
-    /// in which, when their turn came, nothing else stood.
+    /// That is the transpose of the usual convention, and Kaldi's: the rows of Q are the new axes.
+    /// The last row of Q is the last unit vector. The elements beside the diagonal are not
+    /// negative, but for the first one, (1, 0), and those of rows in which, when their turn came,
+    /// nothing else stood.
     ///
     /// ```
     /// # use kaldi_matrix::{Matrix, SpMatrix};
@@ -30,8 +32,8 @@ impl<T: Real> SpMatrix<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::NoConvergence`] for NaN or infinite
-    /// elements; the matrix is then as before.
+    /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::NoConvergence`]
+    /// for NaN or infinite elements; the matrix is then as before.
     #[doc(alias = "Tridiagonalize")]
     pub fn tridiagonalize(&mut self, q: Option<SubMatrixMut<'_, T>>) -> Result<(), Error> {
         let mut double = self.checked_double("tridiagonalize", q.as_ref())?;
@@ -45,16 +47,16 @@ impl<T: Real> SpMatrix<T> {
         self.copy_from_sp(&double)
     }
 
-    /// `self = D` for a tridiagonal matrix `self = G D G'`, with D diagonal in no order, and `q = q G`: so `q self q'`
-    /// keeps its value.
+    /// `self = D` for a tridiagonal matrix `self = G D G'`, with D diagonal in no order, and `q = q
+    /// G`: so `q self q'` keeps its value.
     ///
-    /// After [`tridiagonalize`](Self::tridiagonalize), call it with the transpose of that Q; then the columns of `q` are the
-    /// eigenvectors of the first matrix.
+    /// After [`tridiagonalize`](Self::tridiagonalize), call it with the transpose of that Q; then
+    /// the columns of `q` are the eigenvectors of the first matrix.
     ///
     /// # Errors
-    /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::OutOfDomain`] for a matrix that is not
-    /// [tridiagonal](Self::is_tridiagonal), [`Error::NoConvergence`] for NaN or infinite elements; the matrix is then as
-    /// before.
+    /// [`Error::ShapeMismatch`] unless `q` has the size of this matrix, [`Error::OutOfDomain`] for
+    /// a matrix that is not [tridiagonal](Self::is_tridiagonal), [`Error::NoConvergence`] for NaN
+    /// or infinite elements; the matrix is then as before.
     #[doc(alias = "Qr")]
     pub fn qr(&mut self, q: Option<SubMatrixMut<'_, T>>) -> Result<(), Error> {
         const CUTOFF: f64 = 1e-5;
@@ -95,7 +97,8 @@ impl<T: Real> SpMatrix<T> {
     }
 }
 
-/// Reflects the first `row` axes so that of the elements left of the diagonal in `row` only the last one remains.
+/// Reflects the first `row` axes so that of the elements left of the diagonal in `row` only the
+/// last one remains.
 fn reflect(s: &mut SpMatrix<f64>, row: usize, q: Option<&mut Matrix<f64>>) {
     let mut v = s.row_data(row)[..row].to_vec();
     let scale = v.iter().fold(0.0_f64, |largest, x| largest.max(x.abs()));
@@ -134,7 +137,8 @@ fn reflect(s: &mut SpMatrix<f64>, row: usize, q: Option<&mut Matrix<f64>>) {
     }
 }
 
-/// The eigenvalues of a symmetric tridiagonal matrix, in its `diagonal`; what is `beside` it becomes zero.
+/// The eigenvalues of a symmetric tridiagonal matrix, in its `diagonal`; what is `beside` it
+/// becomes zero.
 ///
 /// The rotations are applied to neighbouring rows of `rows`. `None` if it does not converge.
 fn diagonalize(diagonal: &mut [f64], beside: &mut [f64], mut rows: Option<&mut Matrix<f64>>) -> Option<()> {
@@ -163,7 +167,8 @@ fn diagonalize(diagonal: &mut [f64], beside: &mut [f64], mut rows: Option<&mut M
     Some(())
 }
 
-/// One implicit step with Wilkinson's shift; tells each rotation of the axes k and k + 1 to `rotated(k, cos, sin)`.
+/// One implicit step with Wilkinson's shift; tells each rotation of the axes k and k + 1 to
+/// `rotated(k, cos, sin)`.
 fn chase(diagonal: &mut [f64], beside: &mut [f64], mut rotated: impl FnMut(usize, f64, f64)) {
     let last = beside.len();
     let corner = beside[last - 1];
@@ -253,8 +258,9 @@ mod tests {
     }
 
     #[test]
-    fn hard_ones_converge() {
-        // Wilkinson's matrix with close eigenvalues, a scale near the ends of the range, a graded one.
+    fn ill_conditioned_matrices_converge() {
+        // Wilkinson's matrix with close eigenvalues, a scale near the ends of the range, a graded
+        // one.
         for scale in [1.0, 1e-150, 1e150] {
             let wilkinson = |r: usize, c: usize| match r - c {
                 0 => scale * (r as f64 - 10.0).abs(),
@@ -274,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_fit_is_refused() {
+    fn invalid_input_is_refused() {
         let mut s = SpMatrix::from_fn(3, |_, _| 1.0_f32);
         let before = s.clone();
         assert!(matches!(s.qr(None), Err(Error::OutOfDomain { .. })));

@@ -1,14 +1,15 @@
 //! Dense matrices with packed ones: copies, sums and products.
 //!
-//! Products expand the packed operands, as Kaldi does; the work is then the one of a product of dense matrices.
+//! Products expand the packed operands, as Kaldi does; the work is then the one of a product of
+//! dense matrices.
 
 use kaldera_base::Real;
 
-use super::{SpMatrix, TpMatrix};
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::packed::{SpMatrix, TpMatrix};
 use crate::storage::{Storage, StorageMut};
 
 /// Both triangles filled.
@@ -110,8 +111,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// `self = alpha * a op(b) c + beta * self`, where `a` and `c` are symmetric.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::ShapeMismatch`] if the product has another shape
-    /// than this matrix.
+    /// [`Error::ProductMismatch`] if they cannot be multiplied, [`Error::ShapeMismatch`] if the
+    /// product has another shape than this matrix.
     #[doc(alias = "AddSpMatSp")]
     pub fn add_sp_mat_sp(
         &mut self,

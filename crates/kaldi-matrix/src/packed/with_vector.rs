@@ -2,13 +2,14 @@
 
 use kaldera_base::Real;
 
-use super::{PackedMatrix, SpMatrix, TpMatrix};
+use crate::check::check_dim;
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels;
 use crate::matrix::Trans;
+use crate::packed::{PackedMatrix, SpMatrix, TpMatrix};
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::VectorBase;
 
 impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// `self =` the stored elements of a packed matrix of either kind and precision, row by row.
@@ -22,11 +23,12 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
         Ok(())
     }
 
-    /// `self =` row `row` of a symmetric matrix of either precision, with the elements right of the diagonal.
+    /// `self =` row `row` of a symmetric matrix of either precision, with the elements right of the
+    /// diagonal.
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows, [`Error::OutOfRange`] if there is
-    /// no such row.
+    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows,
+    /// [`Error::OutOfRange`] if there is no such row.
     #[doc(alias = "CopyRowFromSp")]
     pub fn copy_row_from_sp<U: Real>(&mut self, s: &SpMatrix<U>, row: usize) -> Result<(), Error> {
         check_dim("copy_row_from_sp", s.dim(), self.dim())?;
@@ -102,7 +104,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
 
     /// `self = alpha * t v + beta * self`, or with the transpose of `t`.
     ///
-    /// With `beta` 0 the old values do not count, not even NaN. For `self = t self` see [`mul_tp`](Self::mul_tp).
+    /// With `beta` 0 the old values do not count, not even NaN. For `self = t self` see
+    /// [`mul_tp`](Self::mul_tp).
     ///
     /// # Errors
     /// [`Error::DimMismatch`] unless both vectors have as many elements as the matrix rows.
@@ -167,8 +170,8 @@ impl<T: Real, S: StorageMut<Elem = T>> VectorBase<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows, [`Error::Singular`] for a zero on
-    /// the diagonal, where Kaldi divides by it.
+    /// [`Error::DimMismatch`] unless the vector has as many elements as the matrix rows,
+    /// [`Error::Singular`] for a zero on the diagonal, where Kaldi divides by it.
     #[doc(alias = "Solve")]
     #[doc(alias = "tpsv")]
     pub fn solve(&mut self, t: &TpMatrix<T>, trans: Trans) -> Result<(), Error> {

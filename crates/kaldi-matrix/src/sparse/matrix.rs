@@ -2,15 +2,16 @@
 
 use kaldera_base::Real;
 
-use super::SparseVector;
+use crate::check::check_dim;
+use crate::check::check_range;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels::convert;
 use crate::matrix::{Matrix, MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
 use crate::random::RandomState;
+use crate::sparse::SparseVector;
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::{ResizeType, VectorBase};
 
 /// A matrix of which only the elements that are not zero are stored, row by row.
 ///
@@ -37,7 +38,8 @@ impl<T: Real> SparseMatrix<T> {
         Self { rows: vec![SparseVector::zeros(cols); rows], cols }
     }
 
-    /// Rows of `cols` elements, each given as [`SparseVector::new`] takes it: what Kaldi calls a posterior.
+    /// Rows of `cols` elements, each given as [`SparseVector::new`] takes it: what Kaldi calls a
+    /// posterior.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a column that is not there.
@@ -59,7 +61,8 @@ impl<T: Real> SparseMatrix<T> {
         Ok(Self { rows, cols })
     }
 
-    /// A one in each row, in the column that the list tells, of `dim` columns; with [`Trans::Yes`] its transpose.
+    /// A one in each row, in the column that the list tells, of `dim` columns; with [`Trans::Yes`]
+    /// its transpose.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for an index that is not below `dim`.
@@ -131,8 +134,8 @@ impl<T: Real> SparseMatrix<T> {
     /// Row `r` `= row`.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless it has as many elements as there are
-    /// columns.
+    /// [`Error::OutOfRange`] if there is no such row, [`Error::DimMismatch`] unless it has as many
+    /// elements as there are columns.
     #[doc(alias = "SetRow")]
     pub fn set_row(&mut self, r: usize, row: SparseVector<T>) -> Result<(), Error> {
         check_range("rows", r, 1, self.num_rows())?;
@@ -246,7 +249,8 @@ impl<T: Real> SparseMatrix<T> {
         };
     }
 
-    /// Row r of `self =` row `row_indexes[r]` of `other`: any number of rows, in any order, some of them perhaps twice.
+    /// Row r of `self =` row `row_indexes[r]` of `other`: any number of rows, in any order, some of
+    /// them perhaps twice.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for a row that is not there.
@@ -269,7 +273,8 @@ impl<T: Real> SparseMatrix<T> {
         Ok(())
     }
 
-    /// Changes the shape; with [`ResizeType::CopyData`] what both shapes have stays, else all becomes zero.
+    /// Changes the shape; with [`ResizeType::CopyData`] what both shapes have stays, else all
+    /// becomes zero.
     ///
     /// # Panics
     /// As [`zeros`](Self::zeros).
@@ -290,7 +295,8 @@ impl<T: Real> SparseMatrix<T> {
         std::mem::swap(self, other);
     }
 
-    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and variance 1.
+    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and
+    /// variance 1.
     ///
     /// # Errors
     /// As [`SparseVector::set_randn`].
@@ -322,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn there_and_back() {
+    fn values_roundtrip() {
         let (sparse, dense) = sample();
         assert_eq!(sparse.to_matrix(), dense);
         assert_eq!((sparse.num_rows(), sparse.num_cols(), sparse.num_elements()), (3, 4, 4));

@@ -2,11 +2,11 @@
 
 use kaldera_base::Real;
 
-use super::SparseMatrix;
+use crate::check::check_shape;
 use crate::error::{Error, Shape};
 use crate::kernels;
 use crate::matrix::{MatrixBase, Trans};
-use crate::matrix_ops::check_shape;
+use crate::sparse::SparseMatrix;
 use crate::storage::{Storage, StorageMut};
 
 /// `tr(a op(b))`: `Σ a[i][j] * op(b)[j][i]` over what is stored of b.
@@ -54,8 +54,8 @@ impl<T: Real, S: StorageMut<Elem = T>> MatrixBase<S> {
     /// With `beta` 0 the old values do not count, not even NaN.
     ///
     /// # Errors
-    /// [`Error::ProductMismatch`] if `op(a)` cannot be multiplied by b, [`Error::ShapeMismatch`] unless this matrix has
-    /// the product's shape.
+    /// [`Error::ProductMismatch`] if `op(a)` cannot be multiplied by b, [`Error::ShapeMismatch`]
+    /// unless this matrix has the product's shape.
     #[doc(alias = "AddSmatMat")]
     pub fn add_smat_mat(
         &mut self,
@@ -131,7 +131,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn as_with_the_zeros(
+        fn sparse_matrix_equals_dense(
             rows in 0_usize..5, inner in 0_usize..5, cols in 0_usize..5,
             trans in prop::sample::select(vec![Trans::No, Trans::Yes]),
             beta in prop::sample::select(vec![0.0, 1.0, -0.5]),

@@ -2,12 +2,13 @@
 
 use kaldera_base::Real;
 
+use crate::check::check_dim;
+use crate::check::check_range;
 use crate::error::Error;
 use crate::kernels::convert;
 use crate::random::RandomState;
 use crate::storage::{Storage, StorageMut};
-use crate::vector::{ResizeType, Vector, VectorBase, check_range};
-use crate::vector_ops::check_dim;
+use crate::vector::{ResizeType, Vector, VectorBase};
 
 /// A vector of which only the elements that are not zero are stored.
 ///
@@ -23,7 +24,7 @@ use crate::vector_ops::check_dim;
 #[derive(Clone, Default, PartialEq)]
 pub struct SparseVector<T> {
     dim: usize,
-    /// Places and values; the places ascend.
+    /// Indexes and values; the indexes ascend.
     elements: Vec<(u32, T)>,
 }
 
@@ -33,11 +34,11 @@ impl<T: Real> SparseVector<T> {
         Self { dim, elements: Vec::new() }
     }
 
-    /// `dim` elements, of which some are given with their places, in any order. Values of one place are added up in the
-    /// order in which they come, and what is zero then is not stored.
+    /// `dim` elements, of which some are given with their indexes, in any order. Values of one
+    /// index are added up in the order in which they come, and what is zero then is not stored.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a place that is not below `dim`, or not below 2³².
+    /// [`Error::OutOfRange`] for an index that is not below `dim`, or not below 2³².
     pub fn new(dim: usize, elements: impl IntoIterator<Item = (usize, T)>) -> Result<Self, Error> {
         let mut given =
             elements.into_iter().map(|(place, x)| Ok((check_place(place, dim)?, x))).collect::<Result<Vec<_>, _>>()?;
@@ -53,7 +54,7 @@ impl<T: Real> SparseVector<T> {
         Ok(Self { dim, elements: given })
     }
 
-    /// From what a file holds: the places ascend, and are below `dim`.
+    /// From what a file holds: the indexes ascend, and are below `dim`.
     pub(crate) fn from_ascending(dim: usize, elements: Vec<(u32, T)>) -> Self {
         debug_assert!(elements.is_sorted_by(|a, b| a.0 < b.0));
         Self { dim, elements }
@@ -71,13 +72,13 @@ impl<T: Real> SparseVector<T> {
         self.elements.len()
     }
 
-    /// The stored elements with their places, which ascend.
+    /// The stored elements with their indexes, which ascend.
     #[doc(alias = "Data")]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (usize, T)> + DoubleEndedIterator + Clone {
         self.elements.iter().map(|&(place, x)| (index(place), x))
     }
 
-    /// The `i`th of the stored elements, with its place.
+    /// The `i`th of the stored elements, with its index.
     ///
     /// # Panics
     /// If fewer are stored, as indexing does.
@@ -93,15 +94,16 @@ impl<T: Real> SparseVector<T> {
         T::from_f64(self.iter().map(|(_, x)| x.to_f64()).sum())
     }
 
-    /// The highest element and its place, zeros included: the first stored one of equals, or the first zero. None without
-    /// elements.
+    /// The highest element and its index, zeros included: the first stored one of equals, or the
+    /// first zero. None without elements.
     #[doc(alias = "Max")]
     pub fn max(&self) -> Option<(usize, T)> {
         let highest = self.iter().reduce(|kept, next| if next.1 > kept.1 { next } else { kept });
         match highest {
             Some((_, x)) if x >= T::ZERO || self.num_elements() == self.dim => highest,
             _ if self.dim == 0 => None,
-            // The places ascend, so the first one that is not stored is where they get ahead of their number.
+            // The indexes ascend, so the first one that is not stored is where they get ahead of
+            // their number.
             _ => {
                 let zero =
                     self.iter().enumerate().find(|&(i, (place, _))| place > i).map_or(self.num_elements(), |(i, _)| i);
@@ -163,7 +165,8 @@ impl<T: Real> SparseVector<T> {
         self.elements = other.elements.iter().map(|&(place, x)| (place, convert(x))).collect();
     }
 
-    /// Changes the length; with [`ResizeType::CopyData`] the elements below the new one stay, else all become zero.
+    /// Changes the length; with [`ResizeType::CopyData`] the elements below the new one stay, else
+    /// all become zero.
     #[doc(alias = "Resize")]
     pub fn resize(&mut self, dim: usize, resize_type: ResizeType) {
         match resize_type {
@@ -181,10 +184,12 @@ impl<T: Real> SparseVector<T> {
         std::mem::swap(self, other);
     }
 
-    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and variance 1.
+    /// Each element is zero with probability `zero_prob`, else normally distributed with mean 0 and
+    /// variance 1.
     ///
     /// # Errors
-    /// [`Error::OutOfDomain`] unless `zero_prob` is from 0 to 1; [`Error::OutOfRange`] for 2³² elements and more.
+    /// [`Error::OutOfDomain`] unless `zero_prob` is from 0 to 1; [`Error::OutOfRange`] for 2³²
+    /// elements and more.
     #[doc(alias = "SetRandn")]
     pub fn set_randn(&mut self, zero_prob: f64, random: &mut RandomState) -> Result<(), Error> {
         if !(0.0..=1.0).contains(&zero_prob) {
@@ -197,14 +202,15 @@ impl<T: Real> SparseVector<T> {
     }
 }
 
-/// A place as it is stored.
+/// An index as it is stored.
 fn check_place(place: usize, dim: usize) -> Result<u32, Error> {
     check_range("elements", place, 1, dim)?;
     let too_far = |_| Error::OutOfRange { what: "32-bit indices", start: place, len: 1, size: index(u32::MAX) };
     u32::try_from(place).map_err(too_far)
 }
 
-/// A stored place as an index: nothing is lost on machines of 32 bits and more, which all others of ours are.
+/// A stored index as an index: nothing is lost on machines of 32 bits and more, which all others of
+/// ours are.
 #[inline]
 fn index(place: u32) -> usize {
     place as usize
@@ -246,7 +252,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn like_a_vector_with_its_zeros(
+        fn sparse_vector_equals_dense(
             pairs in prop::collection::vec((0_usize..9, -3_i8..4), 0..20),
             alpha in -2_i8..3,
         ) {

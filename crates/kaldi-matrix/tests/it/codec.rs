@@ -89,9 +89,10 @@ fn header(token: &[u8], sizes: &[i32]) -> Vec<u8> {
     bytes
 }
 
-/// A header may promise 2^31 rows; what is not there is not allocated either, or this test would need 2^63 bytes.
+/// A header may promise 2^31 rows; what is not there is not allocated either, or this test would
+/// need 2^63 bytes.
 #[test]
-fn a_promise_is_not_believed() {
+fn announced_sizes_are_not_allocated_before_data() {
     let max = i32::MAX;
     for (rows, cols) in [(max, 1), (1, max), (max, max), (1 << 20, 1 << 12)] {
         let mut bytes = header(b"FM", &[rows, cols]);
@@ -142,7 +143,7 @@ impl Read for Trickle<'_> {
 }
 
 #[test]
-fn a_trickle_is_enough() {
+fn short_reads_suffice() {
     let m = Matrix::from_fn(4, 3, |r, c| r as f32 - 1.5 * c as f32);
     for binary in [true, false] {
         let bytes = written(&m, binary);
@@ -208,7 +209,8 @@ proptest! {
         prop_assert!(same(back.data(), m.row(0).data()));
     }
 
-    /// Seven digits, so half a unit of the seventh; what is rounded up beyond the largest float is not read.
+    /// Seven digits, so half a unit of the seventh; what is rounded up beyond the largest float is
+    /// not read.
     #[test]
     fn text_gives_back_seven_digits(m in any_matrix()) {
         let m = Matrix::from_fn(m.num_rows(), m.num_cols(), |r, c| m[(r, c)].clamp(-3e38, 3e38));

@@ -1,9 +1,10 @@
-//! Kaldi's bytes and text for matrices that are not dense: golden ones, round trips, and inputs that are damaged.
+//! Kaldi's bytes and text for matrices that are not dense: golden ones, round trips, and inputs
+//! that are damaged.
 
 use kaldi_matrix::codec::{self, CodecError, KaldiRead, KaldiWrite};
+use kaldi_matrix::general::GeneralMatrixType;
 use kaldi_matrix::{
-    CompressedMatrix, CompressionMethod, GeneralMatrix, GeneralMatrixType, Matrix, SpMatrix, SparseMatrix,
-    SparseVector, TpMatrix,
+    CompressedMatrix, CompressionMethod, GeneralMatrix, Matrix, SpMatrix, SparseMatrix, SparseVector, TpMatrix,
 };
 use proptest::prelude::*;
 
@@ -72,7 +73,7 @@ fn empty_compressed_matrices_are_followed_by_what_follows() {
 }
 
 #[test]
-fn a_promise_is_not_believed() {
+fn announced_sizes_are_not_allocated_before_data() {
     let max = i32::MAX;
     for token in ["CM", "CM2", "CM3"] {
         for (rows, cols) in [(max, 1), (1, max), (max, max), (1 << 20, 1 << 10)] {
@@ -189,7 +190,8 @@ proptest! {
         read_all(format!("{start}{text}").as_bytes());
     }
 
-    /// One byte of a whole file is another: an error, or another matrix; the scale may become infinite or NaN.
+    /// One byte of a whole file is another: an error, or another matrix; the scale may become
+    /// infinite or NaN.
     #[test]
     fn a_changed_byte_is_harmless(which in 0_usize..7, place in any::<prop::sample::Index>(), byte in any::<u8>()) {
         let mut bytes = written(&compressed_samples()[which], true);

@@ -1,13 +1,15 @@
-//! The operations on dense vectors and matrices against loops that a reader believes at sight, in double precision, on views
-//! with gaps between their rows.
+//! The operations on dense vectors and matrices against loops that a reader believes at sight, in
+//! double precision, on views with gaps between their rows.
 
+use kaldi_matrix::dense::{same_dim, vec_mat_vec};
+use kaldi_matrix::traces::{trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat};
 use kaldi_matrix::{
-    Error, Matrix, MatrixBase, RandomState, Shape, Storage, SubMatrix, SubMatrixMut, Trans, Vector, same_dim,
-    trace_mat, trace_mat_mat, trace_mat_mat_mat, trace_mat_mat_mat_mat, vec_mat_vec, vec_vec,
+    Error, Matrix, MatrixBase, RandomState, Shape, Storage, SubMatrix, SubMatrixMut, Trans, Vector, vec_vec,
 };
 use proptest::prelude::*;
 
-/// Rounding of some hundred operations on numbers of size 1 to some hundreds; of larger results, a share.
+/// Rounding of some hundred operations on numbers of size 1 to some hundreds; of larger results, a
+/// share.
 const NEAR: f64 = 1e-11;
 
 /// `prop_assert!` for expressions with braces in them, which that takes for a format.
@@ -60,7 +62,7 @@ fn near(found: f64, right: f64) -> bool {
     found == right || (found - right).abs() <= NEAR * right.abs().max(1.0) || (found.is_nan() && right.is_nan())
 }
 
-/// Does every element equal the function of its place, to within rounding?
+/// Does every element equal the function of its index, to within rounding?
 fn all(found: &MatrixBase<impl Storage<Elem = f64>>, right: impl Fn(usize, usize) -> f64) -> bool {
     (0..found.num_rows()).all(|r| (0..found.num_cols()).all(|c| near(found[(r, c)], right(r, c))))
 }
@@ -427,7 +429,7 @@ fn how_far_from_symmetric_and_diagonal() {
 }
 
 #[test]
-fn what_does_not_fit_is_an_error_and_changes_nothing() {
+fn mismatched_shapes_are_errors_and_change_nothing() {
     let src = Matrix::from_fn(2, 3, |r, c| (r + c) as f32);
     let mut m = Matrix::from_fn(2, 3, |_, _| 7.0_f32);
     let before = m.clone();

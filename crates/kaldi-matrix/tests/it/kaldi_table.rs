@@ -1,10 +1,11 @@
-//! Reads `KALDI.md`, the table for those who come from Kaldi, and holds it against the source and against the list of Kaldi's
-//! methods.
+//! Reads `KALDI.md`, the table for those who come from Kaldi, and holds it against the source and
+//! against the list of Kaldi's methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Everything public in Kaldi's matrix library, by class; the section of the table has the class's name.
+/// Everything public in Kaldi's matrix library, by class; the section of the table has the class's
+/// name.
 const KALDI: &[(&str, &str)] = &[
     (
         "VectorBase",
@@ -129,7 +130,8 @@ fn table() -> BTreeMap<String, Vec<Row>> {
     sections
 }
 
-/// A public function of the crate: the type whose `impl` it stands in (none for a free one) and its aliases.
+/// A public function of the crate: the type whose `impl` it stands in (none for a free one) and its
+/// aliases.
 struct Function {
     of: String,
     name: String,
@@ -238,7 +240,8 @@ fn source() -> Source {
     source
 }
 
-/// The types whose methods a section is about: those that its heading names. Free functions are allowed everywhere.
+/// The types whose methods a section is about: those that its heading names. Free functions are
+/// allowed everywhere.
 fn types_of(heading: &str) -> Vec<String> {
     let mut types: Vec<String> = heading.split(", ").map(str::to_owned).collect();
     for (of, also) in [

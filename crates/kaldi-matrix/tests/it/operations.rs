@@ -1,8 +1,7 @@
 //! Each operation against a loop in double precision, on matrices and views of any stride.
 
-use kaldi_matrix::{
-    Error, Matrix, MatrixBase, Shape, Storage, SubMatrixMut, Trans, Vector, compute_dct_matrix, vec_vec,
-};
+use kaldi_matrix::dense::compute_dct_matrix;
+use kaldi_matrix::{Error, Matrix, MatrixBase, Shape, Storage, SubMatrixMut, Trans, Vector, vec_vec};
 use proptest::prelude::*;
 
 /// Rounding of a sum of `terms` products in `f32`, relative to the sum of their sizes.
@@ -50,7 +49,7 @@ fn matrices(count: usize) -> impl Strategy<Value = Vec<Wide>> {
     })
 }
 
-/// Does every element of `found` equal the function of its place, to within rounding?
+/// Does every element of `found` equal the function of its index, to within rounding?
 fn all(found: &MatrixBase<impl Storage<Elem = f32>>, right: impl Fn(usize, usize) -> f64) -> bool {
     (0..found.num_rows()).all(|r| (0..found.num_cols()).all(|c| near(found[(r, c)], right(r, c), 4, 64.0)))
 }
@@ -115,7 +114,8 @@ proptest! {
     #[test]
     fn precisions_mix_in_the_wider_one(v in vectors(2), alpha in number()) {
         let (a, b) = (&v[0], &v[1]);
-        // Far below what f32 could tell from its neighbour: so a sum in f32 would differ from the one in f64.
+        // Far below what f32 could tell from its neighbour: so a sum in f32 would differ from the
+        // one in f64.
         let wide: Vector<f64> = b.iter().map(|&x| f(x) * (1.0 + 1e-9)).collect();
         let mut y = a.clone();
         y.add_vec(alpha, &wide).unwrap();
@@ -389,7 +389,7 @@ mod decompositions {
     }
 
     #[test]
-    fn what_has_no_decomposition_is_an_error() {
+    fn matrices_without_decomposition_are_errors() {
         let mut m = Matrix::<f32>::zeros(2, 3);
         assert!(matches!(m.symmetric_eig(), Err(Error::NotSquare { .. })));
         m[(1, 2)] = f32::NAN;

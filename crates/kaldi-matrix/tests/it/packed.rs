@@ -1,12 +1,13 @@
-//! Packed matrices against loops over whole ones that a reader believes at sight, in both precisions.
+//! Packed matrices against loops over whole ones that a reader believes at sight, in both
+//! precisions.
 //!
 //! With `KALDERA_BACKEND=openblas` and `=pure` the same tests try the libraries.
 
 use kaldera_base::Real;
-use kaldi_matrix::{
-    Error, Matrix, SpMatrix, TpMatrix, Trans, Vector, trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp,
-    trace_sp_sp_lower, vec_sp_vec,
+use kaldi_matrix::packed::{
+    trace_mat_sp_mat, trace_mat_sp_mat_sp, trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec,
 };
+use kaldi_matrix::{Error, Matrix, SpMatrix, TpMatrix, Trans, Vector};
 use proptest::prelude::*;
 
 /// Sizes, scales and the numbers that matrices are made of: quarters, so that f32 rounds little.
@@ -65,7 +66,8 @@ impl Case {
         (T::from_f64(self.alpha), T::from_f64(self.beta))
     }
 
-    /// Is `found` = alpha * sum + beta * old, as near as some hundred roundings of these sizes allow?
+    /// Is `found` = alpha * sum + beta * old, as near as some hundred roundings of these sizes
+    /// allow?
     fn near<T: Real>(&self, found: T, sum: f64, old: T) -> bool {
         let old = if self.beta == 0.0 { 0.0 } else { self.beta * old.to_f64() };
         (found.to_f64() - self.alpha * sum - old).abs() <= 4000.0 * T::EPSILON.to_f64()

@@ -2,9 +2,9 @@
 
 use kaldera::base::Real;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use kaldera::matrix::{
-    Error, Matrix, SpMatrix, Trans, Vector, attempt_complex_power, create_eigenvalue_matrix, sort_svd,
-};
+use kaldera::matrix::decompositions::{attempt_complex_power, create_eigenvalue_matrix, sort_svd};
+#[cfg(any(feature = "openblas", feature = "pure"))]
+use kaldera::matrix::{Error, Matrix, SpMatrix, Trans, Vector};
 
 use super::answer::Answer;
 use super::record::Record;

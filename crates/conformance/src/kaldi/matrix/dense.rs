@@ -2,8 +2,9 @@
 
 use kaldera::base::Real;
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use kaldera::matrix::trace_mat_mat;
-use kaldera::matrix::{Error, Matrix, ResizeType, Trans, trace_mat_mat_mat_mat};
+use kaldera::matrix::traces::trace_mat_mat;
+use kaldera::matrix::traces::trace_mat_mat_mat_mat;
+use kaldera::matrix::{Error, Matrix, ResizeType, Trans};
 
 use super::answer::Answer;
 use super::record::Record;

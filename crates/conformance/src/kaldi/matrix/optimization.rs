@@ -1,10 +1,9 @@
 //! Linear systems and minima by iteration.
 
 use kaldera::base::Real;
-use kaldera::matrix::{
-    LbfgsOptions, LinearCgdOptions, Matrix, OptimizeLbfgs, SpMatrix, Vector, add_outer_product_plus_minus, linear_cgd,
-    vec_vec,
-};
+use kaldera::matrix::dense::add_outer_product_plus_minus;
+use kaldera::matrix::optimization::{LbfgsOptions, LinearCgdOptions, OptimizeLbfgs, linear_cgd};
+use kaldera::matrix::{Matrix, SpMatrix, Vector, vec_vec};
 use serde_json::Value;
 
 use super::answer::Answer;

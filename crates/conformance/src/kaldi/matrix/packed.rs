@@ -1,12 +1,12 @@
 //! Packed matrices: `Packed.*`, `Sp.*`, and what vectors and matrices do with them.
 
 use kaldera::base::Real;
-use kaldera::matrix::{
-    Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans, trace_sp_mat, trace_sp_sp,
-    trace_sp_sp_lower, vec_sp_vec,
-};
 #[cfg(any(feature = "openblas", feature = "pure"))]
-use kaldera::matrix::{SolverOptions, SymmetricEig, solve_quadratic_problem};
+use kaldera::matrix::SymmetricEig;
+#[cfg(any(feature = "openblas", feature = "pure"))]
+use kaldera::matrix::packed::{SolverOptions, solve_quadratic_problem};
+use kaldera::matrix::packed::{trace_sp_mat, trace_sp_sp, trace_sp_sp_lower, vec_sp_vec};
+use kaldera::matrix::{Matrix, PackedMatrix, ResizeType, SpCopyType, SpMatrix, TpMatrix, Trans};
 
 use super::answer::Answer;
 use super::record::{Fields, Record};

@@ -2,7 +2,8 @@
 
 use kaldera::base::Real;
 use kaldera::matrix::codec::{self, KaldiRead, KaldiWrite};
-use kaldera::matrix::{SparseMatrix, SparseVector, Trans, trace_mat_smat};
+use kaldera::matrix::sparse::trace_mat_smat;
+use kaldera::matrix::{SparseMatrix, SparseVector, Trans};
 
 use super::answer::Answer;
 use super::io::{hex, text};

@@ -1,10 +1,11 @@
 //! Fourier and cosine transforms, principal components.
 
 use kaldera::base::Real;
-use kaldera::matrix::{
-    Matrix, SplitRadixComplexFft, SplitRadixRealFft, Vector, complex_fft, complex_ft, compute_dct_matrix, real_fft,
-    real_fft_inefficient,
+use kaldera::matrix::dense::compute_dct_matrix;
+use kaldera::matrix::fft::{
+    SplitRadixComplexFft, SplitRadixRealFft, complex_fft, complex_ft, real_fft, real_fft_inefficient,
 };
+use kaldera::matrix::{Matrix, Vector};
 
 use super::answer::Answer;
 use super::record::Record;
@@ -83,7 +84,8 @@ fn dct<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
 /// The signs of the directions are free: what x has along all of them together is not.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn pca<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
-    use kaldera::matrix::{SubMatrix, Trans, compute_pca};
+    use kaldera::matrix::decompositions::compute_pca;
+    use kaldera::matrix::{SubMatrix, Trans};
 
     let x = record.given.matrix("X")?;
     let dim = record.given.plain("dim")?;

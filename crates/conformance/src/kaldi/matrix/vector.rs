@@ -1,7 +1,8 @@
 //! Vectors: `Vector.*`, and the free functions of vectors.
 
 use kaldera::base::Real;
-use kaldera::matrix::{ResizeType, Vector, vec_mat_vec};
+use kaldera::matrix::dense::vec_mat_vec;
+use kaldera::matrix::{ResizeType, Vector};
 
 use super::answer::Answer;
 use super::record::Record;

@@ -6,38 +6,47 @@ use std::path::Path;
 use kaldi_io::rxfilename::Input;
 use kaldi_io::segments::{Segment, Segments};
 
-use super::{Source, Span, Utterance, add_script, for_each_line};
+use super::{Inputs, Source, Span, Utterance, add_script, for_each_line};
 use crate::Error;
 
 /// The file that makes a folder a data folder.
 pub(super) const RECORDINGS: &str = "wav.scp";
 
 /// Lists the utterances of `folder`. Names of files in it are relative to where the program runs, as in Kaldi.
-pub(super) fn add(folder: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
-    let begin = utterances.len();
-    add_script(&folder.join(RECORDINGS), utterances)?;
+pub(super) fn add(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
+    let begin = inputs.utterances.len();
+    add_script(&folder.join(RECORDINGS), inputs)?;
     let segments = folder.join("segments");
     if segments.is_file() {
         let recordings: HashMap<_, _> =
-            utterances.drain(begin..).map(|recording| (recording.key, recording.source)).collect();
+            inputs.utterances.drain(begin..).map(|recording| (recording.key, recording.source)).collect();
+        let num_rejected = inputs.rejected.len();
         for segment in Segments::new(Input::open_path(&segments)?) {
-            let Segment { key, recording, start, end, channel, .. } = segment?;
+            let Segment { key, recording, start, end, channel, .. } = match segment {
+                Ok(segment) => segment,
+                Err(line @ (kaldi_io::Error::Segment { .. } | kaldi_io::Error::LongLine { .. })) => {
+                    inputs.reject(line.into());
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             let source = recordings.get(&recording).cloned().unwrap_or(Source::Missing(recording));
-            utterances.push(Utterance { span: Some(Span { start, end }), channel, ..Utterance::new(key, source) });
+            let span = Some(Span { start, end });
+            inputs.utterances.push(Utterance { span, channel, ..Utterance::new(key, source) });
         }
-        if utterances.len() == begin {
+        if inputs.utterances.len() == begin && inputs.rejected.len() == num_rejected {
             return Err(Error::EmptyInput { path: segments });
         }
     }
     let utt2spk = folder.join("utt2spk");
     if utt2spk.is_file() {
         let mut speakers = HashMap::new();
-        for_each_line(&utt2spk, |line| {
+        for_each_line(&utt2spk, inputs, |line, _| {
             let (utterance, speaker) = line.split_once(|c: char| c.is_ascii_whitespace())?;
             speakers.insert(utterance.to_owned(), speaker.trim_start().to_owned());
             Some(())
         })?;
-        for utterance in &mut utterances[begin..] {
+        for utterance in &mut inputs.utterances[begin..] {
             utterance.speaker = speakers.get(&utterance.key).cloned();
         }
     }
@@ -49,7 +58,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::pipeline::Inputs;
 
     #[test]
     fn segments_and_speakers_are_those_of_the_folder() {
@@ -68,10 +76,13 @@ mod tests {
         assert_eq!(utterances[1].speaker.as_deref(), Some("ben"));
         assert_eq!((&utterances[2].source, &utterances[2].speaker), (&Source::Missing("rec9".into()), &None));
 
-        for wrong in ["u1 rec1 0.5", "u1 rec1 a b", "u1 rec1 0 1 0 0"] {
-            write("segments", wrong);
-            let error = list().unwrap_err().to_string();
-            assert!(error.contains("segments") && error.contains(wrong), "{error}");
+        for wrong in ["u1 rec1 0.5", "u1 rec1 a b", "u1 rec1 0 1 0 0", ""] {
+            write("segments", &format!("\u{feff}u0 rec1 0 1\r\n{wrong}\r\nu2 rec1 1 2\r\n"));
+            let inputs = Inputs::from_paths([folder.path()]).unwrap();
+            let keys: Vec<_> = inputs.utterances().iter().map(|utterance| utterance.key.as_str()).collect();
+            assert_eq!((keys, inputs.rejected().len()), (vec!["u0", "u2"], 1));
+            let error = inputs.rejected()[0].to_string();
+            assert!(error.contains("segments, line 2") && error.contains(wrong), "{error}");
         }
     }
 }

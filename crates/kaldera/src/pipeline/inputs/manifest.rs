@@ -1,13 +1,15 @@
 //! Manifests of lhotse: recordings or cuts, one as JSON on each line, plain or gzipped.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
+use kaldi_io::lines::{LineError, Lines};
 use serde_json::Value;
 
-use super::{Source, Span, Utterance};
+use super::super::limits::Limited;
+use super::{Inputs, Source, Span, Utterance};
 use crate::Error;
 
 /// Whether the name is that of a manifest.
@@ -16,28 +18,43 @@ pub(super) fn is_one(path: &Path) -> bool {
     name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
 }
 
+/// The most bytes of a line: a cut may have many supervisions, and other people's fields.
+const LONGEST: usize = 1 << 24;
+
 /// Lists the recordings or cuts of `path`.
-pub(super) fn add(path: &Path, utterances: &mut Vec<Utterance>) -> Result<(), Error> {
-    let begin = utterances.len();
+pub(super) fn add(path: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let unreadable = |source| Error::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(unreadable)?;
     let file: Box<dyn Read> = if path.extension().is_some_and(|ending| ending == "gz") {
-        Box::new(MultiGzDecoder::new(BufReader::new(file)))
+        let compressed = file.metadata().map_err(unreadable)?.len();
+        Box::new(Limited::new(MultiGzDecoder::new(BufReader::new(file)), compressed))
     } else {
         Box::new(file)
     };
-    for (index, line) in BufReader::new(file).lines().enumerate() {
-        let line = line.map_err(unreadable)?;
-        if line.trim().is_empty() {
+    let mut lines = Lines::new(BufReader::new(file)).with_longest(LONGEST);
+    while let Some(text) = lines.next() {
+        let line = lines.number();
+        let wrong = |reason: &str| Error::ManifestLine { path: path.to_owned(), line, reason: reason.to_owned() };
+        let text = match text {
+            Ok(text) => text,
+            // What has come before is good.
+            Err(LineError::Read(source)) => {
+                inputs.reject(unreadable(source));
+                break;
+            }
+            Err(source) => {
+                inputs.reject(Error::Line { path: path.to_owned(), line, source });
+                continue;
+            }
+        };
+        if text.trim().is_empty() {
             continue;
         }
-        let wrong =
-            |reason: &str| Error::ManifestLine { path: path.to_owned(), line: index + 1, reason: reason.to_owned() };
-        let entry: Value = serde_json::from_str(&line).map_err(|error| wrong(&error.to_string()))?;
-        utterances.push(utterance(&entry).map_err(wrong)?);
-    }
-    if utterances.len() == begin {
-        return Err(Error::EmptyInput { path: path.to_owned() });
+        let entry = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()));
+        match entry.and_then(|entry: Value| utterance(&entry).map_err(wrong)) {
+            Ok(utterance) => inputs.utterances.push(utterance),
+            Err(error) => inputs.reject(error),
+        }
     }
     Ok(())
 }
@@ -50,6 +67,9 @@ fn utterance(entry: &Value) -> Result<Utterance, &'static str> {
     if entry.get("sources").is_some() {
         return Ok(Utterance { channel: only_channel(&entry["channel_ids"]), ..Utterance::new(id, source(entry)?) });
     }
+    if entry.get("tracks").is_some() {
+        return Err("a mixed cut has no recording of its own: lhotse must make one of it first (save_audios)");
+    }
     if entry.get("recording").is_none() {
         return Err("it is neither a recording ('sources') nor a cut of one ('recording')");
     }
@@ -58,12 +78,16 @@ fn utterance(entry: &Value) -> Result<Utterance, &'static str> {
     };
     let channel = match &entry["channel"] {
         Value::Array(channels) => match channels.as_slice() {
-            [channel] => channel.as_u64(),
+            [channel] => channel,
             _ => return Err("a cut of several channels has no one matrix of features"),
         },
-        channel => channel.as_u64(),
+        channel => channel,
     };
-    let channel = channel.and_then(|channel| usize::try_from(channel).ok());
+    let channel = match (channel, channel.as_u64().and_then(|channel| usize::try_from(channel).ok())) {
+        (Value::Null, _) => None,
+        (_, Some(channel)) => Some(channel),
+        (_, None) => return Err("its 'channel' is no number from 0"),
+    };
     let speaker = entry["supervisions"][0]["speaker"].as_str().map(str::to_owned);
     let span = Some(Span { start, end: Some(start + duration) });
     Ok(Utterance { span, channel, speaker, ..Utterance::new(id, source(&entry["recording"])?) })
@@ -99,7 +123,6 @@ mod tests {
     use flate2::write::GzEncoder;
 
     use super::*;
-    use crate::pipeline::Inputs;
 
     const RECORDING: &str = r#"{"id": "rec", "sources": [{"type": "file", "channels": [0], "source": "a/b.flac"}], "sampling_rate": 16000, "num_samples": 32000, "duration": 2.0, "channel_ids": [0]}"#;
 
@@ -125,20 +148,47 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_told_with_its_line() {
+    fn what_cannot_be_done_is_told_with_its_line_and_does_not_end_the_others() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
+        let cut = |channel: &str| {
+            format!(r#"{{"id": "c", "start": 0, "duration": 1, "channel": {channel}, "recording": {RECORDING}}}"#)
+        };
         for (line, reason) in [
             ("{", "EOF"),
             (r#"{"id": "a b", "sources": []}"#, "'id'"),
             (r#"{"id": "a"}"#, "neither"),
+            (r#"{"id": "a", "tracks": []}"#, "mixed cut"),
+            (&cut("[0, 1]"), "several channels"),
+            (&cut("-1"), "'channel'"),
             (r#"{"id": "a", "sources": [{"type": "memory", "source": ""}]}"#, "'command'"),
             (r#"{"id": "a", "sources": []}"#, "one source"),
             (&RECORDING.replace(r#""duration""#, r#""transforms": [{"name": "Speed"}], "duration""#), "transformed"),
         ] {
-            fs::write(&path, format!("{RECORDING}\n{line}\n")).unwrap();
-            let error = Inputs::from_paths([&path]).unwrap_err().to_string();
+            let last = RECORDING.replace(r#""rec""#, r#""last""#);
+            fs::write(&path, format!("\u{feff}{RECORDING}\r\n{line}\r\n{last}\r\n")).unwrap();
+            let inputs = Inputs::from_paths([&path]).unwrap();
+            let keys: Vec<_> = inputs.utterances().iter().map(|utterance| utterance.key.as_str()).collect();
+            assert_eq!((keys, inputs.rejected().len()), (vec!["rec", "last"], 1), "{reason}");
+            let error = inputs.rejected()[0].to_string();
             assert!(error.contains("x.jsonl:2") && error.contains(reason), "{error}");
         }
+    }
+
+    #[test]
+    fn a_manifest_that_swells_is_refused_with_the_limit_after_what_is_good() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl.gz");
+        let mut encoder = GzEncoder::new(fs::File::create(&path).unwrap(), Compression::fast());
+        encoder.write_all(format!("{RECORDING}\n").as_bytes()).unwrap();
+        let blank = vec![b'\n'; 1 << 22];
+        for _ in 0..65 {
+            encoder.write_all(&blank).unwrap();
+        }
+        encoder.finish().unwrap();
+        let inputs = Inputs::from_paths([&path]).unwrap();
+        assert_eq!(inputs.len(), 1);
+        let error = inputs.rejected()[0].to_string();
+        assert!(error.contains("268435456 bytes"), "{error}");
     }
 }

@@ -1,0 +1,246 @@
+//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its
+//! arc map.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+
+use kaldera_base::buffer::Buffer;
+use ragged_core::{Ragged, RaggedShape, RowSplits, index_and_sum, index_select, index_tensor_ragged};
+
+use crate::error::{AttributeProblem, Error};
+
+/// One entry for each arc.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Attribute {
+    /// Labels or other whole numbers; `filler` is what an arc without a source gets, 0 unless set.
+    Ints {
+        /// One for each arc.
+        values: Buffer<i32>,
+        /// For arcs that come from none.
+        filler: i32,
+    },
+    /// Scores and the like; `filler` is what an arc without a source gets, 0 unless set.
+    Floats {
+        /// One for each arc.
+        values: Buffer<f32>,
+        /// For arcs that come from none.
+        filler: f32,
+    },
+    /// A list for each arc; an arc without a source gets an empty one.
+    Lists(Ragged<i32>),
+}
+
+impl Attribute {
+    /// How many arcs it has entries for.
+    pub fn num_arcs(&self) -> usize {
+        match self {
+            Self::Ints { values, .. } => values.len(),
+            Self::Floats { values, .. } => values.len(),
+            Self::Lists(lists) => lists.num_rows(),
+        }
+    }
+
+    /// The attribute of arcs that come from the arcs named in `arc_map`, -1 for none. O(arcs).
+    ///
+    /// # Errors
+    /// If the map names an arc that is not there.
+    pub fn carry(&self, arc_map: &[i32]) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Ints { values, filler } => {
+                Self::Ints { values: index_select(values, arc_map, *filler)?.into(), filler: *filler }
+            }
+            Self::Floats { values, filler } => {
+                Self::Floats { values: index_select(values, arc_map, *filler)?.into(), filler: *filler }
+            }
+            Self::Lists(lists) => Self::Lists(lists.select(0, arc_map)?),
+        })
+    }
+
+    /// The attribute of arcs that each come from several: whole numbers become lists, without
+    /// fillers, lists are concatenated, and floating-point numbers add up. O(arcs + entries).
+    ///
+    /// # Errors
+    /// If the map names an arc that is not there.
+    pub fn carry_ragged(&self, arc_map: &Ragged<i32>) -> Result<Self, Error> {
+        Ok(match self {
+            Self::Ints { values, filler } => {
+                Self::Lists(index_tensor_ragged(values, arc_map, *filler)?.remove_values_eq(*filler))
+            }
+            Self::Floats { values, filler } => {
+                Self::Floats { values: index_and_sum(values, arc_map)?.into(), filler: *filler }
+            }
+            Self::Lists(lists) => Self::Lists(lists.index_ragged(arc_map)?.remove_axis(1)?),
+        })
+    }
+
+    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the
+    /// first. O(entries).
+    fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
+        let ints = attributes.iter().map(|attribute| match attribute {
+            Self::Ints { values, .. } => Some(&values[..]),
+            _ => None,
+        });
+        let floats = attributes.iter().map(|attribute| match attribute {
+            Self::Floats { values, .. } => Some(&values[..]),
+            _ => None,
+        });
+        let lists = attributes.iter().map(|attribute| match attribute {
+            Self::Lists(lists) => Some(lists),
+            _ => None,
+        });
+        Ok(match attributes.first() {
+            None => None,
+            Some(Self::Ints { filler, .. }) => ints
+                .collect::<Option<Vec<_>>>()
+                .map(|values| Self::Ints { values: values.concat().into(), filler: *filler }),
+            Some(Self::Floats { filler, .. }) => floats
+                .collect::<Option<Vec<_>>>()
+                .map(|values| Self::Floats { values: values.concat().into(), filler: *filler }),
+            Some(Self::Lists(_)) => match lists.collect::<Option<Vec<_>>>() {
+                None => None,
+                Some(lists) => Some(Self::Lists(Ragged::cat(0, &lists)?)),
+            },
+        })
+    }
+
+    /// Lists of one label each, without those that are the filler; lists stay as they are.
+    #[doc(alias = "convert_attr_to_ragged_")]
+    pub fn to_lists(&self) -> Result<Ragged<i32>, Error> {
+        match self {
+            Self::Lists(lists) => Ok(lists.clone()),
+            Self::Ints { values, filler } => {
+                let ones = RaggedShape::new([RowSplits::regular(values.len(), 1)?])?;
+                Ok(Ragged::new(ones, values.clone())?.remove_values_eq(*filler))
+            }
+            Self::Floats { .. } => Err(Error::Attribute { problem: AttributeProblem::FloatsAsLists }),
+        }
+    }
+}
+
+impl From<Vec<i32>> for Attribute {
+    fn from(values: Vec<i32>) -> Self {
+        Self::Ints { values: values.into(), filler: 0 }
+    }
+}
+
+impl From<Vec<f32>> for Attribute {
+    fn from(values: Vec<f32>) -> Self {
+        Self::Floats { values: values.into(), filler: 0.0 }
+    }
+}
+
+impl From<Ragged<i32>> for Attribute {
+    fn from(lists: Ragged<i32>) -> Self {
+        Self::Lists(lists)
+    }
+}
+
+/// Attributes by name, in the order of the alphabet.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Attributes(BTreeMap<String, Attribute>);
+
+impl Attributes {
+    /// The attribute of that name.
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.0.get(name)
+    }
+
+    /// The attribute of that name, if it holds one whole number for each arc.
+    pub fn ints(&self, name: &str) -> Option<&[i32]> {
+        match self.0.get(name) {
+            Some(Attribute::Ints { values, .. }) => Some(values),
+            _ => None,
+        }
+    }
+
+    /// The attribute of that name, if it holds a list for each arc.
+    pub fn lists(&self, name: &str) -> Option<&Ragged<i32>> {
+        match self.0.get(name) {
+            Some(Attribute::Lists(lists)) => Some(lists),
+            _ => None,
+        }
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> btree_map::Iter<'_, String, Attribute> {
+        self.0.iter()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Takes one in, in place of what had its name.
+    pub(crate) fn insert(&mut self, name: &str, attribute: Attribute) {
+        self.0.insert(name.to_owned(), attribute);
+    }
+
+    /// Takes one out.
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Attribute> {
+        self.0.remove(name)
+    }
+
+    /// [`Attribute::carry`] of all.
+    ///
+    /// # Errors
+    /// If the map names an arc that is not there.
+    pub fn carry(&self, arc_map: &[i32]) -> Result<Self, Error> {
+        self.each(|attribute| attribute.carry(arc_map))
+    }
+
+    /// [`Attribute::carry_ragged`] of all.
+    ///
+    /// # Errors
+    /// If the map names an arc that is not there.
+    pub fn carry_ragged(&self, arc_map: &Ragged<i32>) -> Result<Self, Error> {
+        self.each(|attribute| attribute.carry_ragged(arc_map))
+    }
+
+    /// The concatenated attributes: those that all have, and of one kind. O(entries).
+    pub(crate) fn cat(all: &[&Self]) -> Result<Self, Error> {
+        let mut made = Self::default();
+        for name in all.first().into_iter().flat_map(|first| first.0.keys()) {
+            let common: Option<Vec<_>> = all.iter().map(|attributes| attributes.get(name)).collect();
+            if let Some(attribute) = common.map_or(Ok(None), |common| Attribute::cat(&common))? {
+                made.insert(name, attribute);
+            }
+        }
+        Ok(made)
+    }
+
+    fn each(&self, carry: impl Fn(&Attribute) -> Result<Attribute, Error>) -> Result<Self, Error> {
+        self.0.iter().map(|(name, attribute)| Ok((name.clone(), carry(attribute)?))).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_follow_plain_maps() {
+        let ints = Attribute::Ints { values: vec![5, 6].into(), filler: -7 };
+        let Ok(Attribute::Ints { values, .. }) = ints.carry(&[1, -1, 1]) else { panic!() };
+        assert_eq!(*values, [6, -7, 6]);
+        let lists = Attribute::from(Ragged::from_lists(&[vec![1, 2], vec![3]]).unwrap());
+        let Ok(Attribute::Lists(lists)) = lists.carry(&[1, -1, 0]) else { panic!() };
+        assert_eq!(lists.rows().collect::<Vec<_>>(), [&[3][..], &[], &[1, 2]]);
+        assert!(ints.carry(&[2]).is_err());
+    }
+
+    #[test]
+    fn attributes_follow_ragged_maps() {
+        let map = Ragged::from_lists(&[vec![0, 1], vec![], vec![2]]).unwrap();
+        let Ok(Attribute::Lists(lists)) = Attribute::from(vec![5, 0, 6]).carry_ragged(&map) else { panic!() };
+        assert_eq!(lists.rows().collect::<Vec<_>>(), [&[5][..], &[], &[6]]);
+        let Ok(Attribute::Floats { values, .. }) = Attribute::from(vec![0.5, 2.0, 1.0]).carry_ragged(&map) else {
+            panic!()
+        };
+        assert_eq!(*values, [2.5, 0.0, 1.0]);
+        let lists = Attribute::from(Ragged::from_lists(&[vec![1, 2], vec![3], vec![]]).unwrap());
+        let Ok(Attribute::Lists(lists)) = lists.carry_ragged(&map) else { panic!() };
+        assert_eq!(lists.rows().collect::<Vec<_>>(), [&[1, 2, 3][..], &[], &[]]);
+    }
+}

@@ -1,0 +1,81 @@
+//! One FSA, borrowed: what every algorithm reads.
+
+use std::ops::Range;
+
+use kaldera_base::memory::prefetch;
+
+use crate::core::arc::Arc;
+use crate::support::ids::index;
+
+/// The states and arcs of one FSA, wherever they lie. Copying it copies two pointers.
+#[derive(Debug, Clone, Copy)]
+pub struct FsaView<'a> {
+    /// For each state and one more, the first arc of it, counted as `splits[0]` is.
+    splits: &'a [i32],
+    /// The arcs of this FSA.
+    arcs: &'a [Arc],
+}
+
+impl<'a> FsaView<'a> {
+    /// `all_arcs` are those that `splits` counts.
+    pub(crate) fn new(splits: &'a [i32], all_arcs: &'a [Arc]) -> Self {
+        let arcs = index(splits[0])..index(splits[splits.len() - 1]);
+        Self { splits, arcs: &all_arcs[arcs] }
+    }
+
+    /// How many states there are.
+    #[inline]
+    pub fn num_states(&self) -> usize {
+        self.splits.len() - 1
+    }
+
+    /// The last state, if there are states.
+    #[inline]
+    pub fn final_state(&self) -> Option<usize> {
+        self.num_states().checked_sub(1)
+    }
+
+    /// All arcs, in the order of the states that they leave.
+    #[inline]
+    pub fn arcs(&self) -> &'a [Arc] {
+        self.arcs
+    }
+
+    /// Where the arcs of a state stand in [`arcs`](Self::arcs).
+    ///
+    /// # Panics
+    /// If there is no such state.
+    #[inline]
+    pub fn arc_range(&self, state: usize) -> Range<usize> {
+        let first = self.splits[0];
+        index(self.splits[state] - first)..index(self.splits[state + 1] - first)
+    }
+
+    /// The arcs that leave a state.
+    ///
+    /// # Panics
+    /// If there is no such state.
+    #[inline]
+    pub fn arcs_of(&self, state: usize) -> &'a [Arc] {
+        &self.arcs[self.arc_range(state)]
+    }
+
+    /// Where the arcs of each state begin and those of the last one end, counted from any number
+    /// on.
+    pub(crate) fn splits(&self) -> &'a [i32] {
+        self.splits
+    }
+
+    /// Prefetches what [`arc_range`](Self::arc_range) of a state reads.
+    #[inline]
+    pub(crate) fn prefetch_state(&self, state: usize) {
+        prefetch(self.splits, state);
+    }
+
+    /// The place of this FSA's first arc among those of all FSAs of its vector, to which arc maps
+    /// refer.
+    #[inline]
+    pub fn first_arc(&self) -> usize {
+        index(self.splits[0])
+    }
+}

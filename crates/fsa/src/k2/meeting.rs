@@ -1,0 +1,85 @@
+//! Where two FSAs meet: which arcs leave a pair of their states.
+
+use crate::core::arc::{Arc, EPSILON};
+use crate::core::view::FsaView;
+use crate::error::Error;
+use crate::k2::intersect::Epsilons;
+use crate::k2::matching::for_each_match;
+use crate::support::ids::id;
+
+/// A state where two FSAs meet: one of each side, and whether `b` has moved alone, after which `a`
+/// must not before they have moved together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) a: i32,
+    pub(crate) b: i32,
+    pub(crate) b_moved: bool,
+}
+
+impl Pair {
+    /// Both starts.
+    pub(crate) const START: Self = Self { a: 0, b: 0, b_moved: false };
+
+    /// As two numbers.
+    #[inline]
+    pub(crate) fn to_numbers(self) -> (u32, u32) {
+        (self.a.cast_unsigned(), self.b.cast_unsigned() << 1 | u32::from(self.b_moved))
+    }
+
+    /// From [`to_numbers`](Self::to_numbers).
+    #[inline]
+    pub(crate) fn from_numbers((a, b): (u32, u32)) -> Self {
+        Self { a: a.cast_signed(), b: (b >> 1).cast_signed(), b_moved: b & 1 == 1 }
+    }
+}
+
+/// An arc that leaves a pair.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) to: Pair,
+    /// Where they met, 0 if one side moves alone, -1 at the end of both.
+    pub(crate) label: i32,
+    pub(crate) score: f32,
+    /// The arcs of both, counted within their FSAs, -1 for the side that waits.
+    pub(crate) from_a: i32,
+    pub(crate) from_b: i32,
+}
+
+/// `found` for each arc that leaves a pair: first where `a` moves alone, then where `b` does, then
+/// where both move, by their labels. The arcs of both are sorted, and neither state is a final one.
+#[inline]
+pub(crate) fn for_each_step(
+    (a, b): (FsaView<'_>, FsaView<'_>),
+    from: Pair,
+    epsilons: Epsilons,
+    mut found: impl FnMut(Step) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let (range_a, range_b) =
+        (a.arc_range(crate::support::ids::index(from.a)), b.arc_range(crate::support::ids::index(from.b)));
+    let (mut first_a, mut first_b) = (id(range_a.start), id(range_b.start));
+    let (mut arcs_a, mut arcs_b) = (&a.arcs()[range_a], &b.arcs()[range_b]);
+    if epsilons != Epsilons::AsSymbol {
+        let num_epsilons = |arcs: &[Arc]| arcs.iter().take_while(|arc| arc.label == EPSILON).count();
+        let (alone_a, rest_a) = arcs_a.split_at(num_epsilons(arcs_a));
+        let (alone_b, rest_b) = arcs_b.split_at(num_epsilons(arcs_b));
+        if !from.b_moved {
+            for (arc, from_a) in alone_a.iter().zip(first_a..) {
+                let to = Pair { a: arc.dest_state, ..from };
+                found(Step { to, label: EPSILON, score: arc.score, from_a, from_b: -1 })?;
+            }
+        }
+        let b_moved = epsilons == Epsilons::Sequenced && !alone_a.is_empty();
+        for (arc, from_b) in alone_b.iter().zip(first_b..) {
+            let to = Pair { a: from.a, b: arc.dest_state, b_moved };
+            found(Step { to, label: EPSILON, score: arc.score, from_a: -1, from_b })?;
+        }
+        (first_a, first_b) = (first_a + id(alone_a.len()), first_b + id(alone_b.len()));
+        (arcs_a, arcs_b) = (rest_a, rest_b);
+    }
+    for_each_match(arcs_a, arcs_b, |i, j| {
+        let (a, b) = (arcs_a[i], arcs_b[j]);
+        let to = Pair { a: a.dest_state, b: b.dest_state, b_moved: false };
+        let score = a.score + b.score;
+        found(Step { to, label: a.label, score, from_a: first_a + id(i), from_b: first_b + id(j) })
+    })
+}

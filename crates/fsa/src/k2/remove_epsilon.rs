@@ -1,0 +1,248 @@
+//! Equivalent FSAs without epsilons.
+
+use ragged_core::Ragged;
+
+use crate::core::arc::{Arc, EPSILON};
+use crate::core::builder::{FsaSlot, ListSlot, ListSlots, Size, write_each};
+use crate::core::each_fsa::for_each;
+use crate::core::fsa::{FsaVec, Fsas};
+use crate::core::limits::Limits;
+use crate::core::semiring::Semiring;
+use crate::core::view::FsaView;
+use crate::error::{Error, Operation, Quantity};
+use crate::k2::epsilon_closure::Closures;
+use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
+use crate::support::ids::{id, index, narrow};
+
+/// FSAs without epsilons that give each string the score of its best path before; and for each arc
+/// the arcs whose scores it adds up, in the order of their path: epsilons and then one with a
+/// label.
+///
+/// A state gets the arcs of all states that epsilons lead to, its own first. States other than the
+/// start that only epsilons entered are left out; more may be of no use
+/// ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and
+/// destination. O(arcs of the result and of the map), if epsilons make no cycles.
+///
+/// # Errors
+/// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`],
+/// [`Error::Score`] if scores overflow.
+#[doc(alias = "RemoveEpsilon")]
+#[doc(alias = "rmepsilon")]
+pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
+    remove_epsilon_within(fsas, Limits::default())
+}
+
+/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part
+/// of the arc map.
+///
+/// # Errors
+/// [`Error::Limit`], and as [`remove_epsilon`].
+pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ragged<i32>), Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Tropical, limits)?;
+    let mut lists = ListSlots::new(plans.iter().map(|plan| (plan.num_arcs, plan.num_entries)))?;
+    let made = write(&plans, lists.each().map(Some))?;
+    Ok((fsas.same_kind(made), lists.finish()?))
+}
+
+/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An
+/// arc stands for all ways that epsilons lead to one with a label, hence there is no arc map.
+///
+/// # Errors
+/// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as
+/// [`remove_epsilon`].
+pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
+    let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default())?;
+    Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
+}
+
+/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty
+/// list in the arc map.
+///
+/// # Errors
+/// As [`remove_epsilon`].
+#[doc(alias = "RemoveEpsilonAndAddSelfLoops")]
+pub fn remove_epsilon_and_add_self_loops<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
+    let (without, map) = remove_epsilon(fsas)?;
+    let (with_loops, from) = add_epsilon_self_loops(&without)?;
+    Ok((with_loops, map.select(0, &from)?))
+}
+
+/// What each FSA becomes.
+fn plans(fsas: &FsaVec, semiring: Semiring, limits: Limits) -> Result<Vec<Plan>, Error> {
+    for_each(fsas, |i, fsa| Plan::of(i, fsa, semiring, limits))
+}
+
+/// The FSAs as planned, and the lists of their arc maps where there is a place for them.
+fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) -> Result<FsaVec, Error> {
+    let num_arcs = plans.iter().map(|plan| plan.num_arcs).sum();
+    let sizes = plans.iter().map(|plan| Size { states: plan.ends.len(), arcs: plan.num_arcs }).collect();
+    let (made, []) = write_each(num_arcs, sizes, plans.iter().zip(lists).collect(), |_, (plan, lists), place| {
+        plan.write(place, lists)
+    })?;
+    Ok(made)
+}
+
+/// An FSA without epsilons before it is written: which states' arcs each of its states takes over.
+/// These are known once all ways of epsilons are, and are a fraction of the arcs.
+#[derive(Default)]
+struct Plan {
+    labelled: Labelled,
+    /// The new numbers of states; -1 for those that are left out.
+    names: Vec<i32>,
+    /// For each state that stays, where its part of `reached` ends.
+    ends: Vec<usize>,
+    reached: Vec<Reached>,
+    /// The epsilons on the best ways there, one way behind the other.
+    ways: Vec<i32>,
+    num_arcs: usize,
+    /// The entries of the arc map.
+    num_entries: usize,
+}
+
+/// A state that epsilons lead to.
+struct Reached {
+    state: u32,
+    /// Where the way ends among those of all.
+    way_end: u32,
+    score: f64,
+}
+
+/// The arcs of one FSA with labels and their places among those of all, by the states that they
+/// leave.
+#[derive(Default)]
+struct Labelled {
+    splits: Vec<usize>,
+    arcs: Vec<(Arc, i32)>,
+}
+
+impl Labelled {
+    fn of(fsa: FsaView<'_>) -> Self {
+        let mut splits = Vec::with_capacity(fsa.num_states() + 1);
+        splits.push(0);
+        let mut arcs = Vec::with_capacity(fsa.arcs().len());
+        for state in 0..fsa.num_states() {
+            let row = fsa.arcs_of(state).iter().copied().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..);
+            arcs.extend(row.filter(|(arc, _)| arc.label != EPSILON));
+            splits.push(arcs.len());
+        }
+        Self { splits, arcs }
+    }
+
+    fn row(&self, state: usize) -> &[(Arc, i32)] {
+        &self.arcs[self.splits[state]..self.splits[state + 1]]
+    }
+}
+
+impl Plan {
+    fn of(i: usize, fsa: FsaView<'_>, semiring: Semiring, limits: Limits) -> Result<Self, Error> {
+        let Some(last) = fsa.final_state() else { return Ok(Self::default()) };
+        let labelled = Labelled::of(fsa);
+        let mut names = vec![-1; last + 1];
+        for (arc, _) in &labelled.arcs {
+            names[arc.states().1] = 0;
+        }
+        (names[0], names[last]) = (0, 0);
+        let mut num_kept = 0;
+        for name in names.iter_mut().filter(|name| **name == 0) {
+            *name = num_kept;
+            num_kept += 1;
+        }
+        let mut plan = Self { labelled, names, ends: Vec::with_capacity(index(num_kept)), ..Self::default() };
+        let mut closures = Closures::new(i, fsa, semiring);
+        let mut way = Vec::new();
+        for state in (0..=last).filter(|&state| plan.names[state] >= 0) {
+            for place in 0..closures.find_from(state)? {
+                let (reached, score) = closures.found(place);
+                let num_arcs = plan.labelled.row(reached).len();
+                if num_arcs == 0 {
+                    continue;
+                }
+                if semiring == Semiring::Tropical {
+                    closures.path_to(place, &mut way);
+                    plan.ways.extend_from_slice(&way);
+                    plan.num_entries += num_arcs * (way.len() + 1);
+                }
+                plan.num_arcs += num_arcs;
+                let way_end = Error::fit(Quantity::Epsilons, plan.ways.len())?.cast_unsigned();
+                plan.reached.push(Reached { state: id(reached).cast_unsigned(), way_end, score });
+            }
+            plan.ends.push(plan.reached.len());
+            limits.check(Operation::RemoveEpsilons, plan.bytes(), plan.ends.len(), plan.num_arcs)?;
+        }
+        Ok(plan)
+    }
+
+    /// What the states and arcs take so far, with the lists of the arc map.
+    fn bytes(&self) -> usize {
+        self.ends.len() * size_of::<i32>()
+            + self.num_arcs * (size_of::<Arc>() + size_of::<i32>())
+            + self.num_entries * size_of::<i32>()
+    }
+
+    /// # Errors
+    /// [`Error::Score`].
+    fn write(&self, mut place: FsaSlot<'_, 0>, mut lists: Option<ListSlot<'_>>) -> Result<(), Error> {
+        let (mut begin, mut way_begin) = (0, 0);
+        for (src_state, &end) in (0..).zip(&self.ends) {
+            for &Reached { state, way_end, score } in &self.reached[begin..end] {
+                let way = &self.ways[way_begin..way_end as usize];
+                way_begin = way_end as usize;
+                for &(arc, from) in self.labelled.row(state as usize) {
+                    let score = narrow(score + f64::from(arc.score));
+                    if score == f32::INFINITY {
+                        return Err(Error::Score { arc: place.next_arc(), score });
+                    }
+                    let dest_state = self.names[arc.states().1];
+                    place.push(Arc { src_state, dest_state, label: arc.label, score }, []);
+                    if let Some(lists) = &mut lists {
+                        lists.extend(way);
+                        lists.extend(&[from]);
+                        lists.end_list();
+                    }
+                }
+            }
+            begin = end;
+            place.end_state();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::fsa::{Fsa, fsa};
+
+    #[test]
+    fn the_best_way_of_several() {
+        // 0 -> 1 -> 2 and 0 -> 2 directly, all epsilons; state 1 is entered by epsilons only.
+        let before = fsa(4, &[(0, 2, 0, 1.0), (0, 1, 0, 2.0), (1, 2, 0, 4.0), (1, 2, 7, 0.5), (2, 3, -1, 0.25)]);
+        let (after, map) = remove_epsilon(&before).unwrap();
+        assert_eq!(after, fsa(3, &[(0, 1, 7, 2.5), (0, 2, -1, 6.25), (1, 2, -1, 0.25)]));
+        assert_eq!(map.rows().collect::<Vec<_>>(), [&[1, 3][..], &[1, 2, 4], &[4]]);
+        let (with_loops, map) = remove_epsilon_and_add_self_loops(&before).unwrap();
+        assert_eq!((with_loops.num_arcs(), map.row(0), map.row(1)), (5, &[][..], &[1, 3][..]));
+        let log = remove_epsilon_log(&before).unwrap();
+        let sum = ((1.0_f64).exp() + (6.0_f64).exp()).ln() + 0.25;
+        assert!((f64::from(log.arcs()[1].score) - sum).abs() < 1e-5);
+        assert_eq!(remove_epsilon(&Fsa::empty()).unwrap().0, Fsa::empty());
+    }
+
+    #[test]
+    fn cycles_of_epsilons() {
+        let circle =
+            |score| fsa(4, &[(0, 1, 0, -1.0), (1, 2, 0, score), (1, 2, 5, 0.0), (2, 1, 0, 0.0), (2, 3, -1, 0.0)]);
+        let (after, map) = remove_epsilon(&circle(-0.5)).unwrap();
+        assert_eq!(after.num_states(), 3);
+        assert_eq!(map.rows().collect::<Vec<_>>(), [&[0, 2][..], &[0, 1, 4], &[4], &[3, 2]]);
+        assert!(remove_epsilon(&circle(0.0)).is_ok());
+        assert!(matches!(remove_epsilon(&circle(0.5)), Err(Error::EndlessCycle { .. })));
+        // The way from 0 to 1 goes round any number of times: -1 - ln(1 - e^-0.5).
+        let log = remove_epsilon_log(&circle(-0.5)).unwrap();
+        let sum = -1.0 - (1.0 - (-0.5_f64).exp()).ln();
+        assert!((f64::from(log.arcs()[0].score) - sum).abs() < 1e-5);
+        assert!(matches!(remove_epsilon_log(&circle(0.0)), Err(Error::EndlessCycle { .. })));
+        let alone = fsa(3, &[(0, 0, 0, 0.5), (0, 1, 3, 0.0), (1, 2, -1, 0.0)]);
+        assert!(matches!(remove_epsilon(&alone), Err(Error::EndlessCycle { .. })));
+    }
+}

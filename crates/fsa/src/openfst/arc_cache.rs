@@ -1,0 +1,124 @@
+//! The arcs of those states that were requested last, in bounded memory.
+
+use crate::openfst::lazy_composition::LazyArc;
+use crate::support::ids::number;
+
+/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
+/// what is kept and drops what has not been looked at since it came by before.
+#[derive(Debug, Clone, Default)]
+pub(super) struct ArcCache {
+    /// For each state, which of those kept it is, or [`NONE`].
+    place_of: Vec<u32>,
+    kept: Vec<Kept>,
+    hand: usize,
+    /// Of the arcs and what names them.
+    bytes: usize,
+}
+
+#[derive(Debug, Clone)]
+struct Kept {
+    state: u32,
+    looked_at: bool,
+    arcs: Box<[LazyArc]>,
+}
+
+const NONE: u32 = u32::MAX;
+
+impl ArcCache {
+    /// Where the arcs of a state are, if they are.
+    #[inline]
+    pub(super) fn find(&mut self, state: u32) -> Option<usize> {
+        let place = *self.place_of.get(state as usize).filter(|&&place| place != NONE)? as usize;
+        self.kept[place].looked_at = true;
+        Some(place)
+    }
+
+    /// The arcs at a place.
+    #[inline]
+    pub(super) fn arcs(&self, place: usize) -> &[LazyArc] {
+        &self.kept[place].arcs
+    }
+
+    /// Takes in the arcs of a state that is not there; where they are now.
+    pub(super) fn insert(&mut self, state: u32, arcs: Box<[LazyArc]>) -> usize {
+        if self.place_of.len() <= state as usize {
+            self.place_of.resize(state as usize + 1, NONE);
+        }
+        let place = self.kept.len();
+        self.place_of[state as usize] = number(place);
+        self.bytes += Self::cost(arcs.len());
+        self.kept.push(Kept { state, looked_at: true, arcs });
+        place
+    }
+
+    /// Drops arcs until those left take no more than this.
+    pub(super) fn shrink(&mut self, bytes: usize) {
+        while self.bytes > bytes && !self.kept.is_empty() {
+            self.hand %= self.kept.len();
+            if std::mem::take(&mut self.kept[self.hand].looked_at) {
+                self.hand += 1;
+                continue;
+            }
+            let dropped = self.kept.swap_remove(self.hand);
+            self.bytes -= Self::cost(dropped.arcs.len());
+            self.place_of[dropped.state as usize] = NONE;
+            if let Some(moved) = self.kept.get(self.hand) {
+                self.place_of[moved.state as usize] = number(self.hand);
+            }
+        }
+        if self.kept.is_empty() {
+            self.kept = Vec::new();
+        }
+    }
+
+    /// The memory of what is kept, and of the places.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes + self.place_of.capacity() * size_of::<u32>()
+    }
+
+    /// What a state with so many arcs takes; its name may be kept twice while there come more.
+    pub(super) fn cost(num_arcs: usize) -> usize {
+        num_arcs * size_of::<LazyArc>() + 2 * size_of::<Kept>()
+    }
+
+    /// What the places take once the arcs of `state` are taken in.
+    pub(super) fn bytes_of_places(&self, state: usize) -> usize {
+        let (len, capacity) = (state + 1, self.place_of.capacity());
+        if len <= capacity { capacity * size_of::<u32>() } else { len.max(2 * capacity).max(4) * size_of::<u32>() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::arc::Arc;
+
+    fn arcs(state: u32) -> Box<[LazyArc]> {
+        let arc = LazyArc { arc: Arc::new(state.cast_signed(), 1, 2, 0.0), aux_label: 0, arc_a: 0, arc_b: 0 };
+        vec![arc; state as usize % 5].into()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_found_is_what_was_taken_in(states in prop::collection::vec(0..20_u32, 0..100), limit in 0..2000_usize) {
+            let mut cache = ArcCache::default();
+            for state in states {
+                let place = match cache.find(state) {
+                    Some(place) => place,
+                    None => {
+                        cache.shrink(limit.saturating_sub(ArcCache::cost(state as usize % 5)));
+                        cache.insert(state, arcs(state))
+                    }
+                };
+                prop_assert_eq!(cache.arcs(place), &arcs(state)[..]);
+                prop_assert!(cache.bytes <= limit || cache.kept.len() == 1);
+                let sum: usize = cache.kept.iter().map(|kept| ArcCache::cost(kept.arcs.len())).sum();
+                prop_assert_eq!(sum, cache.bytes);
+            }
+            cache.shrink(0);
+            prop_assert_eq!((cache.bytes, cache.kept.len()), (0, 0));
+        }
+    }
+}

@@ -1,0 +1,545 @@
+//! Weighted determinization of acceptors and of transducers.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::builder::SortedFsaBuilder;
+use crate::core::fsa::Fsas;
+use crate::core::graph::Graph;
+use crate::core::limits::{Limits, eight_gib};
+use crate::core::view::FsaView;
+use crate::error::{Error, Operation, Quantity};
+use crate::openfst::epsilon_closure::{Closure, Obstacle};
+use crate::openfst::factor::{Rest, factor};
+use crate::openfst::machine::{Built, Machine, map_each};
+use crate::openfst::potentials::costs_to_final;
+use crate::openfst::strings::{EMPTY, Strings};
+use crate::openfst::trim::trim;
+use crate::support::ids::index;
+use crate::support::ids::{Ordered, number};
+use crate::support::interner::{Key, SliceInterner, mix};
+
+/// How [`determinize`] works, and how far.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct DeterminizeOptions {
+    /// Scores that are left behind on the way are rounded to multiples of this, so that states with
+    /// equal futures can be told. OpenFst's 1/1024 unless set.
+    pub delta: f32,
+    /// If a transducer outputs different strings for the same input, keep the one with the best
+    /// score instead of refusing.
+    pub disambiguate: bool,
+    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's
+    /// `fstdeterminizestar` does; if not, 0 is a symbol like others.
+    pub remove_epsilons: bool,
+    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps
+    /// everything.
+    #[doc(alias = "weight_threshold")]
+    pub beam: Option<f32>,
+    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many
+    /// states as an i32 counts.
+    pub limits: Limits,
+}
+
+impl Default for DeterminizeOptions {
+    fn default() -> Self {
+        Self { delta: 1.0 / 1024.0, disambiguate: false, remove_epsilons: false, beam: None, limits: Limits::default() }
+    }
+}
+
+impl DeterminizeOptions {
+    /// With scores left behind that are rounded to multiples of `delta`.
+    #[must_use]
+    pub fn with_delta(mut self, delta: f32) -> Self {
+        self.delta = delta;
+        self
+    }
+
+    /// With disambiguation.
+    #[must_use]
+    pub fn with_disambiguate(mut self, disambiguate: bool) -> Self {
+        self.disambiguate = disambiguate;
+        self
+    }
+
+    /// With arcs with label 0 removed.
+    #[must_use]
+    pub fn with_remove_epsilons(mut self, remove_epsilons: bool) -> Self {
+        self.remove_epsilons = remove_epsilons;
+        self
+    }
+
+    /// With a beam.
+    #[must_use]
+    pub fn with_beam(mut self, beam: f32) -> Self {
+        self.beam = Some(beam);
+        self
+    }
+
+    /// With these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+}
+
+/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path,
+/// with the best score of its paths before.
+///
+/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early
+/// as they are certain, one on an arc; what is left when the input ends follows on arcs with label 0.
+/// Other attributes are refused, as an arc of the result stands for many. States that lead
+/// nowhere lead nowhere afterwards. Epsilons are symbols like others.
+///
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the
+/// strings without them, and nothing that leads nowhere. The output labels come as early as they
+/// are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only
+/// one of its state. ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the
+/// end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that only arcs
+/// with label 0 leave do not count when subsets are compared.
+///
+/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is
+/// exponential in the worst case and, for some cyclic FSAs and for transducers that are not
+/// functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
+///
+/// ```
+/// use fsa::{Arc, Fsa, Graph};
+/// use fsa::openfst::{DeterminizeOptions, determinize};
+///
+/// let two_ways = [Arc::new(0, 1, 7, -1.0), Arc::new(0, 2, 7, -3.0), Arc::new(1, 3, -1, 0.0), Arc::new(2, 2, 8, 0.0), Arc::new(2, 3, -1, 0.0)];
+/// let fsa = Graph::new(Fsa::from_arcs(4, two_ways.to_vec())?);
+/// let made = determinize(&fsa, &DeterminizeOptions::default())?;
+/// assert_eq!(made.fsas().arcs()[0], Arc::new(0, 1, 7, -1.0));
+/// assert_eq!(made.fsas().num_states(), 4);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on;
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; with a beam or
+/// with epsilons removed, [`Error::EndlessCycle`].
+#[doc(alias = "fstdeterminize")]
+#[doc(alias = "determinizestar")]
+pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {
+    map_each(graph, |fsa, machine| determinize_one(fsa, machine, options))
+}
+
+/// [`determinize`] of one FSA.
+pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &DeterminizeOptions) -> Result<Built, Error> {
+    let mut strings = Strings::new();
+    let (builder, outputs) = if options.remove_epsilons {
+        without_epsilons(fsa, machine, options, &mut strings)?
+    } else {
+        determinize_parts(fsa, machine, options, &mut strings)?
+    };
+    let rest = if options.remove_epsilons { Rest::AtOnce } else { Rest::Waits };
+    match machine.aux {
+        None => Ok(Built { builder, aux: None }),
+        Some(_) => factor(builder, outputs, &mut strings, rest, usize::MAX),
+    }
+}
+
+/// Epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not
+/// functional.
+fn without_epsilons(
+    fsa: usize,
+    machine: Machine<'_>,
+    options: &DeterminizeOptions,
+    strings: &mut Strings,
+) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
+    let trimmed = trim(machine.fsa);
+    if trimmed.builder.ends.is_empty() {
+        return Ok(Default::default());
+    }
+    let splits = trimmed.builder.splits()?;
+    let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
+    let useful = Machine { fsa: FsaView::new(&splits, &trimmed.builder.arcs), aux: machine.aux.map(|_| &outputs[..]) };
+    determinize_parts(fsa, useful, options, strings).map_err(|error| trimmed.name_state(machine.fsa, error))
+}
+
+/// [`determinize`] of one FSA, with a string for each arc if it is a transducer.
+pub(super) fn determinize_parts(
+    fsa: usize,
+    machine: Machine<'_>,
+    options: &DeterminizeOptions,
+    strings: &mut Strings,
+) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
+    let Some(last) = machine.fsa.final_state() else { return Ok(Default::default()) };
+    let beam = match options.beam {
+        None => None,
+        Some(beam) => Some(Beam::new(fsa, machine, beam)?),
+    };
+    let mut work = Work {
+        fsa,
+        machine,
+        options,
+        last: number(last),
+        strings,
+        subsets: Subsets::new(last + 1),
+        builder: SortedFsaBuilder::default(),
+        outputs: Vec::new(),
+        records: Vec::new(),
+        group: Vec::new(),
+        largest: 1,
+        closure: options.remove_epsilons.then(|| Closure::new(fsa, machine, options.disambiguate)),
+        beam,
+    };
+    work.run()?;
+    Ok((work.builder, work.outputs))
+}
+
+/// A state of the input as a member of a subset: the output string and the cost that are left when
+/// the subset is reached.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element {
+    pub state: u32,
+    pub string: u32,
+    pub cost: f32,
+}
+
+/// An arc out of a subset, before those with the same label are put together.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    label: i32,
+    to: Element,
+}
+
+impl Record {
+    /// Labels as [`Arc::sort_key`] has them, so that the result is arc-sorted.
+    #[inline]
+    fn key(&self) -> u64 {
+        (u64::from(self.label.cast_unsigned()) << 32) | u64::from(self.to.state)
+    }
+}
+
+impl Key for Element {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        let both = (u64::from(self.state) << 32) | u64::from(self.cost.to_bits());
+        mix(mix(hash, both), u64::from(self.string))
+    }
+}
+
+/// The subsets met so far: they are the states of the result.
+struct Subsets {
+    subsets: SliceInterner<Element>,
+    /// For each state of the input, the subset of it alone with nothing left: most of a lexicon.
+    alone: Vec<u32>,
+}
+
+/// Not in [`Subsets::alone`].
+const NONE: u32 = u32::MAX;
+
+impl Subsets {
+    fn new(num_states: usize) -> Self {
+        Self { subsets: SliceInterner::new(), alone: vec![NONE; num_states] }
+    }
+
+    /// The number of a subset, and whether it is new.
+    #[inline]
+    fn number(&mut self, subset: &[Element]) -> (u32, bool) {
+        let [Element { state, string: EMPTY, cost: 0.0 }] = *subset else { return self.subsets.number(subset) };
+        let alone = &mut self.alone[state as usize];
+        let is_new = *alone == NONE;
+        if is_new {
+            *alone = self.subsets.push(subset);
+        }
+        (*alone, is_new)
+    }
+
+    fn bytes(&self) -> usize {
+        self.subsets.bytes() + self.alone.len() * size_of::<u32>()
+    }
+}
+
+struct Work<'a> {
+    fsa: usize,
+    machine: Machine<'a>,
+    options: &'a DeterminizeOptions,
+    /// The final state of the input.
+    last: u32,
+    strings: &'a mut Strings,
+    subsets: Subsets,
+    builder: SortedFsaBuilder,
+    /// The output string of each arc, if it is a transducer.
+    outputs: Vec<u32>,
+    records: Vec<Record>,
+    group: Vec<Element>,
+    largest: usize,
+    /// If epsilons are removed.
+    closure: Option<Closure<'a>>,
+    beam: Option<Beam>,
+}
+
+impl Work<'_> {
+    fn run(&mut self) -> Result<(), Error> {
+        let mut start = vec![Element { state: 0, string: EMPTY, cost: 0.0 }];
+        self.close(EPSILON, &mut start)?;
+        self.subsets.number(&start);
+        if self.beam.is_some() {
+            self.run_best_first()?
+        } else {
+            self.run_in_order()?
+        }
+        Ok(())
+    }
+
+    /// Each subset when its turn comes; the final one, which nothing leaves, is put last.
+    fn run_in_order(&mut self) -> Result<(), Error> {
+        let mut next = 0;
+        while next < self.subsets.subsets.len() {
+            self.expand(next)?;
+            self.builder.end_state();
+            next += 1;
+        }
+        let order: Vec<_> = (0..number(self.subsets.subsets.len())).collect();
+        self.put_final_last(&order)
+    }
+
+    /// The arcs out of a subset.
+    fn expand(&mut self, subset: usize) -> Result<(), Error> {
+        self.gather(subset);
+        let records = std::mem::take(&mut self.records);
+        let mut rest = &records[..];
+        while let Some(first) = rest.first() {
+            let length = rest.iter().take_while(|record| record.label == first.label).count();
+            let (group, behind) = rest.split_at(length);
+            self.arc(subset, group)?;
+            rest = behind;
+        }
+        self.records = records;
+        self.check_limits()
+    }
+
+    /// The arcs out of all members, sorted by label and state.
+    fn gather(&mut self, subset: usize) {
+        let Self { machine, subsets, strings, records, closure, .. } = self;
+        records.clear();
+        for &Element { state, string, cost } in subsets.subsets.get(number(subset)) {
+            for arc in machine.fsa.arc_range(state as usize) {
+                let Arc { dest_state, label, score, .. } = machine.fsa.arcs()[arc];
+                let cost = (cost - score).max(f32::MIN);
+                if cost < f32::INFINITY && (label != EPSILON || closure.is_none()) {
+                    let string =
+                        if machine.aux.is_some() { strings.append(string, machine.output(arc)) } else { string };
+                    records.push(Record { label, to: Element { state: dest_state.cast_unsigned(), string, cost } });
+                }
+            }
+        }
+        if !records.is_sorted_by(|a, b| a.key() < b.key()) {
+            records.sort_unstable_by(|a, b| {
+                let string = |record: &Record| record.to.string;
+                (a.key().cmp(&b.key())).then(a.to.cost.total_cmp(&b.to.cost)).then(string(a).cmp(&string(b)))
+            });
+        }
+    }
+
+    /// The arc for all records of one label, which are sorted by state, and those of a state by
+    /// cost.
+    fn arc(&mut self, from: usize, records: &[Record]) -> Result<(), Error> {
+        let mut group = std::mem::take(&mut self.group);
+        group.clear();
+        let label = records[0].label;
+        for Record { to, .. } in records {
+            match group.last().filter(|before: &&Element| before.state == to.state) {
+                None => group.push(*to),
+                // The costs rise: what was there before is not worse.
+                Some(before) if before.string != to.string && !self.options.disambiguate => {
+                    return Err(self.not_functional(label, before.string, to.string));
+                }
+                Some(_) => {}
+            }
+        }
+        if label != FINAL {
+            self.close(label, &mut group)?;
+        }
+        if !group.is_empty() {
+            self.arc_to(from, label, &mut group)?;
+        }
+        self.group = group;
+        Ok(())
+    }
+
+    /// Follows epsilons, if they are to be removed.
+    fn close(&mut self, label: i32, group: &mut Vec<Element>) -> Result<(), Error> {
+        let Some(closure) = &mut self.closure else { return Ok(()) };
+        closure.close(group, self.strings).map_err(|obstacle| match obstacle {
+            Obstacle::Strings(first, second) => self.not_functional(label, first, second),
+            Obstacle::Cycle(error) => error,
+        })
+    }
+
+    /// What all members output next: all of it if epsilons are removed, else one label at most.
+    fn common_output(&mut self, group: &[Element]) -> u32 {
+        let first = group[0].string;
+        if self.closure.is_some() {
+            return group[1..].iter().fold(first, |common, element| self.strings.common_prefix(common, element.string));
+        }
+        let Some((label, _)) = self.strings.split(first) else { return EMPTY };
+        let same = |element: &Element| self.strings.split(element.string).is_some_and(|(other, _)| other == label);
+        if group[1..].iter().all(same) { self.strings.cons(label, EMPTY) } else { EMPTY }
+    }
+
+    /// The arc to a subset, whose members output and pay on the arc what they have in common.
+    fn arc_to(&mut self, from: usize, label: i32, group: &mut [Element]) -> Result<(), Error> {
+        let cost = group.iter().fold(f32::INFINITY, |least, element| least.min(element.cost));
+        let mut string = EMPTY;
+        if label == FINAL {
+            // All of it, as there is no later.
+            (string, group[0].string) = (group[0].string, EMPTY);
+        } else if self.machine.aux.is_some() {
+            string = self.common_output(group);
+            group.iter_mut().for_each(|element| element.string = self.strings.behind(element.string, string));
+        }
+        for element in &mut *group {
+            element.cost = quantize(element.cost - cost, self.options.delta);
+        }
+        if self.beam.as_ref().is_none_or(|beam| beam.keeps(from, cost, group)) {
+            self.largest = self.largest.max(group.len());
+            let (to, new) = self.subsets.number(group);
+            if let Some(beam) = &mut self.beam {
+                beam.reach(from, cost, to, new, group);
+            }
+            let [src, dest] = [from, to as usize].map(|state| Error::fit(Quantity::States, state));
+            self.builder.arcs.push(Arc::new(src?, dest?, label, 0.0 - cost));
+            if self.machine.aux.is_some() {
+                self.outputs.push(string);
+            }
+        }
+        Ok(())
+    }
+
+    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which
+    /// is made if there is none.
+    fn put_final_last(&mut self, order: &[u32]) -> Result<(), Error> {
+        let the_final = self.subsets.alone[self.last as usize];
+        let mut new = vec![NONE; self.subsets.subsets.len()];
+        let others = order.iter().filter(|&&state| state != the_final);
+        others.clone().zip(0..).for_each(|(&state, place)| new[state as usize] = place);
+        let num_others = others.count();
+        if the_final != NONE {
+            new[the_final as usize] = number(num_others);
+        }
+        Error::fit(Quantity::States, num_others)?;
+        for arc in &mut self.builder.arcs {
+            for state in [&mut arc.src_state, &mut arc.dest_state] {
+                *state = new[index(*state)].cast_signed();
+            }
+        }
+        // It has no arcs, so that its place is one of two equal ends.
+        if let Some(place) = order.iter().position(|&state| state == the_final) {
+            self.builder.ends.remove(place);
+        }
+        self.builder.end_state();
+        Ok(())
+    }
+
+    fn check_limits(&self) -> Result<(), Error> {
+        let states = self.subsets.subsets.len();
+        let bytes = self.subsets.bytes()
+            + self.strings.bytes()
+            + self.builder.arcs.capacity() * size_of::<Arc>()
+            + self.outputs.capacity() * size_of::<u32>();
+        let limits = self.options.limits.or_bytes(eight_gib());
+        let Err(Error::Limit { limited, limit, .. }) =
+            limits.check(Operation::Determinize, bytes, states, self.builder.arcs.len())
+        else {
+            return Ok(());
+        };
+        let newest = self.subsets.subsets.get(number(states - 1));
+        Err(Error::DeterminizeLimit {
+            fsa: self.fsa,
+            limited,
+            limit,
+            states,
+            arcs: self.builder.arcs.len(),
+            largest_subset: self.largest,
+            pending_labels: newest.iter().map(|element| self.strings.labels(element.string).count()).max().unwrap_or(0),
+            pending_score: newest.iter().map(|element| element.cost).fold(0.0, f32::max),
+        })
+    }
+
+    fn not_functional(&self, label: i32, first: u32, second: u32) -> Error {
+        let of = |string| self.strings.labels(string).take(MOST_LABELS_SHOWN).collect();
+        Error::NotFunctional { fsa: self.fsa, label, first: of(first), second: of(second) }
+    }
+}
+
+/// Enough to see what it is about.
+const MOST_LABELS_SHOWN: usize = 16;
+
+/// The nearest multiple of `delta`, as OpenFst rounds.
+#[inline]
+pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
+    let rounded = (cost / delta + 0.5).floor() * delta;
+    // Of one minus zero and plus zero there is only one; what is too large to be rounded stays.
+    if rounded.is_finite() { rounded + 0.0 } else { cost }
+}
+
+/// What is needed to leave out what is too far from the best path: the subsets are reached in the
+/// order of their best paths.
+struct Beam {
+    /// From each state of the input to its final state.
+    to_final: Vec<f32>,
+    /// The cost of the longest path to be kept.
+    limit: f32,
+    /// From the start to each subset, the best that is known.
+    from_start: Vec<f32>,
+    /// The costs of the best paths through subsets whose turn is to come.
+    queue: BinaryHeap<Reverse<(Ordered, u32)>>,
+}
+
+impl Beam {
+    fn new(fsa: usize, machine: Machine<'_>, beam: f32) -> Result<Self, Error> {
+        let to_final = costs_to_final(fsa, machine.fsa)?;
+        let limit = to_final.first().copied().unwrap_or(f32::INFINITY) + beam.max(0.0);
+        Ok(Self { to_final, limit, from_start: vec![0.0], queue: BinaryHeap::from([Reverse((Ordered(0.0), 0))]) })
+    }
+
+    fn ahead(&self, group: &[Element]) -> f32 {
+        let costs = group.iter().map(|element| element.cost + self.to_final[element.state as usize]);
+        costs.fold(f32::INFINITY, f32::min)
+    }
+
+    fn keeps(&self, from: usize, cost: f32, group: &[Element]) -> bool {
+        self.from_start[from] + cost + self.ahead(group) <= self.limit
+    }
+
+    fn reach(&mut self, from: usize, cost: f32, to: u32, new: bool, group: &[Element]) {
+        let so_far = self.from_start[from] + cost;
+        if new {
+            self.from_start.push(f32::INFINITY);
+        }
+        if so_far < self.from_start[to as usize] {
+            self.from_start[to as usize] = so_far;
+            self.queue.push(Reverse((Ordered(so_far + self.ahead(group)), to)));
+        }
+    }
+}
+
+impl Work<'_> {
+    /// The subset with the best path through it first, so that this path is known when its arcs are
+    /// looked at.
+    fn run_best_first(&mut self) -> Result<(), Error> {
+        let (mut done, mut order) = (Vec::new(), Vec::new());
+        while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {
+            let subset = subset as usize;
+            done.resize(self.subsets.subsets.len(), false);
+            if !std::mem::replace(&mut done[subset], true) {
+                self.expand(subset)?;
+                self.builder.end_state();
+                order.push(number(subset));
+            }
+        }
+        self.put_final_last(&order)
+    }
+}

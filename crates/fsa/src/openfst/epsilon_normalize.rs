@@ -1,0 +1,281 @@
+//! Transducers whose epsilons, on one side, come behind everything else.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::builder::SortedFsaBuilder;
+use crate::core::fsa::Fsas;
+use crate::core::graph::Graph;
+use crate::error::{Error, Quantity};
+use crate::k2::epsilon_closure::ranks;
+use crate::openfst::factor::{Rest, factor};
+use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
+use crate::openfst::project::{Side, project};
+use crate::openfst::strings::{EMPTY, Strings};
+use crate::openfst::trim::trim;
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::number;
+use crate::support::ids::{index, narrow};
+use crate::support::interner::{Table, mix};
+
+/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output
+/// nothing) come behind all others. Acceptors come back without epsilons.
+///
+/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those
+/// that have none follow at the end. Of several ways with the same labels the best stays. So a
+/// transducer can be determinized whose epsilons are no symbols: as
+/// [`determinize`](crate::openfst::determinize()) with `remove_epsilons` does at once, and, since
+/// it need not let labels wait, for more transducers. States that lie on no path are left out.
+///
+/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would
+/// wait. It need not be functional. As OpenFst's `EpsNormalize` (M. Mohri, *Generic epsilon-removal
+/// and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and memory in
+/// proportion to the ways that epsilons lead from state to state, and to the labels that can wait
+/// at a state.
+///
+/// ```
+/// use fsa::{Arc, Fsa, Graph};
+/// use fsa::openfst::{Side, epsilon_normalize};
+///
+/// // Puts out 70 before it takes 7.
+/// let fsa = Fsa::from_arcs(4, vec![Arc::new(0, 1, 0, 0.25), Arc::new(1, 2, 7, 0.5), Arc::new(2, 3, -1, 0.0)])?;
+/// let early = Graph::new(fsa).with_aux_labels(vec![70, 0, -1])?;
+/// let normal = epsilon_normalize(&early, Side::Input)?;
+/// assert_eq!(*normal.fsas(), Fsa::from_arcs(3, vec![Arc::new(0, 1, 7, 0.75), Arc::new(1, 2, -1, 0.0)])?);
+/// assert_eq!(normal.aux_labels(), Some(&[70, -1][..]));
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of
+/// epsilons makes scores better; [`Error::OutOfRange`] for more than 2^24 states;
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
+/// these are lists.
+#[doc(alias = "EpsNormalize")]
+#[doc(alias = "fstepsnormalize")]
+pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
+    if side == Side::Input || only_aux_labels(graph)?.is_none() {
+        return map_each(graph, normalize);
+    }
+    exchange(&map_each(&exchange(graph)?, normalize)?)
+}
+
+/// No FSA gets more states, nor more ways that epsilons lead to them.
+const MOST_STATES: usize = 1 << 24;
+
+/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may
+/// output labels.
+fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
+    let (fsas, map) = project(graph, Side::Output)?;
+    let old = graph.fsas().as_fsa_vec().arcs();
+    let taken = |(&from, arc): (&i32, &Arc)| match arc.label {
+        FINAL => FINAL,
+        _ => old.get(index(from.max(0))).map_or(EPSILON, |old| old.label.max(EPSILON)),
+    };
+    let aux: Vec<_> = map.iter().zip(fsas.as_fsa_vec().arcs()).map(taken).collect();
+    Graph::new(fsas).with_aux_labels(aux)
+}
+
+fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
+    let trimmed = trim(machine.fsa);
+    let builder = &trimmed.builder;
+    if builder.ends.is_empty() {
+        return Ok(Built::default());
+    }
+    let outputs: Vec<_> = trimmed.sources.iter().map(|&arc| machine.output(arc as usize)).collect();
+    let work = Work::new(fsa, builder, &outputs);
+    let silent = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label == EPSILON);
+    check_growth(fsa, builder.ends.len(), silent.map(|(arc, &output)| (arc.states(), i64::from(output != EPSILON))))?;
+    let mut strings = Strings::new();
+    let (builder, outputs) = work.run(&mut strings).map_err(|error| trimmed.name_state(machine.fsa, error))?;
+    if machine.aux.is_none() {
+        return Ok(Built { builder, aux: None });
+    }
+    let more =
+        |(arc, &output): (&Arc, &u32)| (arc.states(), strings.labels(output).fold(-1, |length: i64, _| length + 1));
+    let going_on = builder.arcs.iter().zip(&outputs).filter(|(arc, _)| arc.label != FINAL);
+    check_growth(fsa, builder.ends.len(), going_on.map(more))?;
+    factor(builder, outputs, &mut strings, Rest::Waits, MOST_STATES)
+}
+
+/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are
+/// bounded: no cycle adds some.
+///
+/// # Errors
+/// [`Error::EndlessOutput`].
+fn check_growth(
+    fsa: usize,
+    num_states: usize,
+    arcs: impl Iterator<Item = ((usize, usize), i64)> + Clone,
+) -> Result<(), Error> {
+    if arcs.clone().all(|(_, more)| more <= 0) {
+        return Ok(());
+    }
+    let by_source = Adjacency::new(num_states, arcs.clone().map(|((src, _), _)| src));
+    let arcs: Vec<_> = arcs.map(|((_, dest), more)| (dest, more)).collect();
+    let row = |state: usize| by_source.row(state).iter().map(|&arc| arcs[arc as usize]);
+    // On a path without cycles each state is left once.
+    let bound: i64 = (0..num_states).map(|state| row(state).map(|(_, more)| more.max(0)).max().unwrap_or(0)).sum();
+    let (mut waiting, mut queued) = (vec![0; num_states], vec![true; num_states]);
+    let mut queue: VecDeque<usize> = (0..num_states).collect();
+    while let Some(state) = queue.pop_front() {
+        queued[state] = false;
+        for (dest, more) in row(state) {
+            let length = waiting[state] + more;
+            if length > bound {
+                return Err(Error::EndlessOutput { fsa, labels: bound });
+            }
+            if length > waiting[dest] {
+                waiting[dest] = length;
+                if !std::mem::replace(&mut queued[dest], true) {
+                    queue.push_back(dest);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A state that arcs with label 0 lead to, and what they output on the way.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    state: u32,
+    string: u32,
+    cost: f64,
+    /// How many arcs it has.
+    length: usize,
+    /// Whether it waits in the queue.
+    queued: bool,
+}
+
+/// A cycle with the sum 0 must not seem to gain something each time round.
+const ROUNDING: f64 = 4.0 * f32::EPSILON as f64;
+
+struct Work<'a> {
+    fsa: usize,
+    builder: &'a SortedFsaBuilder,
+    /// For each arc its output label.
+    outputs: &'a [i32],
+    /// For each state whether arcs with label 0 leave it.
+    silent: Vec<bool>,
+    /// An order in which those lead to later states, as far as there is one.
+    ranks: Vec<i32>,
+    /// For each state its number in the result, or -1.
+    names: Vec<i32>,
+    ways: Vec<Way>,
+}
+
+impl<'a> Work<'a> {
+    fn new(fsa: usize, builder: &'a SortedFsaBuilder, outputs: &'a [i32]) -> Self {
+        let num_states = builder.ends.len();
+        let row = |state: usize| &builder.arcs[range(builder, state)];
+        let is_silent = |arc: &&Arc| arc.label == EPSILON;
+        let silent = (0..num_states).map(|state| row(state).iter().any(|arc| is_silent(&arc))).collect();
+        let dests = |state| row(state).iter().filter(is_silent).map(|arc| arc.states().1);
+        // States that only arcs with label 0 enter are not needed.
+        let mut names = vec![-1; num_states];
+        builder.arcs.iter().filter(|arc| arc.label != EPSILON).for_each(|arc| names[arc.states().1] = 0);
+        (names[0], names[num_states - 1]) = (0, 0);
+        names.iter_mut().filter(|name| **name == 0).zip(0..).for_each(|(name, new)| *name = new);
+        Self { fsa, builder, outputs, silent, ranks: ranks(num_states, dests).0, names, ways: Vec::new() }
+    }
+
+    /// The machine without arcs with label 0, and what each arc outputs.
+    fn run(mut self, strings: &mut Strings) -> Result<(SortedFsaBuilder, Vec<u32>), Error> {
+        let (mut made, mut outputs) = (SortedFsaBuilder::default(), Vec::new());
+        let mut row: Vec<(Arc, u32)> = Vec::new();
+        for state in 0..self.builder.ends.len() {
+            let src_state = self.names[state];
+            if src_state < 0 {
+                continue;
+            }
+            self.follow(state, strings)?;
+            row.clear();
+            for way in &self.ways {
+                for at in range(self.builder, way.state as usize) {
+                    let arc = self.builder.arcs[at];
+                    if arc.label != EPSILON {
+                        let dest_state = self.names[arc.states().1];
+                        let string = strings.append(way.string, self.outputs[at]);
+                        let score = narrow(f64::from(arc.score) - way.cost).clamp(f32::MIN, f32::MAX);
+                        row.push((Arc { src_state, dest_state, score, ..arc }, string));
+                    }
+                }
+            }
+            // Of several ways with the same labels the best one.
+            row.sort_by(|(a, x), (b, y)| (a.sort_key(), x).cmp(&(b.sort_key(), y)).then(b.score.total_cmp(&a.score)));
+            row.dedup_by_key(|(arc, string)| (arc.sort_key(), *string));
+            made.arcs.extend(row.iter().map(|(arc, _)| arc));
+            outputs.extend(row.iter().map(|(_, string)| string));
+            made.end_state();
+            Error::fit(Quantity::Arcs, made.arcs.len())?;
+        }
+        Ok((made, outputs))
+    }
+
+    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they
+    /// output, the best of each.
+    fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
+        self.ways.clear();
+        self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
+        if !self.silent[source] {
+            return Ok(());
+        }
+        let mut table = Table::new();
+        let hash = |way: &Way| mix(mix(0, way.state.into()), way.string.into());
+        let _ = table.find_or_insert(hash(&self.ways[0]), |_| false, 0);
+        let mut turn = 0_u64;
+        let mut queue = BinaryHeap::from([Reverse((0, turn, 0))]);
+        while let Some(Reverse((_, _, from))) = queue.pop() {
+            let way = self.ways[from as usize];
+            self.ways[from as usize].queued = false;
+            for at in range(self.builder, way.state as usize) {
+                let Arc { dest_state, label, score, .. } = self.builder.arcs[at];
+                if label != EPSILON {
+                    continue;
+                }
+                let (state, string) = (dest_state.cast_unsigned(), strings.append(way.string, self.outputs[at]));
+                let cost = way.cost - f64::from(score);
+                let new = Way { state, string, cost, length: way.length + 1, queued: true };
+                let ways = &self.ways;
+                let is_it = |at: u32| (ways[at as usize].state, ways[at as usize].string) == (state, string);
+                let place = match table.find_or_insert(hash(&new), is_it, ways.len()) {
+                    Err(place) => {
+                        if self.ways.len() >= MOST_STATES {
+                            let what = Quantity::EpsilonWays;
+                            return Err(Error::too_many(what, MOST_STATES, self.ways.len() + 1));
+                        }
+                        self.ways.push(new);
+                        place
+                    }
+                    Ok(place) => {
+                        let num_ways = self.ways.len();
+                        let known = &mut self.ways[place as usize];
+                        if known.cost - cost <= ROUNDING * known.cost.abs().max(cost.abs()) {
+                            continue;
+                        }
+                        // Who comes by more arcs than there are ways came round a cycle, and gained
+                        // by it.
+                        if new.length > num_ways {
+                            let state = state as usize;
+                            return Err(Error::EndlessCycle { fsa: self.fsa, state, visits: turn });
+                        }
+                        if std::mem::replace(known, new).queued {
+                            continue;
+                        }
+                        place
+                    }
+                };
+                turn += 1;
+                queue.push(Reverse((self.ranks[state as usize], turn, place)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where the arcs of a state stand.
+fn range(builder: &SortedFsaBuilder, state: usize) -> std::ops::Range<usize> {
+    state.checked_sub(1).map_or(0, |before| builder.ends[before])..builder.ends[state]
+}

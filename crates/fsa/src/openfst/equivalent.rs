@@ -1,0 +1,144 @@
+//! Whether two FSAs accept the same strings with the same scores.
+
+use crate::core::arc::Arc;
+use crate::core::fsa::Fsa;
+use crate::core::graph::Graph;
+use crate::error::Error;
+use crate::openfst::determinize::{DeterminizeOptions, determinize_parts};
+use crate::openfst::machine::{Machine, aux_labels};
+use crate::openfst::push::{Pushed, push_to_start};
+use crate::openfst::strings::Strings;
+use crate::openfst::trim::{trim, trim_part};
+use crate::support::ids::number;
+
+/// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as
+/// transducers, have the same output labels.
+///
+/// What is not deterministic is determinized, scores and output labels are pushed to the start, and
+/// then both must go the same ways (Hopcroft and Karp).
+///
+/// # Errors
+/// Those of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
+pub(crate) fn is_exactly_equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, delta: f32) -> Result<bool, Error> {
+    let mut strings = Strings::new();
+    let as_transducers = a.attributes().get(crate::core::graph::AUX_LABELS).is_some()
+        || b.attributes().get(crate::core::graph::AUX_LABELS).is_some();
+    let a = Canonical::new(0, a, as_transducers, &mut strings)?;
+    let b = Canonical::new(1, b, as_transducers, &mut strings)?;
+    Ok(same(&a, &b, delta))
+}
+
+/// A deterministic machine whose scores and labels stand as early as they can.
+struct Canonical {
+    pushed: Pushed,
+    /// What comes before everything.
+    before: (f32, u32),
+}
+
+impl Canonical {
+    fn new(fsa: usize, graph: &Graph<Fsa>, as_transducer: bool, strings: &mut Strings) -> Result<Self, Error> {
+        let view = graph.fsas().view();
+        let own: Vec<i32>;
+        let aux = match aux_labels(graph)? {
+            None if as_transducer => {
+                own = view.arcs().iter().map(|arc| arc.label).collect();
+                Some(&own[..])
+            }
+            aux => aux,
+        };
+        let machine = Machine { fsa: view, aux };
+        let trimmed = trim(view);
+        let mut outputs = aux.map(|_| {
+            let of = |&arc: &u32| strings.append(0, machine.output(arc as usize));
+            trimmed.sources.iter().map(of).collect::<Vec<_>>()
+        });
+        let mut builder = trimmed.builder;
+        if !sort_rows(&mut builder.arcs, &builder.ends, outputs.as_deref_mut()) {
+            let (made, made_outputs) = determinize_parts(fsa, machine, &DeterminizeOptions::default(), strings)?;
+            let trimmed = trim_part(&made)?;
+            outputs = aux.map(|_| trimmed.sources.iter().map(|&arc| made_outputs[arc as usize]).collect());
+            builder = trimmed.builder;
+        }
+        let mut pushed = Pushed { builder, outputs };
+        let before = if pushed.builder.ends.is_empty() { (0.0, 0) } else { push_to_start(fsa, &mut pushed, strings)? };
+        Ok(Self { pushed, before })
+    }
+
+    fn arcs_of(&self, state: u32) -> std::ops::Range<usize> {
+        let (state, ends) = (state as usize, &self.pushed.builder.ends);
+        state.checked_sub(1).map_or(0, |before| ends[before])..ends[state]
+    }
+
+    fn arc(&self, at: usize) -> (&Arc, u32) {
+        (&self.pushed.builder.arcs[at], self.pushed.outputs.as_ref().map_or(0, |outputs| outputs[at]))
+    }
+}
+
+/// Sorts the arcs of each state by label, final ones last as [`determinize_parts`] has them, and
+/// says whether it is deterministic.
+fn sort_rows(arcs: &mut [Arc], ends: &[usize], mut outputs: Option<&mut [u32]>) -> bool {
+    let mut start = 0;
+    ends.iter().all(|&end| {
+        let row = start..end;
+        start = end;
+        if !arcs[row.clone()].is_sorted_by_key(|arc| arc.label.cast_unsigned()) {
+            let of = |at: usize| (arcs[at], outputs.as_ref().map_or(0, |outputs| outputs[at]));
+            let mut sorted: Vec<_> = row.clone().map(of).collect();
+            sorted.sort_by_key(|(arc, _)| arc.label.cast_unsigned());
+            for (at, (arc, output)) in row.clone().zip(sorted) {
+                arcs[at] = arc;
+                if let Some(outputs) = &mut outputs {
+                    outputs[at] = output;
+                }
+            }
+        }
+        arcs[row].windows(2).all(|pair| pair[0].label != pair[1].label)
+    })
+}
+
+fn same(a: &Canonical, b: &Canonical, delta: f32) -> bool {
+    let [of_a, of_b] = [a, b].map(|machine| machine.pushed.builder.ends.len());
+    if of_a == 0 || of_b == 0 {
+        return of_a == of_b;
+    }
+    let near = |x: f32, y: f32| (x - y).abs() <= delta + 8.0 * f32::EPSILON * x.abs().max(y.abs());
+    if a.before.1 != b.before.1 || !near(a.before.0, b.before.0) {
+        return false;
+    }
+    // States that must be equal, as sets: those of b stand behind those of a.
+    let mut sets: Vec<u32> = (0..number(of_a + of_b)).collect();
+    let (mut pairs, behind) = (vec![(0, 0)], number(of_a));
+    unite(&mut sets, 0, behind);
+    while let Some((p, q)) = pairs.pop() {
+        let (rows_a, rows_b) = (a.arcs_of(p), b.arcs_of(q));
+        if rows_a.len() != rows_b.len() {
+            return false;
+        }
+        for (x, y) in rows_a.zip(rows_b) {
+            let ((x, out_x), (y, out_y)) = (a.arc(x), b.arc(y));
+            if x.label != y.label || out_x != out_y || !near(x.score, y.score) {
+                return false;
+            }
+            let (p, q) = (x.dest_state.cast_unsigned(), y.dest_state.cast_unsigned());
+            if unite(&mut sets, p, behind + q) {
+                pairs.push((p, q));
+            }
+        }
+    }
+    true
+}
+
+/// Makes one set of two; `false` if they were one.
+fn unite(sets: &mut [u32], a: u32, b: u32) -> bool {
+    let mut root = |mut x: u32| {
+        while sets[x as usize] != x {
+            let next = sets[sets[x as usize] as usize];
+            sets[x as usize] = next;
+            x = next;
+        }
+        x
+    };
+    let (a, b) = (root(a), root(b));
+    sets[a as usize] = b;
+    a != b
+}

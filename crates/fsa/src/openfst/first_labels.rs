@@ -1,0 +1,340 @@
+//! Which labels can come first behind each state: what a composition looks ahead by.
+
+use crate::core::arc::EPSILON;
+use crate::core::limits::Limits;
+use crate::core::view::FsaView;
+use crate::error::{Error, Operation};
+use crate::k2::intersect::Epsilons;
+use crate::k2::meeting::Pair;
+use crate::support::ids::index;
+use crate::support::ids::number;
+use crate::support::interner::{Key, SliceInterner, mix};
+use crate::support::pair_interner::PairInterner;
+
+/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths
+/// from it; for each state of another FSA its own labels: two states need not meet if they have
+/// none in common.
+///
+/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
+/// upon them, so that those behind a state of a tree stand next to each other and a set is an
+/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
+/// weighted finite-state transducers*, Interspeech 2009).
+#[derive(Debug, Clone)]
+pub(super) struct FirstLabels {
+    /// For each state of the first FSA, its set.
+    set_of: Vec<u32>,
+    sets: SliceInterner<Interval>,
+    /// For each arc of the second FSA the number of its label, in rising order for each state.
+    of_second: Vec<u32>,
+}
+
+/// The label of an arc of the second FSA that the first one does not have.
+const NOWHERE: u32 = u32::MAX;
+
+/// Sets with more intervals get some labels more, so that they take little memory and time whatever
+/// the FSA is.
+const MOST_INTERVALS: usize = 64;
+
+impl FirstLabels {
+    /// Both FSAs have sorted arcs. O(states + arcs), times [`MOST_INTERVALS`] at the worst.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] if it takes more bytes.
+    pub(super) fn new(
+        first: FsaView<'_>,
+        second: FsaView<'_>,
+        epsilons: Epsilons,
+        limits: Limits,
+    ) -> Result<Self, Error> {
+        let num_states = first.num_states();
+        let limits = Limits { max_states: None, ..limits };
+        let within = |bytes: usize| limits.check(Operation::LookAhead, bytes, num_states, first.arcs().len());
+        // What the search needs is gone when the second FSA is looked at, but for the labels.
+        let sets = size_of::<u32>() * num_states;
+        within(3 * sets + size_of::<u32>() * second.arcs().len())?;
+        let mut search = Search {
+            fsa: first,
+            pass: epsilons != Epsilons::AsSymbol,
+            labels: PairInterner::with_capacity(0),
+            seen: vec![0; num_states],
+            earliest: vec![0; num_states],
+            num_seen: 0,
+            made: Self { set_of: vec![NONE; num_states], sets: SliceInterner::new(), of_second: Vec::new() },
+            component: Vec::new(),
+            items: Vec::new(),
+        };
+        for state in 0..num_states {
+            if search.seen[state] == 0 {
+                search.run(state)?;
+                within(3 * sets + search.labels.bytes_with_one_more() + search.made.sets.bytes())?;
+            }
+        }
+        let Search { labels, mut made, .. } = search;
+        let label_number = |label: i32| labels.find(0, label.cast_unsigned()).unwrap_or(NOWHERE);
+        made.of_second = second.arcs().iter().map(|arc| label_number(arc.label)).collect();
+        for state in 0..second.num_states() {
+            made.of_second[second.arc_range(state)].sort_unstable();
+        }
+        Ok(made)
+    }
+
+    /// Whether a pair of states may lead to the end, as far as one label ahead tells.
+    #[inline]
+    pub(super) fn may_meet(&self, pair: Pair, second: FsaView<'_>, epsilons: Epsilons) -> bool {
+        let range = second.arc_range(index(pair.b));
+        // Behind an arc with label 0 may be any others.
+        if epsilons != Epsilons::AsSymbol
+            && second.arcs()[range.clone()].first().is_some_and(|arc| arc.label == EPSILON)
+        {
+            return true;
+        }
+        let mut labels = &self.of_second[range];
+        for interval in self.sets.get(self.set_of[index(pair.a)]) {
+            if labels.first().is_some_and(|&label| label < interval.first) {
+                labels = &labels[labels.partition_point(|&label| label < interval.first)..];
+            }
+            match labels.first() {
+                None => return false,
+                Some(&label) if label < interval.end => return true,
+                Some(_) => {}
+            }
+        }
+        false
+    }
+
+    /// The memory that it takes.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<u32>() * (self.set_of.capacity() + self.of_second.capacity()) + self.sets.bytes()
+    }
+}
+
+/// The numbers from `first` up to the one before `end`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Interval {
+    first: u32,
+    end: u32,
+}
+
+impl Key for Interval {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        mix(hash, (u64::from(self.first) << 32) | u64::from(self.end))
+    }
+}
+
+/// Puts intervals in order and those that touch together; if too many are left, also those between
+/// which the smallest gaps are.
+fn unite(items: &mut Vec<Interval>) {
+    items.sort_unstable();
+    close_gaps(items, 0);
+    if items.len() > MOST_INTERVALS {
+        let mut gaps: Vec<_> = items.windows(2).map(|pair| pair[1].first - pair[0].end).collect();
+        let place = items.len() - MOST_INTERVALS - 1;
+        let (_, &mut gap, _) = gaps.select_nth_unstable(place);
+        close_gaps(items, gap);
+    }
+}
+
+/// Puts intervals together with gaps of up to this between them.
+fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
+    items.dedup_by(|next, before| {
+        let close = next.first <= before.end.saturating_add(gap);
+        if close {
+            before.end = before.end.max(next.end);
+        }
+        close
+    });
+}
+
+const NONE: u32 = u32::MAX;
+
+/// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along
+/// the arcs with label 0: the states of one have the same set, and it is complete when those behind
+/// it are.
+struct Search<'a> {
+    fsa: FsaView<'a>,
+    /// Whether arcs with label 0 are passed.
+    pass: bool,
+    labels: PairInterner,
+    /// When each state was come upon, from 1; 0 if it has not been.
+    seen: Vec<u32>,
+    /// The first one of those still open that is known to be reached from each.
+    earliest: Vec<u32>,
+    num_seen: u32,
+    made: FirstLabels,
+    /// States whose component is not complete.
+    component: Vec<u32>,
+    items: Vec<Interval>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, root: usize) -> Result<(), Error> {
+        let mut open = vec![(root, self.enter(root)?)];
+        while let Some((state, arcs)) = open.last_mut() {
+            let state = *state;
+            let Some(arc) = arcs.next() else {
+                open.pop();
+                if let Some(&(before, _)) = open.last() {
+                    self.earliest[before] = self.earliest[before].min(self.earliest[state]);
+                }
+                if self.earliest[state] == self.seen[state] {
+                    self.leave(state)?;
+                }
+                continue;
+            };
+            let dest = index(self.fsa.arcs()[arc].dest_state);
+            if self.seen[dest] == 0 {
+                let arcs = self.enter(dest)?;
+                open.push((dest, arcs));
+            } else if self.made.set_of[dest] == NONE {
+                self.earliest[state] = self.earliest[state].min(self.seen[dest]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The arcs with label 0 of a state that is come upon; its labels get their numbers.
+    fn enter(&mut self, state: usize) -> Result<std::ops::Range<usize>, Error> {
+        self.num_seen += 1;
+        self.seen[state] = self.num_seen;
+        self.earliest[state] = self.num_seen;
+        self.component.push(number(state));
+        let range = self.fsa.arc_range(state);
+        let first = range.start + self.num_epsilons(state);
+        for arc in &self.fsa.arcs()[first..range.end] {
+            self.labels.insert(0, arc.label.cast_unsigned())?;
+        }
+        Ok(range.start..first)
+    }
+
+    fn num_epsilons(&self, state: usize) -> usize {
+        self.fsa.arcs_of(state).iter().take_while(|arc| self.pass && arc.label == EPSILON).count()
+    }
+
+    /// The component is complete whose states were come upon since `root` was.
+    fn leave(&mut self, root: usize) -> Result<(), Error> {
+        let first = self.component.iter().rposition(|&state| state as usize == root).unwrap_or_default();
+        self.items.clear();
+        let mut only = None;
+        for &state in &self.component[first..] {
+            let (epsilons, others) = self.fsa.arcs_of(state as usize).split_at(self.num_epsilons(state as usize));
+            for arc in epsilons {
+                let set = self.made.set_of[index(arc.dest_state)];
+                // One set after another is often the same.
+                if set != NONE && only != Some(set) {
+                    only = Some(set);
+                    self.items.extend_from_slice(self.made.sets.get(set));
+                }
+            }
+            for arc in others {
+                let label = self.labels.find(0, arc.label.cast_unsigned()).unwrap_or(NOWHERE);
+                self.items.push(Interval { first: label, end: label.saturating_add(1) });
+            }
+            if self.items.len() > MOST_ITEMS {
+                unite(&mut self.items);
+            }
+        }
+        unite(&mut self.items);
+        let (set, _) = self.made.sets.number(&self.items);
+        for &state in &self.component[first..] {
+            self.made.set_of[state as usize] = set;
+        }
+        self.component.truncate(first);
+        Ok(())
+    }
+}
+
+/// So many intervals are united before more come.
+const MOST_ITEMS: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::arc::{Arc, FINAL};
+    use crate::core::fsa::Fsa;
+    use crate::k2::arc_sort;
+
+    /// Any arcs between five states and the final one, in circles too.
+    fn any_fsa(most_label: i32) -> impl Strategy<Value = Fsa> {
+        let arc = (0..5_i32, 0..6_i32, 0..=most_label);
+        prop::collection::vec(arc, 0..14).prop_map(|mut arcs| {
+            arcs.sort_unstable();
+            let arc = |(src, dest, label)| Arc::new(src, dest, if dest == 5 { FINAL } else { label }, 0.0);
+            arc_sort(&Fsa::from_arcs(6, arcs.into_iter().map(arc).collect::<Vec<_>>()).unwrap()).unwrap().0
+        })
+    }
+
+    /// By the definition.
+    fn first_labels(fsa: &Fsa, state: i32, pass: bool) -> BTreeSet<i32> {
+        let (mut seen, mut open, mut labels) = (BTreeSet::from([state]), vec![state], BTreeSet::new());
+        while let Some(state) = open.pop() {
+            for arc in fsa.view().arcs_of(index(state)) {
+                if pass && arc.label == EPSILON {
+                    if seen.insert(arc.dest_state) {
+                        open.push(arc.dest_state);
+                    }
+                } else {
+                    labels.insert(arc.label);
+                }
+            }
+        }
+        labels
+    }
+
+    proptest! {
+        #[test]
+        fn states_meet_if_they_have_a_label_in_common(a in any_fsa(4), b in any_fsa(5), as_symbol: bool) {
+            let epsilons = if as_symbol { Epsilons::AsSymbol } else { Epsilons::Sequenced };
+            let ahead = FirstLabels::new(a.view(), b.view(), epsilons, Limits::default()).unwrap();
+            for (i, j) in (0..5).flat_map(|i| (0..5).map(move |j| (i, j))) {
+                let of_b: BTreeSet<_> = b.view().arcs_of(index(j)).iter().map(|arc| arc.label).collect();
+                let common = !first_labels(&a, i, !as_symbol).is_disjoint(&of_b);
+                let expected = common || (!as_symbol && of_b.contains(&EPSILON));
+                let pair = Pair { a: i, b: j, b_moved: false };
+                prop_assert_eq!(ahead.may_meet(pair, b.view(), epsilons), expected, "{} {}", i, j);
+            }
+        }
+
+        #[test]
+        fn many_intervals_become_few_that_hold_them(
+            mut starts in prop::collection::vec(0..100_000_u32, 0..300), length in 1..50_u32,
+        ) {
+            let mut items: Vec<_> = starts.iter().map(|&first| Interval { first, end: first + length }).collect();
+            unite(&mut items);
+            prop_assert!(items.len() <= MOST_INTERVALS);
+            prop_assert!(items.windows(2).all(|pair| pair[0].end < pair[1].first));
+            starts.sort_unstable();
+            for first in starts {
+                prop_assert!(items.iter().any(|it| it.first <= first && first + length <= it.end));
+            }
+        }
+    }
+
+    #[test]
+    fn a_tree_has_one_interval_for_each_state_and_a_long_chain_no_recursion() {
+        // 0 -> 1, 2 by label 0; these output two labels each.
+        let arcs = [(0, 1, 0), (0, 2, 0), (1, 3, 7), (1, 3, 9), (2, 3, 8), (2, 3, 6), (3, 4, FINAL)];
+        let tree = Fsa::from_arcs(5, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()).unwrap();
+        let tree = arc_sort(&tree).unwrap().0;
+        let ahead = FirstLabels::new(tree.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
+        assert!((0..4).all(|state: usize| ahead.sets.get(ahead.set_of[state]).len() == 1));
+        let n = 200_000;
+        let chain: Vec<_> = (0..n).map(|i| Arc::new(i, i + 1, if i + 1 == n { FINAL } else { 0 }, 0.0)).collect();
+        let chain = Fsa::from_arcs(index(n) + 1, chain).unwrap();
+        let ahead = FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
+        assert!(ahead.may_meet(Pair { a: 0, b: 3, b_moved: false }, tree.view(), Epsilons::Sequenced));
+        assert!(!ahead.may_meet(Pair { a: 0, b: 2, b_moved: false }, tree.view(), Epsilons::Sequenced));
+        let refused =
+            FirstLabels::new(chain.view(), tree.view(), Epsilons::Sequenced, Limits::default().with_max_bytes(1 << 20));
+        assert!(matches!(refused, Err(Error::Limit { operation: Operation::LookAhead, .. })));
+    }
+}

@@ -1,0 +1,166 @@
+//! Pushing scores, and the output labels, towards the start or the end.
+
+use crate::core::arc::{Arc, EPSILON, FINAL};
+use crate::core::builder::{self, SortedFsaBuilder};
+use crate::core::entering::Entering;
+use crate::core::fsa::Fsas;
+use crate::core::view::FsaView;
+use crate::error::{Error, Quantity};
+use crate::openfst::potentials::{costs_to, strings_to};
+use crate::openfst::strings::{EMPTY, Strings};
+
+/// Where scores are pushed to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum PushTo {
+    /// Each arc gets as much of the best score behind it as can be known there: from every state
+    /// the best path has the score 0.
+    #[default]
+    Initial,
+    /// The other way round, into the arcs that enter the final state: to every other state the best
+    /// path from the start has the score 0.
+    Final,
+}
+
+/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states +
+/// arcs) without cycles.
+///
+/// If a start state that can be entered again would have a score before it, a new start state gets
+/// one arc with label 0 and this score, whose place in the arc map is -1. Arcs that are on no path
+/// from the start to the final state keep their scores.
+///
+/// ```
+/// use fsa::{Arc, Fsa};
+/// use fsa::openfst::{PushTo, push_weights};
+///
+/// let fsa = Fsa::from_arcs(3, vec![Arc::new(0, 1, 5, 0.0), Arc::new(1, 2, -1, -2.0)])?;
+/// assert_eq!(push_weights(&fsa, PushTo::Initial)?.0.scores(), [-2.0, 0.0]);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::EndlessCycle`]: there is no best path.
+#[doc(alias = "fstpush")]
+pub fn push_weights<F: Fsas>(fsas: &F, to: PushTo) -> Result<(F, Vec<i32>), Error> {
+    let (made, map) = builder::map_arcs(fsas.as_fsa_vec(), |i, fsa| push_one(i, fsa, to))?;
+    Ok((fsas.same_kind(made), map))
+}
+
+fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
+    let ends: Vec<_> = (0..view.num_states()).map(|state| view.arc_range(state).end).collect();
+    let mut builder = SortedFsaBuilder { ends, arcs: view.arcs().to_vec() };
+    let mut map: Vec<i32> = (0..Error::fit(Quantity::Arcs, builder.arcs.len())?).collect();
+    let Some(last) = view.final_state() else { return Ok((builder, map)) };
+    match to {
+        PushTo::Initial => {
+            let costs = costs_to(fsa, last, &Entering::new(builder.ends.len(), &builder.arcs))?;
+            push_costs(&mut builder, &costs);
+            if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
+                map.insert(0, -1);
+            }
+        }
+        PushTo::Final => {
+            let turned: Vec<_> = (builder.arcs.iter())
+                .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
+                .collect();
+            let costs = costs_to(fsa, 0, &Entering::new(builder.ends.len(), &turned))?;
+            for arc in &mut builder.arcs {
+                let (src, dest) = arc.states();
+                let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
+                if costs[src] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
+                    arc.score = (arc.score - costs[src] + behind).clamp(f32::MIN, f32::MAX);
+                }
+            }
+        }
+    }
+    Ok((builder, map))
+}
+
+/// Pushes the costs of the best paths to the final state from behind the arcs to before them.
+fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
+    for arc in &mut builder.arcs {
+        let (src, dest) = arc.states();
+        if costs[src] < f32::INFINITY && costs[dest] < f32::INFINITY && arc.score > f32::NEG_INFINITY {
+            let cost = (costs[dest] - arc.score) - costs[src];
+            arc.score = (0.0 - cost).clamp(f32::MIN, f32::MAX);
+        }
+    }
+}
+
+/// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can
+/// be entered again: then `true`.
+fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error> {
+    if builder.arcs.iter().all(|arc| arc.dest_state != 0) {
+        let end = builder.ends[0];
+        builder.arcs[..end].iter_mut().for_each(|arc| arc.score = (arc.score + score).clamp(f32::MIN, f32::MAX));
+        return Ok(false);
+    }
+    add_start(builder, score)?;
+    Ok(true)
+}
+
+/// A new start state with one arc, with label 0, to the old one.
+fn add_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<(), Error> {
+    Error::fit(Quantity::States, builder.ends.len() + 1)?;
+    Error::fit(Quantity::Arcs, builder.arcs.len() + 1)?;
+    for arc in &mut builder.arcs {
+        arc.src_state += 1;
+        arc.dest_state += 1;
+    }
+    builder.arcs.insert(0, Arc::new(0, 1, EPSILON, score));
+    builder.ends.iter_mut().for_each(|end| *end += 1);
+    builder.ends.insert(0, 1);
+    Ok(())
+}
+
+/// A trimmed machine, and what its arcs output if it is a transducer.
+#[derive(Debug)]
+pub(super) struct Pushed {
+    pub builder: SortedFsaBuilder,
+    /// Strings.
+    pub outputs: Option<Vec<u32>>,
+}
+
+/// Pushes scores and strings to the start, and gives back what is pushed out there.
+pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
+    let Pushed { builder, outputs } = work;
+    let last = builder.ends.len() - 1;
+    let entering = Entering::new(builder.ends.len(), &builder.arcs);
+    let weighted = builder.arcs.iter().any(|arc| arc.score != 0.0);
+    let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
+    let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));
+    drop(entering);
+    let mut before = EMPTY;
+    if let (Some(outputs), Some(known)) = (outputs, known) {
+        for (arc, output) in builder.arcs.iter().zip(outputs) {
+            let (src, dest) = arc.states();
+            if known[src] != EMPTY || known[dest] != EMPTY {
+                let through = strings.concat(*output, known[dest]);
+                *output = strings.behind(through, known[src]);
+            }
+        }
+        before = known[0];
+    }
+    let Some(costs) = costs else { return Ok((0.0, before)) };
+    push_costs(builder, &costs);
+    Ok((0.0 - costs[0], before))
+}
+
+impl Pushed {
+    /// Adds a score and a string to all paths, as [`pass_start`] does.
+    pub(super) fn pass_start(&mut self, score: f32, before: u32, strings: &mut Strings) -> Result<(), Error> {
+        if score == 0.0 && before == EMPTY {
+            return Ok(());
+        }
+        let added = pass_start(&mut self.builder, score)?;
+        match &mut self.outputs {
+            Some(outputs) if added => outputs.insert(0, before),
+            Some(outputs) => {
+                let first = &mut outputs[..self.builder.ends[0]];
+                first.iter_mut().for_each(|output| *output = strings.concat(before, *output));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+}

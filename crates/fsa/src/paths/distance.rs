@@ -1,0 +1,483 @@
+//! Scores of states in graphs of any kind, with cycles.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+use crate::core::each_fsa::{by_states, for_each_with};
+use crate::core::entering::Entering;
+use crate::core::fsa::Fsas;
+use crate::core::semiring::{Semiring, log_add};
+use crate::core::view::FsaView;
+use crate::error::Error;
+use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::number;
+use crate::support::sweep::{FEW_SWEEPS, sweep};
+use crate::support::walks::find_circle;
+
+/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where
+/// there is none. Cycles are allowed.
+///
+/// States are taken in the order of their strongly connected components, and so those of an FSA
+/// without cycles just once. Within a component of several states the best scores are found from
+/// the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to the
+/// last; sums of all paths go round until they change by no more than `delta`, self-loops being
+/// summed up exactly (M. Mohri, *Semiring frameworks and algorithms for shortest-distance
+/// problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
+///
+/// ```
+/// use fsa::{Arc, Fsa, Semiring};
+/// use fsa::paths::shortest_distance;
+///
+/// let half = 0.5_f32.ln();
+/// let fsa = Fsa::from_arcs(2, vec![Arc::new(0, 0, 7, half), Arc::new(0, 1, -1, half)])?;
+/// let scores = shortest_distance(&fsa, Semiring::Log, 1e-9)?;
+/// assert!((scores[0] - 2_f64.ln()).abs() < 1e-6 && scores[1].abs() < 1e-6);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::EndlessCycle`] if there is a cycle around which the best score rises, or the sum does
+/// not converge; it is found with bounded work.
+#[doc(alias = "ShortestDistance")]
+pub fn shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64) -> Result<Vec<f64>, Error> {
+    distances(fsas, semiring, delta, Direction::FromStart)
+}
+
+/// The score of all paths, or of the best one, from each state to the final one of its FSA;
+/// otherwise as [`shortest_distance`].
+///
+/// # Errors
+/// As [`shortest_distance`].
+pub fn reverse_shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64) -> Result<Vec<f64>, Error> {
+    distances(fsas, semiring, delta, Direction::ToFinal)
+}
+
+fn distances<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64, direction: Direction) -> Result<Vec<f64>, Error> {
+    let fsas = fsas.as_fsa_vec();
+    let mut scores = vec![f64::NEG_INFINITY; fsas.num_states()];
+    for_each_with(fsas, by_states(fsas, &mut scores), |i, fsa, scores| {
+        of_one(i, fsa, semiring, delta, direction, scores)
+    })?;
+    Ok(scores)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Direction {
+    FromStart,
+    ToFinal,
+}
+
+fn of_one(
+    i: usize,
+    fsa: FsaView<'_>,
+    semiring: Semiring,
+    delta: f64,
+    direction: Direction,
+    scores: &mut [f64],
+) -> Result<(), Error> {
+    if goes_on(fsa) {
+        return match (direction, semiring) {
+            (Direction::FromStart, Semiring::Log) => forward_log(i, fsa, scores),
+            (Direction::FromStart, Semiring::Tropical) => forward_best(i, fsa, scores, &mut vec![-1; fsa.num_states()]),
+            (Direction::ToFinal, Semiring::Log) => backward_log(i, fsa, scores),
+            (Direction::ToFinal, Semiring::Tropical) => backward_best(i, fsa, scores),
+        };
+    }
+    let links = Links::new(fsa, direction);
+    let start = if direction == Direction::FromStart { 0 } else { fsa.num_states() - 1 };
+    Search::new(i, &links, scores).run(start, semiring, delta)
+}
+
+/// Whether all arcs go to later states.
+fn goes_on(fsa: FsaView<'_>) -> bool {
+    fsa.arcs().iter().all(|arc| arc.dest_state > arc.src_state)
+}
+
+/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at
+/// the final state and where there is no path. The arcs never lead round a cycle.
+pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec<u32>), Error> {
+    let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
+    let Some(last) = fsa.final_state() else { return Ok((scores, vec![])) };
+    if goes_on(fsa) {
+        backward_best(i, fsa, &mut scores)?;
+        let best = |state| best_leaving(fsa, state, &scores).map_or(NO_ARC, number);
+        let via = (0..=last).map(best).collect();
+        return Ok((scores, via));
+    }
+    if let Some(via) = best_in_few_sweeps(fsa, &mut scores) {
+        return Ok((scores, via));
+    }
+    scores.fill(f64::NEG_INFINITY);
+    let links = Links::new(fsa, Direction::ToFinal);
+    let mut search = Search::new(i, &links, &mut scores);
+    search.run(last, Semiring::Tropical, 0.0)?;
+    let via = search.via.into_iter().map(|(_, arc)| arc).collect();
+    Ok((scores, via))
+}
+
+/// [`best_to_final`] by going through the states from the last to the first, again and again, which
+/// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
+/// some cycles.
+fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
+    let last = fsa.final_state()?;
+    let mut via = vec![NO_ARC; scores.len()];
+    scores[last] = 0.0;
+    let entering = Entering::of_view(fsa);
+    let mut relax = |state: usize, changed: &mut dyn FnMut(usize)| {
+        for &at in entering.of(state) {
+            let arc = &fsa.arcs()[at as usize];
+            let (source, score) = (arc.states().0, scores[state] + f64::from(arc.score));
+            if score > scores[source] {
+                (scores[source], via[source]) = (score, at);
+                changed(source);
+            }
+        }
+    };
+    let left = sweep(last, fsa.num_states(), FEW_SWEEPS, &mut relax);
+    left.is_none().then_some(via)
+}
+
+/// In place of an arc.
+pub(super) const NO_ARC: u32 = u32::MAX;
+
+/// A way from one state to another, in the direction of the search.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    to: u32,
+    arc: u32,
+    score: f32,
+}
+
+/// The arcs in the direction of the search.
+struct Links {
+    by_source: Adjacency,
+    links: Vec<Link>,
+}
+
+impl Links {
+    fn new(fsa: FsaView<'_>, direction: Direction) -> Self {
+        let ends = |(from, to): (usize, usize)| if direction == Direction::FromStart { (from, to) } else { (to, from) };
+        let by_source = Adjacency::new(fsa.num_states(), fsa.arcs().iter().map(|arc| ends(arc.states()).0));
+        let link = |&arc: &u32| {
+            let it = &fsa.arcs()[arc as usize];
+            Link { to: number(ends(it.states()).1), arc, score: it.score }
+        };
+        let links = by_source.order().iter().map(link).collect();
+        Self { by_source, links }
+    }
+
+    #[inline]
+    fn of(&self, state: usize) -> &[Link] {
+        &self.links[self.by_source.range(state)]
+    }
+}
+
+/// No change below this is waited for: sums of logarithms have no more digits.
+const LEAST_DELTA: f64 = 1e-14;
+/// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each
+/// state, counts as endless.
+const MOST_VISITS: u64 = 1_000_000;
+const MOST_VISITS_EACH: u64 = 10_000;
+
+/// The search through one FSA.
+struct Search<'a> {
+    fsa: usize,
+    links: &'a Links,
+    scores: &'a mut [f64],
+    /// For each state the one that its best score comes from, and over which arc.
+    via: Vec<(u32, u32)>,
+    /// For each state the number of its component, in the order in which they are found.
+    components: Vec<u32>,
+    /// For each state its place in its component.
+    places: Vec<u32>,
+}
+
+impl<'a> Search<'a> {
+    fn new(fsa: usize, links: &'a Links, scores: &'a mut [f64]) -> Self {
+        let via = vec![(0, NO_ARC); scores.len()];
+        let (components, places) = (vec![UNSEEN; scores.len()], vec![0; scores.len()]);
+        Self { fsa, links, scores, via, components, places }
+    }
+
+    fn run(&mut self, start: usize, semiring: Semiring, delta: f64) -> Result<(), Error> {
+        let (states, ends) = self.find_components(start);
+        self.scores[start] = 0.0;
+        let mut end = states.len();
+        // What is reached last is closed first.
+        for &first in ends.iter().rev().skip(1) {
+            let component = &states[first..end];
+            end = first;
+            match (semiring, component) {
+                (Semiring::Tropical, &[state]) => self.check_loops(state)?,
+                (Semiring::Tropical, _) => self.best_within(component)?,
+                (Semiring::Log, &[state]) => self.scores[state] += self.loops(state)?,
+                (Semiring::Log, _) => self.sum_within(component, delta.max(LEAST_DELTA))?,
+            }
+            for &state in component {
+                for link in self.links.of(state) {
+                    if !self.stays(state, link) {
+                        self.reach(semiring, state, link);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the way over `link` to the score of its end.
+    fn reach(&mut self, semiring: Semiring, from: usize, link: &Link) -> bool {
+        let score = self.scores[from] + f64::from(link.score);
+        let to = &mut self.scores[link.to as usize];
+        match semiring {
+            Semiring::Log => *to = log_add(*to, score),
+            Semiring::Tropical if score > *to => {
+                *to = score;
+                self.via[link.to as usize] = (number(from), link.arc);
+                return true;
+            }
+            Semiring::Tropical => {}
+        }
+        false
+    }
+
+    fn endless(&self, state: usize, visits: u64) -> Error {
+        Error::EndlessCycle { fsa: self.fsa, state, visits }
+    }
+
+    /// The loops of a state do not make its score better.
+    fn check_loops(&self, state: usize) -> Result<(), Error> {
+        let rises = |link: &Link| link.to as usize == state && link.score > 0.0;
+        if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
+    }
+
+    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ
+    /// e^score).
+    fn loops(&self, state: usize) -> Result<f64, Error> {
+        let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
+        let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
+        if sum < 0.0 { Ok(-(-sum.exp()).ln_1p()) } else { Err(self.endless(state, 1)) }
+    }
+
+    /// Whether a link from a state stays in its component.
+    #[inline]
+    fn stays(&self, state: usize, link: &Link) -> bool {
+        self.components[link.to as usize] == self.components[state]
+    }
+
+    /// The best scores within a component, in which other components have led to some states.
+    fn best_within(&mut self, component: &[usize]) -> Result<(), Error> {
+        let links = self.links;
+        let rises = |&state: &usize| links.of(state).iter().any(|link| link.score > 0.0 && self.stays(state, link));
+        let rises = component.iter().any(rises);
+        let reached = component.iter().copied().filter(|&state| self.scores[state] > f64::NEG_INFINITY);
+        if rises {
+            let queue = reached.collect();
+            return self.first_to_last(component, queue);
+        }
+        let mut heap: BinaryHeap<_> = reached.map(|state| Best(self.scores[state], state)).collect();
+        while let Some(Best(score, state)) = heap.pop() {
+            if score < self.scores[state] {
+                continue;
+            }
+            for link in links.of(state) {
+                if self.stays(state, link) && self.reach(Semiring::Tropical, state, link) {
+                    heap.push(Best(self.scores[link.to as usize], link.to as usize));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same where scores may rise on the way: the states whose scores changed, from the first
+    /// to the last.
+    fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
+        let links = self.links;
+        let mut queued = vec![false; component.len()];
+        queue.iter().for_each(|&state| queued[self.places[state] as usize] = true);
+        let mut visits = 0;
+        while let Some(state) = queue.pop_front() {
+            queued[self.places[state] as usize] = false;
+            visits += 1;
+            if visits % component.len() as u64 == 0 {
+                self.check_ways(component, visits)?;
+            }
+            for link in links.of(state) {
+                let to = link.to as usize;
+                if self.stays(state, link)
+                    && self.reach(Semiring::Tropical, state, link)
+                    && !std::mem::replace(&mut queued[self.places[to] as usize], true)
+                {
+                    queue.push_back(to);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes
+    /// scores better.
+    fn check_ways(&self, component: &[usize], visits: u64) -> Result<(), Error> {
+        let before = |at: usize| {
+            let (before, arc) = self.via[component[at]];
+            let stays = arc != NO_ARC && self.components[before as usize] == self.components[component[at]];
+            stays.then(|| self.places[before as usize] as usize)
+        };
+        find_circle(component.len(), before).map_or(Ok(()), |at| Err(self.endless(component[at], visits)))
+    }
+
+    /// The sums of all paths within a component, in which other components have led to some states.
+    fn sum_within(&mut self, component: &[usize], delta: f64) -> Result<(), Error> {
+        let links = self.links;
+        let most = MOST_VISITS + MOST_VISITS_EACH * component.len() as u64;
+        let around = component.iter().map(|&state| self.loops(state)).collect::<Result<Vec<_>, _>>()?;
+        // What has come to a state and not gone on.
+        let mut waiting: Vec<_> = component.iter().map(|&state| self.scores[state]).collect();
+        component.iter().for_each(|&state| self.scores[state] = f64::NEG_INFINITY);
+        let mut queued: Vec<_> = waiting.iter().map(|&score| score > f64::NEG_INFINITY).collect();
+        let mut queue: VecDeque<_> = (0..component.len()).filter(|&at| queued[at]).collect();
+        let mut visits = 0;
+        while let Some(at) = queue.pop_front() {
+            queued[at] = false;
+            let state = component[at];
+            visits += 1;
+            if visits > most {
+                return Err(self.endless(state, visits));
+            }
+            let going = std::mem::replace(&mut waiting[at], f64::NEG_INFINITY) + around[at];
+            self.scores[state] = log_add(self.scores[state], going);
+            for link in links.of(state) {
+                let to = link.to as usize;
+                if to == state || !self.stays(state, link) {
+                    continue;
+                }
+                let next = self.places[to] as usize;
+                waiting[next] = log_add(waiting[next], going + f64::from(link.score));
+                // What changes too little waits for more.
+                let change = log_add(self.scores[to], waiting[next] + around[next]) - self.scores[to];
+                if change > delta && !std::mem::replace(&mut queued[next], true) {
+                    queue.push_back(next);
+                }
+            }
+        }
+        for (at, &state) in component.iter().enumerate() {
+            self.scores[state] = log_add(self.scores[state], waiting[at] + around[at]);
+        }
+        Ok(())
+    }
+
+    /// The strongly connected components of the states that can be reached: the states of each side
+    /// by side, and where they end. Components that can be reached come before those that they can
+    /// be reached from (R. Tarjan, 1972).
+    fn find_components(&mut self, start: usize) -> (Vec<usize>, Vec<usize>) {
+        let (mut states, mut ends) = (Vec::new(), vec![0]);
+        // For each state when it was found, and the earliest found one that it leads back to.
+        let (mut found, mut earliest) = (vec![UNSEEN; self.scores.len()], vec![0; self.scores.len()]);
+        let (mut open, mut path, mut time) = (Vec::new(), Vec::new(), 0);
+        let mut entered = Some(start);
+        loop {
+            if let Some(state) = entered.take() {
+                (found[state], earliest[state]) = (time, time);
+                time += 1;
+                open.push(state);
+                path.push((state, 0));
+            }
+            let Some((state, next)) = path.last_mut() else { return (states, ends) };
+            let state = *state;
+            if let Some(link) = self.links.of(state).get(*next) {
+                *next += 1;
+                let to = link.to as usize;
+                if found[to] == UNSEEN {
+                    entered = Some(to);
+                } else if self.components[to] == UNSEEN {
+                    earliest[state] = earliest[state].min(found[to]);
+                }
+                continue;
+            }
+            path.pop();
+            if let Some(&(before, _)) = path.last() {
+                earliest[before] = earliest[before].min(earliest[state]);
+            }
+            if earliest[state] == found[state] {
+                while let Some(member) = open.pop() {
+                    self.components[member] = number(ends.len());
+                    self.places[member] = number(states.len() - ends[ends.len() - 1]);
+                    states.push(member);
+                    if member == state {
+                        break;
+                    }
+                }
+                ends.push(states.len());
+            }
+        }
+    }
+}
+
+/// The number of a component that is not known yet.
+const UNSEEN: u32 = u32::MAX;
+
+/// A state in the order of scores.
+#[derive(Debug, PartialEq)]
+struct Best(f64, usize);
+
+impl Eq for Best {}
+
+impl PartialOrd for Best {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Best {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0).then_with(|| other.1.cmp(&self.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::arc::Arc;
+    use crate::core::fsa::Fsa;
+
+    fn fsa(num_states: usize, arcs: &[(i32, i32, f32)]) -> Fsa {
+        let last = i32::try_from(num_states).unwrap() - 1;
+        let arcs = arcs.iter().map(|&(src, dest, score)| Arc::new(src, dest, if dest == last { -1 } else { 1 }, score));
+        Fsa::from_arcs(num_states, arcs.collect::<Vec<_>>()).unwrap()
+    }
+
+    #[test]
+    fn cycles_that_rise_are_told() {
+        // The cycle 1 -> 2 -> 1 adds a quarter.
+        let rising = fsa(4, &[(0, 1, 0.0), (1, 2, -1.0), (1, 3, 0.0), (2, 1, 1.25)]);
+        for distance in [shortest_distance::<Fsa>, reverse_shortest_distance] {
+            for semiring in [Semiring::Tropical, Semiring::Log] {
+                assert!(
+                    matches!(distance(&rising, semiring, 1e-9), Err(Error::EndlessCycle { fsa: 0, .. })),
+                    "{semiring:?}"
+                );
+            }
+        }
+        let rising = fsa(3, &[(0, 1, 0.0), (1, 1, 0.5), (1, 2, 0.0)]);
+        assert!(matches!(
+            shortest_distance(&rising, Semiring::Tropical, 0.0),
+            Err(Error::EndlessCycle { state: 1, .. })
+        ));
+        // Going round for nothing is fine for the best, but not for the sum.
+        let level = fsa(4, &[(0, 1, 0.0), (1, 2, -1.25), (1, 3, 0.0), (2, 1, 1.25)]);
+        assert_eq!(shortest_distance(&level, Semiring::Tropical, 0.0).unwrap(), [0.0, 0.0, -1.25, 0.0]);
+        assert!(shortest_distance(&level, Semiring::Log, 0.0).is_err());
+        // What is not reached does not matter.
+        let apart = fsa(4, &[(0, 3, 0.5), (1, 2, 1.0), (2, 1, 1.0)]);
+        let inf = f64::NEG_INFINITY;
+        assert_eq!(shortest_distance(&apart, Semiring::Tropical, 0.0).unwrap(), [0.0, inf, inf, 0.5]);
+        assert_eq!(reverse_shortest_distance(&apart, Semiring::Log, 0.0).unwrap(), [0.5, inf, inf, 0.0]);
+    }
+
+    #[test]
+    fn no_states_have_no_scores() {
+        assert_eq!(shortest_distance(&Fsa::empty(), Semiring::Log, 0.0), Ok(vec![]));
+        let inf = f64::NEG_INFINITY;
+        assert_eq!(reverse_shortest_distance(&fsa(2, &[]), Semiring::Tropical, 0.0), Ok(vec![inf, 0.0]));
+    }
+}

@@ -1,0 +1,163 @@
+//! Work on several FSAs, or on parts of one, by several threads where it pays. What comes out does
+//! not depend on their number.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::error::Error;
+use crate::support::ids::index;
+
+/// Below this number of arcs, threads cost more than they bring.
+const ARCS_FOR_THREADS: usize = 1 << 14;
+
+/// So many pieces of rows are made for each thread.
+const PIECES: usize = 16;
+
+pub(crate) fn num_threads() -> usize {
+    #[cfg(feature = "rayon")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    1
+}
+
+/// Whether it pays to use several threads for this many arcs, and there are such.
+pub(crate) fn worth(num_arcs: usize) -> bool {
+    num_arcs >= ARCS_FOR_THREADS && num_threads() > 1
+}
+
+/// Runs both, on two threads if `parallel`.
+pub(crate) fn join<A: Send, B: Send>(
+    parallel: bool,
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    if parallel {
+        return rayon::join(a, b);
+    }
+    let _ = parallel;
+    (a(), b())
+}
+
+/// `run` on 0 .. `num`, on several threads. Not generic, so that rayon's code is compiled once and
+/// not for each algorithm.
+fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::iter::{IntoParallelIterator, ParallelIterator};
+        (0..num).into_par_iter().for_each(run);
+    }
+    #[cfg(not(feature = "rayon"))]
+    (0..num).for_each(run);
+}
+
+/// Does all jobs, on several threads if `parallel`.
+pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run: impl Fn(J) + Sync) {
+    if !parallel {
+        return jobs.for_each(run);
+    }
+    let jobs: Vec<_> = jobs.map(|job| Mutex::new(Some(job))).collect();
+    for_each_index(jobs.len(), &|i| {
+        let job = jobs[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+        job.into_iter().for_each(&run);
+    });
+}
+
+/// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are
+/// worth it; the results are in the order of the jobs.
+///
+/// # Errors
+/// That of the first job that has one.
+pub(crate) fn for_each_job<J: Send, T: Send>(
+    num_arcs: usize,
+    jobs: impl ExactSizeIterator<Item = J>,
+    run: impl Fn(usize, J) -> Result<T, Error> + Sync,
+) -> Result<Vec<T>, Error> {
+    if jobs.len() < 2 || !worth(num_arcs) {
+        return jobs.enumerate().map(|(i, job)| run(i, job)).collect();
+    }
+    let mut results: Vec<_> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
+    share(true, jobs.enumerate().zip(&mut results), |((i, job), result)| *result = Some(run(i, job)));
+    results.into_iter().flatten().collect()
+}
+
+/// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits`
+/// counts the values of the rows.
+pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
+    let num_rows = splits.len() - 1;
+    let num_pieces = if parallel { PIECES * num_threads() } else { 1 };
+    let values = index(splits[num_rows] - splits[0]).div_ceil(num_pieces);
+    let (mut pieces, mut row) = (Vec::with_capacity(num_pieces + 1), 0);
+    while row < num_rows {
+        let until = index(splits[row]) + values;
+        let end = splits.partition_point(|&split| index(split) < until).clamp(row + 1, num_rows);
+        pieces.push(row..end);
+        row = end;
+    }
+    pieces
+}
+
+/// Whether `test` holds for all rows, asked of pieces of them, on several threads where it pays.
+pub(crate) fn all_rows(splits: &[i32], test: impl Fn(Range<usize>) -> bool + Sync) -> bool {
+    let parallel = worth(index(splits[splits.len() - 1] - splits[0]));
+    let all = AtomicBool::new(true);
+    share(parallel, pieces(parallel, splits).into_iter(), |rows| {
+        if all.load(Ordering::Relaxed) && !test(rows) {
+            all.store(false, Ordering::Relaxed);
+        }
+    });
+    all.into_inner()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// On pools of one, two and three threads, and from outside of any.
+    fn on_pools(test: impl Fn() + Sync) {
+        test();
+        #[cfg(feature = "rayon")]
+        for threads in 1..=3 {
+            rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&test);
+        }
+    }
+
+    #[test]
+    fn each_job_is_done_once() {
+        on_pools(|| {
+            for count in [0, 1, 2, 63, 1000] {
+                let mut done = vec![0; count];
+                share(true, done.iter_mut(), |done| *done += 1);
+                assert_eq!(done, vec![1; count]);
+            }
+        });
+    }
+
+    #[test]
+    fn results_and_errors_are_those_of_one_thread() {
+        on_pools(|| {
+            let squares = for_each_job(usize::MAX, 0..500, |i, job| Ok((i, job * job))).unwrap();
+            assert!(squares.into_iter().enumerate().all(|(i, square)| square == (i, i * i)));
+            let odd = |i: usize, _| if i % 2 == 1 { Err(Error::SingleState { fsa: i }) } else { Ok(()) };
+            assert_eq!(for_each_job(usize::MAX, 0..500, odd), Err(Error::SingleState { fsa: 1 }));
+        });
+    }
+
+    #[test]
+    fn pieces_are_all_rows() {
+        let splits: Vec<i32> = (0..=1000).map(|row| if row > 500 { 40_000 + row } else { row / 7 }).collect();
+        on_pools(|| {
+            for parallel in [false, true] {
+                let pieces = pieces(parallel, &splits);
+                assert!(pieces.iter().all(|rows| rows.start < rows.end));
+                assert_eq!(pieces.into_iter().flatten().collect::<Vec<_>>(), (0..1000).collect::<Vec<_>>());
+            }
+            for wrong in [0, 499, 999] {
+                assert!(!all_rows(&splits, |mut rows| rows.all(|row| row != wrong)));
+            }
+            assert!(all_rows(&splits, |_| true));
+        });
+        assert_eq!(pieces(true, &[0]), []);
+    }
+}

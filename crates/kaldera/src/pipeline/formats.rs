@@ -1,0 +1,133 @@
+//! Formats of audio by their first bytes, for those that are not read to be named.
+
+use crate::Error;
+
+/// Bytes that tell all of these formats.
+pub(super) const HEAD: usize = 64;
+
+/// What converts nearly everything.
+const FFMPEG: &str = "ffmpeg -i FILE -f wav - |";
+/// What converts the corpora of the LDC, also those that are compressed with shorten.
+const SPH2PIPE: &str = "sph2pipe -f wav FILE |";
+
+/// What the first bytes of a file say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    /// WAV, or its relatives for long files.
+    Wave,
+    /// Of another format that this build reads.
+    Other,
+    /// Of a format that it does not.
+    Unread {
+        /// Its name.
+        name: &'static str,
+        /// What makes WAV of it.
+        command: &'static str,
+    },
+    /// Nothing that is known here.
+    Unknown,
+}
+
+impl Format {
+    /// Of a file that begins with `head`, of which there should be [`HEAD`] bytes.
+    pub(super) fn of(head: &[u8]) -> Self {
+        let unread = |name| Self::Unread { name, command: FFMPEG };
+        let read = |name| if cfg!(feature = "symphonia") { Self::Other } else { unread(name) };
+        let contains = |text: &[u8]| head.windows(text.len()).any(|window| window == text);
+        match head {
+            [b'R', b'I', b'F', b'F' | b'X', _, _, _, _, b'W', b'A', b'V', b'E', ..]
+            | [b'R', b'F', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..]
+            | [b'B', b'W', b'6', b'4', _, _, _, _, b'W', b'A', b'V', b'E', ..] => Self::Wave,
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'A', b'V', b'I', b' ', ..] => unread("AVI"),
+            [b'r', b'i', b'f', b'f', 0x2E, 0x91, 0xCF, 0x11, ..] => unread("Sony Wave64"),
+            [b'F', b'O', b'R', b'M', _, _, _, _, b'A', b'I', b'F', b'F' | b'C', ..] => unread("AIFF"),
+            [b'.', b's', b'n', b'd', ..] | [b'd', b'n', b's', b'.', ..] => unread("Sun/NeXT AU"),
+            [b'N', b'I', b'S', b'T', b'_', b'1', b'A', ..] => Self::Unread { name: "NIST SPHERE", command: SPH2PIPE },
+            [b'#', b'!', b'A', b'M', b'R', ..] => unread("AMR"),
+            [_, _, _, _, b'f', b't', b'y', b'p', ..] => unread("MP4 (M4A)"),
+            [0x1A, 0x45, 0xDF, 0xA3, ..] => unread("Matroska or WebM"),
+            [0x30, 0x26, 0xB2, 0x75, 0x8E, 0x66, 0xCF, 0x11, ..] => unread("Windows Media"),
+            [b'c', b'a', b'f', b'f', ..] => unread("Core Audio Format"),
+            [b'w', b'v', b'p', b'k', ..] => unread("WavPack"),
+            [b'M', b'A', b'C', b' ', ..] => unread("Monkey's Audio"),
+            [b'T', b'T', b'A', b'1', ..] => unread("True Audio"),
+            [b'M', b'P', b'C', b'K', ..] | [b'M', b'P', b'+', ..] => unread("Musepack"),
+            [b'.', b'R', b'M', b'F', ..] => unread("RealMedia"),
+            [b'a', b'j', b'k', b'g', ..] => unread("Shorten"),
+            [0x0B, 0x77, ..] => unread("AC-3"),
+            [0x1F, 0x8B, ..] => Self::Unread { name: "gzip", command: "gunzip -c FILE |" },
+            [b'O', b'g', b'g', b'S', ..] if contains(b"OpusHead") => unread("Opus"),
+            [b'O', b'g', b'g', b'S', ..] if contains(b"Speex   ") => unread("Speex"),
+            [b'O', b'g', b'g', b'S', ..] => read("Ogg"),
+            [b'f', b'L', b'a', b'C', ..] => read("FLAC"),
+            [b'I', b'D', b'3', ..] => read("MP3"),
+            [b'C', b'r', b'e', b'a', b't', b'i', b'v', b'e', b' ', b'V', b'o', b'i', b'c', b'e', ..] => {
+                unread("Creative Voice")
+            }
+            // A sync word, and the layer: none is AAC in ADTS.
+            [0xFF, second, ..] if second & 0xF6 == 0xF0 => unread("AAC"),
+            [0xFF, second, ..] if second & 0xE6 == 0xE2 => read("MP3"),
+            [0xFF, second, ..] if second & 0xE6 == 0xE4 => unread("MPEG audio of layer II"),
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Whether this is audio, as far as is known.
+    pub(super) fn is_audio(self) -> bool {
+        !matches!(self, Self::Unknown | Self::Unread { name: "gzip", .. })
+    }
+
+    /// The error of a format that is not read; `None` of one that is, or of none.
+    pub(super) fn error(self) -> Option<Error> {
+        match self {
+            Self::Unread { name, command } => Some(Error::UnreadFormat { format: name.to_owned(), command }),
+            Self::Wave | Self::Other | Self::Unknown => None,
+        }
+    }
+}
+
+/// The error of a WAV file whose samples are of a kind that is not read.
+pub(super) fn unread_wave(format: u16) -> Error {
+    Error::UnreadFormat { format: format!("WAV with samples of format {format:#06x}"), command: FFMPEG }
+}
+
+/// The error of bytes that are of no known format.
+pub(super) fn not_audio(head: &[u8]) -> Error {
+    if head.is_empty() {
+        return Error::NotAudio { found: "nothing: there is not a single byte".to_owned() };
+    }
+    let shown = &head[..head.len().min(16)];
+    Error::NotAudio { found: format!("'{}'", shown.escape_ascii()) }
+}
+
+/// Endings of audio files, for those in a folder that are named as such though nothing in them tells what they are.
+pub(super) const AUDIO_ENDINGS: &[&str] = &[
+    "3gp", "aac", "ac3", "aif", "aifc", "aiff", "alac", "amr", "ape", "au", "awb", "caf", "dss", "flac", "gsm", "m4a",
+    "m4b", "mka", "mp2", "mp3", "mp4", "oga", "ogg", "opus", "ra", "snd", "sph", "spx", "tta", "voc", "vox", "w64",
+    "wav", "wave", "webm", "wma", "wv",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_are_told_by_their_first_bytes() {
+        let name = |head: &[u8]| match Format::of(head).error() {
+            Some(Error::UnreadFormat { format, command }) => format!("{format}: {command}"),
+            _ => format!("{:?}", Format::of(head)),
+        };
+        assert_eq!(name(b"NIST_1A\n   1024\n"), "NIST SPHERE: sph2pipe -f wav FILE |");
+        assert_eq!(
+            name(b"OggS\0\x02\0\0\0\0\0\0\0\0\xA2\x4D\x01\x3C\0\0\0\0\xB8\x6D\x0B\xAD\x01\x13OpusHead"),
+            "Opus: ffmpeg -i FILE -f wav - |"
+        );
+        assert_eq!(name(b"\0\0\0\x1cftypM4A "), "MP4 (M4A): ffmpeg -i FILE -f wav - |");
+        for wave in [b"RIFF....WAVE", b"RIFX....WAVE", b"RF64....WAVE", b"BW64....WAVE"] {
+            assert_eq!(Format::of(wave), Format::Wave);
+        }
+        for unknown in [&b""[..], b"R", b"RIFF....WEBP", b"KEY a.wav\n", b"\xFF\xFE1\0"] {
+            assert_eq!(Format::of(unknown), Format::Unknown, "{unknown:?}");
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Recordings as they are found: of other formats, chained, cut short, damaged.
+
+use std::fs;
+use std::path::Path;
+
+use kaldera::feat::FbankOptions;
+use kaldera::io::wave::WaveData;
+use kaldera::pipeline::{Inputs, Pipeline};
+use kaldera::pipeline::{ReadOptions, Source, Utterance};
+use kaldera::{Error, Recording};
+use tempfile::TempDir;
+
+/// 0.3 s of a tone at 16 kHz, one channel, as sox 14.4.2 writes it.
+#[cfg(feature = "symphonia")]
+const OGG: &[u8] = include_bytes!("audio/tone.ogg");
+#[cfg(feature = "symphonia")]
+const FLAC: &[u8] = include_bytes!("audio/tone.flac");
+
+fn file(folder: &TempDir, name: &str, bytes: &[u8]) -> std::path::PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+fn open(path: &Path) -> Result<Recording, Error> {
+    Recording::open(path)
+}
+
+fn truncated(path: &Path) -> Result<Recording, Error> {
+    Recording::open_with(path, &ReadOptions::default().with_allow_truncated(true))
+}
+
+fn wav(num_samples: usize) -> Vec<u8> {
+    let samples = (0..num_samples).map(|i| i16::try_from(i % 2000).unwrap()).collect();
+    let mut bytes = Vec::new();
+    WaveData { samp_freq: 16_000.0, num_channels: 1, samples }.write(&mut bytes).unwrap();
+    bytes
+}
+
+#[test]
+fn a_wav_file_that_is_cut_short_is_an_error_unless_it_is_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a.wav", &wav(1000)[..1044]);
+    let error = open(&path).unwrap_err().to_string();
+    assert!(error.contains("a.wav: truncated") && error.contains("2000 bytes") && error.contains("1000"), "{error}");
+    assert_eq!(truncated(&path).unwrap().num_samples(), 500);
+    // Also for a pipeline.
+    let run = |options| {
+        let inputs = Inputs::new(vec![Utterance::new("a", path.as_path())]).unwrap();
+        let mut features = Vec::new();
+        let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().reading(options);
+        pipeline.run(&inputs, &mut features).unwrap().utterances
+    };
+    assert_eq!(run(ReadOptions::default()), 0);
+    assert_eq!(run(ReadOptions::default().with_allow_truncated(true)), 1);
+}
+
+#[test]
+fn formats_that_are_not_read_are_named_with_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut adpcm = wav(100);
+    adpcm[20] = 0x17;
+    for (bytes, expected) in [
+        (&b"NIST_1A\n   1024\n"[..], ["NIST SPHERE", "sph2pipe -f wav FILE |"]),
+        (b"\x1A\x45\xDF\xA3.....", ["WebM", "ffmpeg -i FILE -f wav - |"]),
+        (b"#!AMR\n", ["AMR", "ffmpeg -i FILE -f wav - |"]),
+        (&adpcm, ["0x0017", "ffmpeg -i FILE -f wav - |"]),
+        (b"hello", ["not audio", "hello"]),
+        (b"", ["not audio", "nothing"]),
+    ] {
+        let error = open(&file(&folder, "x", bytes)).unwrap_err().to_string();
+        assert!(expected.iter().all(|part| error.contains(part)), "{error}");
+    }
+}
+
+#[test]
+fn commands_are_refused_by_name_without_pipes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a.wav", &wav(8000));
+    let script = format!("a {}\nb cat {} |\n", path.display(), path.display());
+    let list = file(&folder, "wav.scp", script.as_bytes());
+    let inputs = Inputs::from_paths([&list]).unwrap();
+    let mut features = Vec::new();
+    let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap();
+    let summary = pipeline.reading(ReadOptions::default().with_pipes(false)).run(&inputs, &mut features).unwrap();
+    assert_eq!((summary.utterances, summary.failures.len()), (1, 1));
+    let error = summary.failures[0].to_string();
+    assert!(error.contains("'cat ") && error.contains("is not run"), "{error}");
+}
+
+#[test]
+fn what_a_failed_command_wrote_is_not_counted_as_good() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file(&folder, "a.wav", &wav(8000));
+    let path = path.display();
+    let run = |command: String| {
+        let utterance = Utterance::new("a", Source::Script(command));
+        let inputs = Inputs::new(vec![utterance]).unwrap();
+        let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap();
+        let summary = pipeline.run(&inputs, &mut Vec::new()).unwrap();
+        summary.failures.first().map(ToString::to_string)
+    };
+    assert_eq!(run(format!("cat {path} |")), None);
+    // What comes behind the samples is read, so that the command can end.
+    assert_eq!(run(format!("cat {path} {path} |")), None);
+    for (command, status) in [
+        (format!("cat {path}; exit 3 |"), "exit status: 3"),
+        ("cat /no/such/file 2>&- |".to_owned(), "exit status: 1"),
+        ("exit 7 |".to_owned(), "exit status: 7"),
+        (format!("head -c 1000 {path}; kill -9 $$ |"), "signal: 9"),
+    ] {
+        let error = run(command).unwrap();
+        assert!(error.contains("the command") && error.contains("failed") && error.contains(status), "{error}");
+    }
+}
+
+#[cfg(feature = "symphonia")]
+mod decoded {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use proptest::sample::Index;
+
+    use super::*;
+
+    #[test]
+    fn chained_streams_are_one_recording() {
+        let folder = tempfile::tempdir().unwrap();
+        let once = open(&file(&folder, "once.ogg", OGG)).unwrap();
+        assert_eq!((once.num_channels(), once.samp_freq()), (1, 16_000.0));
+        let twice = open(&file(&folder, "twice.ogg", &[OGG, OGG].concat())).unwrap();
+        assert_eq!(twice.num_samples(), 2 * once.num_samples());
+        assert_eq!(twice.samples()[once.num_samples()..], *once.samples());
+    }
+
+    #[test]
+    fn what_is_cut_short_is_an_error_unless_it_is_allowed() {
+        let folder = tempfile::tempdir().unwrap();
+        for bytes in [OGG, FLAC, &[OGG, OGG].concat()] {
+            let whole = open(&file(&folder, "whole", bytes)).unwrap();
+            for part in 1..8 {
+                let path = file(&folder, "cut", &bytes[..bytes.len() * part / 8]);
+                let error = open(&path).expect_err("a part");
+                assert!(error.to_string().contains("cut: "), "{error}");
+                if let Ok(recording) = truncated(&path) {
+                    let samples = recording.samples();
+                    assert!(samples.len() < whole.num_samples() && !samples.is_empty());
+                    assert_eq!(samples[..], whole.samples()[..samples.len()], "{part}");
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_damage_makes_it_panic(
+            is_ogg: bool,
+            spoilt in vec((any::<Index>(), any::<u8>()), 1..6),
+            end: Index,
+            allow_truncated: bool,
+        ) {
+            let mut bytes = if is_ogg { OGG } else { FLAC }.to_vec();
+            for (index, byte) in spoilt {
+                let index = index.index(bytes.len());
+                bytes[index] = byte;
+            }
+            bytes.truncate(bytes.len() - end.index(bytes.len() / 4));
+            // Either is right; that it ends in one of them is the test.
+            let _ = Recording::read(&bytes[..], &ReadOptions::default().with_allow_truncated(allow_truncated));
+        }
+    }
+}

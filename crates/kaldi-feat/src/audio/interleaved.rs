@@ -1,0 +1,86 @@
+//! Audio of several channels.
+
+use crate::audio::samples::Samples;
+use crate::error::Error;
+
+/// Samples of several channels, frame by frame, the channels of a frame side by side: as they stand
+/// in a WAV file.
+///
+/// ```text
+///   left right left right left right      2 channels, 3 frames
+///   '--------' '--------' '--------'
+/// ```
+///
+/// Features are of one channel, so one is taken out, or all are averaged:
+///
+/// ```
+/// use kaldi_feat::{Audio, Fbank, FbankOptions, Interleaved};
+///
+/// let samples: Vec<i16> = (0..32_000).map(|i| if i % 2 == 0 { 1000 } else { -500 }).collect();
+/// let stereo = Interleaved::new(&samples, 2)?;
+/// let right = stereo.channel(1)?;
+/// let mono = stereo.mean();
+/// assert_eq!((right[0], mono[0]), (-500.0, 250.0));
+///
+/// let fbank = Fbank::new(FbankOptions::default().with_dither(0.0))?;
+/// let features = fbank.compute(&Audio::new(&mono, 16_000.0))?;
+/// assert_eq!(features.num_rows(), 98);
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Interleaved<'a> {
+    samples: Samples<'a>,
+    num_channels: usize,
+}
+
+impl<'a> Interleaved<'a> {
+    /// Samples of so many channels.
+    ///
+    /// # Errors
+    /// [`Error::NotInterleaved`] for no channels, and if the last frame is not whole.
+    pub fn new(samples: impl Into<Samples<'a>>, num_channels: usize) -> Result<Self, Error> {
+        let samples = samples.into();
+        if num_channels == 0 || !samples.len().is_multiple_of(num_channels) {
+            return Err(Error::NotInterleaved { samples: samples.len(), num_channels });
+        }
+        Ok(Self { samples, num_channels })
+    }
+
+    /// How many channels.
+    pub fn num_channels(&self) -> usize {
+        self.num_channels
+    }
+
+    /// How many samples each channel has.
+    pub fn num_frames(&self) -> usize {
+        self.samples.len() / self.num_channels
+    }
+
+    /// The samples of one channel, counted from 0.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchChannel`].
+    pub fn channel(&self, channel: usize) -> Result<Vec<f32>, Error> {
+        let num_channels = self.num_channels;
+        if channel >= num_channels {
+            return Err(Error::NoSuchChannel { channel, num_channels });
+        }
+        Ok(self.map_frames(|frame| frame[channel].into(), |frame| frame[channel]))
+    }
+
+    /// The mean of all channels, sample by sample.
+    pub fn mean(&self) -> Vec<f32> {
+        let num_channels = self.num_channels as f32;
+        self.map_frames(
+            |frame| frame.iter().map(|&x| f32::from(x)).sum::<f32>() / num_channels,
+            |frame| frame.iter().sum::<f32>() / num_channels,
+        )
+    }
+
+    fn map_frames(&self, of_i16: impl Fn(&[i16]) -> f32, of_f32: impl Fn(&[f32]) -> f32) -> Vec<f32> {
+        match self.samples {
+            Samples::I16(samples) => samples.chunks_exact(self.num_channels).map(of_i16).collect(),
+            Samples::F32(samples) => samples.chunks_exact(self.num_channels).map(of_f32).collect(),
+        }
+    }
+}

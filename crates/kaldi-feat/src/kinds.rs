@@ -1,0 +1,11 @@
+//! The kinds of features: what becomes of a frame's spectrum.
+
+mod energy;
+pub(crate) mod fbank;
+pub(crate) mod lifter;
+pub(crate) mod log_mel;
+pub(crate) mod mfcc;
+pub(crate) mod plp;
+pub(crate) mod presets;
+mod products;
+pub(crate) mod spectrogram;

@@ -1,0 +1,144 @@
+//! Log energies in mel filters.
+
+use kaldera_base::simd::{Simd, dispatch};
+
+use crate::error::Error;
+use crate::extractor::{Compute, Extractor, Kind};
+use crate::kinds::energy::{EnergyColumn, floored_ln};
+use crate::options::{OptionSet, Registry};
+use crate::sealed::Sealed;
+use crate::spectrum::bands::{Bands, Filters};
+use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::mel::{MelBanks, MelBanksOptions};
+use crate::spectrum::window::FrameExtractionOptions;
+
+/// Options of filterbank features. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct FbankOptions {
+    /// The frames.
+    pub frame: FrameExtractionOptions,
+    /// The filters.
+    pub mel: MelBanksOptions,
+    /// The log energy of the frame as one more dimension: the first, or with `htk_compat` the last.
+    pub use_energy: bool,
+    /// The least energy, before the logarithm; 0 = no such bound.
+    pub energy_floor: f32,
+    /// The energy is the one before preemphasis and window.
+    pub raw_energy: bool,
+    /// The energy comes last.
+    pub htk_compat: bool,
+    /// The logarithm of each filter's energy, rather than the energy.
+    pub use_log_fbank: bool,
+    /// Filter the power spectrum, rather than its square root.
+    pub use_power: bool,
+}
+
+impl Default for FbankOptions {
+    fn default() -> Self {
+        Self {
+            frame: FrameExtractionOptions::default(),
+            mel: MelBanksOptions::default(),
+            use_energy: false,
+            energy_floor: 0.0,
+            raw_energy: true,
+            htk_compat: false,
+            use_log_fbank: true,
+            use_power: true,
+        }
+    }
+}
+
+impl OptionSet for FbankOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.frame.register(registry);
+        self.mel.register(registry);
+        registry.add("use-energy", &mut self.use_energy, "Add a dimension with the log energy");
+        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
+        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
+        registry.add("htk-compat", &mut self.htk_compat, "Put the energy last, as HTK does");
+        registry.add("use-log-fbank", &mut self.use_log_fbank, "Logarithms of energies rather than energies");
+        registry.add("use-power", &mut self.use_power, "Filter the power spectrum rather than the magnitudes");
+    }
+}
+
+/// Kaldi's filterbank features.
+///
+/// For each frame: Σ over frequencies of filter weight · |X|² (or |X|), at least ε, and its
+/// logarithm. See [`Extractor`] for how to use it.
+#[doc(alias = "FbankComputer")]
+pub type Fbank = Extractor<FbankKind>;
+
+/// How spectra become filterbank features.
+#[derive(Debug)]
+pub struct FbankKind {
+    num_bins: usize,
+    energy: Option<EnergyColumn>,
+    use_log_fbank: bool,
+    use_power: bool,
+}
+
+impl Sealed for FbankKind {}
+
+impl Kind for FbankKind {
+    type Options = FbankOptions;
+    type Warped = MelBanks;
+
+    fn framing(options: &FbankOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
+    }
+
+    fn new(options: &FbankOptions, unwarped: &MelBanks) -> Result<Self, Error> {
+        let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
+        Ok(Self {
+            num_bins: unwarped.bins().len(),
+            energy: options.use_energy.then_some(column),
+            use_log_fbank: options.use_log_fbank,
+            use_power: options.use_power,
+        })
+    }
+
+    fn warped(options: &FbankOptions, vtln_warp: f32) -> Result<MelBanks, Error> {
+        MelBanks::new(&options.mel, &options.frame, vtln_warp)
+    }
+
+    fn dim(&self) -> usize {
+        self.num_bins + usize::from(self.energy.is_some())
+    }
+
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: !self.use_power })
+    }
+
+    fn scratch_rows(&self) -> usize {
+        0
+    }
+
+    fn energy_of(&self) -> EnergyOf {
+        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        let filters = match self.energy {
+            None => features,
+            Some(energy) => {
+                let place = if energy.last { self.num_bins } else { 0 };
+                features[place] = energy.ln(s, frames.energy, f32::EPSILON);
+                let first = usize::from(!energy.last);
+                &mut features[first..first + self.num_bins]
+            }
+        };
+        if self.use_log_fbank {
+            for (to, &x) in filters.iter_mut().zip(&*frames.bands) {
+                *to = floored_ln(s, x);
+            }
+        } else {
+            filters.copy_from_slice(frames.bands);
+        }
+    }
+}

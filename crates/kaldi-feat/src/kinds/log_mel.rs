@@ -1,0 +1,410 @@
+//! Log-mel spectrograms of other toolkits than Kaldi: Whisper's, and librosa's.
+
+use std::f32::consts::{LN_10, LOG10_E};
+use std::f64::consts::TAU;
+
+use kaldera_base::math::{ln, ln_of_large};
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+
+use crate::audio::MAX_SAMPLE_RATE;
+use crate::error::Error;
+use crate::extractor::{Compute, Extractor, Kind};
+use crate::options::{OptionError, OptionSet, OptionValue, Registry};
+use crate::sealed::Sealed;
+use crate::spectrum::bands::{Bands, Filters};
+use crate::spectrum::frames::{Edges, EnergyOf, Framing};
+use crate::spectrum::mel::MelBanks;
+use crate::spectrum::slaney::MelRange;
+use crate::spectrum::window::FrameExtractionOptions;
+
+/// What is written of the energy in a filter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum MelLog {
+    /// The energy.
+    None,
+    /// Its natural logarithm.
+    Natural,
+    /// Its logarithm to base 10.
+    #[default]
+    Log10,
+    /// 10 times its logarithm to base 10.
+    Decibels,
+}
+
+impl MelLog {
+    const NAMES: [(&'static str, Self); 4] =
+        [("none", Self::None), ("natural", Self::Natural), ("log10", Self::Log10), ("decibels", Self::Decibels)];
+}
+
+impl OptionValue for MelLog {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        *self = found.ok_or_else(|| OptionError::new(text, "one of none, natural, log10, decibels"))?.1;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        Self::NAMES.iter().find(|(_, log)| log == self).map_or("", |(name, _)| name).to_owned()
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
+
+/// Options of log-mel spectrograms. The defaults are [Whisper's](Self::whisper) with 80 filters.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct LogMelOptions {
+    /// Samples per second, Hz.
+    pub samp_freq: f32,
+    /// Samples of a frame and of its Fourier transform; even.
+    pub fft_size: i32,
+    /// Samples of the Hann window, in the middle of the frame; 0 = as many as the frame has.
+    pub window_size: i32,
+    /// Samples from one frame to the next.
+    pub hop: i32,
+    /// Where a frame sticks out of the signal, the signal is mirrored; else there is silence.
+    pub reflect: bool,
+    /// The frame whose centre is the end of the signal is there, too.
+    pub last_frame: bool,
+    /// The signal is made as many samples long: cut, or filled up with silence; 0 = it is left as
+    /// it is.
+    pub pad_to: i32,
+    /// How many filters.
+    pub num_bins: i32,
+    /// Where the first filter begins, Hz.
+    pub low_freq: f32,
+    /// Where the last filter ends, Hz; 0: half the sample rate.
+    pub high_freq: f32,
+    /// The mel scale is HTK's rather than Slaney's.
+    pub htk_mel: bool,
+    /// The area of each filter is 1 (librosa's `norm="slaney"`) rather than its height.
+    pub unit_area: bool,
+    /// Filter the power spectrum, rather than its square root.
+    pub use_power: bool,
+    /// What is written of the energies.
+    pub log: MelLog,
+    /// The energies are at least that, before the logarithm.
+    pub floor: f32,
+    /// Values that are further below the largest one of the recording are that far below it; 0 = no
+    /// such bound.
+    pub range: f32,
+    /// (x + 4) / 4 in the end, which is what Whisper's network takes.
+    pub whisper_scale: bool,
+    /// Audio of a higher sample rate is resampled (as Kaldi does it) rather than refused.
+    pub allow_downsample: bool,
+    /// Audio of a lower sample rate is resampled (as Kaldi does it) rather than refused.
+    pub allow_upsample: bool,
+}
+
+impl Default for LogMelOptions {
+    fn default() -> Self {
+        Self::whisper(80)
+    }
+}
+
+/// Samples of the 30 s that Whisper's network takes.
+const WHISPER_SAMPLES: i32 = 480_000;
+
+impl LogMelOptions {
+    /// As OpenAI's `whisper.log_mel_spectrogram` has it, with 80 or 128 filters.
+    pub fn whisper(num_bins: i32) -> Self {
+        Self {
+            samp_freq: 16000.0,
+            fft_size: 400,
+            window_size: 0,
+            hop: 160,
+            reflect: true,
+            last_frame: false,
+            pad_to: 0,
+            num_bins,
+            low_freq: 0.0,
+            high_freq: 0.0,
+            htk_mel: false,
+            unit_area: true,
+            use_power: true,
+            log: MelLog::Log10,
+            floor: 1e-10,
+            range: 8.0,
+            whisper_scale: true,
+            allow_downsample: false,
+            allow_upsample: false,
+        }
+    }
+
+    /// As `whisper.pad_or_trim` before it: any recording gives 3000 rows.
+    pub fn of_30_seconds(self) -> Self {
+        Self { pad_to: WHISPER_SAMPLES, ..self }
+    }
+
+    /// As `librosa.power_to_db(librosa.feature.melspectrogram(y=y, sr=samp_freq))` has it,
+    /// transposed.
+    pub fn librosa(samp_freq: f32) -> Self {
+        Self {
+            samp_freq,
+            fft_size: 2048,
+            hop: 512,
+            reflect: false,
+            last_frame: true,
+            log: MelLog::Decibels,
+            range: 80.0,
+            whisper_scale: false,
+            ..Self::whisper(128)
+        }
+    }
+
+    /// The checked sizes: frame, window, hop.
+    fn sizes(&self) -> Result<[usize; 3], Error> {
+        const MAX: i32 = 4_194_304;
+        let size = |option, value: i32, least: i32, most: i32| match usize::try_from(value) {
+            Ok(size) if (least..=most).contains(&value) => Ok(size),
+            _ => Err(Error::bad_option(option, value, format!("from {least} to {most}"))),
+        };
+        let frame = size("fft_size", self.fft_size, 4, MAX)?;
+        if !frame.is_multiple_of(2) {
+            return Err(Error::bad_option("fft_size", self.fft_size, "even"));
+        }
+        let window = size("window_size", self.window_size, 0, self.fft_size)?;
+        Ok([frame, if window == 0 { frame } else { window }, size("hop", self.hop, 1, MAX)?])
+    }
+
+    fn mel_range(&self) -> Result<MelRange, Error> {
+        let [fft_size, ..] = self.sizes()?;
+        let nyquist = self.samp_freq / 2.0;
+        let high_freq = if self.high_freq == 0.0 { nyquist } else { self.high_freq };
+        let num_bins = usize::try_from(self.num_bins).unwrap_or(0);
+        if num_bins == 0 || num_bins > fft_size {
+            let expected = format!("from 1 to {fft_size}, the size of the FFT");
+            return Err(Error::bad_option("num_bins", self.num_bins, expected));
+        }
+        if !(0.0..nyquist).contains(&self.low_freq) {
+            let expected = format!("at least 0 and below {nyquist}, half the sample rate");
+            return Err(Error::bad_option("low_freq", self.low_freq, expected));
+        }
+        if !(high_freq > self.low_freq && high_freq <= nyquist) {
+            let expected = format!("above `low_freq`={} and at most {nyquist}, half the sample rate", self.low_freq);
+            return Err(Error::bad_option("high_freq", self.high_freq, expected));
+        }
+        Ok(MelRange {
+            samp_freq: f64::from(self.samp_freq),
+            fft_size,
+            num_bins,
+            low_freq: f64::from(self.low_freq),
+            high_freq: f64::from(high_freq),
+            htk: self.htk_mel,
+            unit_area: self.unit_area,
+        })
+    }
+}
+
+impl OptionSet for LogMelOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("sample-frequency", &mut self.samp_freq, "Sample rate of the waveforms, Hz");
+        registry.add("fft-size", &mut self.fft_size, "Samples of a frame and of its Fourier transform");
+        registry.add("window-size", &mut self.window_size, "Samples of the Hann window; 0 = those of the frame");
+        registry.add("hop", &mut self.hop, "Samples from one frame to the next");
+        registry.add("reflect", &mut self.reflect, "Mirror the signal at its ends, rather than silence there");
+        registry.add("last-frame", &mut self.last_frame, "Write the frame around the end of the signal, too");
+        registry.add("pad-to", &mut self.pad_to, "Cut or fill up signals to that many samples; 0 = leave them");
+        registry.add("num-mel-bins", &mut self.num_bins, "Number of mel filters");
+        registry.add("low-freq", &mut self.low_freq, "Lower end of the mel filters, Hz");
+        registry.add("high-freq", &mut self.high_freq, "Upper end of the mel filters, Hz; 0 = half the sample rate");
+        registry.add("htk-mel", &mut self.htk_mel, "HTK's mel scale rather than Slaney's");
+        registry.add("unit-area", &mut self.unit_area, "Filters of area 1 rather than of height 1");
+        registry.add("use-power", &mut self.use_power, "Filter the power spectrum rather than the magnitudes");
+        registry.add("log", &mut self.log, "What to write of energies: none, natural, log10, decibels");
+        registry.add("floor", &mut self.floor, "Least energy before the logarithm");
+        registry.add("range", &mut self.range, "Values are at most that far below the largest; 0 = no bound");
+        registry.add("whisper-scale", &mut self.whisper_scale, "(x + 4) / 4 in the end");
+        registry.add("allow-downsample", &mut self.allow_downsample, "Resample waveforms that have a higher rate");
+        registry.add("allow-upsample", &mut self.allow_upsample, "Resample waveforms that have a lower rate");
+    }
+}
+
+/// Log-mel spectrograms as Whisper takes them and as librosa makes them, a row for each frame.
+///
+/// Samples are on the scale of 16-bit integers, as everywhere in this crate, and are divided
+/// by 32768.
+///
+/// ```
+/// use kaldi_feat::{Audio, LogMel, LogMelOptions};
+///
+/// let whisper = LogMel::new(LogMelOptions::whisper(80).of_30_seconds())?;
+/// let second: Vec<i16> = (0..16000).map(|i| (1000.0 * (i as f32 * 0.2).sin()) as i16).collect();
+/// let features = whisper.compute(&Audio::new(&second, 16000.0))?;
+/// assert_eq!((features.num_rows(), features.num_cols()), (3000, 80));
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+///
+/// The bound of `range` takes the largest value of the whole recording. So a
+/// [stream](crate::FeatureStream) gives the rows before it, and [`finish_rows`](Self::finish_rows)
+/// does the rest to as many of them as one likes.
+#[doc(alias("log_mel_spectrogram", "melspectrogram"))]
+pub type LogMel = Extractor<LogMelKind>;
+
+/// How spectra become log-mel spectrograms.
+#[derive(Debug)]
+pub struct LogMelKind {
+    num_bins: usize,
+    use_power: bool,
+    /// What natural logarithms are multiplied with; none = no logarithms.
+    log_factor: Option<f32>,
+    floor: f32,
+    range: f32,
+    whisper_scale: bool,
+}
+
+impl LogMel {
+    /// The bound of `range` and Whisper's scale, on rows that lie one after the other and are taken
+    /// for the whole recording: what [`compute`](Self::compute) does in the end, and a stream
+    /// doesn't.
+    pub fn finish_rows(&self, rows: &mut [f32]) {
+        self.kind().finish(rows);
+    }
+}
+
+impl Sealed for LogMelKind {}
+
+impl Kind for LogMelKind {
+    type Options = LogMelOptions;
+    type Warped = MelBanks;
+
+    fn framing(options: &LogMelOptions) -> Result<Framing, Error> {
+        if !(1.0..=MAX_SAMPLE_RATE).contains(&options.samp_freq) {
+            let expected = "a number of Hz from 1 to 10000000";
+            return Err(Error::bad_option("samp_freq", options.samp_freq, expected));
+        }
+        let [size, window_size, hop] = options.sizes()?;
+        // As for a Fourier transform: the value after the last would be the first.
+        let hann = |i: usize| (0.5 - 0.5 * (TAU * i as f64 / window_size as f64).cos()) as f32;
+        let mut window = vec![0.0; size];
+        let before = (size - window_size) / 2;
+        for (i, w) in window[before..before + window_size].iter_mut().enumerate() {
+            *w = hann(i);
+        }
+        let frame = FrameExtractionOptions {
+            samp_freq: options.samp_freq,
+            dither: 0.0,
+            preemph_coeff: 0.0,
+            remove_dc_offset: false,
+            full_scale: 1.0,
+            allow_downsample: options.allow_downsample,
+            allow_upsample: options.allow_upsample,
+            ..FrameExtractionOptions::default()
+        };
+        let edges = Edges::Centered { reflect: options.reflect, last: options.last_frame };
+        let pad_to = u64::try_from(options.pad_to)
+            .map_err(|_| Error::bad_option("pad_to", options.pad_to, "a number of samples, or 0"))?;
+        let framing = Framing::with_window(frame, window, hop, size, edges);
+        Ok(if pad_to == 0 { framing } else { framing.with_length(pad_to) })
+    }
+
+    fn new(options: &LogMelOptions, _: &MelBanks) -> Result<Self, Error> {
+        if !(options.floor.is_finite() && options.floor >= 0.0) {
+            return Err(Error::bad_option("floor", options.floor, "a number, 0 or more"));
+        }
+        if !(options.range.is_finite() && options.range >= 0.0) {
+            return Err(Error::bad_option("range", options.range, "a number above 0, or 0"));
+        }
+        let log_factor = match options.log {
+            MelLog::None => None,
+            MelLog::Natural => Some(1.0),
+            MelLog::Log10 => Some(LOG10_E),
+            MelLog::Decibels => Some(10.0 / LN_10),
+        };
+        Ok(Self {
+            num_bins: options.num_bins as usize,
+            use_power: options.use_power,
+            log_factor,
+            floor: options.floor,
+            range: options.range,
+            whisper_scale: options.whisper_scale,
+        })
+    }
+
+    /// There is no warping here.
+    fn warped(options: &LogMelOptions, _: f32) -> Result<MelBanks, Error> {
+        Ok(options.mel_range()?.filters())
+    }
+
+    fn dim(&self) -> usize {
+        self.num_bins
+    }
+
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: !self.use_power })
+    }
+
+    fn scratch_rows(&self) -> usize {
+        0
+    }
+
+    fn energy_of(&self) -> EnergyOf {
+        EnergyOf::Nothing
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        if let Some(factor) = self.log_factor {
+            for (to, &x) in features.iter_mut().zip(&*frames.bands) {
+                *to = s.mul(self.floored_ln(s, x), s.splat(factor));
+            }
+        } else {
+            features.copy_from_slice(frames.bands);
+        }
+    }
+
+    fn finish(&self, rows: &mut [f32]) {
+        if self.range > 0.0 || self.whisper_scale {
+            dispatch(Finish { kind: self, rows });
+        }
+    }
+}
+
+impl LogMelKind {
+    #[inline(always)]
+    fn floored_ln<S: Simd>(&self, s: S, x: S::F32) -> S::F32 {
+        let x = s.max(s.splat(self.floor), x);
+        if self.floor >= f32::MIN_POSITIVE { ln_of_large(s, x) } else { ln(s, x) }
+    }
+}
+
+struct Finish<'a> {
+    kind: &'a LogMelKind,
+    rows: &'a mut [f32],
+}
+
+impl Kernel for Finish<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { kind, rows } = self;
+        let mut least = s.splat(f32::NEG_INFINITY);
+        if kind.range > 0.0 {
+            // Two at a time, so that not each has to wait for the one before it.
+            let mut largest = [least; 2];
+            let mut vectors = rows.chunks_exact(S::LANES);
+            for (i, v) in vectors.by_ref().enumerate() {
+                largest[i % 2] = s.max(s.load(v), largest[i % 2]);
+            }
+            let rest = s.load_partial(vectors.remainder(), least);
+            let largest = s.max_lane(s.max(rest, s.max(largest[0], largest[1])));
+            least = s.splat(largest - kind.range);
+        }
+        let finish = |x| {
+            let x = s.max(least, x);
+            if kind.whisper_scale { s.mul(s.add(x, s.splat(4.0)), s.splat(0.25)) } else { x }
+        };
+        let mut vectors = rows.chunks_exact_mut(S::LANES);
+        for v in &mut vectors {
+            s.store(finish(s.load(v)), v);
+        }
+        let rest = vectors.into_remainder();
+        s.store_partial(finish(s.load_partial(rest, least)), rest);
+    }
+}

@@ -1,0 +1,168 @@
+//! Mel-frequency cepstral coefficients.
+
+use std::f32::consts::SQRT_2;
+use std::f64::consts::PI;
+
+use kaldera_base::simd::{Simd, dispatch};
+
+use crate::error::Error;
+use crate::extractor::{Compute, Extractor, Kind};
+use crate::kinds::energy::EnergyColumn;
+use crate::kinds::energy::floored_ln;
+use crate::kinds::lifter::lifter;
+use crate::kinds::products::weighted_sum;
+use crate::options::{OptionSet, Registry};
+use crate::sealed::Sealed;
+use crate::spectrum::bands::{Bands, Filters};
+use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::mel::{MelBanks, MelBanksOptions};
+use crate::spectrum::window::FrameExtractionOptions;
+
+/// Options of MFCC features. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct MfccOptions {
+    /// The frames.
+    pub frame: FrameExtractionOptions,
+    /// The filters.
+    pub mel: MelBanksOptions,
+    /// How many coefficients, C0 included.
+    pub num_ceps: i32,
+    /// The log energy of the frame in place of C0.
+    pub use_energy: bool,
+    /// The least energy, before the logarithm; 0 = no such bound.
+    pub energy_floor: f32,
+    /// The energy is the one before preemphasis and window.
+    pub raw_energy: bool,
+    /// Q of the liftering, 1 + Q/2 sin(π i / Q); 0 = none.
+    pub cepstral_lifter: f32,
+    /// Energy or √2 C0 comes last, as in HTK.
+    pub htk_compat: bool,
+}
+
+impl Default for MfccOptions {
+    fn default() -> Self {
+        Self {
+            frame: FrameExtractionOptions::default(),
+            mel: MelBanksOptions::default(),
+            num_ceps: 13,
+            use_energy: true,
+            energy_floor: 0.0,
+            raw_energy: true,
+            cepstral_lifter: 22.0,
+            htk_compat: false,
+        }
+    }
+}
+
+impl OptionSet for MfccOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.frame.register(registry);
+        self.mel.register(registry);
+        registry.add("num-ceps", &mut self.num_ceps, "Number of cepstra, C0 included");
+        registry.add("use-energy", &mut self.use_energy, "The log energy in place of C0");
+        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
+        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
+        registry.add("cepstral-lifter", &mut self.cepstral_lifter, "Constant of the liftering; 0 = none");
+        registry.add("htk-compat", &mut self.htk_compat, "Put energy or C0 last, and C0 times the root of 2");
+    }
+}
+
+/// Kaldi's MFCCs.
+///
+/// For each frame: the orthonormal DCT-II of the log energies of [`Fbank`](crate::Fbank), liftered,
+/// with the frame's log energy in the place of C0. See [`Extractor`] for how to use it.
+#[doc(alias = "MfccComputer")]
+pub type Mfcc = Extractor<MfccKind>;
+
+/// How spectra become cepstra.
+#[derive(Debug)]
+pub struct MfccKind {
+    /// For each cepstrum, its weight of each filter: DCT and liftering in one.
+    rows: Vec<Vec<f32>>,
+    energy: Option<EnergyColumn>,
+    htk_compat: bool,
+}
+
+impl Sealed for MfccKind {}
+
+impl Kind for MfccKind {
+    type Options = MfccOptions;
+    type Warped = MelBanks;
+
+    fn framing(options: &MfccOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
+    }
+
+    fn new(options: &MfccOptions, unwarped: &MelBanks) -> Result<Self, Error> {
+        let num_bins = unwarped.bins().len();
+        let num_ceps = usize::try_from(options.num_ceps).unwrap_or(0);
+        if num_ceps == 0 || num_ceps > num_bins {
+            let expected = format!("from 1 to {num_bins}, the number of mel filters");
+            return Err(Error::bad_option("num_ceps", options.num_ceps, expected));
+        }
+        if !options.cepstral_lifter.is_finite() {
+            return Err(Error::bad_option("cepstral_lifter", options.cepstral_lifter, "a finite number"));
+        }
+        let column = EnergyColumn::new(options.raw_energy, options.energy_floor, options.htk_compat)?;
+        let rows = liftered_dct(num_ceps, num_bins, f64::from(options.cepstral_lifter));
+        Ok(Self { rows, energy: options.use_energy.then_some(column), htk_compat: options.htk_compat })
+    }
+
+    fn warped(options: &MfccOptions, vtln_warp: f32) -> Result<MelBanks, Error> {
+        MelBanks::new(&options.mel, &options.frame, vtln_warp)
+    }
+
+    fn dim(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn filters<'a>(&self, banks: &'a MelBanks) -> Option<Filters<'a>> {
+        Some(Filters { banks, magnitudes: false })
+    }
+
+    fn scratch_rows(&self) -> usize {
+        0
+    }
+
+    fn energy_of(&self) -> EnergyOf {
+        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features<S: Simd>(&self, s: S, _: &MelBanks, frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        let Bands { bands: filters, energy: frame_energy, .. } = frames;
+        for x in &mut *filters {
+            *x = floored_ln(s, *x);
+        }
+        for (weights, cepstrum) in self.rows.iter().zip(&mut *features) {
+            *cepstrum = weighted_sum(s, weights, filters);
+        }
+        if let Some(energy) = self.energy {
+            features[0] = energy.ln(s, frame_energy, f32::EPSILON);
+        }
+        if self.htk_compat {
+            if self.energy.is_none() {
+                features[0] = s.mul(features[0], s.splat(SQRT_2));
+            }
+            features.rotate_left(1);
+        }
+    }
+}
+
+/// The first rows of the orthonormal DCT-II matrix, each times its lifter coefficient.
+fn liftered_dct(num_ceps: usize, num_bins: usize, q: f64) -> Vec<Vec<f32>> {
+    let n = num_bins as f64;
+    (0..num_ceps)
+        .map(|k| {
+            let lift = lifter(q, k);
+            let norm = if k == 0 { (1.0 / n).sqrt() } else { (2.0 / n).sqrt() };
+            let value = |i: usize| lift * norm * (PI / n * (i as f64 + 0.5) * k as f64).cos();
+            (0..num_bins).map(|i| value(i) as f32).collect()
+        })
+        .collect()
+}

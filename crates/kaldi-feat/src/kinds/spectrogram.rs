@@ -1,0 +1,124 @@
+//! Log power spectra.
+
+use kaldera_base::simd::{Simd, dispatch};
+
+use crate::error::Error;
+use crate::extractor::{Compute, Extractor, Kind};
+use crate::kinds::energy::EnergyColumn;
+use crate::kinds::energy::floored_ln;
+use crate::options::{OptionSet, Registry};
+use crate::sealed::Sealed;
+use crate::spectrum::bands::{Bands, Filters};
+use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::power_spectrum::SpectrumOf;
+use crate::spectrum::window::FrameExtractionOptions;
+
+/// Options of spectrograms. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct SpectrogramOptions {
+    /// The frames.
+    pub frame: FrameExtractionOptions,
+    /// The least energy in column 0, before the logarithm; 0 = no such bound.
+    pub energy_floor: f32,
+    /// The energy in column 0 is the one before preemphasis and window.
+    pub raw_energy: bool,
+    /// The Fourier transform itself rather than the logarithm of its power.
+    pub return_raw_fft: bool,
+}
+
+impl Default for SpectrogramOptions {
+    fn default() -> Self {
+        Self { frame: FrameExtractionOptions::default(), energy_floor: 0.0, raw_energy: true, return_raw_fft: false }
+    }
+}
+
+impl OptionSet for SpectrogramOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.frame.register(registry);
+        registry.add("energy-floor", &mut self.energy_floor, "Least energy before the logarithm; 0 = none");
+        registry.add("raw-energy", &mut self.raw_energy, "Take the energy before preemphasis and window");
+        registry.add(
+            "return-raw-fft",
+            &mut self.return_raw_fft,
+            "Write the Fourier transform rather than the logarithm of its power",
+        );
+    }
+}
+
+/// Kaldi's spectrograms.
+///
+/// For each frame of a padded size of N: the log energy of the frame, then ln |X\[k\]|² for k = 1
+/// .. N/2. With `return_raw_fft` N numbers: X\[0\], X\[N/2\], then the real and the imaginary part
+/// of X\[1\], of X\[2\] and so on, and no energy. A VTLN warp factor has no effect. See
+/// [`Extractor`] for how to use it.
+#[doc(alias = "SpectrogramComputer")]
+pub type Spectrogram = Extractor<SpectrogramKind>;
+
+/// How spectra become a spectrogram.
+#[derive(Debug)]
+pub struct SpectrogramKind {
+    dim: usize,
+    /// Unless the transform itself is asked for.
+    energy: Option<EnergyColumn>,
+}
+
+impl Sealed for SpectrogramKind {}
+
+impl Kind for SpectrogramKind {
+    type Options = SpectrogramOptions;
+    type Warped = ();
+
+    fn framing(options: &SpectrogramOptions) -> Result<Framing, Error> {
+        Framing::new(&options.frame)
+    }
+
+    fn new(options: &SpectrogramOptions, (): &()) -> Result<Self, Error> {
+        let energy = EnergyColumn::new(options.raw_energy, options.energy_floor, false)?;
+        let of = if options.return_raw_fft { SpectrumOf::Packed } else { SpectrumOf::Power };
+        Ok(Self {
+            dim: of.rows(options.frame.padded_window_size()),
+            energy: (!options.return_raw_fft).then_some(energy),
+        })
+    }
+
+    fn warped(_: &SpectrogramOptions, _: f32) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn filters<'a>(&self, (): &'a ()) -> Option<Filters<'a>> {
+        None
+    }
+
+    fn scratch_rows(&self) -> usize {
+        0
+    }
+
+    fn energy_of(&self) -> EnergyOf {
+        self.energy.map_or(EnergyOf::Nothing, |energy| energy.of)
+    }
+
+    fn spectrum_of(&self) -> SpectrumOf {
+        if self.energy.is_some() { SpectrumOf::Power } else { SpectrumOf::Packed }
+    }
+
+    fn run(compute: Compute<'_, '_, Self>) {
+        dispatch(compute);
+    }
+
+    #[inline(always)]
+    fn features<S: Simd>(&self, s: S, (): &(), frames: Bands<'_, S::F32>, features: &mut [S::F32]) {
+        let Some(energy) = self.energy else {
+            features.copy_from_slice(frames.bands);
+            return;
+        };
+        features[0] = energy.ln(s, frames.energy, f32::EPSILON);
+        for (to, &power) in features.iter_mut().zip(&*frames.bands).skip(1) {
+            *to = floored_ln(s, power);
+        }
+    }
+}

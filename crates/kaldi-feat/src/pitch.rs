@@ -1,0 +1,23 @@
+//! Kaldi's pitch: how high a voice speaks and how sure it is that one does, for every frame, and
+//! features made of that.
+//!
+//! ```text
+//!  samples ──> 4 kHz ──> frames ──> correlation at whole lags ──> at 417 lags ──> search for ──> NCCF, pitch
+//!              resample             (of 8 to 82 samples)          (50 to 400 Hz)  the path       process ──> features
+//! ```
+
+mod c_random;
+pub(crate) mod extractor;
+mod frame_features;
+mod grid;
+mod history;
+pub(crate) mod interpolate;
+mod nccf;
+pub(crate) mod online_process;
+pub(crate) mod options;
+mod plan;
+pub(crate) mod process;
+mod search;
+mod signal;
+pub(crate) mod stream;
+mod viterbi;

@@ -1,0 +1,12 @@
+//! From rows of features to rows: whole matrices, and streams.
+
+pub(crate) mod cmvn;
+pub(crate) mod deltas;
+pub(crate) mod online_cmvn;
+pub(crate) mod ops;
+pub(crate) mod queue;
+pub(crate) mod sliding_cmvn;
+pub(crate) mod splice;
+pub(crate) mod stream;
+pub(crate) mod vad;
+pub(crate) mod window;

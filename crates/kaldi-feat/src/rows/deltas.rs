@@ -1,0 +1,301 @@
+//! How features change over time: deltas of any order, and shifted deltas.
+
+use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldi_matrix::{Matrix, MatrixBase, Storage};
+
+use crate::error::Error;
+use crate::options::{OptionSet, Registry};
+use crate::rows::window::RowWindow;
+use crate::sealed::Sealed;
+
+/// Options of deltas. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct DeltaFeaturesOptions {
+    /// How often to take the difference: 1 adds deltas, 2 deltas of deltas too.
+    pub order: i32,
+    /// Frames on each side that a difference is taken over.
+    pub window: i32,
+}
+
+impl Default for DeltaFeaturesOptions {
+    fn default() -> Self {
+        Self { order: 2, window: 2 }
+    }
+}
+
+impl OptionSet for DeltaFeaturesOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("delta-order", &mut self.order, "Order of the deltas: 1, 2 ...; 0 = none");
+        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
+    }
+}
+
+/// Kaldi takes orders and windows below this.
+const TOO_MANY: i32 = 1000;
+
+fn in_range(option: &'static str, value: i32, least: i32, most: i32) -> Result<usize, Error> {
+    match usize::try_from(value) {
+        Ok(found) if (least..=most).contains(&value) => Ok(found),
+        _ => Err(Error::bad_option(option, value, format!("from {least} to {most}"))),
+    }
+}
+
+/// Features, their deltas, the deltas of those, and so on, beside each other.
+///
+/// A delta is the slope of the line that fits the `window` frames on both sides best: Σ j x\[t+j\]
+/// / Σ j². That of order n is one weighted sum of the features themselves, with the window folded
+/// with itself n times, so that at the ends it is the features that are repeated and not their
+/// deltas.
+///
+/// ```
+/// use kaldi_feat::{DeltaFeatures, DeltaFeaturesOptions, RowWindow};
+/// use kaldi_matrix::Matrix;
+///
+/// let ramp = Matrix::from_fn(9, 1, |t, _| 2.0 * t as f32);
+/// let deltas = DeltaFeatures::new(DeltaFeaturesOptions::default())?.compute(ramp.view())?;
+/// for (found, expected) in deltas.row_data(4).iter().zip([8.0, 2.0, 0.0]) {
+///     assert!((found - expected).abs() < 1e-5); // the value, its slope, and how that changes
+/// }
+/// # Ok::<(), kaldi_feat::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct DeltaFeatures {
+    /// For each order, the weights of the rows from `-reach` to `reach`, where `reach` is half of
+    /// their number.
+    weights: Vec<Vec<f32>>,
+}
+
+impl DeltaFeatures {
+    /// Works out the weights.
+    ///
+    /// # Errors
+    /// For an order outside of 0 to 999, or a window outside of 1 to 999.
+    pub fn new(options: DeltaFeaturesOptions) -> Result<Self, Error> {
+        let order = in_range("order", options.order, 0, TOO_MANY - 1)?;
+        let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
+        let mut weights = vec![vec![1.0]];
+        for before in 0..order {
+            let next = slope_of(&weights[before], window);
+            weights.push(next);
+        }
+        Ok(Self { weights })
+    }
+
+    fn reach(&self) -> usize {
+        self.weights.last().map_or(0, |weights| weights.len() / 2)
+    }
+}
+
+/// The weights j / Σ j² for j from -`window` to `window`, of rows that are weighted sums
+/// themselves.
+///
+/// In single precision and in this order, as Kaldi computes them: its bytes depend on it.
+fn slope_of(weights: &[f32], window: usize) -> Vec<f32> {
+    let mut out = vec![0.0; weights.len() + 2 * window];
+    let mut norm = 0.0_f32;
+    for at in 0..=2 * window {
+        let j = at as f32 - window as f32;
+        norm += j * j;
+        for (to, &weight) in out[at..].iter_mut().zip(weights) {
+            *to += j * weight;
+        }
+    }
+    let scale = 1.0 / norm;
+    out.iter_mut().for_each(|x| *x *= scale);
+    out
+}
+
+/// out = Σ weight · row, of the rows around `centre`.
+fn add_weighted<'a>(weights: &[f32], centre: isize, row: &impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+    dispatch(WeightedRows { weights, first: centre - (weights.len() / 2).cast_signed(), row, out });
+}
+
+struct WeightedRows<'w, R> {
+    weights: &'w [f32],
+    first: isize,
+    row: &'w R,
+    out: &'w mut [f32],
+}
+
+impl<'a, R: Fn(isize) -> &'a [f32]> Kernel for WeightedRows<'_, R> {
+    type Output = ();
+
+    /// The products are rounded before they are added, on every processor alike.
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { weights, first, row, out } = self;
+        let zero = s.splat(0.0);
+        let mut column = 0;
+        let mut vectors = out.chunks_exact_mut(S::LANES);
+        for to in &mut vectors {
+            let mut sum = zero;
+            for (at, &weight) in (first..).zip(weights) {
+                if weight != 0.0 {
+                    sum = s.add(sum, s.mul(s.splat(weight), s.load(&row(at)[column..])));
+                }
+            }
+            s.store(sum, to);
+            column += S::LANES;
+        }
+        let rest = vectors.into_remainder();
+        if !rest.is_empty() {
+            let mut sum = zero;
+            for (at, &weight) in (first..).zip(weights) {
+                if weight != 0.0 {
+                    sum = s.add(sum, s.mul(s.splat(weight), s.load_partial(&row(at)[column..], zero)));
+                }
+            }
+            s.store_partial(sum, rest);
+        }
+    }
+}
+
+impl Sealed for DeltaFeatures {}
+
+impl RowWindow for DeltaFeatures {
+    fn left_context(&self) -> usize {
+        self.reach()
+    }
+
+    fn right_context(&self) -> usize {
+        self.reach()
+    }
+
+    fn output_dim(&self, dim: usize) -> usize {
+        dim.saturating_mul(self.weights.len())
+    }
+
+    fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+        for (weights, out) in self.weights.iter().zip(out.chunks_exact_mut(row(0).len().max(1))) {
+            add_weighted(weights, 0, &row, out);
+        }
+    }
+}
+
+/// Features with their deltas after them, each row of (order + 1) times as many columns:
+/// [`DeltaFeatures`] in one call.
+///
+/// # Errors
+/// For options that can't be, see [`DeltaFeatures::new`], and a result that is more than memory can
+/// hold.
+#[doc(alias = "ComputeDeltas")]
+pub fn compute_deltas(
+    options: &DeltaFeaturesOptions,
+    features: &MatrixBase<impl Storage<Elem = f32>>,
+) -> Result<Matrix<f32>, Error> {
+    DeltaFeatures::new(options.clone())?.compute(features.view())
+}
+
+/// Options of shifted deltas. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct ShiftedDeltaFeaturesOptions {
+    /// Frames on each side that a difference is taken over.
+    pub window: i32,
+    /// How many deltas to put after the features.
+    pub num_blocks: i32,
+    /// Frames from one of these deltas to the next.
+    pub block_shift: i32,
+}
+
+impl Default for ShiftedDeltaFeaturesOptions {
+    fn default() -> Self {
+        Self { window: 1, num_blocks: 7, block_shift: 3 }
+    }
+}
+
+impl OptionSet for ShiftedDeltaFeaturesOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("delta-window", &mut self.window, "Frames on each side that a difference is taken over");
+        registry.add("num-blocks", &mut self.num_blocks, "How many deltas, of this frame and of later ones");
+        registry.add("block-shift", &mut self.block_shift, "Frames from one of the deltas to the next");
+    }
+}
+
+/// Shifted delta cepstra, as language recognition uses them: features, then their deltas at this
+/// frame, at the one `block_shift` later, and so on, `num_blocks` of them.
+#[derive(Debug, Clone)]
+pub struct ShiftedDeltaFeatures {
+    weights: Vec<f32>,
+    num_blocks: usize,
+    block_shift: usize,
+}
+
+impl ShiftedDeltaFeatures {
+    /// Works out the weights.
+    ///
+    /// # Errors
+    /// For a window outside of 1 to 999, or blocks or a shift outside of 1 to 999.
+    pub fn new(options: ShiftedDeltaFeaturesOptions) -> Result<Self, Error> {
+        let window = in_range("window", options.window, 1, TOO_MANY - 1)?;
+        Ok(Self {
+            weights: slope_of(&[1.0], window),
+            num_blocks: in_range("num_blocks", options.num_blocks, 1, TOO_MANY - 1)?,
+            block_shift: in_range("block_shift", options.block_shift, 1, TOO_MANY - 1)?,
+        })
+    }
+}
+
+impl Sealed for ShiftedDeltaFeatures {}
+
+impl RowWindow for ShiftedDeltaFeatures {
+    fn left_context(&self) -> usize {
+        self.weights.len() / 2
+    }
+
+    fn right_context(&self) -> usize {
+        self.weights.len() / 2 + (self.num_blocks - 1) * self.block_shift
+    }
+
+    fn output_dim(&self, dim: usize) -> usize {
+        dim.saturating_mul(self.num_blocks + 1)
+    }
+
+    fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+        let (first, blocks) = out.split_at_mut(row(0).len());
+        first.copy_from_slice(row(0));
+        for (block, out) in blocks.chunks_exact_mut(first.len().max(1)).enumerate() {
+            add_weighted(&self.weights, (block * self.block_shift).cast_signed(), &row, out);
+        }
+    }
+}
+
+/// Features with shifted deltas after them: [`ShiftedDeltaFeatures`] in one call.
+///
+/// # Errors
+/// For options that can't be, see [`ShiftedDeltaFeatures::new`], and a result that is more than
+/// memory can hold.
+#[doc(alias("ComputeShiftedDeltas", "SDC"))]
+pub fn compute_shifted_deltas(
+    options: &ShiftedDeltaFeaturesOptions,
+    features: &MatrixBase<impl Storage<Elem = f32>>,
+) -> Result<Matrix<f32>, Error> {
+    ShiftedDeltaFeatures::new(options.clone())?.compute(features.view())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 7 / 28 and 2 (1 / 28) / 28 are not what single precision makes of them step by step.
+    #[test]
+    fn weights_are_rounded_as_kaldis() {
+        let options = DeltaFeaturesOptions { order: 2, window: 3 };
+        let deltas = DeltaFeatures::new(options).unwrap();
+        let scale = 1.0_f32 / 28.0;
+        let first = [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0].map(|j: f32| j * scale);
+        assert_eq!(deltas.weights[1], first);
+        let mut second = [0.0_f32; 13];
+        for (i, j) in [-3.0_f32, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0].into_iter().enumerate() {
+            for (k, weight) in first.into_iter().enumerate() {
+                second[i + k] += j * weight;
+            }
+        }
+        assert_eq!(deltas.weights[2], second.map(|x| x * scale));
+        let exact =
+            [9.0, 12.0, 10.0, 4.0, -5.0, -16.0, -28.0, -16.0, -5.0, 4.0, 10.0, 12.0, 9.0].map(|x: f64| x / 784.0);
+        assert!(deltas.weights[2].iter().zip(exact).all(|(&w, exact)| (f64::from(w) - exact).abs() < 1e-8));
+        assert_ne!(deltas.weights[2], exact.map(|x| x as f32));
+    }
+}

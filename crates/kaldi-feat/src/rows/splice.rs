@@ -1,0 +1,71 @@
+//! Each frame with its neighbours beside it.
+
+use kaldi_matrix::{Matrix, MatrixBase, Storage};
+
+use crate::error::Error;
+use crate::rows::window::RowWindow;
+use crate::sealed::Sealed;
+
+/// Each row with the `left` rows before it and the `right` ones after it, as one long row.
+#[derive(Debug, Clone)]
+pub struct Splice {
+    left: usize,
+    right: usize,
+}
+
+impl Splice {
+    /// With `left` rows before a row and `right` rows after it.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a negative number.
+    pub fn new(left_context: i32, right_context: i32) -> Result<Self, Error> {
+        let context = |option, value: i32| {
+            usize::try_from(value).map_err(|_| Error::bad_option(option, value, "a number of frames, 0 or more"))
+        };
+        Ok(Self { left: context("left_context", left_context)?, right: context("right_context", right_context)? })
+    }
+}
+
+impl Sealed for Splice {}
+
+impl RowWindow for Splice {
+    fn left_context(&self) -> usize {
+        self.left
+    }
+
+    fn right_context(&self) -> usize {
+        self.right
+    }
+
+    fn output_dim(&self, dim: usize) -> usize {
+        dim.saturating_mul(self.left + 1 + self.right)
+    }
+
+    fn write_row<'a>(&self, row: impl Fn(isize) -> &'a [f32], out: &mut [f32]) {
+        for (at, to) in (-self.left.cast_signed()..).zip(out.chunks_exact_mut(row(0).len().max(1))) {
+            to.copy_from_slice(row(at));
+        }
+    }
+}
+
+/// Each row with its neighbours: [`Splice`] in one call.
+///
+/// ```
+/// use kaldi_matrix::Matrix;
+///
+/// let features = Matrix::from_vec(3, 1, vec![1.0, 2.0, 3.0])?;
+/// let spliced = kaldi_feat::splice_frames(&features, 1, 1)?;
+/// assert_eq!(spliced.data(), [1.0, 1.0, 2.0, /**/ 1.0, 2.0, 3.0, /**/ 2.0, 3.0, 3.0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// For a negative context, and a result that is more than memory can hold.
+#[doc(alias = "SpliceFrames")]
+pub fn splice_frames(
+    features: &MatrixBase<impl Storage<Elem = f32>>,
+    left_context: i32,
+    right_context: i32,
+) -> Result<Matrix<f32>, Error> {
+    Splice::new(left_context, right_context)?.compute(features.view())
+}

@@ -1,0 +1,154 @@
+//! From samples to energies in bands of frequencies: what all kinds of features do first. It is
+//! compiled once rather than into each of them.
+
+use kaldera_base::simd::{Kernel, Lines, MAX_LANES, Simd};
+
+use crate::spectrum::frames::{EnergyOf, Framing};
+use crate::spectrum::mel::MelBanks;
+use crate::spectrum::power_spectrum::{PowerSpectrum, SpectrumOf};
+use crate::spectrum::single_frame::fft::SingleFrameFft;
+use crate::spectrum::single_frame::mel::SingleFrameMel;
+use crate::spectrum::workspace::Workspace;
+
+/// What is made of frames before a kind of features makes rows of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BandsOf<'a> {
+    pub(crate) framing: &'a Framing,
+    pub(crate) plan: &'a PowerSpectrum,
+    pub(crate) spectrum_of: SpectrumOf,
+    pub(crate) energy_of: EnergyOf,
+    pub(crate) filters: Option<Filters<'a>>,
+}
+
+/// The filters that a spectrum goes through.
+#[derive(Debug, Clone, Copy)]
+#[doc(hidden)]
+pub struct Filters<'a> {
+    pub(crate) banks: &'a MelBanks,
+    /// |X\[k\]| goes through them rather than |X\[k\]|².
+    pub(crate) magnitudes: bool,
+}
+
+/// The bands of as many frames as there are lanes.
+#[derive(Debug)]
+#[doc(hidden)]
+pub struct Bands<'a, V> {
+    /// The energy in each filter; of a kind without filters, the spectrum that it asked for.
+    pub(crate) bands: &'a mut [V],
+    /// Σ x² of the frames that the kind asked for.
+    pub(crate) energy: V,
+    /// Scratch, as many rows as the kind asked for.
+    pub(crate) scratch: &'a mut [V],
+}
+
+/// The frames that begin at `starts` of the workspace's waveform, one in each lane: their bands
+/// into the workspace, their Σ x² out.
+pub(crate) struct ComputeBands<'a> {
+    pub(crate) of: BandsOf<'a>,
+    pub(crate) starts: &'a [usize],
+    pub(crate) workspace: &'a mut Workspace,
+}
+
+impl Kernel for ComputeBands<'_> {
+    type Output = [f32; MAX_LANES];
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Self::Output {
+        let Self { of: BandsOf { framing, plan, spectrum_of, energy_of, filters }, starts, workspace } = self;
+        let Workspace { wave, frames, spectrum, frame_scratch, .. } = workspace;
+        let energy = framing.window(s, wave, starts, energy_of, frames);
+        plan.compute(s, spectrum_of, frames, spectrum, frame_scratch);
+        if let Some(Filters { banks, magnitudes }) = filters {
+            let spectrum = spectrum.vectors(s, spectrum_of.rows(framing.padded));
+            if magnitudes {
+                for x in &mut *spectrum {
+                    *x = s.sqrt(*x);
+                }
+            }
+            banks.compute(s, spectrum, frames.vectors(s, banks.bins().len()));
+        }
+        let mut energies = [0.0; MAX_LANES];
+        s.store(energy, &mut energies);
+        energies
+    }
+}
+
+/// The same of one frame, which begins at `start`, by the single-frame path: its bands in all
+/// lanes.
+pub(crate) struct ComputeSingleFrame<'a> {
+    pub(crate) of: BandsOf<'a>,
+    pub(crate) start: usize,
+    pub(crate) workspace: &'a mut Workspace,
+}
+
+impl Kernel for ComputeSingleFrame<'_> {
+    type Output = [f32; MAX_LANES];
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> Self::Output {
+        let Self { of, start, workspace } = self;
+        let BandsOf { framing, plan, energy_of, filters, .. } = of;
+        let Workspace { wave, frames, spectrum, features, scratch, frame_scratch, .. } = workspace;
+        let power = spectrum.floats(framing.padded / 2 + 1 + SingleFrameMel::PADDING);
+        let frame = frames.floats(framing.padded + SingleFrameFft::PADDING);
+        let samples = &wave.as_floats()[start..start + framing.len()];
+        let energy = framing.window_single_frame(s, samples, energy_of, frame);
+        plan.single_frame_power(s, frame, power, [features, scratch], frame_scratch);
+        if let Some(Filters { banks, magnitudes }) = filters {
+            if magnitudes {
+                power.iter_mut().for_each(|x| *x = x.sqrt());
+            }
+            banks.compute_single_frame(s, power, frames.floats(banks.bins().len()));
+        }
+        let (bands, num_bands) = of.place(frames, spectrum);
+        let bands = bands.floats(num_bands * S::LANES);
+        // From the last one, as its lanes lie on those of bands that are done.
+        for i in (0..num_bands).rev() {
+            let band = bands[i];
+            bands[i * S::LANES..][..S::LANES].fill(band);
+        }
+        [energy; MAX_LANES]
+    }
+}
+
+impl BandsOf<'_> {
+    /// Where the workspace has the bands, and how many rows they are.
+    pub(crate) fn place<'a>(&self, frames: &'a mut Lines, spectrum: &'a mut Lines) -> (&'a mut Lines, usize) {
+        match self.filters {
+            Some(filters) => (frames, filters.banks.bins().len()),
+            None => (spectrum, self.spectrum_of.rows(self.framing.padded)),
+        }
+    }
+}
+
+/// Turns features in lanes into rows of `dim` values, as many as `rows` holds.
+///
+/// The last columns come first: a vector that is wider than what is left of its row spills into the
+/// next row, where what belongs there is written later.
+pub(crate) struct StoreRows<'a> {
+    pub(crate) features: &'a mut Lines,
+    pub(crate) dim: usize,
+    pub(crate) rows: &'a mut [f32],
+}
+
+impl Kernel for StoreRows<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { features, dim, rows } = self;
+        let features = features.vectors(s, dim.next_multiple_of(S::LANES));
+        for (square, features) in features.chunks_exact_mut(S::LANES).enumerate().rev() {
+            s.transpose(features);
+            let first = square * S::LANES;
+            for (&v, at) in features.iter().zip((first..rows.len()).step_by(dim)) {
+                let to = &mut rows[at..];
+                if to.len() >= S::LANES {
+                    s.store(v, to);
+                } else {
+                    s.store_partial(v, to);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! Power spectra of many frames at once.
+//!
+//! Vectors hold one sample of 8 or 16 frames: lane `l` of row `i` is sample `i` of frame `l`. Then
+//! a transform of one frame, written with vectors in place of numbers, transforms all of them,
+//! without a single shuffle, and the order in which results come out is a matter of which row to
+//! read. Sizes that are no power of two go frame by frame through `realfft`.
+
+use std::f64::consts::TAU;
+
+use kaldera_base::simd::Simd;
+use num_complex::Complex;
+
+/// The radices of a transform of `n` values, if they are among those that there are steps for.
+pub(crate) fn factors(mut n: usize) -> Option<Vec<usize>> {
+    let mut factors = Vec::new();
+    for radix in [4, 2, 3, 5, 7, 11, 13] {
+        while n.is_multiple_of(radix) {
+            factors.push(radix);
+            n /= radix;
+        }
+    }
+    (n == 1).then_some(factors)
+}
+
+/// e^(-2πi k/n)
+pub(crate) fn turn(k: usize, n: usize) -> Complex<f32> {
+    let angle = -TAU * (k % n) as f64 / n as f64;
+    Complex::new(angle.cos() as f32, angle.sin() as f32)
+}
+
+/// The transform of N real values as one of N/2 complex ones, whose real and imaginary parts are
+/// every other value.
+pub(crate) struct LaneFft {
+    /// N/2, 2 or more.
+    pub(crate) half: usize,
+    pub(crate) steps: Vec<Step>,
+    /// For k = 1 .. N/4 (inclusive): the rows where the results k and N/2 - k lie, and e^(-2πi
+    /// k/N).
+    pairs: Vec<(usize, usize, Complex<f32>)>,
+}
+
+/// One step of the transform: blocks of `radix` · `part` values become `radix` smaller blocks.
+pub(crate) struct Step {
+    pub(crate) radix: usize,
+    pub(crate) part: usize,
+    /// For each j of a part: w^j, w^2j .. w^(radix-1)j, where w = e^(-2πi/(radix part)). None for
+    /// parts of one value.
+    pub(crate) twiddles: Vec<Complex<f32>>,
+    /// e^(-2πi k/radix) for k from 0.
+    pub(crate) roots: Vec<Complex<f32>>,
+}
+
+impl LaneFft {
+    pub(crate) fn new(radices: &[usize]) -> Self {
+        let half = radices.iter().product();
+        let mut steps = Vec::new();
+        let mut size = half;
+        for &radix in radices {
+            let part = size / radix;
+            let turned = if part == 1 { 0 } else { part };
+            let twiddles = (0..turned).flat_map(|j| (1..radix).map(move |p| turn(p * j, size))).collect();
+            steps.push(Step { radix, part, twiddles, roots: (0..radix).map(|k| turn(k, radix)).collect() });
+            size = part;
+        }
+        // Each step sorts by one digit of the index, to the base of its radix, the lowest digit
+        // first.
+        let position = |k: usize| {
+            let (mut k, mut at) = (k, 0);
+            for step in &steps {
+                at += k % step.radix * step.part;
+                k /= step.radix;
+            }
+            2 * at
+        };
+        let pairs = (1..=half / 2).map(|k| (position(k), position(half - k), turn(k, 2 * half))).collect();
+        Self { half, steps, pairs }
+    }
+
+    /// Complex transform in place: even rows are real parts, odd ones imaginary. Results come out
+    /// in the order of `pairs`.
+    #[inline(always)]
+    pub(crate) fn transform<S: Simd>(&self, s: S, rows: &mut [S::F32]) {
+        for step in &self.steps {
+            step.apply(s, rows.as_chunks_mut::<2>().0);
+        }
+    }
+
+    /// The power of the real signal's spectrum from the complex one's.
+    #[inline(always)]
+    pub(crate) fn power<S: Simd>(&self, s: S, rows: &[S::F32], power: &mut [S::F32]) {
+        let (re, im) = (rows[0], rows[1]);
+        let square = |x| s.mul(x, x);
+        power[0] = square(s.add(re, im));
+        power[self.half] = square(s.sub(re, im));
+        for (k, pair) in (1..).zip(&self.pairs) {
+            let [x, y] = twice_the_spectrum(s, pair, rows);
+            power[k] = power_of_twice(s, x);
+            power[self.half - k] = power_of_twice(s, y);
+        }
+    }
+
+    /// The real signal's spectrum from the complex one's, as [`SpectrumOf::Packed`] says.
+    #[inline(always)]
+    pub(crate) fn packed<S: Simd>(&self, s: S, rows: &[S::F32], out: &mut [S::F32]) {
+        let (re, im) = (rows[0], rows[1]);
+        out[0] = s.add(re, im);
+        out[1] = s.sub(re, im);
+        let half = s.splat(0.5);
+        for (k, pair) in (1..).zip(&self.pairs) {
+            let [x, y] = twice_the_spectrum(s, pair, rows);
+            for (k, [re, im], sign) in [(self.half - k, y, -0.5), (k, x, 0.5)] {
+                out[2 * k] = s.mul(half, re);
+                out[2 * k + 1] = s.mul(s.splat(sign), im);
+            }
+        }
+    }
+}
+
+impl Step {
+    #[inline(always)]
+    pub(crate) fn apply<S: Simd>(&self, s: S, rows: &mut [[S::F32; 2]]) {
+        step_of(s, &self.roots, self.part, &self.twiddles, rows);
+    }
+}
+
+/// What a value is turned by.
+pub(crate) trait Twiddle<S: Simd>: Copy {
+    fn lanes(self, s: S) -> [S::F32; 2];
+}
+
+/// The same in all lanes.
+impl<S: Simd> Twiddle<S> for Complex<f32> {
+    #[inline(always)]
+    fn lanes(self, s: S) -> [S::F32; 2] {
+        [s.splat(self.re), s.splat(self.im)]
+    }
+}
+
+/// Another one in each lane.
+impl<S: Simd> Twiddle<S> for [S::F32; 2] {
+    #[inline(always)]
+    fn lanes(self, _: S) -> [S::F32; 2] {
+        self
+    }
+}
+
+/// A step whose parts have `part` rows each, and as many roots as its radix. Without twiddles
+/// nothing is turned.
+#[inline(always)]
+pub(crate) fn step_of<S: Simd, W: Twiddle<S>>(
+    s: S,
+    roots: &[Complex<f32>],
+    part: usize,
+    twiddles: &[W],
+    rows: &mut [[S::F32; 2]],
+) {
+    match roots.len() {
+        2 => small_step::<S, W, 2>(s, roots, part, twiddles, rows),
+        3 => small_step::<S, W, 3>(s, roots, part, twiddles, rows),
+        4 => step_of_4(s, part, twiddles, rows),
+        5 => small_step::<S, W, 5>(s, roots, part, twiddles, rows),
+        7 => small_step::<S, W, 7>(s, roots, part, twiddles, rows),
+        11 => small_step::<S, W, 11>(s, roots, part, twiddles, rows),
+        _ => small_step::<S, W, 13>(s, roots, part, twiddles, rows),
+    }
+}
+
+/// 2 X\[k\] and 2 X*\[N/2-k\] of the real signal: with Z\[k\] the spectrum of the complex one, E =
+/// (Z\[k\] + Z*\[N/2-k\]) / 2 is the transform of the even samples and O = (Z\[k\] - Z*\[N/2-k\]) /
+/// 2i that of the odd ones, and X\[k\] = E + w O, X*\[N/2-k\] = E - w O, where w = e^(-2πi k/N).
+#[inline(always)]
+fn twice_the_spectrum<S: Simd>(
+    s: S,
+    &(at, partner, w): &(usize, usize, Complex<f32>),
+    rows: &[S::F32],
+) -> [[S::F32; 2]; 2] {
+    pair_of_spectrum(s, [rows[at], rows[at + 1]], [rows[partner], rows[partner + 1]], [s.splat(w.re), s.splat(w.im)])
+}
+
+#[inline(always)]
+pub(crate) fn pair_of_spectrum<S: Simd>(s: S, a: [S::F32; 2], b: [S::F32; 2], w: [S::F32; 2]) -> [[S::F32; 2]; 2] {
+    let e = [s.add(a[0], b[0]), s.sub(a[1], b[1])];
+    let o = [s.add(a[1], b[1]), s.sub(b[0], a[0])];
+    let t = turned(s, o, w);
+    [add(s, e, t), sub(s, e, t)]
+}
+
+/// |x|² of x that is given twice.
+#[inline(always)]
+pub(crate) fn power_of_twice<S: Simd>(s: S, [re, im]: [S::F32; 2]) -> S::F32 {
+    s.mul(s.splat(0.25), s.mul_add(re, re, s.mul(im, im)))
+}
+
+#[inline(always)]
+fn add<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
+    [s.add(x[0], y[0]), s.add(x[1], y[1])]
+}
+
+#[inline(always)]
+fn sub<S: Simd>(s: S, x: [S::F32; 2], y: [S::F32; 2]) -> [S::F32; 2] {
+    [s.sub(x[0], y[0]), s.sub(x[1], y[1])]
+}
+
+#[inline(always)]
+fn turned<S: Simd>(s: S, x: [S::F32; 2], w: [S::F32; 2]) -> [S::F32; 2] {
+    [s.mul_sub(x[0], w[0], s.mul(x[1], w[1])), s.mul_add(x[0], w[1], s.mul(x[1], w[0]))]
+}
+
+/// A step with a transform of `R` values: value j of all parts of a block, transformed, then
+/// turned by the twiddles of j.
+#[inline(always)]
+fn small_step<S: Simd, W: Twiddle<S>, const R: usize>(
+    s: S,
+    roots: &[Complex<f32>],
+    part: usize,
+    twiddles: &[W],
+    rows: &mut [[S::F32; 2]],
+) {
+    if twiddles.is_empty() {
+        for block in rows.as_chunks_mut::<R>().0 {
+            *block = small_transform(s, roots, *block);
+        }
+        return;
+    }
+    for block in rows.chunks_exact_mut(R * part) {
+        for (j, twiddles) in twiddles.chunks_exact(R - 1).enumerate() {
+            let mut x = [block[j]; R];
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = block[i * part + j];
+            }
+            let y = small_transform(s, roots, x);
+            block[j] = y[0];
+            for i in 1..R {
+                block[i * part + j] = turned(s, y[i], twiddles[i - 1].lanes(s));
+            }
+        }
+    }
+}
+
+/// The transform of 2 values, or an odd number of them.
+#[inline(always)]
+fn small_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
+    if R != 2 {
+        return odd_transform(s, roots, x);
+    }
+    let mut y = x;
+    (y[0], y[1]) = (add(s, x[0], x[1]), sub(s, x[0], x[1]));
+    y
+}
+
+/// The transform of an odd number of values: x\[i\] and x\[R-i\] have the same cosines, and sines
+/// of opposite signs.
+#[inline(always)]
+fn odd_transform<S: Simd, const R: usize>(s: S, roots: &[Complex<f32>], x: [[S::F32; 2]; R]) -> [[S::F32; 2]; R] {
+    let roots: &[Complex<f32>; R] = roots.try_into().expect("as many roots as the radix");
+    let mut y = [x[0]; R];
+    let (mut sums, mut differences) = ([x[0]; R], [x[0]; R]);
+    for i in 1..=R / 2 {
+        sums[i] = add(s, x[i], x[R - i]);
+        differences[i] = sub(s, x[i], x[R - i]);
+        y[0] = add(s, y[0], sums[i]);
+    }
+    for k in 1..=R / 2 {
+        let (mut even, mut odd) = (x[0], [s.splat(0.0); 2]);
+        for i in 1..=R / 2 {
+            let root = roots[i * k % R];
+            let (cos, sin) = (s.splat(root.re), s.splat(root.im));
+            even = [s.mul_add(sums[i][0], cos, even[0]), s.mul_add(sums[i][1], cos, even[1])];
+            odd = [s.mul_add(differences[i][0], sin, odd[0]), s.mul_add(differences[i][1], sin, odd[1])];
+        }
+        // i times `odd` is [-odd[1], odd[0]].
+        y[k] = [s.sub(even[0], odd[1]), s.add(even[1], odd[0])];
+        y[R - k] = [s.add(even[0], odd[1]), s.sub(even[1], odd[0])];
+    }
+    y
+}
+
+#[inline(always)]
+fn step_of_4<S: Simd, W: Twiddle<S>>(s: S, part: usize, twiddles: &[W], rows: &mut [[S::F32; 2]]) {
+    if twiddles.is_empty() {
+        for block in rows.as_chunks_mut::<4>().0 {
+            *block = transform_4(s, *block);
+        }
+        return;
+    }
+    let twiddles = twiddles.as_chunks::<3>().0;
+    for block in rows.chunks_exact_mut(4 * part) {
+        let (a, rest) = block.split_at_mut(part);
+        let (b, rest) = rest.split_at_mut(part);
+        let (c, d) = rest.split_at_mut(part);
+        for ((((a, b), c), d), w) in a.iter_mut().zip(b).zip(c).zip(d).zip(twiddles) {
+            let y = transform_4(s, [*a, *b, *c, *d]);
+            *a = y[0];
+            *b = turned(s, y[1], w[0].lanes(s));
+            *c = turned(s, y[2], w[1].lanes(s));
+            *d = turned(s, y[3], w[2].lanes(s));
+        }
+    }
+}
+
+#[inline(always)]
+fn transform_4<S: Simd>(s: S, [a, b, c, d]: [[S::F32; 2]; 4]) -> [[S::F32; 2]; 4] {
+    let (ac, ac_diff) = (add(s, a, c), sub(s, a, c));
+    let (bd, bd_diff) = (add(s, b, d), sub(s, b, d));
+    // ac_diff - i bd_diff and ac_diff + i bd_diff
+    let minus = [s.add(ac_diff[0], bd_diff[1]), s.sub(ac_diff[1], bd_diff[0])];
+    let plus = [s.sub(ac_diff[0], bd_diff[1]), s.add(ac_diff[1], bd_diff[0])];
+    [add(s, ac, bd), minus, sub(s, ac, bd), plus]
+}

@@ -1,0 +1,297 @@
+//! From samples to windowed frames in lanes.
+
+use kaldera_base::random::Philox;
+use kaldera_base::simd::{Kernel, Lines, Simd};
+
+use crate::audio::samples::Samples;
+use crate::error::Error;
+use crate::spectrum::window::FrameExtractionOptions;
+
+/// The logarithm of a frame's energy, when a feature wants it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnergyOf {
+    /// It doesn't.
+    Nothing,
+    /// The frame before preemphasis and window.
+    RawFrame,
+    /// The frame after them.
+    WindowedFrame,
+}
+
+/// Samples of a signal that may have begun earlier.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Signal<'a> {
+    pub(crate) samples: Samples<'a>,
+    /// The index of the first of them in the signal.
+    pub(crate) first: u64,
+}
+
+impl Signal<'_> {
+    /// How many samples the signal has, as far as it goes.
+    fn end(&self) -> u64 {
+        self.first + self.samples.len() as u64
+    }
+}
+
+/// What stands where a frame sticks out of the signal, and which frames do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edges {
+    /// No frame does (`snip-edges`).
+    Snip,
+    /// As many frames as fit shifts into the signal, rounded; the signal is mirrored, its last
+    /// sample coming twice.
+    Mirror,
+    /// The centres of frames lie at multiples of the shift, from 0 to the end of the signal, or
+    /// before it without `last`.
+    Centered {
+        /// Mirrored, the last sample coming once; else zeros.
+        reflect: bool,
+        last: bool,
+    },
+}
+
+/// What is done to each frame, as the options say.
+#[derive(Debug)]
+pub struct Framing {
+    pub(crate) options: FrameExtractionOptions,
+    /// Times the factor that brings samples to the scale of the options.
+    pub(crate) window: Vec<f32>,
+    /// The same, for whole vectors.
+    pub(crate) window_lines: Lines,
+    pub(crate) shift: usize,
+    pub(crate) padded: usize,
+    edges: Edges,
+    /// The samples that a signal is cut or filled up to.
+    length: Option<u64>,
+    pub(crate) scale: f32,
+}
+
+impl Framing {
+    pub(crate) fn new(options: &FrameExtractionOptions) -> Result<Self, Error> {
+        options.check()?;
+        let edges = if options.snip_edges { Edges::Snip } else { Edges::Mirror };
+        Ok(Self::with_window(
+            options.clone(),
+            options.window_function(),
+            options.window_shift(),
+            options.padded_window_size(),
+            edges,
+        ))
+    }
+
+    /// Of the options only those count that say what is done to samples; `padded` is the window's
+    /// length or more.
+    pub(crate) fn with_window(
+        options: FrameExtractionOptions,
+        mut window: Vec<f32>,
+        shift: usize,
+        padded: usize,
+        edges: Edges,
+    ) -> Self {
+        let scale = options.full_scale / 32768.0;
+        window.iter_mut().for_each(|w| *w *= scale);
+        let mut window_lines = Lines::new();
+        window_lines.floats(window.len()).copy_from_slice(&window);
+        Self { options, window, window_lines, shift, padded, edges, length: None, scale }
+    }
+
+    /// Samples of a frame.
+    pub(crate) fn len(&self) -> usize {
+        self.window.len()
+    }
+
+    /// For signals that are cut, or filled up with zeros, to `length` samples.
+    pub(crate) fn with_length(self, length: u64) -> Self {
+        Self { length: Some(length), ..self }
+    }
+
+    /// How many more samples count, of a signal that has `num_samples` so far.
+    pub(crate) fn room_behind(&self, num_samples: u64) -> u64 {
+        self.length.map_or(u64::MAX, |length| length.saturating_sub(num_samples))
+    }
+
+    /// How many frames a signal of `num_samples` samples has.
+    pub(crate) fn num_frames(&self, num_samples: u64) -> u64 {
+        let (size, shift) = (self.window.len() as u64, self.shift as u64);
+        let num_samples = self.length.unwrap_or(num_samples);
+        match self.edges {
+            Edges::Snip => num_samples.checked_sub(size).map_or(0, |rest| rest / shift + 1),
+            Edges::Mirror => (num_samples + shift / 2) / shift,
+            Edges::Centered { .. } if num_samples == 0 => 0,
+            Edges::Centered { last, .. } => num_samples / shift + u64::from(last),
+        }
+    }
+
+    /// How many frames can be made when the signal has `num_samples` samples so far, and its end is
+    /// not known.
+    #[inline]
+    pub(crate) fn num_frames_ready(&self, num_samples: u64) -> u64 {
+        if (self.edges, self.length) == (Edges::Snip, None) {
+            return self.num_frames(num_samples);
+        }
+        let first = self.first_sample(0);
+        let end = first + self.window.len() as i64;
+        // What is before the signal is the mirror image of as many samples, after the first one
+        // perhaps.
+        let needed = end.max(1 - first).cast_unsigned();
+        let have = self.length.map_or(num_samples, |length| num_samples.min(length));
+        if have < needed {
+            return 0;
+        }
+        // A frame that is shorter than the shift may be there before it is sure that it counts.
+        ((have - end.max(0).cast_unsigned()) / self.shift as u64 + 1).min(self.num_frames(have))
+    }
+
+    /// Where a frame begins, in samples from the start of the signal.
+    pub(crate) fn first_sample(&self, frame: u64) -> i64 {
+        let (size, shift) = (self.window.len() as i64, self.shift as i64);
+        let start = frame.cast_signed() * shift;
+        match self.edges {
+            Edges::Snip => start,
+            Edges::Mirror => start + shift / 2 - size / 2,
+            Edges::Centered { .. } => start - size / 2,
+        }
+    }
+
+    /// The first sample that frame `frame` and those after it take, wherever the signal ends.
+    pub(crate) fn first_needed(&self, frame: u64) -> u64 {
+        // A mirror at the end may reach one sample further back than the last frame.
+        u64::try_from(self.first_sample(frame) - 1).unwrap_or(0)
+    }
+
+    /// Which of `num_samples` samples stands at a position, most likely outside of them; none for a
+    /// zero.
+    fn source(&self, position: i64, num_samples: u64) -> Option<u64> {
+        let len = num_samples.cast_signed();
+        match self.edges {
+            Edges::Snip | Edges::Mirror => {
+                let within = position.rem_euclid(2 * len);
+                Some(within.min(2 * len - 1 - within).cast_unsigned())
+            }
+            Edges::Centered { reflect: false, .. } => None,
+            Edges::Centered { .. } if len == 1 => Some(0),
+            Edges::Centered { .. } => {
+                let within = position.rem_euclid(2 * (len - 1));
+                Some(within.min(2 * (len - 1) - within).cast_unsigned())
+            }
+        }
+    }
+
+    /// Rows that [`window`](Self::window) writes with vectors of `lanes`: it works in squares.
+    pub(crate) fn rows(&self, lanes: usize) -> usize {
+        self.padded.max(self.window.len().next_multiple_of(lanes))
+    }
+
+    /// Writes to `wave`, from `at` on, the samples that the frames from the first to the last of
+    /// `frames` (inclusive) are made of: with dither, the ends filled up. Returns the position
+    /// behind them, where `wave` has as many numbers as reading whole vectors takes.
+    #[inline(always)]
+    pub(crate) fn gather<S: Simd>(
+        &self,
+        s: S,
+        signal: Signal<'_>,
+        dither: &Philox,
+        frames: [u64; 2],
+        wave: &mut Lines,
+        at: usize,
+    ) -> usize {
+        s.apart(Gather { framing: self, signal, dither, frames, wave, at })
+    }
+}
+
+/// [`Framing::gather`], compiled once.
+struct Gather<'a> {
+    framing: &'a Framing,
+    signal: Signal<'a>,
+    dither: &'a Philox,
+    frames: [u64; 2],
+    wave: &'a mut Lines,
+    at: usize,
+}
+
+impl Kernel for Gather<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) -> usize {
+        let Self { framing, signal, dither, frames: [first_frame, last_frame], wave, at } = self;
+        let size = framing.window.len() as i64;
+        let (start, end) = (framing.first_sample(first_frame), framing.first_sample(last_frame) + size);
+        let len = (end - start) as usize;
+        let behind = at + len;
+        let wave = &mut wave.floats(behind + S::LANES)[at..behind];
+
+        let have = signal.end();
+        let num_samples = framing.length.unwrap_or(have);
+        let have = have.min(num_samples);
+        let before = (start.min(0).unsigned_abs() as usize).min(len);
+        let after = ((end - have.cast_signed()).max(0) as usize).min(len - before);
+        let first_sample = start.max(0).cast_unsigned();
+        let inside = &mut wave[before..len - after];
+        if !inside.is_empty() {
+            signal.samples.copy(s, (first_sample - signal.first) as usize, inside);
+        }
+        let amount = framing.options.dither / framing.scale;
+        if amount != 0.0 {
+            dither.add_gaussian(amount, first_sample, inside);
+        }
+        for i in (0..before).chain(len - after..len) {
+            let Some(at) = framing.source(start + i as i64, num_samples).filter(|&at| at < have) else {
+                wave[i] = 0.0;
+                continue;
+            };
+            wave[i] = signal.samples.get((at - signal.first) as usize);
+            if amount != 0.0 {
+                dither.add_gaussian(amount, at, &mut wave[i..=i]);
+            }
+        }
+        behind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn centered(reflect: bool, last: bool) -> Framing {
+        Framing::with_window(FrameExtractionOptions::default(), vec![1.0; 4], 3, 4, Edges::Centered { reflect, last })
+    }
+
+    #[test]
+    fn samples_outside_the_signal_are_mirrored() {
+        let mirrored = |framing: &Framing, len, range: std::ops::Range<i64>| -> Vec<_> {
+            range.map(|position| framing.source(position, len).unwrap()).collect()
+        };
+        let kaldi = Framing::new(&FrameExtractionOptions { snip_edges: false, ..Default::default() }).unwrap();
+        assert_eq!(mirrored(&kaldi, 3, -7..8), [0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1]);
+        assert_eq!(mirrored(&kaldi, 1, -5..-4), [0]);
+        assert_eq!(mirrored(&centered(true, true), 3, -5..6), [1, 0, 1, 2, 1, 0, 1, 2, 1, 0, 1]);
+        assert_eq!(mirrored(&centered(true, true), 1, -2..3), [0; 5]);
+        assert_eq!(centered(false, true).source(-1, 3), None);
+    }
+
+    #[test]
+    fn ready_frames_do_not_depend_on_the_end() {
+        for framing in [
+            Framing::new(&FrameExtractionOptions::default()).unwrap(),
+            Framing::new(&FrameExtractionOptions { snip_edges: false, ..Default::default() }).unwrap(),
+            Framing::new(&FrameExtractionOptions { snip_edges: false, frame_shift_ms: 70.0, ..Default::default() })
+                .unwrap(),
+            centered(true, true),
+            centered(true, false),
+            centered(false, true),
+        ] {
+            let size = framing.window.len() as i64;
+            for n in 0..3000 {
+                let ready = framing.num_frames_ready(n);
+                let overhang = (1 - framing.first_sample(0)).max(0).cast_unsigned();
+                let count = (0..)
+                    .take_while(|&f| (framing.first_sample(f) + size).cast_unsigned() <= n && overhang <= n)
+                    .count() as u64;
+                assert_eq!(ready, count.min(framing.num_frames(n)), "{framing:?} {n}");
+                let last = framing.num_frames(n).saturating_sub(1);
+                assert!(last == 0 || framing.first_needed(last) < n);
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Power spectra of frames: in lanes where the size has small prime factors, else frame by frame
+//! through `realfft`.
+
+use std::fmt;
+
+use kaldera_base::simd::{Kernel, Lines, Simd};
+use kaldi_matrix::SubVectorMut;
+use kaldi_matrix::fft::{FftScratch, real_fft_with};
+
+use crate::spectrum::fft::{LaneFft, factors};
+use crate::spectrum::single_frame::fft::SingleFrameFft;
+
+/// A plan for frames of one size.
+pub(crate) enum PowerSpectrum {
+    Lanes(Box<LaneFft>, Box<SingleFrameFft>),
+    /// Frames of as many samples.
+    FrameByFrame(usize),
+}
+
+impl fmt::Debug for PowerSpectrum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lanes(plan, _) => write!(f, "PowerSpectrum::Lanes({})", 2 * plan.half),
+            Self::FrameByFrame(size) => write!(f, "PowerSpectrum::FrameByFrame({size})"),
+        }
+    }
+}
+
+/// Memory of the frame-by-frame path.
+#[derive(Debug, Default)]
+pub(crate) struct FrameScratch {
+    frame: Vec<f32>,
+    fft: FftScratch,
+}
+
+impl FrameScratch {
+    /// The transform of `frame`, as [`SpectrumOf::Packed`] says, in its place.
+    fn transform(&mut self, frame: &mut [f32]) {
+        real_fft_with(&mut SubVectorMut::from(frame), true, &mut self.fft).expect("an even number of samples");
+    }
+}
+
+/// |X\[k\]|² of a packed spectrum for k = 0 ..= N/2.
+fn power_of_packed(packed: &[f32]) -> impl Iterator<Item = f32> {
+    let square = |x: f32| x * x;
+    let inner = packed[2..].as_chunks().0.iter().map(|&[re, im]| re * re + im * im);
+    std::iter::once(square(packed[0])).chain(inner).chain(std::iter::once(square(packed[1])))
+}
+
+/// What to make of the transform of each frame of N values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpectrumOf {
+    /// |X\[k\]|² for k = 0 ..= N/2.
+    Power,
+    /// N values: X\[0\], X\[N/2\], which are real, then real and imaginary parts of X\[1\], X\[2\]
+    /// ...
+    Packed,
+}
+
+impl SpectrumOf {
+    /// Rows for frames of `size` samples.
+    pub(crate) fn rows(self, size: usize) -> usize {
+        match self {
+            Self::Power => size / 2 + 1,
+            Self::Packed => size,
+        }
+    }
+}
+
+impl PowerSpectrum {
+    /// For frames of `size` samples: even, 4 or more.
+    pub(crate) fn new(size: usize) -> Self {
+        match factors(size / 2) {
+            Some(factors) => {
+                let plan = LaneFft::new(&factors);
+                let one = SingleFrameFft::new(&plan);
+                Self::Lanes(Box::new(plan), Box::new(one))
+            }
+            None => Self::FrameByFrame(size),
+        }
+    }
+
+    /// What `of` says, in the rows of `spectrum`. The rows of `frames`, as many as a frame has
+    /// samples, are used up.
+    #[inline(always)]
+    pub(crate) fn compute<S: Simd>(
+        &self,
+        s: S,
+        of: SpectrumOf,
+        frames: &mut Lines,
+        spectrum: &mut Lines,
+        scratch: &mut FrameScratch,
+    ) {
+        s.vectorize(Transform { plan: self, of, frames, spectrum, scratch });
+    }
+}
+
+impl PowerSpectrum {
+    /// Frames of this size can be transformed one by one.
+    #[inline(always)]
+    pub(crate) fn has_single_frame(&self) -> bool {
+        match self {
+            Self::Lanes(plan, _) => plan.half >= SingleFrameFft::LEAST,
+            Self::FrameByFrame(_) => true,
+        }
+    }
+
+    /// |X\[k\]|² of one frame whose samples lie in the lanes, and zeros after them: the bits that [`compute`](Self::compute) gives.
+    /// `frame` and `power` have [`PADDING`](SingleFrameFft::PADDING) more than the frame and its
+    /// power.
+    #[inline(always)]
+    pub(crate) fn single_frame_power<S: Simd>(
+        &self,
+        s: S,
+        frame: &mut [f32],
+        power: &mut [f32],
+        lines: [&mut Lines; 2],
+        scratch: &mut FrameScratch,
+    ) {
+        s.vectorize(TransformSingleFrame { plan: self, frame, power, lines, scratch });
+    }
+}
+
+struct TransformSingleFrame<'a> {
+    plan: &'a PowerSpectrum,
+    frame: &'a mut [f32],
+    power: &'a mut [f32],
+    lines: [&'a mut Lines; 2],
+    scratch: &'a mut FrameScratch,
+}
+
+impl Kernel for TransformSingleFrame<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { plan, frame, power, lines, scratch } = self;
+        match plan {
+            PowerSpectrum::Lanes(plan, one) => {
+                one.power(s, plan, frame, power, lines);
+            }
+            PowerSpectrum::FrameByFrame(size) => {
+                let frame = &mut frame[..*size];
+                scratch.transform(frame);
+                power.fill(0.0);
+                power.iter_mut().zip(power_of_packed(frame)).for_each(|(to, x)| *to = x);
+            }
+        }
+    }
+}
+
+/// The transform is the same for all kinds of features: it is compiled once, rather than into each
+/// of them.
+struct Transform<'a> {
+    plan: &'a PowerSpectrum,
+    of: SpectrumOf,
+    frames: &'a mut Lines,
+    spectrum: &'a mut Lines,
+    scratch: &'a mut FrameScratch,
+}
+
+impl Kernel for Transform<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Self { plan, of, frames, spectrum, scratch } = self;
+        match plan {
+            PowerSpectrum::Lanes(plan, _) => {
+                let size = 2 * plan.half;
+                let rows = frames.vectors(s, size);
+                plan.transform(s, rows);
+                let spectrum = spectrum.vectors(s, of.rows(size));
+                match of {
+                    SpectrumOf::Power => plan.power(s, rows, spectrum),
+                    SpectrumOf::Packed => plan.packed(s, rows, spectrum),
+                }
+            }
+            PowerSpectrum::FrameByFrame(size) => {
+                let frames = frames.floats(size * S::LANES);
+                let out = spectrum.floats(of.rows(*size) * S::LANES);
+                let mut frame = std::mem::take(&mut scratch.frame);
+                for lane in 0..S::LANES {
+                    frame.clear();
+                    frame.extend(frames.chunks_exact(S::LANES).map(|row| row[lane]));
+                    scratch.transform(&mut frame);
+                    let out = out.chunks_exact_mut(S::LANES).map(|row| &mut row[lane]);
+                    match of {
+                        SpectrumOf::Power => out.zip(power_of_packed(&frame)).for_each(|(to, x)| *to = x),
+                        SpectrumOf::Packed => out.zip(&frame).for_each(|(to, &x)| *to = x),
+                    }
+                }
+                scratch.frame = frame;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::f64::consts::TAU;
+
+    use kaldera_base::random::Philox;
+    use kaldera_base::simd::{available, dispatch_at};
+
+    use super::*;
+
+    struct Compare {
+        size: usize,
+    }
+
+    impl Kernel for Compare {
+        type Output = f64;
+
+        /// The largest error, relative to the largest power of the frame.
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> f64 {
+            let size = self.size;
+            let (mut frames, mut power) = (Lines::new(), Lines::new());
+            Philox::new(size as u64).add_gaussian(1.0, 0, frames.floats(size * S::LANES));
+            let signal = frames.floats(size * S::LANES).to_vec();
+            let plan = PowerSpectrum::new(size);
+            plan.compute(s, SpectrumOf::Power, &mut frames, &mut power, &mut FrameScratch::default());
+            let power = power.floats((size / 2 + 1) * S::LANES);
+            let mut worst = 0.0_f64;
+            for lane in 0..S::LANES {
+                let exact: Vec<f64> = (0..=size / 2)
+                    .map(|k| {
+                        let terms = (0..size).map(|i| {
+                            (f64::from(signal[i * S::LANES + lane]), TAU * ((i * k) % size) as f64 / size as f64)
+                        });
+                        let (re, im) = terms.fold((0.0, 0.0), |(re, im), (x, a)| (re + x * a.cos(), im - x * a.sin()));
+                        re * re + im * im
+                    })
+                    .collect();
+                let largest = exact.iter().fold(0.0_f64, |a, &b| a.max(b));
+                for (k, exact) in exact.iter().enumerate() {
+                    worst = worst.max((f64::from(power[k * S::LANES + lane]) - exact).abs() / largest);
+                }
+            }
+            worst
+        }
+    }
+
+    struct Packed {
+        size: usize,
+    }
+
+    impl Kernel for Packed {
+        type Output = f64;
+
+        /// The largest error, relative to the largest magnitude.
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) -> f64 {
+            let size = self.size;
+            let (mut frames, mut packed) = (Lines::new(), Lines::new());
+            Philox::new(size as u64).add_gaussian(1.0, 0, frames.floats(size * S::LANES));
+            let signal = frames.floats(size * S::LANES).to_vec();
+            let plan = PowerSpectrum::new(size);
+            plan.compute(s, SpectrumOf::Packed, &mut frames, &mut packed, &mut FrameScratch::default());
+            let packed = packed.floats(size * S::LANES);
+            let (mut worst, mut largest) = (0.0_f64, 0.0_f64);
+            for k in 0..=size / 2 {
+                let (mut re, mut im) = (0.0, 0.0);
+                for i in 0..size {
+                    let (sin, cos) = (TAU * ((i * k) % size) as f64 / size as f64).sin_cos();
+                    let x = f64::from(signal[i * S::LANES]);
+                    (re, im) = (re + x * cos, im - x * sin);
+                }
+                largest = largest.max(re.hypot(im));
+                let row = |row: usize| f64::from(packed[row * S::LANES]);
+                let error = match k {
+                    0 => (row(0) - re).abs(),
+                    k if k == size / 2 => (row(1) - re).abs(),
+                    k => (row(2 * k) - re).abs().max((row(2 * k + 1) - im).abs()),
+                };
+                worst = worst.max(error);
+            }
+            worst / largest
+        }
+    }
+
+    #[test]
+    fn packed_spectrum_equals_the_definition() {
+        for size in [4, 6, 8, 18, 34, 50, 200, 256, 400] {
+            for level in available() {
+                let error = dispatch_at(level, Packed { size });
+                assert!(error < 4e-7 * f64::from(size.ilog2()), "{error} for {size} at {level}");
+            }
+        }
+    }
+
+    #[test]
+    fn power_spectrum_equals_the_definition() {
+        // 34 and 1202 have a large prime factor.
+        for size in [4, 6, 8, 10, 14, 16, 18, 22, 26, 30, 32, 34, 50, 64, 128, 200, 256, 400, 512, 720, 882, 1024, 1202]
+        {
+            for level in available() {
+                let error = dispatch_at(level, Compare { size });
+                // Rounding grows with the number of steps.
+                assert!(error < 4e-7 * f64::from(size.ilog2()), "{error} for {size} at {level}");
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The mel filters of librosa: triangles over frequencies in Hz, on Slaney's mel scale or HTK's.
+
+use crate::spectrum::mel::{MelBanks, MelBin};
+
+/// Slaney's scale: 200/3 Hz a mel up to 1000 Hz, from there 27 mels for a factor of 6.4.
+const HZ_PER_MEL: f64 = 200.0 / 3.0;
+const BEND_HZ: f64 = 1000.0;
+const BEND_MEL: f64 = BEND_HZ / HZ_PER_MEL;
+
+/// ln(6.4) / 27
+fn log_step() -> f64 {
+    6.4_f64.ln() / 27.0
+}
+
+fn mel_of(hz: f64, htk: bool) -> f64 {
+    if htk {
+        2595.0 * (1.0 + hz / 700.0).log10()
+    } else if hz < BEND_HZ {
+        hz / HZ_PER_MEL
+    } else {
+        BEND_MEL + (hz / BEND_HZ).ln() / log_step()
+    }
+}
+
+fn hz_of(mel: f64, htk: bool) -> f64 {
+    if htk {
+        700.0 * (10_f64.powf(mel / 2595.0) - 1.0)
+    } else if mel < BEND_MEL {
+        mel * HZ_PER_MEL
+    } else {
+        BEND_HZ * ((mel - BEND_MEL) * log_step()).exp()
+    }
+}
+
+/// Where the filters lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MelRange {
+    pub(crate) samp_freq: f64,
+    pub(crate) fft_size: usize,
+    pub(crate) num_bins: usize,
+    pub(crate) low_freq: f64,
+    pub(crate) high_freq: f64,
+    /// The scale is 2595 log10(1 + f/700).
+    pub(crate) htk: bool,
+    /// Each filter's area is 1 rather than its height.
+    pub(crate) unit_area: bool,
+}
+
+impl MelRange {
+    /// The filters. Those that are too narrow to have a frequency in them are empty, as they are in
+    /// librosa.
+    #[doc(alias = "librosa.filters.mel")]
+    pub(crate) fn filters(&self) -> MelBanks {
+        let (low, high) = (mel_of(self.low_freq, self.htk), mel_of(self.high_freq, self.htk));
+        let step = (high - low) / (self.num_bins + 1) as f64;
+        let corner = |i: usize| hz_of(low + i as f64 * step, self.htk);
+        let bin_hz = |k: usize| k as f64 * self.samp_freq / self.fft_size as f64;
+        let mut center_freqs = Vec::with_capacity(self.num_bins);
+        let bin = |i: usize| {
+            let (left, center, right) = (corner(i), corner(i + 1), corner(i + 2));
+            center_freqs.push(center as f32);
+            let weight = |k| ((bin_hz(k) - left) / (center - left)).min((right - bin_hz(k)) / (right - center));
+            let inside = |k: &usize| weight(*k) > 0.0;
+            let first = (0..=self.fft_size / 2).find(inside).unwrap_or(0);
+            // librosa stores the triangles in single precision before it scales them.
+            let area = if self.unit_area { 2.0 / (right - left) } else { 1.0 };
+            let weights = (first..=self.fft_size / 2).take_while(inside);
+            MelBin { first, weights: weights.map(|k| (f64::from(weight(k) as f32) * area) as f32).collect() }
+        };
+        let bins = (0..self.num_bins).map(bin).collect();
+        MelBanks::from_bins(bins, center_freqs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mel_scales_invert_each_other() {
+        for htk in [false, true] {
+            for hz in [0.0, 20.0, 999.0, 1000.0, 8000.0] {
+                assert!((hz_of(mel_of(hz, htk), htk) - hz).abs() < 1e-9);
+            }
+        }
+        assert!((mel_of(1000.0, false) - 15.0).abs() < 1e-12);
+        assert!((mel_of(6400.0, false) - 42.0).abs() < 1e-12);
+        assert!((mel_of(1000.0, true) - 1000.0).abs() < 0.1);
+    }
+
+    #[test]
+    fn filters_have_unit_area() {
+        let range = MelRange {
+            samp_freq: 16000.0,
+            fft_size: 4096,
+            num_bins: 40,
+            low_freq: 0.0,
+            high_freq: 8000.0,
+            htk: false,
+            unit_area: true,
+        };
+        for bin in range.filters().bins() {
+            let area: f32 = bin.weights.iter().sum::<f32>() * 16000.0 / 4096.0;
+            assert!((area - 1.0).abs() < 0.02, "{area}");
+        }
+    }
+}

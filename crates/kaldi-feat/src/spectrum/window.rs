@@ -1,0 +1,327 @@
+//! From a waveform to frames: how long they are, where they lie, and what window is put over them.
+
+use std::f64::consts::PI;
+
+use crate::audio::MAX_SAMPLE_RATE;
+use crate::error::Error;
+use crate::options::{OptionError, OptionSet, OptionValue, Registry};
+
+/// The shape of the window over a frame of N samples, with a = 2π / (N - 1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase"))]
+pub enum WindowType {
+    /// 0.54 - 0.46 cos(a i)
+    Hamming,
+    /// 0.5 - 0.5 cos(a i)
+    Hanning,
+    /// (0.5 - 0.5 cos(a i))^0.85: like Hamming's, but going to zero at the edges. Kaldi's own.
+    #[default]
+    Povey,
+    /// 1
+    Rectangular,
+    /// sin(a i / 2)
+    Sine,
+    /// c - 0.5 cos(a i) + (0.5 - c) cos(2 a i), where c is `blackman_coeff`
+    Blackman,
+}
+
+impl WindowType {
+    const NAMES: [(&'static str, Self); 6] = [
+        ("hamming", Self::Hamming),
+        ("hanning", Self::Hanning),
+        ("povey", Self::Povey),
+        ("rectangular", Self::Rectangular),
+        ("sine", Self::Sine),
+        ("blackman", Self::Blackman),
+    ];
+}
+
+impl OptionValue for WindowType {
+    fn set(&mut self, text: &str) -> Result<(), OptionError> {
+        let found = Self::NAMES.iter().find(|(name, _)| *name == text);
+        *self = found
+            .ok_or_else(|| OptionError::new(text, "one of hamming, hanning, povey, rectangular, sine, blackman"))?
+            .1;
+        Ok(())
+    }
+    fn show(&self) -> String {
+        Self::NAMES.iter().find(|(_, window)| window == self).map_or("", |(name, _)| name).to_owned()
+    }
+    fn type_name(&self) -> &'static str {
+        "string"
+    }
+}
+
+/// Options of the step from waveform to frames. Names and defaults are Kaldi's.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct FrameExtractionOptions {
+    /// Samples per second, Hz.
+    pub samp_freq: f32,
+    /// From the start of one frame to the start of the next, ms.
+    pub frame_shift_ms: f32,
+    /// Length of a frame, ms.
+    pub frame_length_ms: f32,
+    /// Standard deviation of the noise added to each sample, in units of the samples; 0 = none.
+    pub dither: f32,
+    /// What makes the noise another: same seed, key and audio give the same features. Not an option
+    /// of Kaldi's.
+    pub dither_seed: u64,
+    /// x\[i\] - `preemph_coeff` x\[i-1\] replaces x\[i\]; 0 = off.
+    pub preemph_coeff: f32,
+    /// Subtract the frame's mean from the frame.
+    pub remove_dc_offset: bool,
+    /// The window.
+    pub window_type: WindowType,
+    /// The c of the Blackman window.
+    pub blackman_coeff: f32,
+    /// The size of the FFT is the next power of two, rather than the length of the frame.
+    pub round_to_power_of_two: bool,
+    /// Only frames that lie wholly in the waveform; else its ends are mirrored, so that the number
+    /// of frames depends on the shift alone.
+    pub snip_edges: bool,
+    /// Audio of a higher sample rate is resampled rather than refused.
+    pub allow_downsample: bool,
+    /// Audio of a lower sample rate is resampled rather than refused.
+    pub allow_upsample: bool,
+    /// A stream keeps no more rows than that; -1 = all until they are taken or discarded. Without
+    /// effect on whole signals, as in Kaldi.
+    pub max_feature_vectors: i32,
+    /// What the loudest sample counts as: 32768 as it stands in a WAV file, or 1, as it does for
+    /// torchaudio and lhotse. Samples are given on the scale of 16-bit integers all the same. Not
+    /// an option of Kaldi's.
+    pub full_scale: f32,
+}
+
+impl Default for FrameExtractionOptions {
+    fn default() -> Self {
+        Self {
+            samp_freq: 16000.0,
+            frame_shift_ms: 10.0,
+            frame_length_ms: 25.0,
+            dither: 1.0,
+            dither_seed: 0,
+            preemph_coeff: 0.97,
+            remove_dc_offset: true,
+            window_type: WindowType::Povey,
+            blackman_coeff: 0.42,
+            round_to_power_of_two: true,
+            snip_edges: true,
+            allow_downsample: false,
+            allow_upsample: false,
+            max_feature_vectors: -1,
+            full_scale: 32768.0,
+        }
+    }
+}
+
+impl OptionSet for FrameExtractionOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("sample-frequency", &mut self.samp_freq, "Sample rate of the waveforms, Hz");
+        registry.add("frame-length", &mut self.frame_length_ms, "Length of a frame, ms");
+        registry.add("frame-shift", &mut self.frame_shift_ms, "From one frame to the next, ms");
+        registry.add("preemphasis-coefficient", &mut self.preemph_coeff, "Coefficient of the preemphasis; 0 = off");
+        registry.add("remove-dc-offset", &mut self.remove_dc_offset, "Subtract the mean of each frame");
+        registry.add("dither", &mut self.dither, "Standard deviation of noise added to the samples; 0 = none");
+        registry.add("dither-seed", &mut self.dither_seed, "Other seeds give other dither (not in Kaldi)");
+        registry.add(
+            "window-type",
+            &mut self.window_type,
+            "Window: hamming, hanning, povey, rectangular, sine or blackman",
+        );
+        registry.add("blackman-coeff", &mut self.blackman_coeff, "Constant of the generalised Blackman window");
+        registry.add(
+            "round-to-power-of-two",
+            &mut self.round_to_power_of_two,
+            "Pad frames with zeros to a power of two for the FFT",
+        );
+        registry.add(
+            "snip-edges",
+            &mut self.snip_edges,
+            "Only frames that fit in the waveform; false: mirror its ends, frames depend on the shift alone",
+        );
+        registry.add("allow-downsample", &mut self.allow_downsample, "Resample waveforms that have a higher rate");
+        registry.add("allow-upsample", &mut self.allow_upsample, "Resample waveforms that have a lower rate");
+        registry.add(
+            "max-feature-vectors",
+            &mut self.max_feature_vectors,
+            "Rows that a stream keeps at most; -1 = all; no effect on whole recordings",
+        );
+        registry.add(
+            "full-scale",
+            &mut self.full_scale,
+            "What the loudest sample counts as: 32768 or 1 (not in Kaldi)",
+        );
+    }
+}
+
+/// The largest frame, in samples: far above any use, far below what would exhaust memory.
+const MAX_WINDOW: f64 = 4_194_304.0;
+
+impl FrameExtractionOptions {
+    /// From one frame to the next, in samples. A product in double precision, cut off: Kaldi's
+    /// arithmetic to the bit.
+    #[doc(alias = "WindowShift")]
+    pub fn window_shift(&self) -> usize {
+        (f64::from(self.samp_freq) * 0.001 * f64::from(self.frame_shift_ms)) as usize
+    }
+
+    /// Length of a frame, in samples: cut off, so 551 for 25 ms at 22050 Hz.
+    #[doc(alias = "WindowSize")]
+    pub fn window_size(&self) -> usize {
+        (f64::from(self.samp_freq) * 0.001 * f64::from(self.frame_length_ms)) as usize
+    }
+
+    /// Size of the FFT, in samples.
+    #[doc(alias = "PaddedWindowSize")]
+    pub fn padded_window_size(&self) -> usize {
+        let size = self.window_size();
+        if self.round_to_power_of_two { size.next_power_of_two() } else { size }
+    }
+
+    /// How many frames `num_samples` samples give.
+    #[doc(alias = "NumFrames")]
+    pub fn num_frames(&self, num_samples: usize) -> usize {
+        let (size, shift) = (self.window_size(), self.window_shift());
+        if !self.snip_edges {
+            (num_samples + shift / 2) / shift
+        } else if num_samples < size {
+            0
+        } else {
+            1 + (num_samples - size) / shift
+        }
+    }
+
+    /// How many frames are there of a signal that has `num_samples` samples so far, and goes on.
+    pub fn num_frames_ready(&self, num_samples: usize) -> usize {
+        // The first frame may begin before the signal.
+        let needed = self.first_sample_of_frame(0) + self.window_size().cast_signed();
+        let beyond = num_samples.checked_sub(needed.max(0).cast_unsigned());
+        beyond.map_or(0, |beyond| (beyond / self.window_shift() + 1).min(self.num_frames(num_samples)))
+    }
+
+    /// Where a frame begins, in samples: before 0 for the first ones when `snip_edges` is false.
+    #[doc(alias = "FirstSampleOfFrame")]
+    pub fn first_sample_of_frame(&self, frame: usize) -> isize {
+        let (size, shift) = (self.window_size(), self.window_shift());
+        let start = (frame * shift).cast_signed();
+        if self.snip_edges { start } else { start + (shift / 2).cast_signed() - (size / 2).cast_signed() }
+    }
+
+    /// The window, `window_size()` values.
+    #[doc(alias = "FeatureWindowFunction")]
+    pub fn window_function(&self) -> Vec<f32> {
+        let size = self.window_size();
+        let a = 2.0 * PI / (size - 1) as f64;
+        let c = f64::from(self.blackman_coeff);
+        let value = |i: f64| match self.window_type {
+            WindowType::Hamming => 0.54 - 0.46 * (a * i).cos(),
+            WindowType::Hanning => 0.5 - 0.5 * (a * i).cos(),
+            WindowType::Povey => (0.5 - 0.5 * (a * i).cos()).powf(0.85),
+            WindowType::Rectangular => 1.0,
+            WindowType::Sine => (0.5 * a * i).sin(),
+            WindowType::Blackman => c - 0.5 * (a * i).cos() + (0.5 - c) * (2.0 * a * i).cos(),
+        };
+        (0..size).map(|i| value(i as f64) as f32).collect()
+    }
+
+    /// Checks the values.
+    ///
+    /// # Errors
+    /// Names the first field that frames can't be made with: numbers that are not finite, a frame
+    /// of fewer than 2 samples or more than 4 million, a shift below one sample, a preemphasis
+    /// outside 0 to 1, an odd size of the FFT.
+    pub fn check(&self) -> Result<(), Error> {
+        let rate = self.samp_freq;
+        if !(1.0..=MAX_SAMPLE_RATE).contains(&rate) {
+            return Err(Error::bad_option("frame.samp_freq", rate, "a number of Hz from 1 to 10000000"));
+        }
+        let samples = |ms: f32| f64::from(rate) * 0.001 * f64::from(ms);
+        if !(2.0..=MAX_WINDOW).contains(&samples(self.frame_length_ms)) {
+            return Err(Error::bad_option(
+                "frame.frame_length_ms",
+                self.frame_length_ms,
+                format!("a number of ms that makes 2 to {MAX_WINDOW} samples at {rate} Hz"),
+            ));
+        }
+        if !(1.0..=MAX_WINDOW).contains(&samples(self.frame_shift_ms)) {
+            return Err(Error::bad_option(
+                "frame.frame_shift_ms",
+                self.frame_shift_ms,
+                format!("a number of ms that makes 1 to {MAX_WINDOW} samples at {rate} Hz"),
+            ));
+        }
+        if !self.dither.is_finite() {
+            return Err(Error::bad_option("frame.dither", self.dither, "a finite number"));
+        }
+        if !(0.0..=1.0).contains(&self.preemph_coeff) {
+            return Err(Error::bad_option("frame.preemph_coeff", self.preemph_coeff, "from 0 to 1"));
+        }
+        if !self.blackman_coeff.is_finite() {
+            return Err(Error::bad_option("frame.blackman_coeff", self.blackman_coeff, "a finite number"));
+        }
+        if !(self.full_scale.is_finite() && self.full_scale > 0.0) {
+            return Err(Error::bad_option("frame.full_scale", self.full_scale, "a number above 0, such as 32768 or 1"));
+        }
+        let padded = self.padded_window_size();
+        if !padded.is_multiple_of(2) || padded < 4 {
+            return Err(Error::bad_option(
+                "frame.round_to_power_of_two",
+                self.round_to_power_of_two,
+                format!("true for a frame of {padded} samples: the size of the FFT must be even, and 4 or more"),
+            ));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_cut_off_as_in_kaldi() {
+        let options = FrameExtractionOptions { samp_freq: 22050.0, ..Default::default() };
+        assert_eq!((options.window_size(), options.window_shift(), options.padded_window_size()), (551, 220, 1024));
+    }
+
+    #[test]
+    fn frames_are_counted_as_in_kaldi() {
+        let snip = FrameExtractionOptions::default();
+        assert_eq!([0, 399, 400, 559, 560].map(|n| snip.num_frames(n)), [0, 0, 1, 1, 2]);
+        let whole = FrameExtractionOptions { snip_edges: false, ..Default::default() };
+        assert_eq!([0, 79, 80, 120, 399, 400].map(|n| whole.num_frames(n)), [0, 0, 1, 1, 2, 3]);
+        assert_eq!(whole.first_sample_of_frame(0), -120);
+    }
+
+    #[test]
+    fn windows_have_their_known_values() {
+        let window = |window_type| FrameExtractionOptions { window_type, ..Default::default() }.window_function();
+        let mid = |w: Vec<f32>| (w.len(), w[0], w[200]);
+        assert_eq!(mid(window(WindowType::Rectangular)), (400, 1.0, 1.0));
+        assert_eq!(window(WindowType::Hanning)[0], 0.0);
+        assert!((window(WindowType::Hamming)[0] - 0.08).abs() < 1e-6);
+        assert!((window(WindowType::Povey)[100] - 0.5_f32.powf(0.85)).abs() < 0.01);
+        assert!((window(WindowType::Blackman)[0]).abs() < 1e-6);
+    }
+
+    #[test]
+    fn invalid_frame_options_are_named() {
+        let base = FrameExtractionOptions::default;
+        let bad = [
+            ("frame.samp_freq", FrameExtractionOptions { samp_freq: f32::NAN, ..base() }),
+            ("frame.frame_length_ms", FrameExtractionOptions { frame_length_ms: 0.1, ..base() }),
+            ("frame.frame_length_ms", FrameExtractionOptions { frame_length_ms: f32::INFINITY, ..base() }),
+            ("frame.frame_shift_ms", FrameExtractionOptions { frame_shift_ms: 0.0, ..base() }),
+            ("frame.dither", FrameExtractionOptions { dither: f32::NAN, ..base() }),
+            ("frame.preemph_coeff", FrameExtractionOptions { preemph_coeff: 1.5, ..base() }),
+            ("frame.full_scale", FrameExtractionOptions { full_scale: 0.0, ..base() }),
+        ];
+        for (name, options) in bad {
+            let Err(Error::BadOption { field, .. }) = options.check() else { panic!("{name} was taken") };
+            assert_eq!(field, name);
+        }
+        let odd = FrameExtractionOptions { samp_freq: 22050.0, round_to_power_of_two: false, ..base() };
+        assert!(odd.check().is_err());
+    }
+}

@@ -1,0 +1,21 @@
+//! The memory of an extraction.
+
+use kaldera_base::simd::Lines;
+
+use crate::spectrum::power_spectrum::FrameScratch;
+
+/// Memory that an [`Extractor`](crate::Extractor) works in. One for each thread, kept from waveform
+/// to waveform, saves allocating it anew.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    pub(crate) resampled: Vec<f32>,
+    pub(crate) wave: Lines,
+    /// Frames, then the energies of their bands.
+    pub(crate) frames: Lines,
+    pub(crate) spectrum: Lines,
+    pub(crate) features: Lines,
+    pub(crate) scratch: Lines,
+    pub(crate) frame_scratch: FrameScratch,
+    /// Rows of several signals.
+    pub(crate) block: Vec<f32>,
+}

@@ -1,8 +1,0 @@
-//! The loops that all cells are made of.
-
-pub(crate) mod aligned;
-pub(crate) mod lanes;
-pub(crate) mod panels;
-pub(crate) mod product;
-pub(crate) mod steps;
-pub(crate) mod track;

@@ -1,0 +1,205 @@
+//! `.npy`, NumPy's file of one array.
+//!
+//! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte
+//! order. Nothing in a file is trusted: memory is taken only as bytes arrive, and what is wrong
+//! with a header is an error with its position. What is written is what NumPy 2 writes, byte by
+//! byte, in little endian.
+//!
+//! ```
+//! use tensor_strided::Tensor;
+//!
+//! let x = Tensor::from_vec([2, 3], vec![0.5_f32, 1.0, 1.5, 2.0, 2.5, 3.0])?;
+//! let mut file = Vec::new();
+//! x.transpose().write_npy(&mut file)?;
+//! let back = Tensor::<f32>::read_npy(&file[..])?;
+//! assert_eq!(back.view(), x.transpose());
+//! // It was written as it lies, which is in Fortran order.
+//! assert_eq!(back.strides(), [1, 3]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod element;
+mod header;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+
+pub use element::NpyElement;
+pub use header::{Header, HeaderProblem, NpyType};
+
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::tensor::Tensor;
+use crate::view::TensorView;
+
+/// How much is read at once, and how much memory is taken before any of it was seen.
+const CHUNK: usize = 1 << 16;
+
+/// Why a `.npy` file cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NpyError {
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The first bytes are not those of the format.
+    #[error("this is no .npy file: it does not start with \\x93NUMPY")]
+    NotNpy,
+    /// A version of the format that is not known here.
+    #[error("version {major}.{minor} of the .npy format is unknown; 1.0, 2.0 and 3.0 can be read")]
+    Version {
+        /// The first number of the version.
+        major: u8,
+        /// The second number of the version.
+        minor: u8,
+    },
+    /// A header that is longer than any sensible one.
+    #[error("the header claims {len} bytes; no array needs more than {limit}")]
+    HeaderTooLong {
+        /// Its length in bytes.
+        len: u64,
+        /// The longest one that is read.
+        limit: u64,
+    },
+    /// A header that is not what it should be.
+    #[error("the header is wrong at byte {position}: {problem}")]
+    Header {
+        /// Where, counted from the start of the header.
+        position: usize,
+        /// What is wrong.
+        problem: HeaderProblem,
+    },
+    /// Elements of another type than the one asked for.
+    #[error("the elements are {found}, not {expected}")]
+    Type {
+        /// The type that was asked for.
+        expected: NpyType,
+        /// The type in the file.
+        found: NpyType,
+    },
+    /// Fewer elements than the header claims.
+    #[error("the file ends after {found} of {expected} bytes of elements")]
+    Truncated {
+        /// How many bytes the elements should have.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+    },
+    /// A shape that no memory can hold.
+    #[error(transparent)]
+    Shape(#[from] Error),
+}
+
+impl<T: NpyElement> Tensor<T> {
+    /// Reads an array of this type of elements, up to its last byte. A Fortran-ordered one keeps
+    /// its order.
+    ///
+    /// # Errors
+    /// Any of [`NpyError`].
+    pub fn read_npy(mut input: impl Read) -> Result<Self, NpyError> {
+        let header = Header::read(&mut input)?;
+        let expected = NpyType::of::<T>();
+        if header.element() != expected {
+            return Err(NpyError::Type { expected, found: header.element() });
+        }
+        let layout = Layout::ordered(header.shape(), header.order())?;
+        let elements = read_elements(input, layout.len(), header.is_big_endian())?;
+        Ok(Self::from_parts(elements, layout)?)
+    }
+
+    /// Reads a file. See [`read_npy`](Self::read_npy).
+    ///
+    /// # Errors
+    /// Any of [`NpyError`].
+    #[doc(alias = "np.load")]
+    pub fn load_npy(path: impl AsRef<Path>) -> Result<Self, NpyError> {
+        Self::read_npy(File::open(path)?)
+    }
+
+    /// Writes the array. See [`TensorView::write_npy`].
+    ///
+    /// # Errors
+    /// [`NpyError::Io`].
+    pub fn write_npy(&self, output: impl Write) -> Result<(), NpyError> {
+        self.view().write_npy(output)
+    }
+
+    /// Writes a file. See [`TensorView::write_npy`].
+    ///
+    /// # Errors
+    /// [`NpyError::Io`].
+    #[doc(alias = "np.save")]
+    pub fn save_npy(&self, path: impl AsRef<Path>) -> Result<(), NpyError> {
+        let mut file = BufWriter::new(File::create(path)?);
+        self.write_npy(&mut file)?;
+        Ok(file.flush()?)
+    }
+}
+
+impl<T: NpyElement> TensorView<'_, T> {
+    /// Writes the array: in Fortran order if it lies so, else in C order.
+    ///
+    /// # Errors
+    /// [`NpyError::Io`].
+    pub fn write_npy(&self, mut output: impl Write) -> Result<(), NpyError> {
+        let order = self.layout().natural_order();
+        output.write_all(&Header::new(T::TYPE, self.shape(), order).to_bytes())?;
+        let in_order = match order {
+            Order::C => self.clone(),
+            Order::F => self.transpose(),
+        };
+        let mut bytes = Vec::with_capacity(CHUNK);
+        let mut write = |elements: &mut dyn Iterator<Item = &T>| -> io::Result<()> {
+            for x in elements {
+                x.encode(&mut bytes);
+                if bytes.len() >= CHUNK {
+                    output.write_all(&bytes)?;
+                    bytes.clear();
+                }
+            }
+            Ok(())
+        };
+        match in_order.as_slice() {
+            Some(elements) => write(&mut elements.iter())?,
+            None => write(&mut in_order.iter())?,
+        }
+        Ok(output.write_all(&bytes)?)
+    }
+}
+
+/// `len` elements, read in chunks: no more memory is taken than about twice of what there really
+/// is.
+fn read_elements<T: NpyElement>(mut input: impl Read, len: usize, big_endian: bool) -> Result<Vec<T>, NpyError> {
+    let per_chunk = CHUNK / size_of::<T>();
+    let mut elements: Vec<T> = Vec::with_capacity(len.min(per_chunk));
+    let mut bytes = vec![0; per_chunk.min(len) * size_of::<T>()];
+    while elements.len() < len {
+        let wanted = (len - elements.len()).min(per_chunk) * size_of::<T>();
+        let got = read_up_to(&mut input, &mut bytes[..wanted])?;
+        T::decode(&bytes[..got], big_endian, &mut elements);
+        if got < wanted {
+            let size = size_of::<T>() as u64;
+            let found = elements.len() as u64 * size + (got % size_of::<T>()) as u64;
+            return Err(NpyError::Truncated { expected: (len as u64).saturating_mul(size), found });
+        }
+    }
+    Ok(elements)
+}
+
+/// Fills `bytes` as far as there is input; returns how far.
+fn read_up_to(input: &mut impl Read, bytes: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match input.read(&mut bytes[filled..]) {
+            Ok(0) => break,
+            Ok(n) => filled += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests;
