@@ -429,6 +429,68 @@ pub enum Error {
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
+    /// An utterance that is to be cut from a sequence that does not exist.
+    #[error("utterance {utterance} is a segment of sequence {sequence}, but there are {num_sequences} sequences")]
+    DenseSequence {
+        /// Which utterance.
+        utterance: usize,
+        /// The sequence that it names.
+        sequence: usize,
+        /// How many there are.
+        num_sequences: usize,
+    },
+    /// An utterance that is longer than its sequence.
+    #[error(
+        "utterance {utterance} has {duration} frames from frame {start} of sequence {sequence} on, which has {num_frames} frames"
+    )]
+    DenseSegment {
+        /// Which utterance.
+        utterance: usize,
+        /// The sequence that it is a segment of.
+        sequence: usize,
+        /// Its first frame.
+        start: usize,
+        /// How many frames it has.
+        duration: usize,
+        /// How many frames the sequence has.
+        num_frames: usize,
+    },
+    /// A score of a network that is NaN or plus infinity.
+    #[error(
+        "utterance {utterance}, frame {frame}: class {class} has the score {score}; a score is a finite number or -inf"
+    )]
+    DenseScore {
+        /// Which utterance.
+        utterance: usize,
+        /// The frame, counted within the utterance.
+        frame: usize,
+        /// The class.
+        class: usize,
+        /// Its score.
+        score: f32,
+    },
+    /// A label of a graph for which a network has no score.
+    #[error(
+        "arc {arc} of graph {fsa} has label {label}, but the network has the classes 0 to {num_classes}, the last one not included"
+    )]
+    DenseLabel {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// Its label.
+        label: i32,
+        /// How many classes there are.
+        num_classes: usize,
+    },
+    /// A beam that is none.
+    #[error("{what} must be 0 or above, and may be infinite, but it is {found}")]
+    Beam {
+        /// Which beam.
+        what: Quantity,
+        /// The number given.
+        found: f32,
+    },
 }
 
 impl Error {

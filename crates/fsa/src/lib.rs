@@ -37,6 +37,7 @@
 //! |---|---|
 //! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
 //! | [`openfst`] | OpenFst's: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
 //! | [`paths`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
 //! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
@@ -86,8 +87,7 @@
 //! [`HlgOptions`](graphs::HlgOptions).
 //!
 //! # When not to use it
-//! For other semirings than the tropical and the log one, take `rustfst`. Decoding against network
-//! output is not here yet.
+//! For other semirings than the tropical and the log one, take `rustfst`.
 
 #![deny(unsafe_code)]
 
@@ -96,6 +96,7 @@
 struct Readme;
 
 mod core;
+pub mod dense;
 mod equivalence;
 mod error;
 pub mod graphs;

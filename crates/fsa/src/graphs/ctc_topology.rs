@@ -42,6 +42,16 @@ impl CtcTopology {
         Ok(Self { max_token: Error::fit(Quantity::Tokens, max_token)?, modified })
     }
 
+    /// The highest token.
+    pub fn max_token(&self) -> i32 {
+        self.max_token
+    }
+
+    /// Whether it does not ask for a blank between equal tokens.
+    pub fn is_modified(&self) -> bool {
+        self.modified
+    }
+
     /// How many states it has: one for each token, one for blank, and the final one.
     pub fn num_states(&self) -> usize {
         index(self.max_token) + 2
