@@ -2,7 +2,7 @@
 
 use ragged_core::Ragged;
 
-use crate::core::builder::{Lists, SingleFsaBuilder, map_fsas};
+use crate::core::builder::{Lists, SortedFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
@@ -86,7 +86,7 @@ fn determinize_one(
     fsa_index: usize,
     fsa: FsaView<'_>,
     DeterminizeOptions { weight_pushing, limits }: DeterminizeOptions,
-) -> Result<(SingleFsaBuilder, Lists), Error> {
+) -> Result<(SortedFsaBuilder, Lists), Error> {
     let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
     if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
         return Ok(nothing());
@@ -108,8 +108,8 @@ fn determinize_one(
 }
 
 /// No states, and no arc map.
-fn nothing() -> (SingleFsaBuilder, Lists) {
-    (SingleFsaBuilder::default(), Lists::default())
+fn nothing() -> (SortedFsaBuilder, Lists) {
+    (SortedFsaBuilder::default(), Lists::default())
 }
 
 #[cfg(test)]

@@ -16,8 +16,7 @@ use crate::openfst::machine::{Built, Machine, map_each};
 use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
-use crate::support::ids::index;
-use crate::support::ids::{Ordered, number};
+use crate::support::ids::{NONE, Ordered, index, number};
 use crate::support::interner::{Key, SliceInterner, mix};
 
 /// How [`determinize`] works, and how far.
@@ -235,9 +234,6 @@ struct Subsets {
     /// For each state of the input, the subset of it alone with nothing left: most of a lexicon.
     alone: Vec<u32>,
 }
-
-/// Not in [`Subsets::alone`].
-const NONE: u32 = u32::MAX;
 
 impl Subsets {
     fn new(num_states: usize) -> Self {

@@ -10,8 +10,7 @@ use crate::openfst::determinize::Element;
 use crate::openfst::machine::Machine;
 use crate::openfst::potentials::gained_by_rounding;
 use crate::openfst::strings::Strings;
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 
 /// Why a subset cannot be closed.
 #[derive(Debug)]
@@ -39,9 +38,6 @@ pub(super) struct Closure<'a> {
     /// Members whose arcs are to be followed, by rank and then in the order in which they came.
     queue: BinaryHeap<Reverse<(i32, u64, u32)>>,
 }
-
-/// Not a place.
-const NONE: u32 = u32::MAX;
 
 impl<'a> Closure<'a> {
     pub(super) fn new(fsa: usize, machine: Machine<'a>, disambiguate: bool) -> Self {

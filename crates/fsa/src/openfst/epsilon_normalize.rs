@@ -15,8 +15,7 @@ use crate::openfst::project::{Side, project};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
 use crate::support::adjacency::Adjacency;
-use crate::support::ids::number;
-use crate::support::ids::{index, narrow};
+use crate::support::ids::{index, narrow, number};
 use crate::support::interner::{Table, mix};
 
 /// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output

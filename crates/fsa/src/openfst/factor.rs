@@ -6,6 +6,7 @@ use crate::core::builder::SortedFsaBuilder;
 use crate::error::{Error, Quantity};
 use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
+use crate::support::ids::NONE;
 use crate::support::interner::Interner;
 
 /// In place of a state of the input: behind the last of its arcs, where only labels are still to
@@ -53,8 +54,6 @@ pub(super) fn factor(
     };
     work.run(&builder, &outputs, strings)
 }
-
-const NONE: u32 = u32::MAX;
 
 /// The states made: states of the input, each with what is still to be output there.
 struct Waiting {

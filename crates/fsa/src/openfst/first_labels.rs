@@ -6,8 +6,7 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation};
 use crate::k2::intersect::Epsilons;
 use crate::k2::meeting::Pair;
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 use crate::support::interner::{Key, SliceInterner, mix};
 use crate::support::pair_interner::PairInterner;
 
@@ -150,8 +149,6 @@ fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
         close
     });
 }
-
-const NONE: u32 = u32::MAX;
 
 /// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along
 /// the arcs with label 0: the states of one have the same set, and it is complete when those behind

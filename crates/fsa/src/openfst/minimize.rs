@@ -13,8 +13,7 @@ use crate::openfst::partition::{Automaton, same_futures};
 use crate::openfst::push::{Pushed, push_to_start};
 use crate::openfst::strings::Strings;
 use crate::openfst::trim::{Trimmed, trim};
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 use crate::support::interner::Interner;
 
 /// How [`minimize`] works.
@@ -190,7 +189,6 @@ fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
 /// One state for each class, in the order in which they are met from the start; its arcs are those
 /// of the first of its states.
 fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
-    const NONE: u32 = u32::MAX;
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
     let mut first = vec![NONE; num_classes];

@@ -5,8 +5,7 @@ use crate::core::builder::SortedFsaBuilder;
 use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 
 /// States that are on a path from the start, which is the first, to the final state, which is the
 /// last; the numbers rise along the arcs wherever there is no cycle. Arcs with the score -inf are
@@ -69,8 +68,6 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     made.builder.end_state();
     made
 }
-
-const NONE: u32 = u32::MAX;
 
 /// What a depth-first search from the start sees.
 struct Walk {

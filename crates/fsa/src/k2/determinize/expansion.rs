@@ -7,10 +7,10 @@ use kaldera_base::memory::prefetch;
 use crate::core::arc::Arc;
 use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
-use crate::k2::determinize::subsets::{NONE, State, Step, Subset, Subsets, at};
+use crate::k2::determinize::subsets::{State, Step, Subset, Subsets, at};
 use crate::k2::determinize::{STATES_AT_ONCE, WeightPushing};
+use crate::support::ids::{NONE, id, narrow};
 
-use crate::support::ids::{id, narrow};
 use crate::support::interner::mix;
 
 /// The arcs that leave some states of the result, and the memory that it took to find them.

@@ -1,14 +1,16 @@
 //! The states of the result: single states of the FSA, and subsets of open paths; and what numbers
 //! they get.
 
+use kaldera_base::memory;
+
 use crate::core::arc::{Arc, FINAL};
-use crate::core::builder::{Lists, SingleFsaBuilder};
+use crate::core::builder::{Lists, SortedFsaBuilder};
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Limited, Quantity};
 use crate::k2::determinize::MOST_STATES;
 use crate::k2::determinize::expansion::{Expansion, Open};
-use crate::support::ids::{id, index, narrow};
+use crate::support::ids::{NONE, id, index, narrow};
 use crate::support::interner::Table;
 
 /// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a
@@ -22,9 +24,6 @@ pub(super) struct Step {
     /// The score from the root of the tree on.
     pub(super) score: f64,
 }
-
-/// No step, no arc, no state.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// The ends of the open paths, steps `first..end`, and what all of them went through last.
 #[derive(Debug, Clone, Copy)]
@@ -114,7 +113,7 @@ pub(super) struct Numbering<'a> {
     final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
-    builder: SingleFsaBuilder,
+    builder: SortedFsaBuilder,
     map: Lists,
 }
 
@@ -135,7 +134,10 @@ impl<'a> Numbering<'a> {
             final_arcs: vec![],
             new: Subsets::default(),
             // What comes out may be larger than what goes in.
-            builder: SingleFsaBuilder::with_capacity(num_states, 2 * num_arcs),
+            builder: SortedFsaBuilder {
+                ends: Vec::with_capacity(num_states),
+                arcs: memory::with_capacity(2 * num_arcs),
+            },
             map: Lists::with_capacity(num_arcs),
         }
     }
@@ -143,7 +145,7 @@ impl<'a> Numbering<'a> {
     /// The arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
         let (first_state, first_arc, first_place) =
-            (id(self.builder.num_states()), id(self.builder.arcs.len()), id(self.map.arcs.len()));
+            (id(self.builder.ends.len()), self.builder.arcs.len(), id(self.map.arcs.len()));
         let arcs = &expansion.arcs;
         // All at once, as what may call for memory at each arc is slow.
         Error::fit(Quantity::Arcs, self.builder.arcs.len() + arcs.len())?;
@@ -151,19 +153,19 @@ impl<'a> Numbering<'a> {
             let len = id(arcs.len());
             Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + arcs.len())?;
             self.builder.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
-            self.builder.splits.extend((0..len).map(|before| first_arc + before + 1));
+            self.builder.ends.extend(first_arc + 1..=first_arc + arcs.len());
             self.map.arcs.extend(arcs.iter().map(|arc| arc.src_state));
             self.map.splits.extend((0..len).map(|before| first_place + before + 1));
         } else {
             Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + expansion.map.len())?;
             self.builder.arcs.extend_from_slice(arcs);
-            self.builder.splits.extend(expansion.ends.iter().map(|&end| first_arc + id(end)));
+            self.builder.ends.extend(expansion.ends.iter().map(|end| first_arc + end));
             self.map.arcs.extend_from_slice(&expansion.map);
             self.map.splits.extend(expansion.map_ends.iter().map(|end| first_place + end));
         }
         self.infinite |= expansion.infinite;
         let mut arcs = std::mem::take(&mut self.builder.arcs);
-        let numbered = self.number_from(index(first_arc), &mut arcs, known, expansion);
+        let numbered = self.number_from(first_arc, &mut arcs, known, expansion);
         self.builder.arcs = arcs;
         numbered?;
         if self.bytes(known) > self.limits.bytes() {
@@ -176,8 +178,8 @@ impl<'a> Numbering<'a> {
     fn bytes(&self, known: &Subsets) -> usize {
         let subsets = |of: &Subsets| of.open.len() * size_of::<Subset>() + of.steps.len() * size_of::<Step>();
         self.builder.arcs.len() * size_of::<Arc>()
-            + (self.builder.splits.len() + self.map.splits.len() + self.map.arcs.len() + self.single.len())
-                * size_of::<i32>()
+            + self.builder.ends.len() * size_of::<usize>()
+            + (self.map.splits.len() + self.map.arcs.len() + self.single.len()) * size_of::<i32>()
             + self.table.bytes()
             + subsets(known)
             + subsets(&self.new)
@@ -200,7 +202,7 @@ impl<'a> Numbering<'a> {
         self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
-                kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
+                memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
             }
             let Arc { dest_state, label, .. } = arcs[at_arc];
             arcs[at_arc].dest_state = match dest_state {
@@ -329,13 +331,13 @@ impl<'a> Numbering<'a> {
     ///
     /// # Errors
     /// [`Error::Score`].
-    pub(super) fn finish(mut self) -> Result<(SingleFsaBuilder, Lists), Error> {
+    pub(super) fn finish(mut self) -> Result<(SortedFsaBuilder, Lists), Error> {
         if self.infinite {
             let arc = self.builder.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });
         }
-        let last = Error::fit(Quantity::States, self.builder.num_states())?;
-        self.builder.splits.push(id(self.builder.arcs.len()));
+        let last = Error::fit(Quantity::States, self.builder.ends.len())?;
+        self.builder.end_state();
         self.final_arcs.iter().for_each(|&arc| self.builder.arcs[arc].dest_state = last);
         Ok((self.builder, self.map))
     }
