@@ -39,8 +39,8 @@ pub enum LatticePruning {
     /// Those on paths of the whole utterance within the beam, and no others.
     #[default]
     Exact,
-    /// As k2 does it, many more: frames are pruned once, 20 at a time, by what the next 10 frames
-    /// say of them.
+    /// As k2 does it: frames are pruned once, 20 at a time, by what the next 10 frames say of them.
+    /// Many more arcs stay, most of them on paths that lead nowhere.
     Chunkwise,
 }
 

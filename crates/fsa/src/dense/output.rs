@@ -57,18 +57,13 @@ fn last_links<G: DecodingGraph>(graph: &G, search: &Search, ending: Ending) -> (
     (active.collect(), Outcome::Partial)
 }
 
-/// Before `from` the beam has been applied as far as it is to be.
-fn beam_at(frame: usize, from: usize, beam: f32) -> f32 {
-    if frame < from { f32::MAX } else { beam }
-}
-
 struct Writer<'a> {
     trellis: &'a Trellis,
     extras: Extras,
     /// The links to the end, and how much worse than the best path those over each of them are.
     last: Vec<(Link, f32)>,
     beam: f32,
-    /// Before this frame, the beam has been applied as far as it is to be.
+    /// Before this frame, what is there stays, dead ends too.
     from: usize,
     made: Made,
 }
@@ -84,12 +79,12 @@ impl<'a> Writer<'a> {
             let least = &mut of_tokens[link.source as usize];
             *least = extra.min(*least);
         }
-        let extras = trellis.extras(0, of_tokens.into_iter(), |frame| beam_at(frame, from, beam));
+        let extras = trellis.extras(from, of_tokens.into_iter(), beam);
         Self { trellis, extras, last, beam, from, made: Made::default() }
     }
 
     fn write<G: DecodingGraph>(mut self, graph: &G) -> Result<Made, Error> {
-        let mut links = Vec::new();
+        let mut links = Vec::<Link>::new();
         // The number of a state is its place among the tokens of its frame that stay, behind those
         // of all frames before.
         let mut first = 0;
@@ -98,7 +93,12 @@ impl<'a> Writer<'a> {
             let next = first + places.1;
             let next_places = self.places(frame + 1);
             links.clear();
-            links.extend(self.trellis.links_within(&self.extras, frame, beam_at(frame, self.from, self.beam)).copied());
+            if frame < self.from {
+                let stays = |link: &&Link| next_places.0[link.dest as usize] != GONE;
+                links.extend(self.trellis.links_of(frame).iter().filter(stays));
+            } else {
+                links.extend(self.trellis.links_within(&self.extras, frame, self.beam));
+            }
             if !links.is_sorted_by_key(|link| link.source) {
                 links.sort_by_key(|link| link.source);
             }
@@ -125,12 +125,20 @@ impl<'a> Writer<'a> {
         Ok(self.made)
     }
 
-    /// For each token of a frame its place among those that stay, and how many these are.
+    /// For each token of a frame its place among those that stay, or [`GONE`]; and how many these
+    /// are.
     fn places(&self, frame: usize) -> (Vec<usize>, usize) {
+        if frame < self.from {
+            let num_tokens = self.trellis.num_tokens(frame);
+            return ((0..num_tokens).collect(), num_tokens);
+        }
         let mut count = 0;
         let places = self.trellis.extras_of(&self.extras, frame).iter().map(|&extra| {
-            count += usize::from(extra < f32::INFINITY);
-            count.wrapping_sub(1)
+            if extra == f32::INFINITY {
+                return GONE;
+            }
+            count += 1;
+            count - 1
         });
         (places.collect(), count)
     }
@@ -147,3 +155,6 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 }
+
+/// The place of a token that does not stay.
+const GONE: usize = usize::MAX;

@@ -120,8 +120,13 @@ impl Trellis {
         self.frames[frame].first_token..end
     }
 
+    /// How many tokens a frame has.
+    pub(super) fn num_tokens(&self, frame: usize) -> usize {
+        self.tokens(frame).len()
+    }
+
     /// The links from a frame to the next.
-    fn links_of(&self, frame: usize) -> &[Link] {
+    pub(super) fn links_of(&self, frame: usize) -> &[Link] {
         let end = self.frames.get(frame + 1).map_or(self.links.len(), |next| next.first_link);
         &self.links[self.frames[frame].first_link..end]
     }
@@ -146,9 +151,8 @@ impl Trellis {
 
     /// The backward pass: how much worse than the best path those over each token of `from` and
     /// later frames are, if those over the tokens of the last frame are as much worse as `last`
-    /// says. Links of a frame over which it is worse by more than `beam` of that frame do not
-    /// count.
-    pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: impl Fn(usize) -> f32) -> Extras {
+    /// says. Links over which it is worse by more than `beam` do not count.
+    pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: f32) -> Extras {
         let first_token = self.frames[from].first_token;
         let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };
         let end = self.tokens(self.last()).start - first_token;
@@ -157,7 +161,6 @@ impl Trellis {
             let gap = Gap::new(&self.scores, &self.frames, frame);
             let (before, after) = extras.extras.split_at_mut(self.frames[frame + 1].first_token - first_token);
             let before = &mut before[self.frames[frame].first_token - first_token..];
-            let beam = beam(frame);
             for link in self.links_of(frame) {
                 let extra = after[link.dest as usize] + gap.lost(link);
                 let least = &mut before[link.source as usize];
@@ -193,7 +196,7 @@ impl Trellis {
     /// Frames before `from` stay as they are.
     pub(super) fn prune(&mut self, from: usize, beam: f32) {
         let (begin, last) = (from.saturating_sub(1), self.last());
-        let extras = self.extras(from, std::iter::repeat(0.0), |_| beam);
+        let extras = self.extras(from, std::iter::repeat(0.0), beam);
         let places = self.places(&extras, from);
         let beam = beam.min(f32::MAX);
         let mut first_links = Vec::with_capacity(last + 1 - begin);
