@@ -14,9 +14,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use kaldera::lod::{Lod, LodTensor};
-use kaldera::matrix::{Matrix, RandomState};
+use kaldera::matrix::RandomState;
 use kaldera::recurrent::train::{Adam, AdamOptions, Linear, clip_grad_norm, cross_entropy, num_correct, uniform};
-use kaldera::recurrent::{Lstm, Parameters, Stack, State, Visitor, VisitorMut, visit_under, visit_under_mut};
+use kaldera::recurrent::{Lstm, Parameters, Stack, State, parameters};
 
 /// a, b, c, d, X, Y; each is a row with a single 1.
 const SYMBOLS: usize = 6;
@@ -33,16 +33,8 @@ struct Model<E> {
     output: Linear<f32>,
 }
 
-impl<E: Parameters<f32>> Parameters<f32> for Model<E> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, f32>) {
-        visit_under("encoder.", &self.encoder, f);
-        visit_under("output.", &self.output, f);
-    }
-
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, f32>) {
-        visit_under_mut("encoder.", &mut self.encoder, f);
-        visit_under_mut("output.", &mut self.output, f);
-    }
+parameters! {
+    impl<E: Parameters<f32>> Parameters<f32> for Model<E> { encoder, output }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -64,7 +56,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..STEPS {
             let (x, classes) = draw(&mut random, 64)?;
             let (right, value) = learn(&mut model, &mut adam, &x, &classes)?;
-            (correct, count, loss, frames) = (correct + right, count + classes.len(), loss + value, frames + x.rows());
+            (correct, count, loss, frames) =
+                (correct + right, count + classes.len(), loss + value, frames + x.num_rows());
         }
         println!(
             "{:>5} batches: loss {:.4}, {:5.1} % right, {frames} rows without padding, {:.1} s",
@@ -79,7 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 
     let (x, classes) = draw(&mut RandomState::new(SEED + 1), 1000)?;
-    let correct = num_correct(&model.output.forward(&last(&model.encoder.run(&x, &[])?.last)?)?, &classes)?;
+    let correct = num_correct(&model.output.forward(last(&model.encoder.run(&x, &[])?.last)?)?, &classes)?;
     println!("of 1000 sequences never seen before {:.1} % right", correct as f64 / 10.0);
     if correct < WANTED { Err(format!("at least {WANTED} were to be right").into()) } else { Ok(()) }
 }
@@ -93,13 +86,11 @@ fn learn(
 ) -> Result<(usize, f64), Box<dyn Error>> {
     let (out, saved) = model.encoder.forward(x, &[], None)?;
     let states = last(&out.last)?;
-    let scores = model.output.forward(&states)?;
+    let scores = model.output.forward(states)?;
     let loss = cross_entropy(&scores, classes)?;
 
-    let (grad_states, grad_output) = model.output.backward(&states, &loss.grad)?;
-    let h = Matrix::from_vec(classes.len(), HIDDEN, grad_states.values().to_vec())?;
-    let c = Matrix::zeros(classes.len(), HIDDEN);
-    let grads = saved.backward(None, &[State { h, c }])?;
+    let (grad_states, grad_output) = model.output.backward(states, &loss.grad)?;
+    let grads = saved.backward(None, &[State::from_hidden(grad_states, HIDDEN)])?;
     let mut gradient = Model { encoder: grads.weights, output: grad_output };
     clip_grad_norm(&mut gradient, 1.0)?;
     adam.step(model, &gradient)?;
@@ -107,9 +98,8 @@ fn learn(
 }
 
 /// The last hidden state of each sequence, as rows.
-fn last(states: &[State<f32>]) -> Result<LodTensor<f32>, Box<dyn Error>> {
-    let h = &states.last().ok_or("no layer")?.h;
-    Ok(LodTensor::from_vec([h.num_rows(), h.num_cols()], h.data().to_vec(), Lod::none())?)
+fn last(states: &[State<f32>]) -> Result<&LodTensor<f32>, Box<dyn Error>> {
+    Ok(&states.last().ok_or("no layer")?.h)
 }
 
 /// Random sequences and their classes.

@@ -136,8 +136,8 @@ fn case(name: &str) -> Option<Box<dyn Case>> {
             let order = permutation(ROWS);
             move |x| x.index(0, &order).unwrap()
         }),
-        "unique, lists that differ" => of(integers(&short()), |x| Lists(x.unique().lists)),
-        "unique, lists that repeat" => of(repeated(&integers(&short())), |x| Lists(x.unique().lists)),
+        "unique, lists that differ" => of(integers(&short()), |x| Lists(x.unique().rows)),
+        "unique, lists that repeat" => of(repeated(&integers(&short())), |x| Lists(x.unique().rows)),
         "remove_values_leq" => of(short(), |x| x.remove_values_leq(0.0)),
         "remove_values_eq" => of(integers(&short()), |x| x.remove_values_eq(0)),
         "cat of four, axis 0" => of(quarters(&short()), |x| Ragged::cat(0, x).unwrap()),

@@ -112,6 +112,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "k2/ragged_ops.json" => Some(k2::run_ragged_ops),
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Some(fsa::run),
+        "k2/dense.json" => Some(fsa::run_dense),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),

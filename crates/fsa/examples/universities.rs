@@ -1,5 +1,6 @@
-//! The universities of the article on k2's ragged tensors as a vector of FSAs: a province is an FSA, a city a state, a university an
-//! arc. Builds it, prints it as k2 does, with its row splits and row ids, and draws it.
+//! The universities of the article on k2's ragged tensors as a vector of FSAs: a province is an
+//! FSA, a city a state, a university an arc. Builds it, prints it as k2 does, with its row splits
+//! and row ids, and draws it.
 //!
 //! ```sh
 //! cargo run -p fsa --example universities -- china_univ_fsav.svg
@@ -25,8 +26,8 @@ const UNIVERSITIES: &str = "\
 
 fn main() -> Result<(), Box<dyn Error>> {
     let universities: SymbolTable = UNIVERSITIES.parse()?;
-    // Xi'an, Yan'an, Hanzhong; then the states that k2 needs for the end. The article shows its arcs only in a picture: where they lead
-    // is our choice.
+    // Xi'an, Yan'an, Hanzhong; then the states that k2 needs for the end. The article shows its
+    // arcs only in a picture: where they lead is our choice.
     let shaanxi: Fsa = "0 1 1 0\n0 1 2 0\n0 2 3 0\n0 2 4 0\n1 3 5 0\n2 3 6 0\n3 4 -1 0\n4".parse()?;
     let taiwan: Fsa = "0 1 7 0\n1 2 8 0\n2 3 -1 0\n3".parse()?;
     let china_univ_fsav = FsaVec::from_fsas(&[shaanxi, taiwan])?;

@@ -1,10 +1,11 @@
-//! FSAs as flat arrays of arcs: what they are, how they are checked, built and carried along with their attributes.
+//! FSAs as flat arrays of arcs: what they are, how they are checked, built and carried along with
+//! their attributes.
 
-pub(crate) mod adjacency;
 pub(crate) mod arc;
 pub(crate) mod attributes;
 pub(crate) mod builder;
 pub(crate) mod each_fsa;
+pub(crate) mod entering;
 pub(crate) mod fsa;
 pub(crate) mod fsa_builder;
 pub(crate) mod graph;

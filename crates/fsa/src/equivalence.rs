@@ -11,23 +11,25 @@ use crate::openfst::equivalent::is_exactly_equivalent;
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Equivalence {
-    /// As OpenFst: without trying, by the structure of the deterministic FSAs whose scores and output labels are pushed to the start. Best
-    /// scores count. Epsilons are none: what takes some is determinized without them, or refused where one string has several outputs.
+    /// As OpenFst: without trying, by the structure of the deterministic FSAs whose scores and
+    /// output labels are pushed to the start. Best scores count. Epsilons are none: what takes some
+    /// is determinized without them, or refused where one string has several outputs.
     #[doc(alias = "fstequivalent")]
     Structure {
         /// How far scores may differ; OpenFst's is 1/1024.
         delta: f32,
     },
-    /// As k2's `is_equivalent`: all strings of FSAs without cycles are compared, by their labels alone, up to 2^20 of them. Epsilons are
-    /// none.
+    /// As k2's `is_equivalent`: all strings of FSAs without cycles are compared, by their labels
+    /// alone, up to 2^20 of them. Epsilons are none.
     Strings {
         /// Whether the best path of a string counts, or all.
         semiring: Semiring,
         /// How far scores may differ.
         delta: f64,
     },
-    /// As k2's `is_rand_equivalent`: strings drawn from either FSA are compared, by their labels alone. If they differ, so do the FSAs;
-    /// if not, the FSAs are equivalent as far as could be seen. Epsilons are none.
+    /// As k2's `is_rand_equivalent`: strings drawn from either FSA are compared, by their labels
+    /// alone. If they differ, so do the FSAs; if not, the FSAs are equivalent as far as could be
+    /// seen. Epsilons are none.
     #[doc(alias = "is_rand_equivalent")]
     Random {
         /// Whether the best path of a string counts, or all.
@@ -60,9 +62,10 @@ impl Default for Equivalence {
 /// ```
 ///
 /// # Errors
-/// By structure those of [`openfst::determinize`](crate::openfst::determinize()), and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
-/// By strings [`Error::Cycle`], and [`Error::OutOfRange`] for more than 2^20 strings. At random [`Error::EndlessCycle`] if cycles of epsilons
-/// have no finite score.
+/// By structure those of [`openfst::determinize`](crate::openfst::determinize()), and
+/// [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1. By strings [`Error::Cycle`], and
+/// [`Error::OutOfRange`] for more than 2^20 strings. At random [`Error::EndlessCycle`] if cycles of
+/// epsilons have no finite score.
 pub fn equivalent(a: &Graph<Fsa>, b: &Graph<Fsa>, how: Equivalence) -> Result<bool, Error> {
     match how {
         Equivalence::Structure { delta } => is_exactly_equivalent(a, b, delta),

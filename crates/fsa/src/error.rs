@@ -11,7 +11,8 @@ pub use kinds::{AttributeProblem, Limited, Operation, Quantity, TensorProblem};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A single state, which would be start and final state at once; a valid FSA has none, or two or more.
+    /// A single state, which would be start and final state at once; a valid FSA has none, or two
+    /// or more.
     #[error("FSA {fsa} has a single state; it needs none, or a start and a final state")]
     SingleState {
         /// Which FSA.
@@ -72,7 +73,8 @@ pub enum Error {
         /// Which of its arcs.
         arc: usize,
     },
-    /// The label -1 on an arc that does not enter the final state, or another label on one that does.
+    /// The label -1 on an arc that does not enter the final state, or another label on one that
+    /// does.
     #[error(
         "FSA {fsa}: arc {arc} enters state {dest_state} with label {label}; -1 stands on all arcs into the \
          final state, which is the last one, and on no other; FsaBuilder adds such a state"
@@ -149,7 +151,8 @@ pub enum Error {
         /// What is wrong.
         problem: AttributeProblem,
     },
-    /// An attribute that cannot follow, because an arc of the result stands for many that may differ in it.
+    /// An attribute that cannot follow, because an arc of the result stands for many that may
+    /// differ in it.
     #[error(
         "the attribute {name:?} cannot follow, as an arc of the result stands for many; take it out before with Graph::without, or use \
          Graph::determinize, which makes lists"
@@ -158,7 +161,8 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// An arc that does not go to a later state, where the order of the states must be one in which all can be visited once.
+    /// An arc that does not go to a later state, where the order of the states must be one in which
+    /// all can be visited once.
     #[error(
         "FSA {fsa}: arc {arc} goes from state {src_state} to state {dest_state}; all must go to later ones: sort with top_sort, remove loops"
     )]
@@ -200,7 +204,8 @@ pub enum Error {
         /// The states of one cycle, in the order in which its arcs go.
         states: Vec<i32>,
     },
-    /// An arc from a state that cannot be reached into the start state, which would have to be the first and is not.
+    /// An arc from a state that cannot be reached into the start state, which would have to be the
+    /// first and is not.
     #[error("FSA {fsa}: arc {arc} enters the start state from one that cannot be reached; connect it first")]
     StartEntered {
         /// Which FSA.
@@ -279,7 +284,8 @@ pub enum Error {
         /// The symbol.
         symbol: String,
     },
-    /// Symbols for disambiguation among the others: they must all come behind them, since they are taken out again by their numbers.
+    /// Symbols for disambiguation among the others: they must all come behind them, since they are
+    /// taken out again by their numbers.
     #[error(
         "the {what} go up to {highest}, but the symbols #0, #1, ... begin at {disambiguation}; they must come behind all others"
     )]
@@ -350,8 +356,9 @@ pub enum Error {
         /// The label.
         label: i32,
     },
-    /// A determinization that reached a limit. If the largest subset, or what is pending, is large, it would probably never end: look for
-    /// cycles whose paths take the same labels with other scores or other output labels, or for homophones without disambiguation symbols.
+    /// A determinization that reached a limit. If the largest subset, or what is pending, is large,
+    /// it would probably never end: look for cycles whose paths take the same labels with other
+    /// scores or other output labels, or for homophones without disambiguation symbols.
     #[error(
         "FSA {fsa}: determinization stopped at its limit of {limit} {limited}, with {states} states and {arcs} arcs so far; the largest subset has \
          {largest_subset} states, pending in the newest one are up to {pending_labels} labels and a score of {pending_score}"
@@ -440,6 +447,68 @@ pub enum Error {
     /// Shapes that do not fit.
     #[error(transparent)]
     Ragged(#[from] ragged_core::Error),
+    /// An utterance that is to be cut from a sequence that does not exist.
+    #[error("utterance {utterance} is a segment of sequence {sequence}, but there are {num_sequences} sequences")]
+    DenseSequence {
+        /// Which utterance.
+        utterance: usize,
+        /// The sequence that it names.
+        sequence: usize,
+        /// How many there are.
+        num_sequences: usize,
+    },
+    /// An utterance that is longer than its sequence.
+    #[error(
+        "utterance {utterance} has {duration} frames from frame {start} of sequence {sequence} on, which has {num_frames} frames"
+    )]
+    DenseSegment {
+        /// Which utterance.
+        utterance: usize,
+        /// The sequence that it is a segment of.
+        sequence: usize,
+        /// Its first frame.
+        start: usize,
+        /// How many frames it has.
+        duration: usize,
+        /// How many frames the sequence has.
+        num_frames: usize,
+    },
+    /// A score of a network that is NaN or plus infinity.
+    #[error(
+        "utterance {utterance}, frame {frame}: class {class} has the score {score}; a score is a finite number or -inf"
+    )]
+    DenseScore {
+        /// Which utterance.
+        utterance: usize,
+        /// The frame, counted within the utterance.
+        frame: usize,
+        /// The class.
+        class: usize,
+        /// Its score.
+        score: f32,
+    },
+    /// A label of a graph for which a network has no score.
+    #[error(
+        "arc {arc} of graph {fsa} has label {label}, but the network has the classes 0 to {num_classes}, the last one not included"
+    )]
+    DenseLabel {
+        /// Which FSA.
+        fsa: usize,
+        /// Which of its arcs.
+        arc: usize,
+        /// Its label.
+        label: i32,
+        /// How many classes there are.
+        num_classes: usize,
+    },
+    /// A beam that is none.
+    #[error("{what} must be 0 or above, and may be infinite, but it is {found}")]
+    Beam {
+        /// Which beam.
+        what: Quantity,
+        /// The number given.
+        found: f32,
+    },
 }
 
 impl Error {

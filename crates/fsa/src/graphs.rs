@@ -1,4 +1,4 @@
-//! Decoding graphs: lexicon, n-gram language model, HLG, hot words.
+//! Decoding graphs: CTC topologies, lexicon, n-gram language model, HLG, hot words.
 
 pub(crate) mod arpa;
 pub(crate) mod context;

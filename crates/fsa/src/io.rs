@@ -1,4 +1,5 @@
-//! Reading and writing: the text of k2 and OpenFst, OpenFst's binary files, symbol tables, plain arrays, drawings.
+//! Reading and writing: the text of k2 and OpenFst, OpenFst's binary files, symbol tables, plain
+//! arrays, drawings.
 
 mod bytes;
 pub(crate) mod cursor;

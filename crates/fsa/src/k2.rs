@@ -1,4 +1,6 @@
-//! k2's algorithms on FSAs: sorting, trimming, closing, intersecting, composing.
+//! k2's algorithms, with k2's semantics: sorting, connecting, closure, intersection, composition,
+//! determinization; linear FSAs and Levenshtein graphs. Most are methods of
+//! [`Graph`](crate::Graph), which carry the attributes along.
 
 pub(crate) mod arc_sort;
 pub(crate) mod closure;

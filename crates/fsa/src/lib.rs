@@ -1,48 +1,60 @@
 //! k2's finite-state acceptors on a CPU, with OpenFst's algorithms beside them.
 //!
-//! An FSA is a ragged array of arcs, a batch of FSAs one array more: no objects, no pointers, every pass goes over flat memory. Algorithms are
-//! functions from FSAs to FSAs and an *arc map*, which says for each new arc the old one that it comes from. What else belongs to arcs (the
-//! words of a transducer, scores with gradients, data of one's own) follows by that map, and so do derivatives, backwards.
+//! An FSA is a ragged array of arcs, a batch of FSAs one array more: no objects, no pointers, every
+//! pass goes over flat memory. Algorithms are functions from FSAs to FSAs and an *arc map*, which
+//! says for each new arc the old one that it comes from. What else belongs to arcs (the words of a
+//! transducer, scores with gradients, data of one's own) follows by that map, and so do
+//! derivatives, backwards.
 //!
 //! ```text
-//!   Graph                FSAs and named attributes of arcs
-//!    |- Fsa / FsaVec     [state][arc] / [fsa][state][arc], valid by construction
+//!   Graph                FSAs and named attributes of arcs; every algorithm is a method of it
+//!    |- Fsa / FsaVec     [state][arc] / [fsa][state][arc], valid by construction; made by FsaBuilder
 //!    |   '- Arc          { src_state, dest_state, label, score }, 16 bytes
 //!    '- Attributes       aux_labels, ...: a number, a score or a list for each arc
 //! ```
 //!
 //! ```
-//! use fsa::k2::{ComposeOptions, Epsilons, linear_fsa};
 //! use fsa::graphs::ctc_topo;
 //! use fsa::io::K2Text;
+//! use fsa::k2::{ComposeOptions, Epsilons, linear_fsa};
 //! use fsa::{Graph, Semiring};
-//! use fsa::paths::{shortest_path, total_scores};
 //!
 //! // What three frames of a network say of the blank 0 and the tokens 1 and 2.
 //! let frames = K2Text::acceptor().read("0 1 0 -1.5\n0 1 1 -0.5\n1 2 0 -1\n1 2 2 -0.5\n2 3 0 -2\n2 3 2 -0.25\n3 4 -1 0\n4")?;
 //! // All that the topology of CTC reads as the tokens 1 2, and how probable it is.
-//! let tokens = Graph::new(linear_fsa(&[1, 2])?);
-//! let graph = ctc_topo(2, false)?.compose(&tokens)?;
+//! let graph = ctc_topo(2, false)?.compose(&Graph::new(linear_fsa(&[1, 2])?))?;
 //! let blank_is_a_symbol = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
 //! let readings = frames.compose_with(&graph, &blank_is_a_symbol)?.connect()?.top_sort()?;
-//! let total = total_scores::<f64, _>(readings.fsas(), Semiring::Log)?[0];
+//! let total = readings.total_scores::<f64>(Semiring::Log)?[0];
 //! let by_hand: f64 = [-0.5 - 1.0 - 0.25, -0.5 - 0.5 - 2.0, -0.5 - 0.5 - 0.25].iter().map(|path: &f64| path.exp()).sum();
 //! assert!((total - by_hand.ln()).abs() < 1e-6);
-//! assert_eq!(shortest_path(readings.fsas())?.0.labels(), [1, 2, 2, -1]);
+//! assert_eq!(readings.shortest_path()?.fsas().labels(), [1, 2, 2, -1]);
 //! # Ok::<(), fsa::Error>(())
 //! ```
 //!
 //! # What is where
 //! | module | holds |
 //! |---|---|
-//! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
-//! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
-//! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
-//! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
+//! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
+//! | [`openfst`] | OpenFst's: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
+//! | [`paths`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
+//! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
+//! Where k2 and OpenFst have an algorithm of one name with different results, the module says whose
+//! it is:
+//!
+//! | | k2 | OpenFst |
+//! |---|---|---|
+//! | determinization | [`Graph::determinize`]: attributes follow as lists, no state merging | [`Graph::determinize_openfst`]: transducers, states with equal futures merged, beam |
+//! | equivalence | [`Equivalence::Strings`], [`Equivalence::Random`] | [`Equivalence::Structure`] |
+//! | shortest paths | [`Graph::shortest_path`], [`Graph::random_paths`] | [`Graph::n_best`], [`openfst::shortest_paths`] |
+//! | epsilons in composition | [`Epsilons::AnyOrder`](k2::Epsilons::AnyOrder) | [`Epsilons::Sequenced`](k2::Epsilons::Sequenced), the default |
+//!
 //! # Coming from elsewhere
-//! Names are k2's in snake case; its C++ and Python spellings lead here in the search of this page. [`scores`] has a table of its own.
+//! Names are k2's in snake case; its C++ and Python spellings lead here in the search of this page.
+//! [`paths`] has a table of its own.
 //!
 //! | k2 | here |
 //! |---|---|
@@ -56,24 +68,26 @@
 //! | OpenFst | here |
 //! |---|---|
 //! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
-//! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`algorithms`] |
-//! | `Determinize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
-//! | `ComposeFst`, on demand, with look-ahead | [`optimize::LazyComposition`] |
-//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`optimize`] |
-//! | `ShortestPath`, `ShortestDistance` | [`optimize::shortest_paths`], [`scores::shortest_distance`] |
+//! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
+//! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
+//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] |
+//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`openfst`], [`equivalent`] |
+//! | `ShortestPath`, `ShortestDistance` | [`openfst::shortest_paths`], [`paths::shortest_distance`] |
 //!
 //! # What always holds
-//! - State 0 is the start, the last state the final one; arcs that enter it have label -1, and no others. An [`Fsa`] that does not keep to this
-//!   cannot be made, nor one with a score that is NaN or plus infinity.
+//! - State 0 is the start, the last state the final one; arcs that enter it have label -1, and no others. An [`Fsa`] that does
+//!   not keep to this cannot be made, nor one with a score that is NaN or plus infinity.
 //! - The result does not depend on the number of threads, and is the same every time.
+//! - What can grow without bound has [`Limits`].
 //! - No input makes this crate panic, but for an FSA or a state that is out of range in the queries that say so.
 //!
 //! # Features
-//! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result. `npz`: NumPy's archives. `serde`: options,
-//! such as [`ComposeOptions`](algorithms::ComposeOptions) and [`HlgOptions`](graphs::HlgOptions).
+//! `rayon` (on): several FSAs, and parts of a large one, on several threads, with the same result.
+//! `npz`: NumPy's archives. `serde`: options, such as [`ComposeOptions`](k2::ComposeOptions) and
+//! [`HlgOptions`](graphs::HlgOptions).
 //!
 //! # When not to use it
-//! For other semirings than the tropical and the log one, take `rustfst`. Decoding against network output is not here yet.
+//! For other semirings than the tropical and the log one, take `rustfst`.
 
 #![deny(unsafe_code)]
 
@@ -82,6 +96,7 @@
 struct Readme;
 
 mod core;
+pub mod dense;
 mod equivalence;
 mod error;
 pub mod graphs;

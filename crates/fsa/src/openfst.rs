@@ -1,10 +1,11 @@
-//! OpenFst's algorithms: determinization, minimization, weight pushing, epsilon normalization, the exact n best paths, differences, equivalence,
-//! composition on demand.
+//! OpenFst's algorithms, with OpenFst's semantics: determinization, minimization, weight pushing,
+//! epsilon normalization, differences, composition on demand.
 //!
-//! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels stand under [`AUX_LABELS`](crate::AUX_LABELS). What
-//! OpenFst writes as the final cost of a state is an arc with label -1 here, so that a result has one state more than OpenFst's, and as many
-//! more arcs as OpenFst's has final states; otherwise the results of [`determinize`] and [`minimize`] are as large as OpenFst's, state by state. Scores are
-//! costs with their sign turned.
+//! They take a [`Graph`](crate::Graph): an acceptor, or a transducer whose output labels stand
+//! under [`AUX_LABELS`](crate::AUX_LABELS). What OpenFst writes as the final cost of a state is an
+//! arc with label -1 here, so that a result has one state more than OpenFst's, and as many more
+//! arcs as OpenFst's has final states; otherwise the results of [`determinize`] and [`minimize`]
+//! are as large as OpenFst's, state by state. Scores are costs with their sign turned.
 //!
 //! ```
 //! use fsa::{Arc, Equivalence, Fsa, Graph};

@@ -1,4 +1,5 @@
-//! A kernel of one's own, with every instruction set of this processor: numbers are scaled so that their mean square is 1.
+//! A kernel of one's own, with every instruction set of this processor: numbers are scaled so that
+//! their mean square is 1.
 //!
 //! ```sh
 //! cargo run --release -p kaldera-base --example normalise

@@ -8,7 +8,8 @@ const MAX_LEN: usize = 16;
 const HEAD: usize = 8;
 const TAIL: usize = 3;
 
-/// A slice whose `Debug` leaves out the middle if there are more than 16 elements, and says how many there are.
+/// A slice whose `Debug` leaves out the middle if there are more than 16 elements, and says how
+/// many there are.
 ///
 /// ```
 /// use kaldera_base::abridged::Abridged;

@@ -1,4 +1,5 @@
-//! Memory that many may share, cut without copying, and that is copied only when one of them writes to it.
+//! Memory that many may share, cut without copying, and that is copied only when one of them writes
+//! to it.
 
 use std::fmt;
 use std::ops::{Deref, Range};
@@ -77,7 +78,8 @@ impl<T> Buffer<T> {
         }
     }
 
-    /// The vector behind the elements, which may hold more than these, if nothing else shares it: memory to be used again.
+    /// The vector behind the elements, which may hold more than these, if nothing else shares it:
+    /// memory to be used again.
     pub fn into_unshared(self) -> Option<Vec<T>> {
         Arc::try_unwrap(self.data).ok()
     }
@@ -125,7 +127,8 @@ impl<T> Clone for Buffer<T> {
 }
 
 impl<T: PartialEq> PartialEq for Buffer<T> {
-    /// By content. Buffers of floats that share memory may hold NaN, so that this is no short cut for [`Buffer::ptr_eq`].
+    /// By content. Buffers of floats that share memory may hold NaN, so that this is no short cut
+    /// for [`Buffer::ptr_eq`].
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }

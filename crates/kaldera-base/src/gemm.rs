@@ -10,7 +10,8 @@ const NR: usize = 16;
 /// Terms of a sum that are packed at once: the panels then stay in the caches.
 const KC: usize = 256;
 
-/// A matrix to read, with any steps between its rows and columns: so a transpose is a swap of the two.
+/// A matrix to read, with any steps between its rows and columns: so a transpose is a swap of the
+/// two.
 #[derive(Debug, Clone, Copy)]
 pub struct Operand<'a, T> {
     /// The elements; (r, c) is at `r * row_step + c * col_step`.
@@ -21,10 +22,11 @@ pub struct Operand<'a, T> {
     pub col_step: usize,
 }
 
-/// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from row to row.
+/// C = alpha A B + beta C, where A is m x k, B k x n and C m x n with `c_row_step` elements from
+/// row to row.
 ///
-/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS. Each element is summed
-/// in the order of k, in blocks of 256, whatever m and n.
+/// With `beta` 0 the old values of C are not read, so that NaN in them does not count, as in BLAS.
+/// Each element is summed in the order of k, in blocks of 256, whatever m and n.
 ///
 /// # Panics
 /// If a slice is too short for the sizes.
@@ -125,7 +127,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_sum_of_products(
+        fn product_equals_the_sum_of_products(
             (m, n, k) in (0_usize..40, 0_usize..40, 0_usize..600),
             (trans_a, trans_b) in any::<(bool, bool)>(),
             (alpha, beta) in (-2.0_f32..2.0, prop_oneof![Just(0.0_f32), -2.0_f32..2.0]),
@@ -160,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn doubles_go_through_the_same_code() {
+    fn f64_products_are_exact_on_small_integers() {
         let a = Operand { data: &[1.0_f64, 2.0, 3.0, 4.0], row_step: 2, col_step: 1 };
         let mut c = [0.0; 4];
         gemm(2, 2, 2, 1.0, a, a, 0.0, &mut c, 2);

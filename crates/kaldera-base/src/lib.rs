@@ -7,8 +7,9 @@
 //!    '- gemm      a small matrix product, for where no BLAS is at hand
 //!   real     `f32` and `f64` as one trait
 //!   buffer   shared memory, cut without copying, copied on writing
+//!   par      work divided among threads, with the feature `rayon`
 //!   memory   fresh memory for large results, in huge pages; prefetch
-//!   text     an error that shows its place in a text
+//!   text     an error that shows its position in a text
 //!   abridged `Debug` of long slices
 //! ```
 //!
@@ -39,6 +40,7 @@ pub mod gemm;
 pub mod math;
 #[expect(unsafe_code, reason = "the one place that advises the operating system about memory")]
 pub mod memory;
+pub mod par;
 pub mod random;
 pub mod real;
 #[expect(unsafe_code, reason = "the one place that calls intrinsics")]

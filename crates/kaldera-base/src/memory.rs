@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_size_is_there_and_zero() {
+    fn zeros_of_any_size_are_zero() {
         for len in [0, 1, LARGE / 4 - 1, LARGE / 4, LARGE / 4 + 4097, 5 * LARGE] {
             let mut vec = with_capacity::<i32>(len);
             assert!(vec.is_empty() && vec.capacity() >= len);

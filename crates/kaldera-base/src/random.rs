@@ -1,10 +1,12 @@
-//! Random numbers that are functions of a counter: the n-th number of a stream can be had without the ones before it.
+//! Random numbers that are functions of a counter: the n-th number of a stream can be had without
+//! the ones before it.
 //!
-//! So a result does not depend on the order of the work, on how it is cut in pieces or on the number of threads. The
-//! generator is Philox 4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D. E. Shaw, *Parallel random numbers: as easy
-//! as 1, 2, 3*, SC 2011), the one of cuRAND, TensorFlow and PyTorch's GPU kernels.
+//! So a result does not depend on the order of the work, on how it is cut in pieces or on the
+//! number of threads. The generator is Philox 4x32-10 (J. K. Salmon, M. A. Moraes, R. O. Dror, D.
+//! E. Shaw, *Parallel random numbers: as easy as 1, 2, 3*, SC 2011), the one of cuRAND, TensorFlow
+//! and PyTorch's GPU kernels.
 
-use crate::math::{ln_of_normal, sin_cos_turns};
+use crate::math::single::{ln_of_normal, sin_cos_turns};
 use crate::simd::{Kernel, Simd, dispatch};
 
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
@@ -37,8 +39,8 @@ impl Philox {
 
     /// The stream that belongs to a name, such as an utterance's key, under a seed.
     ///
-    /// The key is the 64-bit FNV-1a hash of the name, started from the seed and mixed as in SplitMix64: fixed for all
-    /// versions and machines.
+    /// The key is the 64-bit FNV-1a hash of the name, started from the seed and mixed as in
+    /// SplitMix64: fixed for all versions and machines.
     pub fn for_name(seed: u64, name: &str) -> Self {
         let start = 0xCBF2_9CE4_8422_2325 ^ mix(seed);
         let hash = name.bytes().fold(start, |h, byte| (h ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3));
@@ -59,12 +61,12 @@ impl Philox {
         [c0, c1, c2, c3]
     }
 
-    /// Adds `scale` times a normally distributed number to each element of `to`: the numbers `first`, `first` + 1 ...
-    /// of the stream.
+    /// Adds `scale` times a normally distributed number to each element of `to`: the numbers
+    /// `first`, `first` + 1 ... of the stream.
     ///
-    /// Numbers are made 128 at a time, of the four words of 32 blocks: word j of block 32g + i becomes number
-    /// 128g + 32j + i, the words 0 and 1 together, and 2 and 3, by Box and Muller's transform of 24 bits each, which reaches
-    /// 5.8 standard deviations.
+    /// Numbers are made 128 at a time, of the four words of 32 blocks: word j of block 32g + i
+    /// becomes number 128g + 32j + i, the words 0 and 1 together, and 2 and 3, by Box and Muller's
+    /// transform of 24 bits each, which reaches 5.8 standard deviations.
     pub fn add_gaussian(&self, scale: f32, first: u64, to: &mut [f32]) {
         dispatch(AddGaussian { key: self.key, scale, first, to });
     }
@@ -127,8 +129,8 @@ fn add_part<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, skip: usize
 fn add_group<S: Simd>(s: S, key: [u32; 2], scale: S::F32, group: u64, to: &mut [f32]) {
     let first = group.wrapping_mul(BLOCKS as u64);
     let (low, high) = (first as u32, (first >> 32) as u32);
-    // Two vectors of blocks at a time: each round waits for the one before it, so that one vector alone would leave
-    // the processor idle.
+    // Two vectors of blocks at a time: each round waits for the one before it, so that one vector
+    // alone would leave the processor idle.
     for offset in (0..BLOCKS).step_by(2 * S::LANES) {
         let offsets = [offset, offset + S::LANES];
         let counters = offsets.map(|offset| s.add_u32(s.splat_u32(low | offset as u32), s.lane_indexes()));

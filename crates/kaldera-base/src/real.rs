@@ -4,7 +4,7 @@ use std::fmt::{Debug, Display};
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
-use crate::math;
+use crate::math::{double, single};
 use crate::simd::{Lanes, Simd, Singles};
 
 mod sealed {
@@ -81,27 +81,28 @@ pub trait Real:
 
     /// What an instruction set can do with vectors of this type.
     type Lanes<S: Simd>: Lanes<Self>;
-    /// The way to it, from within a [`Kernel`](crate::simd::Kernel).
+    /// It, from within a [`Kernel`](crate::simd::Kernel).
     fn lanes<S: Simd>(s: S) -> Self::Lanes<S>;
-    /// Natural logarithm of each lane, as [`math`] has it.
+    /// Natural logarithm of each lane, as [`math`](crate::math) has it.
     fn ln_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// e^x of each lane, as [`math`] has it.
+    /// e^x of each lane, as [`math`](crate::math) has it.
     fn exp_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// tanh x of each lane, as [`math`] has it.
+    /// tanh x of each lane, as [`math`](crate::math) has it.
     fn tanh_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
-    /// 1 / (1 + e^-x) of each lane, as [`math`] has it.
+    /// 1 / (1 + e^-x) of each lane, as [`math`](crate::math) has it.
     fn sigmoid_lanes<S: Simd>(s: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S>;
 }
 
 /// A vector of numbers of type T, of an instruction set.
 pub type Vector<T, S> = <<T as Real>::Lanes<S> as Lanes<T>>::Vector;
 
-/// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its lanes: their type, how they are got from `s`, and
-/// how what the functions of a module want is got from `l`.
+/// The type, then how its slices are seen as `f32` and as `f64` and others as its own, then its
+/// lanes: their type, how they are got from `s`, and how what the functions of a module want is got
+/// from `l`.
 macro_rules! impl_real {
     (
         $t:ty, $single:expr, $single_mut:expr, $double:expr, $double_mut:expr, $cast:ident,
-        $lanes:ty, |$s:ident| $from:expr, |$l:ident| $inner:expr, $($math:ident)::+
+        $lanes:ty, |$s:ident| $from:expr, |$l:ident| $inner:expr, $math:ident
     ) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
@@ -174,23 +175,23 @@ macro_rules! impl_real {
             }
             #[inline(always)]
             fn ln_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::ln($inner, x)
+                $math::ln($inner, x)
             }
             #[inline(always)]
             fn exp_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::exp($inner, x)
+                $math::exp($inner, x)
             }
             #[inline(always)]
             fn tanh_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::tanh($inner, x)
+                $math::tanh($inner, x)
             }
             #[inline(always)]
             fn sigmoid_lanes<S: Simd>($l: Self::Lanes<S>, x: Vector<Self, S>) -> Vector<Self, S> {
-                $($math)::+::sigmoid($inner, x)
+                $math::sigmoid($inner, x)
             }
         }
     };
 }
 
-impl_real!(f32, Some, Some, |_| None, |_| None, as_f32, Singles<S>, |s| Singles(s), |l| l.0, math);
-impl_real!(f64, |_| None, |_| None, Some, Some, as_f64, S::Doubles, |s| s.doubles(), |l| l, math::double);
+impl_real!(f32, Some, Some, |_| None, |_| None, as_f32, Singles<S>, |s| Singles(s), |l| l.0, single);
+impl_real!(f64, |_| None, |_| None, Some, Some, as_f64, S::Doubles, |s| s.doubles(), |l| l, double);

@@ -3,10 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
-/// Characters of the text that an error shows on either side of its place.
+/// Characters of the text that an error shows on either side of its position.
 const EXCERPT: usize = 36;
 
-/// Where a text is wrong, and why. It prints with the place in the text and a caret below it. `K` says what is wrong.
+/// Where a text is wrong, and why. It prints with the position in the text and a caret below it.
+/// `K` says what is wrong.
 ///
 /// ```
 /// use kaldera_base::text::TextError;
@@ -24,7 +25,7 @@ const EXCERPT: usize = 36;
 pub struct TextError<K> {
     /// What is wrong.
     pub kind: K,
-    /// The place as a number of bytes from the start.
+    /// The position as a number of bytes from the start.
     pub position: usize,
     /// The line, from 1.
     pub line: usize,
@@ -35,7 +36,8 @@ pub struct TextError<K> {
 }
 
 impl<K> TextError<K> {
-    /// The error at the byte `position` of `text`, which may be its end. It keeps no more than a line's part around it.
+    /// The error at the byte `position` of `text`, which may be its end. It keeps no more than a
+    /// line's part around it.
     ///
     /// # Panics
     /// If no character begins there.
@@ -73,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caret_stands_below_the_place() {
+    fn caret_is_below_the_position() {
         let long = "é\t".repeat(100);
         for (text, position, line, column, shown) in [
             ("", 0, 1, 1, "\n    \n    ^".to_owned()),

@@ -1,34 +1,104 @@
-//! Ctrl-C, and the SIGTERM of a cluster that takes a job away: the work ends in order, and leaves nothing half-written.
+//! Ctrl-C, and the SIGTERM of a cluster that takes a job away: the process ends at once, and leaves nothing half-written.
+//!
+//! A flag asks the work to end, which it does within a recording. Work that waits for a pipe or a FIFO does not look at flags: a thread
+//! waits for the signal, too, and ends the process if it has not ended by itself.
 
-use std::io;
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+#[cfg(unix)]
+use std::time::Duration;
+use std::{io, thread};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// What shells tell of a process that Ctrl-C has ended.
-const STOPPED: u8 = 130;
+use crate::log::say;
 
-/// From now on, being asked to stop makes the flag true. Who asks a second time is not made to wait.
-pub(crate) fn watch() -> &'static AtomicBool {
-    static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| {
-        let stop = Arc::new(AtomicBool::new(false));
-        let watch = |signal| -> io::Result<()> {
-            // In this order: what the first signal sets, the second finds.
-            flag::register_conditional_shutdown(signal, i32::from(STOPPED), Arc::clone(&stop))?;
-            flag::register(signal, Arc::clone(&stop)).map(drop)
-        };
-        if let Err(error) = watch(SIGINT).and_then(|()| watch(SIGTERM)) {
-            tracing::warn!("Ctrl-C will end this at once, and may leave temporary files: {error}");
-        }
-        stop
-    });
-    &STOP
+/// How long work that looks at the flag has to end in order.
+#[cfg(unix)]
+const GRACE: Duration = Duration::from_millis(150);
+
+/// The stack of a thread that only waits.
+#[cfg(unix)]
+const STACK_BYTES: usize = 1 << 17;
+
+struct Watch {
+    stop: Arc<AtomicBool>,
+    /// What shells tell of a process that the signal has ended; 0 before one has come.
+    status: Arc<AtomicUsize>,
+    /// Somebody tells of the end and ends the process.
+    ending: AtomicBool,
 }
 
-/// The exit status of what was stopped.
+static WATCH: LazyLock<Watch> = LazyLock::new(|| Watch {
+    stop: Arc::new(AtomicBool::new(false)),
+    status: Arc::new(AtomicUsize::new(0)),
+    ending: AtomicBool::new(false),
+});
+
+/// The tool, and what a user should know if it is stopped.
+static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
+
+/// From now on, being asked to stop makes the flag true, and soon after ends the process with a line that says that `tool` was
+/// stopped and what is `left`. Who asks a second time is not made to wait.
+pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
+    if TOLD.set((tool, left)).is_ok() {
+        if let Err(error) = register(SIGINT).and_then(|()| register(SIGTERM)) {
+            tracing::warn!("Ctrl-C will end this at once, and may leave temporary files: {error}");
+        }
+        #[cfg(unix)]
+        if let Err(error) = end_if_the_work_does_not() {
+            tracing::debug!("Ctrl-C will not end this while it waits for a pipe: {error}");
+        }
+    }
+    &WATCH.stop
+}
+
+fn register(signal: i32) -> io::Result<()> {
+    let status = 128 + signal;
+    // In this order: what the first signal sets, the second finds.
+    flag::register_conditional_shutdown(signal, status, Arc::clone(&WATCH.stop))?;
+    let status = usize::try_from(status).map_err(io::Error::other)?;
+    flag::register_usize(signal, Arc::clone(&WATCH.status), status)?;
+    flag::register(signal, Arc::clone(&WATCH.stop)).map(drop)
+}
+
+/// Starts the thread that ends the process if the work does not.
+#[cfg(unix)]
+fn end_if_the_work_does_not() -> io::Result<()> {
+    use std::io::Read as _;
+    use std::os::unix::net::UnixStream;
+
+    use kaldera::pipeline::PartialFile;
+    use signal_hook::low_level::pipe;
+
+    let (mut told, tell) = UnixStream::pair()?;
+    pipe::register(SIGINT, tell.try_clone()?)?;
+    pipe::register(SIGTERM, tell)?;
+    let wait = move || {
+        if told.read_exact(&mut [0]).is_ok() {
+            thread::sleep(GRACE);
+            PartialFile::remove_all();
+            std::process::exit(i32::from(end()));
+        }
+    };
+    thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES).spawn(wait).map(drop)
+}
+
+/// Says that the work was stopped, and returns the exit status. Only one thread gets that far; another one waits for the end that
+/// the first one makes.
+fn end() -> u8 {
+    while WATCH.ending.swap(true, Ordering::SeqCst) {
+        thread::park();
+    }
+    if let Some((tool, left)) = TOLD.get() {
+        say(format_args!("kaldera {tool}: stopped; {left}"));
+    }
+    u8::try_from(WATCH.status.load(Ordering::SeqCst)).unwrap_or(u8::MAX)
+}
+
+/// The exit status of what was stopped, which has left nothing behind by now.
 pub(crate) fn stopped() -> ExitCode {
-    ExitCode::from(STOPPED)
+    ExitCode::from(end())
 }

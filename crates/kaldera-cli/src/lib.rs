@@ -10,8 +10,9 @@
 //! | 0 | any utterance succeeded | all succeeded |
 //! | 1 | none did, or the number of arguments is wrong | some or all failed |
 //! | 2 | | the command line makes no sense |
-//! | 130 | | stopped by Ctrl-C or SIGTERM |
+//! | 130 | | stopped by Ctrl-C |
 //! | 141 | nobody reads the output any more | |
+//! | 143 | | stopped by SIGTERM |
 //! | 255 | Kaldi would throw: an unknown option, a file that cannot be read or written, a damaged table | |
 
 #![forbid(unsafe_code)]
@@ -26,6 +27,7 @@ mod parse_options;
 mod people;
 mod similar;
 mod subjects;
+mod threads;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

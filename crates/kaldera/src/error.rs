@@ -63,6 +63,16 @@ pub enum Error {
         /// The file that should be made of them.
         path: PathBuf,
     },
+    /// Shards of different runs are beside each other.
+    #[error("{}: there are shards of {fewer} and of {more}; remove those of the run that is not meant, or name the files to merge", path.display())]
+    MixedShards {
+        /// The file that should be made of them.
+        path: PathBuf,
+        /// How many shards one run has.
+        fewer: usize,
+        /// How many shards another has.
+        more: usize,
+    },
     /// A job has not ended, or has written nothing.
     #[error("{}: this shard is missing; name the files to merge to go without it", part.display())]
     MissingShard {
@@ -115,7 +125,7 @@ pub enum Error {
     },
     /// A file that ends early.
     #[error(
-        "truncated: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
+        "truncated or damaged: its header promises {expected} {unit}, but there are {found}; copy it again, or set `allow_truncated` to take what is there"
     )]
     Truncated {
         /// By the header.
@@ -159,6 +169,24 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// An output is a recording or a list of recordings, by its name or by a link.
+    #[error("{} would overwrite the input {input}: write to another file", output.display())]
+    Overwrite {
+        /// The output, or a file beside it: an archive has its index in a file of its own.
+        output: PathBuf,
+        /// The input, as it is named where it is listed.
+        input: String,
+    },
+    /// A key that the format of an output cannot hold, or that it holds already.
+    #[error("{}: '{}' cannot be a key there: {reason}", path.display(), key.escape_debug())]
+    Key {
+        /// The output.
+        path: PathBuf,
+        /// The key.
+        key: String,
+        /// Why not.
+        reason: &'static str,
     },
     /// An output that cannot be written.
     #[error("cannot write {}: {source}: it needs a folder that exists, may be written to and has space", path.display())]

@@ -20,6 +20,7 @@ mod inputs;
 mod limits;
 mod merge;
 mod ordered;
+mod overwrite;
 mod pitch;
 mod post;
 mod read_features;
@@ -44,7 +45,7 @@ use self::post::{GroupStats, Post, check_finite};
 pub use self::read_features::read_features;
 use self::recording::Reader;
 pub use self::recording::{ReadOptions, Recording};
-pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, PartialFile};
+pub use self::sink::{ENDINGS, FeatureFile, FeatureSink, Found, PartialFile, RunId};
 use crate::Error;
 
 /// Extracts the features of many recordings.
@@ -177,7 +178,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Writes the features of each recording to `sink`, in the order of `inputs`.
     ///
     /// # Errors
-    /// When `sink` fails. A recording that fails is in the summary instead.
+    /// When `sink` fails, when one of its [outputs](FeatureSink::outputs) is an input, and when it refuses a key: these two before
+    /// anything is written. A recording that fails is in the summary instead.
     pub fn run(&self, inputs: &Inputs, sink: &mut (impl FeatureSink + Send)) -> Result<Summary, Error> {
         self.run_with(inputs, sink, |_| ())
     }
@@ -185,13 +187,15 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// As [`run`](Self::run), and calls `progress` after each recording, in their order, from one thread at a time.
     ///
     /// # Errors
-    /// When `sink` fails, and [`Error::Stopped`].
+    /// Those of [`run`](Self::run), and [`Error::Stopped`].
     pub fn run_with(
         &self,
         inputs: &Inputs,
         sink: &mut (impl FeatureSink + Send),
         mut progress: impl FnMut(&Summary) + Send,
     ) -> Result<Summary, Error> {
+        inputs.refuse_overwriting(&sink.outputs())?;
+        inputs.utterances().iter().try_for_each(|utterance| sink.check_key(&utterance.key))?;
         let stats = self.group_stats(inputs)?;
         let utterances: Vec<_> = inputs.utterances().iter().filter(|utterance| !sink.has(&utterance.key)).collect();
         let dim = self.dim();
@@ -223,7 +227,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// As [`run`](Self::run), into a file (see [`FeatureFile`]), which is not made if every recording fails.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// When the file cannot be written, is an input, or cannot hold a key.
     pub fn run_to_file(&self, inputs: &Inputs, path: impl AsRef<Path>) -> Result<Summary, Error> {
         let mut file = FeatureFile::create(path)?;
         let summary = self.run(inputs, &mut file)?;

@@ -60,6 +60,14 @@ pub enum Error {
         /// The system's reason.
         source: io::Error,
     },
+    /// An output is one of the inputs, by its name or by a link.
+    #[error("'{output}' would overwrite the input '{input}': write to another file, and rename that afterwards")]
+    Overwrite {
+        /// The output.
+        output: String,
+        /// The input, as it is named where it is listed.
+        input: String,
+    },
     /// The system failed while reading.
     #[error("cannot read '{name}': {source}{}", remedy(source))]
     Read {

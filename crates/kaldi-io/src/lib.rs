@@ -118,6 +118,7 @@ mod error;
 mod holders;
 pub mod lines;
 mod object;
+pub mod overwrite;
 mod range;
 pub mod rxfilename;
 pub mod segments;

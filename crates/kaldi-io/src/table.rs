@@ -14,5 +14,6 @@ mod writer;
 pub use indexed::IndexedArchive;
 pub use mapped::MappedReader;
 pub use random::RandomAccessReader;
+pub(crate) use script::ScriptLines;
 pub use sequential::SequentialReader;
 pub use writer::TableWriter;

@@ -1,4 +1,5 @@
-//! Mini-batches of utterances of different lengths without padding: means, softmax, time steps, and Paddle's file format.
+//! Mini-batches of utterances of different lengths without padding: means, softmax, time steps, and
+//! Paddle's file format.
 //!
 //! `cargo run -p lod --example batches`
 

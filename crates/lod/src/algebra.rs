@@ -1,11 +1,11 @@
-//! What can be made of levels: absolute offsets, parts, several put one behind the other, levels more and fewer.
+//! Operations on levels: absolute offsets, parts, concatenation, more and fewer levels.
 
 use std::ops::Range;
 
 use ragged_core::RowSplits;
 
-use crate::lod::splits_of;
-use crate::{Error, Lod};
+use crate::error::Error;
+use crate::lod::{Lod, splits_of};
 
 impl Lod {
     /// The lengths of the sequences of each level, coarsest first. O(size).
@@ -15,7 +15,8 @@ impl Lod {
         self.levels().map(|level| level.rows().map(|row| row.len()).collect()).collect()
     }
 
-    /// For each level where its sequences begin and end in *rows*, not in sequences of the next level. O(size).
+    /// For each level where its sequences begin and end in *rows*, not in sequences of the next
+    /// level. O(size).
     ///
     /// ```
     /// let lod = lod::Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?;
@@ -27,13 +28,15 @@ impl Lod {
         let mut levels: Vec<Vec<i32>> = self.levels().map(|level| level.as_ref().to_vec()).collect();
         for upper in (0..levels.len().saturating_sub(1)).rev() {
             let (above, below) = levels.split_at_mut(upper + 1);
-            // An offset is in 0..=elements of the level below, which has one more offset than elements.
+            // An offset is in 0..=elements of the level below, which has one more offset than
+            // elements.
             above[upper].iter_mut().for_each(|offset| *offset = below[0][*offset as usize]);
         }
         levels
     }
 
-    /// The rows of the sequences `begin..end` of a level; one level more than the last counts rows themselves. O(levels).
+    /// The rows of the sequences `begin..end` of a level; one level more than the last counts rows
+    /// themselves. O(levels).
     ///
     /// # Errors
     /// [`Error::NoLevel`], [`Error::Range`].
@@ -42,10 +45,11 @@ impl Lod {
         Ok(self.levels().skip(level).fold(range, |rows, level| ends_of(level, rows)))
     }
 
-    /// The sequences `begin..end` of a level with all levels below, counted from 0. Levels above are left out.
+    /// The sequences `begin..end` of a level with all levels below, counted from 0. Levels above
+    /// are left out.
     ///
-    /// The range may be empty, which Paddle refuses: the result has then the same number of levels, without sequences.
-    /// O(size of the part); memory is shared where the part begins at 0.
+    /// The range may be empty, which Paddle refuses: the result has then the same number of levels,
+    /// without sequences. O(size of the part); memory is shared where the part begins at 0.
     ///
     /// ```
     /// let lod = lod::Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?;
@@ -62,8 +66,8 @@ impl Lod {
         self.sub_lod(level, range).map(|(lod, _)| lod)
     }
 
-    /// As [`slice_in_level`](Self::slice_in_level), with the rows that these sequences are. One level more than the last
-    /// cuts rows themselves, which leaves no levels.
+    /// As [`slice_in_level`](Self::slice_in_level), with the rows that these sequences are. One
+    /// level more than the last cuts rows themselves, which leaves no levels.
     ///
     /// # Errors
     /// [`Error::NoLevel`], [`Error::Range`].
@@ -95,13 +99,15 @@ impl Lod {
         Ok(if levels.start > 0 { shape.decompose(levels.start)?.1 } else { shape }.into())
     }
 
-    /// All levels but the last: what is left when each sequence becomes one row. Memory is shared. O(levels).
+    /// All levels but the last: what is left when each sequence becomes one row. Memory is shared.
+    /// O(levels).
     pub fn without_last(&self) -> Self {
         let kept = self.num_levels().saturating_sub(1);
         self.sub_levels(0..kept).unwrap_or_else(|error| unreachable!("levels that are there: {error}"))
     }
 
-    /// The same upper levels with other offsets as the last level. Upper levels are shared. O(levels).
+    /// The same upper levels with other offsets as the last level. Upper levels are shared.
+    /// O(levels).
     ///
     /// Without levels, the result has this one alone.
     ///
@@ -111,7 +117,8 @@ impl Lod {
         self.without_last().with_level_below(last)
     }
 
-    /// One more level, which divides the rows that were the sequences' before. Levels are shared. O(levels).
+    /// One more level, which divides the rows that were the sequences' before. Levels are shared.
+    /// O(levels).
     ///
     /// # Errors
     /// [`Error::LevelMismatch`] if it has not one sequence for each row.
@@ -164,7 +171,7 @@ impl Lod {
             return Ok((*first).clone());
         }
         let level = |level: usize| {
-            let sequences: usize = lods.iter().map(|lod| lod.num_elements(level)).sum();
+            let sequences: usize = lods.iter().map(|lod| lod.num_sequences(level)).sum();
             let mut offsets = Vec::with_capacity(sequences + 1);
             let mut end = 0_i32;
             offsets.push(end);
@@ -180,7 +187,8 @@ impl Lod {
         Self::new((0..expected).map(level).collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// These sequences and then those of `other`; to no levels, any number of levels can be appended. O(size).
+    /// These sequences and then those of `other`; to no levels, any number of levels can be
+    /// appended. O(size).
     ///
     /// # Errors
     /// [`Error::NumLevels`] if `other` has more levels or fewer; [`Error::TooLarge`].
@@ -192,8 +200,9 @@ impl Lod {
         Self::concat([self, other])
     }
 
-    /// The sequences of level `level` in the order of `indexes`, any of them any number of times, with the levels below; and the
-    /// old row of each new one. Levels above are left out. O(size of the result).
+    /// The sequences of level `level` in the order of `indexes`, any of them any number of times,
+    /// with the levels below; and the old row of each new one. Levels above are left out. O(size of
+    /// the result).
     pub(crate) fn gather(&self, level: usize, indexes: &[i32]) -> Result<(Self, Vec<i32>), Error> {
         let lower = self.sub_levels(level..self.num_levels())?;
         match lower.shape() {
@@ -292,9 +301,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_are_put_together_again(seed in any::<u64>(), at in 0.0..=1.0) {
+        fn append_inverts_sub_lod(seed in any::<u64>(), at in 0.0..=1.0) {
             let whole = Lod::from(RaggedShape::random(seed, 2..=4, 0..=60).unwrap());
-            let size = whole.num_elements(0);
+            let size = whole.num_sequences(0);
             let at = (at * size as f64) as usize;
             let (left, left_rows) = whole.sub_lod(0, 0..at).unwrap();
             let (right, right_rows) = whole.sub_lod(0, at..size).unwrap();

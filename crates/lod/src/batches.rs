@@ -3,12 +3,16 @@
 use kaldera_base::random::Philox;
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rows;
+use crate::tensor::LodTensor;
 
 /// How a data set is dealt out to mini-batches.
 ///
-/// Without padding a batch costs as much as it has rows, so that batches of as many rows as fit cost the same. Sequences of similar
-/// length together are no must, as they are where short ones are padded, but they keep more of a batch busy to its last step.
+/// Without padding a batch costs as much as it has rows, so that batches of as many rows as fit
+/// cost the same. Sequences of similar length together are no must, as they are where short ones
+/// are padded, but they keep more of a batch busy to its last step.
 ///
 /// ```
 /// use lod::Batching;
@@ -29,9 +33,11 @@ pub struct Batching {
     pub max_rows: usize,
     /// How many sequences a batch may have.
     pub max_sequences: usize,
-    /// Of this many consecutive sequences those of similar length get together; 0 and 1 keep the order.
+    /// Of this many consecutive sequences those of similar length get together; 0 and 1 keep the
+    /// order.
     pub sort_window: usize,
-    /// Sequences are shuffled before, and batches after: the same way for the same number, on every machine.
+    /// Sequences are shuffled before, and batches after: the same way for the same number, on every
+    /// machine.
     pub shuffle: Option<u64>,
 }
 
@@ -72,7 +78,8 @@ impl Batching {
         Self { shuffle: Some(seed), ..self }
     }
 
-    /// The sequences of each batch, for sequences of these lengths. Each is in one batch, those without rows too. O(n log n).
+    /// The sequences of each batch, for sequences of these lengths. Each is in one batch, those
+    /// without rows too. O(n log n).
     ///
     /// # Errors
     /// [`Error::Nothing`] if a batch may have no rows or no sequences.
@@ -124,7 +131,8 @@ impl Batching {
 }
 
 impl<T: Element + Default> LodTensor<T> {
-    /// The sequences of the coarsest level that `indexes` name, in this order and any number of times; rows, without LoD.
+    /// The sequences of the coarsest level that `indexes` name, in this order and any number of
+    /// times; rows, without LoD.
     ///
     /// ```
     /// use lod::LodTensor;
@@ -138,7 +146,7 @@ impl<T: Element + Default> LodTensor<T> {
     /// [`Error::Id`] if there is no such sequence; [`Error::TooLarge`].
     #[doc(alias = "index_select")]
     pub fn select(&self, indexes: &[usize]) -> Result<Self, Error> {
-        let size = if self.lod().is_none() { self.rows() } else { self.lod().num_elements(0) };
+        let size = if self.lod().is_none() { self.num_rows() } else { self.lod().num_sequences(0) };
         let index_of = |(position, &index): (usize, &usize)| match i32::try_from(index) {
             Ok(stored) if index < size => Ok(stored),
             _ => Err(Error::Id { position, found: i64::try_from(index).unwrap_or(i64::MAX), size }),

@@ -1,19 +1,23 @@
 //! Operators one after the other, and the LoD that goes along with the values.
 //!
-//! Most operators work on rows and know nothing of sequences. Their output has the rows of their input, and so its LoD: the
-//! runner hands it on, for one reference count. Those that do change the LoD say so by being a [`MutatesLod`].
+//! Most operators work on rows and know nothing of sequences. Their output has the rows of their
+//! input, and so its LoD: the runner hands it on, for one reference count. Those that do change the
+//! LoD say so by being a [`MutatesLod`].
 
 use std::fmt;
 
 use tensor_strided::{Element, Tensor};
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// An operator that is unaware of the LoD: a *consumer*, which keeps the number of rows.
 ///
 /// Every function from a tensor to a tensor is one.
 pub trait Operator<T: Element> {
-    /// Computes the output. What it is given it owns: if nobody shares the values, it can write them in place.
+    /// Computes the output. What it is given it owns: if nobody shares the values, it can write
+    /// them in place.
     ///
     /// # Errors
     /// What the operator refuses.
@@ -28,11 +32,12 @@ impl<T: Element, F: FnMut(Tensor<T>) -> Result<Tensor<T>, Error>> Operator<T> fo
 
 /// An operator that changes the LoD: a *producer*.
 ///
-/// What was before the operator keeps the LoD it had; what comes after shares the one the operator leaves.
-/// Every function of a tensor and a LoD to change is one.
+/// What was before the operator keeps the LoD it had; what comes after shares the one the operator
+/// leaves. Every function of a tensor and a LoD to change is one.
 #[doc(alias = "do_mutate_lod_info")]
 pub trait MutatesLod<T: Element> {
-    /// Computes the output. `lod` is the input's, shared until it is written; it must divide the rows of the output at the end.
+    /// Computes the output. `lod` is the input's, shared until it is written; it must divide the
+    /// rows of the output at the end.
     ///
     /// # Errors
     /// What the operator refuses.
@@ -47,8 +52,8 @@ impl<T: Element, F: FnMut(Tensor<T>, &mut Lod) -> Result<Tensor<T>, Error>> Muta
 
 /// Operators to be run one after the other on batch after batch.
 ///
-/// The LoD is handed on at every run, because every mini-batch has another one. (The document would do it once, at the
-/// first.) It costs a reference count for each tensor, and no memory.
+/// The LoD is handed on at every run, because every mini-batch has another one. (The document would
+/// do it once, at the first.) It costs a reference count for each tensor, and no memory.
 ///
 /// ```
 /// use lod::{Lod, LodChain, LodTensor};
@@ -119,8 +124,8 @@ impl<'a, T: Element> LodChain<'a, T> {
     /// Runs all operators on a batch.
     ///
     /// # Errors
-    /// The first that an operator returns; [`Error::Rows`] if one leaves values and a LoD that do not fit each other, as a consumer
-    /// does that changes the number of rows.
+    /// The first that an operator returns; [`Error::Rows`] if one leaves values and a LoD that do
+    /// not fit each other, as a consumer does that changes the number of rows.
     #[doc(alias = "InferShape")]
     pub fn run(&mut self, x: LodTensor<T>) -> Result<LodTensor<T>, Error> {
         self.operators.iter_mut().try_fold(x, |x, operator| match operator {
@@ -141,7 +146,8 @@ impl<T> fmt::Debug for LodChain<'_, T> {
 }
 
 impl<T: Element> LodTensor<T> {
-    /// What an operator that is unaware of the LoD makes of the values, with this LoD. The type of the values may change.
+    /// What an operator that is unaware of the LoD makes of the values, with this LoD. The type of
+    /// the values may change.
     ///
     /// ```
     /// let x = lod::LodTensor::from_sequences(&[vec![1, 2], vec![3]])?;
@@ -152,7 +158,8 @@ impl<T: Element> LodTensor<T> {
     /// ```
     ///
     /// # Errors
-    /// What the operator returns; [`Error::Rows`] if it changes the number of rows of a tensor with LoD.
+    /// What the operator returns; [`Error::Rows`] if it changes the number of rows of a tensor with
+    /// LoD.
     pub fn apply<U: Element>(
         self,
         operator: impl FnOnce(Tensor<T>) -> Result<Tensor<U>, Error>,
@@ -161,7 +168,8 @@ impl<T: Element> LodTensor<T> {
         LodTensor::new(operator(tensor)?, lod)
     }
 
-    /// What an operator that changes the LoD makes of the values, with the LoD that it leaves. The type of the values may change.
+    /// What an operator that changes the LoD makes of the values, with the LoD that it leaves. The
+    /// type of the values may change.
     ///
     /// # Errors
     /// What the operator returns; [`Error::Rows`] if the LoD is not one for the rows of the output.
@@ -201,7 +209,7 @@ mod tests {
 
     impl MutatesLod<i32> for DropFirst {
         fn run(&mut self, x: Tensor<i32>, lod: &mut Lod) -> Result<Tensor<i32>, Error> {
-            let (rest, rows) = lod.sub_lod(0, 1..lod.num_elements(0))?;
+            let (rest, rows) = lod.sub_lod(0, 1..lod.num_sequences(0))?;
             *lod = rest;
             let values = x.into_vec()[rows].to_vec();
             Ok(Tensor::from_vec([values.len()], values)?)
@@ -209,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_a_producer_keeps_its_lod() {
+    fn tensors_before_a_producer_keep_their_lod() {
         let x = LodTensor::from_sequences(&[vec![1, 2], vec![3], vec![4]]).unwrap();
         let mut chain = LodChain::new().then(Scale(2)).then_mutating(DropFirst).then(Scale(10));
         assert_eq!((chain.len(), chain.is_empty()), (3, false));
@@ -223,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_consumer_that_changes_rows_is_found_out() {
+    fn an_operator_that_changes_rows_is_refused() {
         let x = LodTensor::from_sequences(&[vec![1, 2], vec![3]]).unwrap();
         let mut chain = LodChain::new().then(|_: Tensor<i32>| Ok(Tensor::from_vec([2], vec![0, 0])?));
         assert_eq!(chain.run(x.clone()).unwrap_err(), Error::Rows { expected: 3, found: 2 });

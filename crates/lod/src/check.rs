@@ -1,10 +1,12 @@
 //! Whether numbers are a LoD, by Paddle's rules.
 
-/// Whether these offsets, coarsest level first, are a LoD for a tensor of `height` rows (`None`: of any number).
+/// Whether these offsets, coarsest level first, are a LoD for a tensor of `height` rows (`None`: of
+/// any number).
 ///
-/// No levels are always one. Every level needs at least 2 offsets, of which the first is 0 and none lower than the one before;
-/// the last of each level must be how many sequences the next one has, the last of all the height. As Paddle does, a height
-/// of 0 is not compared. Paddle's rules are narrower than [`Lod`](crate::Lod)'s, which may also have no sequences at all (`[0]`).
+/// No levels are always one. Every level needs at least 2 offsets, of which the first is 0 and none
+/// lower than the one before; the last of each level must be how many sequences the next one has,
+/// the last of all the height. As Paddle does, a height of 0 is not compared. Paddle's rules are
+/// narrower than [`Lod`](crate::Lod)'s, which may also have no sequences at all (`[0]`).
 ///
 /// ```
 /// assert!(lod::check_lod(&[vec![0, 2, 3], vec![0, 3, 5, 9]], Some(9)));
@@ -20,12 +22,13 @@ pub fn check_lod<N: Copy + TryInto<i128>>(levels: &[impl AsRef<[N]>], height: Op
     fits && levels.last().is_none_or(|last| height.is_none_or(|height| last.end == height as i128))
 }
 
-/// Whether these absolute offsets, of which each level counts rows, are a LoD for a tensor of `height` rows (`None`: of any
-/// number).
+/// Whether these absolute offsets, of which each level counts rows, are a LoD for a tensor of
+/// `height` rows (`None`: of any number).
 ///
-/// Every level needs at least 2 offsets, of which the first is 0 and none lower than the one before; all levels must end with
-/// the same number, which is the height. Paddle up to 2.6.2 has these rules too, but forgets to look whether offsets fall, so that it
-/// takes `[0, 3, 2]` for a LoD.
+/// Every level needs at least 2 offsets, of which the first is 0 and none lower than the one
+/// before; all levels must end with the same number, which is the height. Paddle up to 2.6.2 has
+/// these rules too, but forgets to look whether offsets fall, so that it takes `[0, 3, 2]` for a
+/// LoD.
 ///
 /// ```
 /// assert!(lod::check_abs_lod(&[vec![0, 5, 9], vec![0, 3, 5, 9]], Some(9)));
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_no_index_has_are_judged_too() {
+    fn integers_of_any_type_are_checked() {
         assert!(check_lod(&[[0, u64::MAX]], None));
         assert!(!check_lod(&[[0, -1]], None));
         assert!(check_abs_lod(&[[0, u64::MAX], [0, u64::MAX]], None));

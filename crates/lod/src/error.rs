@@ -1,5 +1,7 @@
 //! What can be wrong with a LoD, a tensor that has one, or with what is asked of them.
 
+use crate::lod::Lod;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 ///
 /// Levels count from 0, the coarsest.
@@ -116,7 +118,7 @@ pub enum Error {
         /// The width of this row.
         found: usize,
     },
-    /// Numbers of things that must be equal.
+    /// Counts that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
         /// What has the wrong size, such as "the number of rows".
@@ -180,16 +182,16 @@ pub enum Error {
         position: usize,
         /// The id.
         found: i64,
-        /// How many things there are.
+        /// How many elements there are.
         size: usize,
     },
     /// Another LoD than the one that is needed.
     #[error("the levels must be {expected:?}, but they are {found:?}")]
     OtherLod {
         /// The right levels.
-        expected: crate::Lod,
+        expected: Lod,
         /// The levels found.
-        found: crate::Lod,
+        found: Lod,
     },
     /// A tensor with more or fewer axes than the operation takes.
     #[error("a tensor of {expected} axes is needed, but there are {found}")]

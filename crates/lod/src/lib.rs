@@ -1,9 +1,10 @@
-//! Mini-batches of sequences of any depth without padding: Paddle's LoD tensors, their operators, and what recurrent networks
-//! need of them.
+//! Mini-batches of sequences of any depth without padding: Paddle's LoD tensors, their operators,
+//! and what recurrent networks need of them.
 //!
-//! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as large as what is in it, and all that
-//! is added is copied, multiplied and masked. Here the rows of all sequences lie one behind the other in one tensor, and a
-//! *LoD* ("level of detail") says where each begins and ends: offsets, in as many levels as there are sequences of sequences.
+//! Utterances differ in length. Padded to the longest, a batch of speech is more than twice as
+//! large as what is in it, and all that is added is copied, multiplied and masked. Here the rows of
+//! all sequences are contiguous in one tensor, and a *LoD* ("level of detail") says where each
+//! begins and ends: offsets, in as many levels as there are sequences of sequences.
 //!
 //! ```text
 //!   LodTensor                       one utterance after the other, of 4, 2 and 3 frames
@@ -35,9 +36,9 @@
 //! | levels: offsets, lengths, parts, joins, checks | [`Lod`], [`check_lod`], [`check_abs_lod`] |
 //! | tensors with levels: parts, merging, Paddle's bytes | [`LodTensor`], [`LodSlice`], [`AnyLodTensor`] |
 //! | operators over sequences, forward and backward | [`sequence`] |
-//! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_memories`], [`shrink_memory`] |
+//! | sort, segment, concat, memories | [`RankTable`], [`Segments`], [`init_states`], [`shrink_state`] |
 //! | a chain of operators that hands the LoD on | [`LodChain`], [`Operator`], [`MutatesLod`] |
-//! | rows alone: element by element, matrix products | [`LodTensor::apply`], [`LodTensor::zip_map`], [`linear`] |
+//! | element by element, operators on rows | [`LodTensor::map`], [`LodTensor::zip_map`], [`LodTensor::apply`] |
 //! | padded batches, and mini-batches of equal work | [`pad_sequence`], [`Batching`] |
 //!
 //! # Coming from Paddle
@@ -49,17 +50,18 @@
 //! | `set_lod`, `set_recursive_sequence_lengths` | [`Lod::from_offsets`], [`Lod::from_lengths`], [`LodTensor::with_lod`] |
 //! | `recursive_sequence_lengths()` | [`LodTensor::lengths`], [`Lod::lengths`] |
 //! | `create_lod_tensor(data, lengths, place)` | [`LodTensor::from_lengths`], [`LodTensor::from_sequences`] |
-//! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_elements`], [`Lod::element`], [`Lod::to_abs_offsets`] |
+//! | `NumLevels`, `NumElements`, `lod_element`, `ToAbsOffset` | [`Lod::num_levels`], [`Lod::num_sequences`], [`Lod::element`], [`Lod::to_abs_offsets`] |
 //! | `SliceInLevel`, `GetSubLoDAndAbsoluteOffset`, `AppendLoD` | [`Lod::slice_in_level`], [`Lod::sub_lod`], [`Lod::append`] |
 //! | `SplitLoDTensor`, `MergeLoDTensor` | [`LodTensor::split`], [`LodTensor::merge`] |
 //! | `SerializeToStream`, `DeserializeFromStream` | [`LodTensor::write_to`], [`LodTensor::read_from`] |
 //! | `lod_rank_table`, `max_sequence_len` | [`Lod::rank_table`], [`RankTable::max_sequence_len`] |
 //! | `lod_tensor_to_array`, `array_to_lod_tensor` | [`segment_inputs`], [`concat_outputs`] |
-//! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_memories`], [`shrink_memory`] |
+//! | `reorder_lod_tensor_by_rank`, `shrink_rnn_memory`, `static_input` | [`init_states`], [`shrink_state`] |
 //! | `lod_reset`, `sequence_*` | [`sequence`], with a table of its own |
 //!
-//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor of their own. Offsets are of 32
-//! bits. There may be no sequences at all, and sequences may be empty everywhere, also where Paddle refuses them or returns NaN.
+//! A LoD is offsets, as in Paddle's C++; lengths, as Paddle's Python takes them, have a constructor
+//! of their own. Offsets are of 32 bits. There may be no sequences at all, and sequences may be
+//! empty everywhere, also where Paddle refuses them or returns NaN.
 //!
 //! # Coming from PyTorch
 //! | `torch.nn.utils.rnn` | here |
@@ -72,8 +74,9 @@
 //! | the output at the last step of each sequence | [`Segments::last_steps`] |
 //! | a function of a `PackedSequence`'s data | [`Segments::apply`] |
 //!
-//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can be added only if their offsets
-//! are the same object; [`LodTensor::zip_map`] asks for equal offsets, and sees at once where they are the same.
+//! The order is stable, so that it is the same everywhere, and lengths may be 0. Nested tensors can
+//! be added only if their offsets are the same object; [`LodTensor::zip_map`] asks for equal
+//! offsets, and sees at once where they are the same.
 //!
 //! # Coming from TensorFlow
 //! | `tf.RaggedTensor` | here |
@@ -85,45 +88,49 @@
 //! | `tf.gather`, `tf.concat` | [`LodTensor::select`], [`LodTensor::merge`] |
 //! | `bucket_by_sequence_length` | [`Batching`] |
 //!
-//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a [`RaggedShape`], and
-//! [`LodTensor::to_ragged`] and back copy nothing.
+//! All other operations of ragged tensors are those of [`ragged_core`]: a [`Lod`] is a
+//! [`RaggedShape`], and [`LodTensor::to_ragged`] and back copy nothing.
 //!
 //! # The design document, and what became of its terms
 //! | "RNN with variable-length input" | here |
 //! |---|---|
 //! | `lod_start_pos_`, a shared pointer to levels | [`Lod`] |
-//! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_elements`] |
+//! | `LODTensor`, `Levels`, `Elements` | [`LodTensor`], [`Lod::num_levels`], [`Lod::num_sequences`] |
 //! | `LODSlice`, `LODSliceShared` | [`LodTensor::lod_slice`], [`LodTensor::lod_slice_shared`] |
 //! | `ShareConstLODFrom`, `ShareMutableLODFrom` | [`LodTensor::share_const_lod_from`], [`LodTensor::share_mutable_lod_from`] |
 //! | `do_mutate_lod_info`, consumer, producer | [`MutatesLod`], [`Operator`] |
 //! | `ValidLODInput` | [`with_lod_of_inputs`] |
 //! | `SortBySeqLen`, `sorted_seqs`, `SortedSeqItem` | [`sort_by_seq_len`], [`RankTable`], [`RankTable::sorted_sequences`] |
-//! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_memories`], [`concat_outputs`] |
+//! | `SegmentInputs`, `InitMemories`, `ConcatOutputs` | [`segment_inputs`], [`init_states`], [`concat_outputs`] |
 //! | `sorted_seqs` as an output of `RecurrentOp` for `RecurrentGradientOp` | kept in the level that both share |
 //!
 //! Where the document is wrong, this crate follows what it means:
 //! - `Elements` returns the number of offsets, which is one more than there are elements.
-//! - `ShareMutableLODFrom` copies at once, and takes `begin()` of a pointer; here the copy is made by the first write, of the level
-//!   that is written.
-//! - Propagating the LoD once (`is_lod_inited`) is right only if all batches have the same lengths; here it is handed on every run.
-//! - That later operators see a producer's changes through the pointer that they share contradicts the producer's private copy:
-//!   here they share the LoD of the producer's *output*.
-//! - `seq_start_positions_`, `is_load_inited`, `is_pod_inited`, `SetmentInputs` are slips for `lod_start_pos_`, `is_lod_inited` and
-//!   `SegmentInputs`.
+//! - `ShareMutableLODFrom` copies at once, and takes `begin()` of a pointer; here the copy is made
+//!   by the first write, of the level that is written.
+//! - Propagating the LoD once (`is_lod_inited`) is right only if all batches have the same lengths;
+//!   here it is handed on every run.
+//! - That later operators see a producer's changes through the pointer that they share contradicts
+//!   the producer's private copy: here they share the LoD of the producer's *output*.
+//! - `seq_start_positions_`, `is_load_inited`, `is_pod_inited`, `SetmentInputs` are slips for
+//!   `lod_start_pos_`, `is_lod_inited` and `SegmentInputs`.
 //!
 //! # What always holds
-//! - A [`Lod`]'s levels fit each other, a [`LodTensor`]'s last level divides just its rows, which lie in C order.
+//! - A [`Lod`]'s levels fit each other, a [`LodTensor`]'s last level divides just its rows, which
+//!   lie in C order.
 //! - Shared levels and values never change under who shares them: writing copies first.
 //! - Results do not depend on the number of threads.
 //!
-//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in the queries that say so, as
-//! indexing a slice does.
+//! No input makes this crate panic, but for a level, a row, a sequence or a step out of range in
+//! the queries that say so, as indexing a slice does.
 //!
 //! # Features
-//! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as [`Batching`] and [`Padding`].
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: options, such as
+//! [`Batching`] and [`Padding`].
 //!
 //! # When not to use it
-//! If all sequences have the same length, a plain tensor does. For lists of numbers without rows, take [`ragged_core`].
+//! If all sequences have the same length, a plain tensor does. For lists of numbers without rows,
+//! take [`ragged_core`].
 
 #![forbid(unsafe_code)]
 
@@ -138,7 +145,7 @@ mod check;
 mod elementwise;
 mod error;
 mod lod;
-mod memory;
+
 mod packed;
 mod padding;
 mod parts;
@@ -148,17 +155,17 @@ mod segment;
 pub mod sequence;
 mod serialize;
 mod share;
+mod state;
 mod tensor;
 
 pub use batches::Batching;
 pub use chain::{LodChain, MutatesLod, Operator, with_lod_of_inputs};
 pub use check::{check_abs_lod, check_lod};
-pub use elementwise::{LinearGradients, linear, linear_backward};
 pub use error::Error;
 pub use kaldera_base::Real;
 pub use kaldera_base::buffer::Buffer;
 pub use lod::Lod;
-pub use memory::{fill_memories, init_memories, init_memories_backward, shrink_memory, shrink_memory_backward};
+
 pub use packed::PackedSequence;
 pub use padding::{Padding, pad_sequence, unpad_sequence};
 pub use parts::LodSlice;
@@ -167,5 +174,6 @@ pub use rank::{RankItem, RankTable, sort_by_seq_len};
 pub use segment::{Segments, concat_outputs, concat_outputs_into, segment_inputs, segment_inputs_into};
 pub use serialize::{AnyLodTensor, PaddleType};
 pub use share::LodMut;
+pub use state::{fill_states, init_states, init_states_backward, shrink_state, shrink_state_backward};
 pub use tensor::{LodTensor, Sequences};
 pub use tensor_strided::{Element, Layout, Shape, Tensor, TensorView, TensorViewMut};

@@ -1,11 +1,12 @@
-//! Levels of offsets: which rows of a tensor are a sequence, which sequences are a sequence of sequences, and so on.
+//! Levels of offsets: which rows of a tensor are a sequence, which sequences are a sequence of
+//! sequences, and so on.
 
 use std::fmt;
 use std::ops::Range;
 
 use ragged_core::{RaggedShape, RowSplits};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Levels of offsets, coarsest first: the "level of detail" of a tensor's rows.
 ///
@@ -16,15 +17,16 @@ use crate::Error;
 ///   level 1   offsets 0 3 5 9     lengths 3 2 4      sentence i is the rows offsets[i] .. offsets[i + 1]
 /// ```
 ///
-/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one reference, whatever the size.
-/// Without levels it is the LoD of a plain tensor, whose rows nothing divides.
+/// It is a [`RaggedShape`] seen Paddle's way; the same memory serves both. A clone counts one
+/// reference, whatever the size. Without levels it is the LoD of a plain tensor, whose rows nothing
+/// divides.
 ///
 /// ```
 /// use lod::Lod;
 ///
 /// let lod = Lod::from_lengths(&[vec![2, 1], vec![3, 2, 4]])?;
 /// assert_eq!(lod, Lod::from_offsets(&[vec![0, 2, 3], vec![0, 3, 5, 9]])?);
-/// assert_eq!((lod.num_levels(), lod.num_elements(0), lod.num_elements(1)), (2, 2, 3));
+/// assert_eq!((lod.num_levels(), lod.num_sequences(0), lod.num_sequences(1)), (2, 2, 3));
 /// assert_eq!(lod.element(1, 2), 5..9);
 /// # Ok::<(), lod::Error>(())
 /// ```
@@ -44,7 +46,8 @@ impl Lod {
     /// Levels from offsets that are known to be good one by one, coarsest first. O(levels).
     ///
     /// # Errors
-    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level above divides.
+    /// [`Error::LevelMismatch`] where one level has not a sequence for each entry that the level
+    /// above divides.
     pub fn new(levels: impl IntoIterator<Item = RowSplits>) -> Result<Self, Error> {
         let levels: Vec<RowSplits> = levels.into_iter().collect();
         for (level, pair) in levels.windows(2).enumerate() {
@@ -60,7 +63,8 @@ impl Lod {
     /// Levels from offsets, coarsest first. O(size).
     ///
     /// # Errors
-    /// [`Error::Number`], [`Error::OffsetsStart`], [`Error::OffsetsFall`], [`Error::LevelMismatch`].
+    /// [`Error::Number`], [`Error::OffsetsStart`], [`Error::OffsetsFall`],
+    /// [`Error::LevelMismatch`].
     #[doc(alias = "set_lod")]
     pub fn from_offsets<N: Copy + TryInto<i64>>(levels: &[impl AsRef<[N]>]) -> Result<Self, Error> {
         let splits = |(level, offsets): (usize, &[N])| {
@@ -71,7 +75,8 @@ impl Lod {
         Self::new(levels.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Levels from the lengths of the sequences, coarsest first, as users of Paddle in Python write them. O(size).
+    /// Levels from the lengths of the sequences, coarsest first, as users of Paddle in Python write
+    /// them. O(size).
     ///
     /// # Errors
     /// [`Error::Number`] also where lengths add up to more than fits; [`Error::LevelMismatch`].
@@ -157,7 +162,7 @@ impl Lod {
     #[inline]
     #[doc(alias = "NumElements")]
     #[doc(alias = "Elements")]
-    pub fn num_elements(&self, level: usize) -> usize {
+    pub fn num_sequences(&self, level: usize) -> usize {
         self.level(level).num_rows()
     }
 
@@ -249,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_are_no_lod_are_refused_with_their_place() {
+    fn invalid_lods_are_refused_with_their_position() {
         let offsets = |levels: &[Vec<i64>]| Lod::from_offsets(levels).unwrap_err();
         assert_eq!(offsets(&[vec![0, 1], vec![1, 2]]), Error::OffsetsStart { level: 1, found: Some(1) });
         assert_eq!(offsets(&[vec![]]), Error::OffsetsStart { level: 0, found: None });
@@ -268,7 +273,7 @@ mod tests {
     fn no_levels_and_no_sequences_are_both_possible_and_not_the_same() {
         let (none, empty) = (Lod::none(), Lod::from_offsets(&[[0]]).unwrap());
         assert_eq!((none.num_levels(), none.num_rows(), none.is_none()), (0, None, true));
-        assert_eq!((empty.num_levels(), empty.num_rows(), empty.num_elements(0)), (1, Some(0), 0));
+        assert_eq!((empty.num_levels(), empty.num_rows(), empty.num_sequences(0)), (1, Some(0), 0));
         assert!(none != empty && none == Lod::from_lengths::<i32>(&[] as &[Vec<i32>]).unwrap());
         assert!(none.ptr_eq(&Lod::default()) && !none.ptr_eq(&empty) && empty.ptr_eq(&empty.clone()));
         assert_eq!(Lod::from_lengths(&[vec![2, 1], vec![3, 2, 4]]).unwrap().to_string(), "[[0, 2, 3], [0, 3, 5, 9]]");

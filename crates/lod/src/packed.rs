@@ -2,7 +2,12 @@
 
 use tensor_strided::{Element, Tensor};
 
-use crate::{Error, Lod, LodTensor, RankTable, Segments, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rank::RankTable;
+use crate::rows;
+use crate::segment::Segments;
+use crate::tensor::LodTensor;
 
 /// The parts of a `torch.nn.utils.rnn.PackedSequence`.
 ///
@@ -23,9 +28,11 @@ pub struct PackedSequence<T: Element> {
     pub data: Tensor<T>,
     /// How many sequences have each step.
     pub batch_sizes: Vec<usize>,
-    /// The sequence of each rank. PyTorch leaves it out where sequences were sorted before: then it is `0, 1, 2, ..`.
+    /// The sequence of each rank. PyTorch leaves it out where sequences were sorted before: then it
+    /// is `0, 1, 2, ..`.
     ///
-    /// There may be more than `batch_sizes` starts with: sequences without rows, which PyTorch does not have.
+    /// There may be more than `batch_sizes` starts with: sequences without rows, which PyTorch does
+    /// not have.
     pub sorted_indices: Vec<i32>,
 }
 
@@ -44,12 +51,13 @@ impl<T: Element> Segments<T> {
         })
     }
 
-    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their order; PyTorch does not promise that,
-    /// and then rows change places within their steps.
+    /// The steps of PyTorch's parts. Nothing is copied if sequences of equal length stand in their
+    /// order; PyTorch does not promise that, and then rows are swapped within their steps.
     ///
     /// # Errors
-    /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or less indices than the first;
-    /// [`Error::Permutation`] if the indices do not name each sequence once.
+    /// [`Error::BatchSizes`] if they rise; [`Error::Size`] if there is not one row for each, or
+    /// less indices than the first; [`Error::Permutation`] if the indices do not name each sequence
+    /// once.
     pub fn from_packed_sequence(packed: &PackedSequence<T>) -> Result<Self, Error>
     where
         T: Default,
@@ -69,18 +77,18 @@ impl<T: Element> Segments<T> {
         let lod = Lod::from_lengths(&[lengths])?;
         let data = LodTensor::new(data.clone(), Lod::none())?;
         let table: RankTable = lod.rank_table(0)?;
-        Error::check_size("the number of packed rows", table.num_entries(), data.rows())?;
+        Error::check_size("the number of packed rows", table.num_entries(), data.num_rows())?;
         if table.order() == sorted_indices {
             return Self::new(&table, data);
         }
-        let mut index = Vec::with_capacity(data.rows());
+        let mut index = Vec::with_capacity(data.num_rows());
         for step in 0..table.max_sequence_len() {
             let begin = table.packed().step_offsets()[step];
             let sequences = &table.order()[..table.active(step)];
             index.extend(sequences.iter().map(|&sequence| begin + ranks[sequence as usize]));
         }
         let values = rows::gather(data.values(), data.width(), &index);
-        Self::new(&table, data.like(data.rows(), values, Lod::none())?)
+        Self::new(&table, data.like(data.num_rows(), values, Lod::none())?)
     }
 }
 
@@ -90,9 +98,9 @@ fn ranks_of(sorted: &[i32]) -> Result<Vec<i32>, Error> {
         .map_err(|_| Error::TooLarge { what: "the number of sequences", size: sorted.len() as u64 })?;
     let mut ranks = vec![-1; sorted.len()];
     for ((position, &found), rank) in sorted.iter().enumerate().zip(0..size) {
-        let place = usize::try_from(found).ok().and_then(|sequence| ranks.get_mut(sequence));
-        match place {
-            Some(place) if *place < 0 => *place = rank,
+        let rank_of = usize::try_from(found).ok().and_then(|sequence| ranks.get_mut(sequence));
+        match rank_of {
+            Some(rank_of) if *rank_of < 0 => *rank_of = rank,
             _ => return Err(Error::Permutation { position, found, size: sorted.len() }),
         }
     }
@@ -104,10 +112,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{concat_outputs, segment_inputs};
+    use crate::segment::{concat_outputs, segment_inputs};
 
     #[test]
-    fn rows_change_places_where_equal_sequences_were_swapped() {
+    fn rows_of_swapped_equal_sequences_are_swapped() {
         // Sequences 0 and 1 have two rows each and came in the order 1, 0; sequence 2 is empty.
         let data = Tensor::from_vec([4], vec![10, 0, 11, 1]).unwrap();
         let packed = PackedSequence { data, batch_sizes: vec![2, 2], sorted_indices: vec![1, 0, 2] };
@@ -135,7 +143,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(lengths in prop::collection::vec(0_usize..5, 0..9)) {
+        fn round_trip(lengths in prop::collection::vec(0_usize..5, 0..9)) {
             let lod = Lod::from_lengths(&[lengths]).unwrap();
             let rows = lod.num_rows().unwrap();
             let x = LodTensor::from_vec([rows, 2], (0..2 * rows).collect::<Vec<_>>(), lod).unwrap();

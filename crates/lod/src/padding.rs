@@ -1,10 +1,13 @@
-//! To and from padded batches, for what cannot do without: PyTorch's `pad_sequence` and its way back.
+//! To and from padded batches, for what cannot do without: PyTorch's `pad_sequence` and its
+//! inverse.
 
 use std::ops::Range;
 
 use tensor_strided::{Element, Layout, Shape, Tensor};
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// How a padded batch looks.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +19,8 @@ use crate::{Error, Lod, LodTensor};
 pub struct Padding<T> {
     /// What stands where a sequence has no rows. PyTorch: `padding_value`.
     pub value: T,
-    /// Axis 0 is the sequences and axis 1 the steps; else it is the other way round, as is PyTorch's default.
+    /// Axis 0 is the sequences and axis 1 the steps; else it is the other way round, as is
+    /// PyTorch's default.
     pub batch_first: bool,
     /// Sequences end together; else they begin together. PyTorch: `padding_side`.
     pub left: bool,
@@ -57,8 +61,8 @@ impl<T> Padding<T> {
     }
 }
 
-/// The sequences of the last level side by side, padded to equal length: shape `[steps, sequences, ..]`, or
-/// `[sequences, steps, ..]`.
+/// The sequences of the last level side by side, padded to equal length: shape `[steps, sequences,
+/// ..]`, or `[sequences, steps, ..]`.
 ///
 /// The adjoint is [`unpad_sequence`].
 ///
@@ -74,8 +78,9 @@ impl<T> Padding<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::PaddedLength`] if `total_length` is less than the longest sequence has;
-/// [`Error::Tensor`] if there would be more values than can be counted.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::PaddedLength`] if `total_length` is less
+/// than the longest sequence has; [`Error::Tensor`] if there would be more values than can be
+/// counted.
 pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Result<Tensor<T>, Error> {
     let sequences = x.lod().last().ok_or(Error::NoLevel { level: 0, levels: 0 })?;
     let longest = sequences.max_len();
@@ -90,8 +95,8 @@ pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Resul
     values.resize(values.capacity().min(batch * steps * width), padding.value);
     for (sequence, rows) in sequences.rows().enumerate() {
         let begin = if padding.left { steps - rows.len() } else { 0 };
-        copy_runs(padding, batch, steps, sequence, begin, rows, |place, rows| {
-            values[place * width..][..rows.len() * width].copy_from_slice(x.values_of(rows));
+        copy_runs(padding, batch, steps, sequence, begin, rows, |position, rows| {
+            values[position * width..][..rows.len() * width].copy_from_slice(x.values_of(rows));
         });
     }
     Ok(Tensor::from_vec(shape, values)?)
@@ -102,8 +107,9 @@ pub fn pad_sequence<T: Element>(x: &LodTensor<T>, padding: &Padding<T>) -> Resul
 /// The adjoint is [`pad_sequence`] with zeros and the number of steps as `total_length`.
 ///
 /// # Errors
-/// [`Error::Axes`] for less than two axes; [`Error::Size`] if there is not one length for each sequence; [`Error::PaddedLength`] if
-/// there are not as many steps as a length says; [`Error::Number`] if there are more rows than fit.
+/// [`Error::Axes`] for less than two axes; [`Error::Size`] if there is not one length for each
+/// sequence; [`Error::PaddedLength`] if there are not as many steps as a length says;
+/// [`Error::Number`] if there are more rows than fit.
 pub fn unpad_sequence<T: Element>(
     padded: &Tensor<T>,
     lengths: &[usize],
@@ -125,15 +131,16 @@ pub fn unpad_sequence<T: Element>(
     let mut values = kaldera_base::memory::with_capacity(sequences.num_elements() * width);
     for (sequence, rows) in sequences.rows().enumerate() {
         let begin = if padding.left { steps - rows.len() } else { 0 };
-        copy_runs(padding, batch, steps, sequence, begin, rows, |place, rows| {
-            values.extend_from_slice(&source.values()[place * width..][..rows.len() * width]);
+        copy_runs(padding, batch, steps, sequence, begin, rows, |position, rows| {
+            values.extend_from_slice(&source.values()[position * width..][..rows.len() * width]);
         });
     }
     let shape: Shape = std::iter::once(sequences.num_elements()).chain(row_shape.iter().copied()).collect();
     LodTensor::from_vec(shape, values, lod)
 }
 
-/// Calls `copy` with the padded place of each run of rows that lie together there too: the whole sequence, or row by row.
+/// Calls `copy` with the padded position of each run of rows that lie together there too: the whole
+/// sequence, or row by row.
 fn copy_runs<T>(
     padding: &Padding<T>,
     batch: usize,

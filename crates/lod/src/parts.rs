@@ -1,22 +1,25 @@
-//! Parts of a tensor by sequences, and tensors one behind the other.
+//! Parts of a tensor by sequences, and concatenation of tensors.
 
 use std::fmt;
 use std::ops::Range;
 
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// Consecutive sequences of one level of a tensor: two numbers on shared values and shared levels.
 ///
-/// Taking it touches neither values nor offsets, however large they are, and it may outlive the tensor it was taken of.
+/// Taking it touches neither values nor offsets, however large they are, and it may outlive the
+/// tensor it was taken of.
 ///
 /// ```
 /// use lod::LodTensor;
 ///
 /// let x = LodTensor::from_sequences(&[vec![1, 2], vec![3], vec![4, 5, 6]])?;
 /// let part = x.lod_slice_shared(0, 1..3)?;
-/// assert_eq!((part.num_sequences(), part.rows()), (2, 2..6));
+/// assert_eq!((part.num_sequences(), part.row_range()), (2, 2..6));
 /// assert_eq!((part.values(), part.sequence(1)), (&[3, 4, 5, 6][..], &[4, 5, 6][..]));
 /// # Ok::<(), lod::Error>(())
 /// ```
@@ -55,7 +58,7 @@ impl<T: Element> LodSlice<T> {
     }
 
     /// Its rows, counted as those of the tensor it was taken of.
-    pub fn rows(&self) -> Range<usize> {
+    pub fn row_range(&self) -> Range<usize> {
         self.rows.clone()
     }
 
@@ -100,7 +103,8 @@ impl<T: Element> LodSlice<T> {
 }
 
 impl<T: Element> LodTensor<T> {
-    /// The sequences `range` of a level with all below, as a view on the same values and levels. O(levels).
+    /// The sequences `range` of a level with all below, as a view on the same values and levels.
+    /// O(levels).
     ///
     /// # Errors
     /// [`Error::NoLevel`], [`Error::Range`].
@@ -111,8 +115,9 @@ impl<T: Element> LodTensor<T> {
         Ok(LodSlice { whole: self.clone(), level, sequences: range, rows })
     }
 
-    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values are shared until one of the
-    /// two is written. O(offsets of the part); the levels above are left out.
+    /// The sequences `range` of a level with all below, as a tensor with levels of its own. Values
+    /// are shared until one of the two is written. O(offsets of the part); the levels above are
+    /// left out.
     ///
     /// ```
     /// use lod::LodTensor;
@@ -129,9 +134,10 @@ impl<T: Element> LodTensor<T> {
         self.lod_slice_shared(level, range)?.to_tensor()
     }
 
-    /// At most `num_parts` parts of consecutive sequences of the coarsest level (of rows, without LoD), as Paddle deals a
-    /// mini-batch to devices: of equal numbers of sequences, and what is left over goes to the last. Fewer sequences than parts
-    /// make as many parts as sequences; without any, each part is empty. Values are shared.
+    /// At most `num_parts` parts of consecutive sequences of the coarsest level (of rows, without
+    /// LoD), as Paddle deals a mini-batch to devices: of equal numbers of sequences, and what is
+    /// left over goes to the last. Fewer sequences than parts make as many parts as sequences;
+    /// without any, each part is empty. Values are shared.
     ///
     /// # Errors
     /// [`Error::Nothing`] for 0 parts.
@@ -140,7 +146,7 @@ impl<T: Element> LodTensor<T> {
         if num_parts == 0 {
             return Err(Error::Nothing { what: "part" });
         }
-        let batch = if self.lod().is_none() { self.rows() } else { self.lod().num_elements(0) };
+        let batch = if self.lod().is_none() { self.num_rows() } else { self.lod().num_sequences(0) };
         let parts = if batch == 0 { num_parts } else { num_parts.min(batch) };
         let size = batch / parts;
         let part = |i: usize| {
@@ -154,8 +160,8 @@ impl<T: Element> LodTensor<T> {
     /// The sequences of all tensors, one after the other. O(values).
     ///
     /// # Errors
-    /// [`Error::Nothing`] without tensors; [`Error::NumLevels`] and [`Error::RowShape`] if they have other levels or rows of
-    /// another shape than the first; [`Error::TooLarge`].
+    /// [`Error::Nothing`] without tensors; [`Error::NumLevels`] and [`Error::RowShape`] if they
+    /// have other levels or rows of another shape than the first; [`Error::TooLarge`].
     #[doc(alias = "MergeLoDTensor")]
     pub fn merge(tensors: &[impl AsRef<Self>]) -> Result<Self, Error> {
         let first = tensors.first().ok_or(Error::Nothing { what: "tensor" })?.as_ref();
@@ -163,7 +169,7 @@ impl<T: Element> LodTensor<T> {
             first.check_row_shape(tensor.as_ref().shape())?;
         }
         let lod = Lod::concat(tensors.iter().map(|tensor| tensor.as_ref().lod()))?;
-        let rows = tensors.iter().map(|tensor| tensor.as_ref().rows()).sum();
+        let rows = tensors.iter().map(|tensor| tensor.as_ref().num_rows()).sum();
         let mut values = kaldera_base::memory::with_capacity(tensors.iter().map(|t| t.as_ref().values().len()).sum());
         for tensor in tensors {
             values.extend_from_slice(tensor.as_ref().values());
@@ -205,7 +211,7 @@ mod tests {
     fn a_shared_part_is_the_same_memory() {
         let x = batch();
         let part = x.lod_slice_shared(0, 1..3).unwrap();
-        assert_eq!((part.num_levels(), part.num_sequences(), part.rows()), (2, 2, 4..6));
+        assert_eq!((part.num_levels(), part.num_sequences(), part.row_range()), (2, 2, 4..6));
         assert_eq!(part.values().as_ptr(), x.row(4).as_ptr());
         assert_eq!((part.sequence(0), part.sequence(1)), (&[][..], &[8, 9, 10, 11][..]));
         let part = part.slice(1..2).unwrap().to_tensor().unwrap();
@@ -219,7 +225,7 @@ mod tests {
     #[test]
     fn parts_of_a_batch_merge_to_the_batch() {
         let x = batch();
-        let sizes = |n| x.split(n).unwrap().iter().map(|part| part.lod().num_elements(0)).collect::<Vec<_>>();
+        let sizes = |n| x.split(n).unwrap().iter().map(|part| part.lod().num_sequences(0)).collect::<Vec<_>>();
         assert_eq!((sizes(1), sizes(2), sizes(3), sizes(5)), (vec![3], vec![1, 2], vec![1; 3], vec![1; 3]));
         for parts in 1..5 {
             assert_eq!(LodTensor::merge(&x.split(parts).unwrap()).unwrap(), x);
@@ -227,7 +233,7 @@ mod tests {
         let empty = LodTensor::from_vec([0, 2], Vec::<i32>::new(), Lod::from_offsets(&[[0]]).unwrap()).unwrap();
         assert_eq!(empty.split(2).unwrap(), [empty.clone(), empty.clone()]);
         let plain = x.with_lod(Lod::none()).unwrap();
-        assert_eq!(plain.split(4).unwrap().iter().map(|p| p.rows()).collect::<Vec<_>>(), [1, 1, 1, 3]);
+        assert_eq!(plain.split(4).unwrap().iter().map(|p| p.num_rows()).collect::<Vec<_>>(), [1, 1, 1, 3]);
         assert_eq!(x.split(0), Err(Error::Nothing { what: "part" }));
         assert!(LodTensor::merge(&[&x, &plain]).is_err());
         assert!(LodTensor::<i32>::merge(&[] as &[LodTensor<i32>]).is_err());

@@ -5,12 +5,15 @@ use std::ops::Range;
 use ragged_core::{Packed, RaggedShape, RowSplits};
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 /// The sequences of one level, longest first: equal ones keep their order, empty ones are last.
 ///
-/// The order, and all indexes that follow from it, are kept in the level itself: figured once for a mini-batch, however many
-/// layers, directions, gradients and tensors share it. Making a table, or cloning it, counts one reference.
+/// The order, and all indexes that follow from it, are kept in the level itself: computed once for
+/// a mini-batch, however many layers, directions, gradients and tensors share it. Making a table,
+/// or cloning it, counts one reference.
 ///
 /// ```text
 ///   origin       sorted      step 0 1 2 3
@@ -43,7 +46,8 @@ pub struct RankTable {
 }
 
 impl Lod {
-    /// The sequences of a level, longest first. O(1); what is asked of the table is figured on first use and kept.
+    /// The sequences of a level, longest first. O(1); what is asked of the table is computed on
+    /// first use and kept.
     ///
     /// # Errors
     /// [`Error::NoLevel`].
@@ -54,7 +58,8 @@ impl Lod {
     }
 }
 
-/// The sequences of the coarsest level of a tensor, longest first: the document's name for [`Lod::rank_table`] of level 0.
+/// The sequences of the coarsest level of a tensor, longest first: the document's name for
+/// [`Lod::rank_table`] of level 0.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -63,7 +68,8 @@ pub fn sort_by_seq_len<T: Element>(tensor: &LodTensor<T>) -> Result<RankTable, E
 }
 
 impl RankTable {
-    /// The same sequences gone through from their ends, for the backward direction of a network. O(1).
+    /// The same sequences gone through from their ends, for the backward direction of a network.
+    /// O(1).
     #[must_use]
     #[doc(alias = "is_reverse")]
     pub fn reversed(&self) -> Self {
@@ -142,7 +148,8 @@ impl RankTable {
         })
     }
 
-    /// The entries of each sequence, longest first: what the document calls `sorted_seqs`, with a range for its two pointers.
+    /// The entries of each sequence, longest first: what the document calls `sorted_seqs`, with a
+    /// range for its two pointers.
     pub fn sorted_sequences(&self) -> impl ExactSizeIterator<Item = Range<usize>> + '_ {
         self.order().iter().map(|&index| self.splits().row(index as usize))
     }
@@ -159,13 +166,14 @@ impl RankTable {
         self.packed().active(step)
     }
 
-    /// Which entry stands at each packed place: step by step, in each by rank.
+    /// The entry at each packed position: step by step, in each by rank.
     #[inline]
     pub fn packed_to_entry(&self) -> &[i32] {
         if self.reversed { self.packed().reversed_entries() } else { self.packed().entries() }
     }
 
-    /// The packed place of each entry: the inverse of [`packed_to_entry`](Self::packed_to_entry).
+    /// The packed position of each entry: the inverse of
+    /// [`packed_to_entry`](Self::packed_to_entry).
     #[inline]
     pub fn entry_to_packed(&self) -> &[i32] {
         if self.reversed { self.packed().reversed_positions() } else { self.packed().positions() }
@@ -204,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tables_share_what_was_figured() {
+    fn tables_of_a_layer_share_what_was_computed() {
         let lod = Lod::from_lengths(&[vec![2, 1], vec![3, 5, 4]]).unwrap();
         let (one, other) = (lod.rank_table(1).unwrap(), lod.clone().rank_table(1).unwrap());
         assert_eq!(one.packed_to_entry().as_ptr(), other.packed_to_entry().as_ptr());
@@ -215,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reversed_table_is_its_own_way_back() {
+    fn reversing_a_table_twice_is_the_identity() {
         let table = Lod::from_lengths(&[[2, 0, 3]]).unwrap().rank_table(0).unwrap().reversed();
         assert_eq!(table.packed_to_entry(), [4, 1, 3, 0, 2]);
         assert_eq!(table.entry_to_packed(), [3, 1, 4, 2, 0]);

@@ -1,16 +1,15 @@
 //! Rows copied by an index: what sorting, segmenting and concatenating come down to.
 
-use kaldera_base::memory;
+use kaldera_base::{memory, par};
 use tensor_strided::Element;
 
 /// Bytes of a result that are worth a task of their own.
-#[cfg(feature = "rayon")]
 const TASK: usize = 1 << 20;
 
-/// How many bytes ahead the processor is told of what is read next: rows of many sequences are more streams than it follows
-/// by itself.
+/// How many bytes ahead rows are prefetched: rows of many sequences are more streams than it
+/// follows by itself.
 const AHEAD: usize = 4096;
-/// Bytes that come with each other.
+/// Bytes of a cache line.
 const LINE: usize = 64;
 
 /// The rows of `src`, of `width` values each, that `index` names. All indexes name a row.
@@ -26,14 +25,12 @@ pub(crate) fn gather_into<T: Element>(src: &[T], width: usize, index: &[i32], ou
     if width == 0 {
         return;
     }
-    #[cfg(feature = "rayon")]
-    if size_of_val(out) >= 2 * TASK && rayon::current_num_threads() > 1 {
-        use rayon::prelude::*;
-        let rows = (TASK / (width * size_of::<T>().max(1))).max(1);
-        let parts = out.par_chunks_mut(rows * width).zip(index.par_chunks(rows));
-        return parts.for_each(|(out, index)| gather_serially(src, width, index, out));
+    if par::num_parts(size_of_val(out), TASK) == 1 {
+        return gather_serially(src, width, index, out);
     }
-    gather_serially(src, width, index, out);
+    let rows = (TASK / (width * size_of::<T>().max(1))).max(1);
+    let parts = out.chunks_mut(rows * width).zip(index.chunks(rows)).collect();
+    par::for_each(parts, |(out, index)| gather_serially(src, width, index, out));
 }
 
 fn gather_serially<T: Element>(src: &[T], width: usize, index: &[i32], out: &mut [T]) {

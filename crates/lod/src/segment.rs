@@ -4,13 +4,19 @@ use std::ops::Range;
 
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor, RankTable, rows};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::rank::RankTable;
+use crate::rows;
+use crate::tensor::LodTensor;
 
-/// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest sequence first.
+/// The steps of a mini-batch: at each, one entry of every sequence that is long enough, longest
+/// sequence first.
 ///
-/// All steps lie in one packed buffer, one behind the other; what is left of the batch at a step is always its first rows, so that
-/// a network needs no padding and no mask. Where the tensor has levels below the one that was sorted, an entry is a sequence itself,
-/// and every step has a LoD of its own.
+/// All steps lie in one packed buffer, one after another; what is left of the batch at a step is
+/// always its first rows, so that a network needs no padding and no mask. Where the tensor has
+/// levels below the one that was sorted, an entry is a sequence itself, and every step has a LoD of
+/// its own.
 ///
 /// ```text
 ///   x        a0 a1 a2 a3 | b0 b1 | c0 c1 c2
@@ -36,17 +42,19 @@ use crate::{Error, Lod, LodTensor, RankTable, rows};
 #[doc(alias = "LoDTensorArray")]
 pub struct Segments<T: Element> {
     table: RankTable,
-    /// The entries of the table in packed order: sequences of its coarsest level, or rows if it has no levels.
+    /// The entries of the table in packed order: sequences of its coarsest level, or rows if it has
+    /// no levels.
     packed: LodTensor<T>,
 }
 
-/// Cuts a tensor into its time steps. O(values), with the index of the table, which is figured once per mini-batch.
+/// Cuts a tensor into its time steps. O(values), with the index of the table, which is computed
+/// once per mini-batch.
 ///
 /// The adjoint (what gradients go through) is [`concat_outputs`].
 ///
 /// # Errors
-/// [`Error::NoLevel`], [`Error::Size`], [`Error::SequenceLength`] if the table was made of a LoD whose sequences have other
-/// lengths than those of `x`; [`Error::TooLarge`].
+/// [`Error::NoLevel`], [`Error::Size`], [`Error::SequenceLength`] if the table was made of a LoD
+/// whose sequences have other lengths than those of `x`; [`Error::TooLarge`].
 #[doc(alias = "SegmentInputs")]
 #[doc(alias = "SetmentInputs")]
 #[doc(alias = "lod_tensor_to_array")]
@@ -57,7 +65,7 @@ pub fn segment_inputs<T: Element + Default>(x: &LodTensor<T>, table: &RankTable)
     let below = table.level() + 1;
     let packed = if below == x.lod().num_levels() {
         let values = rows::gather(x.values(), x.width(), table.packed_to_entry());
-        x.like(x.rows(), values, Lod::none())?
+        x.like(x.num_rows(), values, Lod::none())?
     } else {
         let (lod, rows) = x.lod().gather(below, table.packed_to_entry())?;
         x.like(rows.len(), rows::gather(x.values(), x.width(), &rows), lod)?
@@ -65,7 +73,8 @@ pub fn segment_inputs<T: Element + Default>(x: &LodTensor<T>, table: &RankTable)
     Ok(Segments { table: table.clone(), packed })
 }
 
-/// Puts the time steps together to sequences again: in the order they had, and with the levels above.
+/// Puts the time steps together to sequences again: in the order they had, and with the levels
+/// above.
 ///
 /// The adjoint is [`segment_inputs`].
 ///
@@ -79,24 +88,26 @@ pub fn concat_outputs<T: Element + Default>(segments: &Segments<T>) -> Result<Lo
     let Segments { table, packed } = segments;
     if packed.lod().is_none() {
         let values = rows::gather(packed.values(), packed.width(), table.entry_to_packed());
-        return packed.like(packed.rows(), values, table.upper_lod());
+        return packed.like(packed.num_rows(), values, table.upper_lod());
     }
     let (lower, rows) = packed.lod().gather(0, table.entry_to_packed())?;
     let values = rows::gather(packed.values(), packed.width(), &rows);
     packed.like(rows.len(), values, table.upper_lod().below(&lower)?)
 }
 
-/// As [`segment_inputs`] of rows (no levels below the table's), into memory of the caller's, which spares fetching fresh pages.
+/// As [`segment_inputs`] of rows (no levels below the table's), into memory of the caller's, which
+/// spares fetching fresh pages.
 ///
 /// # Errors
-/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if there is not one place for each value.
+/// As [`segment_inputs`]; [`Error::NumLevels`] for levels below; [`Error::Size`] if `out` has not
+/// one element for each value.
 pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out: &mut [T]) -> Result<(), Error> {
     table.check_splits(x.lod().check_level(table.level())?)?;
     let (expected, found) = (table.level() + 1, x.lod().num_levels());
     if expected != found {
         return Err(Error::NumLevels { what: "the tensor", expected, found });
     }
-    Error::check_size("the number of places", x.values().len(), out.len())?;
+    Error::check_size("the length of the output", x.values().len(), out.len())?;
     rows::gather_into(x.values(), x.width(), table.packed_to_entry(), out);
     Ok(())
 }
@@ -104,25 +115,28 @@ pub fn segment_inputs_into<T: Element>(x: &LodTensor<T>, table: &RankTable, out:
 /// As [`concat_outputs`] of rows (steps without LoD), into memory of the caller's.
 ///
 /// # Errors
-/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if there is not one place for each value.
+/// [`Error::NumLevels`] for steps with LoD; [`Error::Size`] if `out` has not one element for each
+/// value.
 pub fn concat_outputs_into<T: Element>(segments: &Segments<T>, out: &mut [T]) -> Result<(), Error> {
     let Segments { table, packed } = segments;
     let found = packed.lod().num_levels();
     if found != 0 {
         return Err(Error::NumLevels { what: "each step", expected: 0, found });
     }
-    Error::check_size("the number of places", packed.values().len(), out.len())?;
+    Error::check_size("the length of the output", packed.values().len(), out.len())?;
     rows::gather_into(packed.values(), packed.width(), table.entry_to_packed(), out);
     Ok(())
 }
 
 impl<T: Element> Segments<T> {
-    /// Steps that lie in packed order already: the outputs of a network that goes through the steps of `table`.
+    /// Steps that lie in packed order already: the outputs of a network that goes through the steps
+    /// of `table`.
     ///
     /// # Errors
-    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without levels) for each of the table.
+    /// [`Error::Size`] if it has not one entry (a sequence of its coarsest level, or a row without
+    /// levels) for each of the table.
     pub fn new(table: &RankTable, packed: LodTensor<T>) -> Result<Self, Error> {
-        let entries = if packed.lod().is_none() { packed.rows() } else { packed.lod().num_elements(0) };
+        let entries = if packed.lod().is_none() { packed.num_rows() } else { packed.lod().num_sequences(0) };
         Error::check_size("the number of packed entries", table.num_entries(), entries)?;
         Ok(Self { table: table.clone(), packed })
     }
@@ -145,13 +159,14 @@ impl<T: Element> Segments<T> {
     /// Steps from one tensor each, with or without LoD.
     ///
     /// # Errors
-    /// [`Error::Size`] if their number is not that of the table's steps, or one has not as many entries as sequences are that long;
-    /// [`Error::Nothing`] without steps; what [`LodTensor::merge`] refuses.
+    /// [`Error::Size`] if their number is not that of the table's steps, or one has not as many
+    /// entries as sequences are that long; [`Error::Nothing`] without steps; what
+    /// [`LodTensor::merge`] refuses.
     pub fn from_steps(table: &RankTable, steps: &[impl AsRef<LodTensor<T>>]) -> Result<Self, Error> {
         Error::check_size("the number of steps", table.max_sequence_len(), steps.len())?;
         for (step, tensor) in steps.iter().enumerate() {
             let tensor = tensor.as_ref();
-            let entries = if tensor.lod().is_none() { tensor.rows() } else { tensor.lod().num_elements(0) };
+            let entries = if tensor.lod().is_none() { tensor.num_rows() } else { tensor.lod().num_sequences(0) };
             Error::check_size("the number of entries of a step", table.active(step), entries)?;
         }
         Ok(Self { table: table.clone(), packed: LodTensor::merge(steps)? })
@@ -162,12 +177,12 @@ impl<T: Element> Segments<T> {
         &self.table
     }
 
-    /// All steps, one behind the other; its LoD is that of the levels below the one that was sorted.
+    /// All steps, concatenated; its LoD is that of the levels below the one that was sorted.
     pub fn packed(&self) -> &LodTensor<T> {
         &self.packed
     }
 
-    /// All steps, one behind the other.
+    /// All steps, concatenated.
     pub fn into_packed(self) -> LodTensor<T> {
         self.packed
     }
@@ -210,7 +225,8 @@ impl<T: Element> Segments<T> {
         self.before_and_step_mut(step).1
     }
 
-    /// The values of the step before (none for the first), and those of a step to be written: what a recurrence needs.
+    /// The values of the step before (none for the first), and those of a step to be written: what
+    /// a recurrence needs.
     ///
     /// ```
     /// use lod::{LodTensor, concat_outputs, segment_inputs};
@@ -256,7 +272,8 @@ impl<T: Element> Segments<T> {
 }
 
 impl<T: Element + Default> Segments<T> {
-    /// The last row of each sequence, in the order of the sequences; rows of `pad_value` for empty ones. O(sequences).
+    /// The last row of each sequence, in the order of the sequences; rows of `pad_value` for empty
+    /// ones. O(sequences).
     ///
     /// On a reversed table this is the first row of each sequence, which the network sees last.
     ///
@@ -265,27 +282,28 @@ impl<T: Element + Default> Segments<T> {
     pub fn last_steps(&self, pad_value: T) -> Result<LodTensor<T>, Error> {
         let (packed, width) = (&self.packed, self.packed.width());
         self.check_plain()?;
-        let places = self.table.packed().last_positions();
-        let mut values = Vec::with_capacity(places.len() * width);
-        for place in &places {
-            match usize::try_from(*place) {
+        let positions = self.table.packed().last_positions();
+        let mut values = Vec::with_capacity(positions.len() * width);
+        for position in &positions {
+            match usize::try_from(*position) {
                 Ok(row) => values.extend_from_slice(packed.row(row)),
                 Err(_) => values.resize(values.len() + width, pad_value),
             }
         }
-        packed.like(places.len(), values, self.table.coarse_lod())
+        packed.like(positions.len(), values, self.table.coarse_lod())
     }
 
-    /// The gradient of [`last_steps`](Self::last_steps) by the packed rows, of which `grad` has that of its result.
+    /// The gradient of [`last_steps`](Self::last_steps) by the packed rows, of which `grad` has
+    /// that of its result.
     ///
     /// # Errors
     /// [`Error::Size`] if it has not one row for each sequence.
     pub fn last_steps_backward(table: &RankTable, grad: &LodTensor<T>) -> Result<Self, Error> {
-        Error::check_size("the number of gradient rows", table.num_sequences(), grad.rows())?;
+        Error::check_size("the number of gradient rows", table.num_sequences(), grad.num_rows())?;
         let mut packed = Self::zeros(table, &grad.shape()[1..])?;
         let (width, values) = (grad.width(), packed.packed.values_mut());
-        for (sequence, place) in table.packed().last_positions().into_iter().enumerate() {
-            if let Ok(row) = usize::try_from(place) {
+        for (sequence, position) in table.packed().last_positions().into_iter().enumerate() {
+            if let Ok(row) = usize::try_from(position) {
                 values[row * width..][..width].copy_from_slice(grad.row(sequence));
             }
         }

@@ -1,9 +1,11 @@
-//! Operators over the sequences of a tensor, without padding: forward, and backward where there is a gradient.
+//! Operators over the sequences of a tensor, without padding: forward, and backward where there is
+//! a gradient.
 //!
-//! Unless an operator says otherwise, a *sequence* is one of the last level, and upper levels stay as they are. Sequences may be
-//! empty everywhere. A forward function gives its result and, if there is a gradient, what its `backward` needs, which owns or
-//! shares that; a gradient has the shape of what it is the gradient of, and its LoD unless something else is said. Of the gradient of an
-//! output only the shape counts.
+//! Unless an operator says otherwise, a *sequence* is one of the last level, and upper levels stay
+//! as they are. Sequences may be empty everywhere. A forward function gives its result and, if
+//! there is a gradient, what its `backward` needs, which owns or shares that; a gradient has the
+//! shape of what it is the gradient of, and its LoD unless something else is said. Of the gradient
+//! of an output only the shape counts.
 //!
 //! | Paddle | here |
 //! |---|---|
@@ -20,7 +22,8 @@
 //! | `im2sequence` | [`im2sequence`] |
 //! | `split_lod_tensor`, `merge_lod_tensor` | [`split_by_mask`], [`merge_by_mask`] |
 //!
-//! Formulas are those of Paddle 2.6.2, checked against its answers and, for gradients, by finite differences.
+//! Formulas are those of Paddle 2.6.2, checked against its answers and, for gradients, by finite
+//! differences.
 
 mod branch;
 mod conv;
@@ -39,7 +42,9 @@ mod topk;
 use kaldera_base::Real;
 use ragged_core::RowSplits;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 pub use branch::{BranchSaved, merge_by_mask, split_by_mask};
 pub use conv::{Context, ConvGradients, ConvSaved, RowConvSaved, conv, row_conv};
@@ -70,7 +75,7 @@ fn only_level(what: &'static str, lod: &Lod) -> Result<RowSplits, Error> {
 
 /// The gradient of an output has its rows and its width.
 fn check_gradient<T: Real>(rows: usize, width: usize, grad: &LodTensor<T>) -> Result<(), Error> {
-    Error::check_size("the number of rows of the output's gradient", rows, grad.rows())?;
+    Error::check_size("the number of rows of the output's gradient", rows, grad.num_rows())?;
     Error::check_size("the width of the output's gradient", width, grad.width())
 }
 

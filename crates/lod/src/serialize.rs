@@ -15,8 +15,9 @@ use std::io::{self, Read, Write};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Layout, Shape};
 
-use crate::lod::{number_of, splits_of};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::{Lod, number_of, splits_of};
+use crate::tensor::LodTensor;
 
 /// The version of both parts of the format.
 const VERSION: u32 = 0;
@@ -144,12 +145,13 @@ impl<T: PaddleType> LodTensor<T> {
         }
     }
 
-    /// Reads a tensor in Paddle's format, and no byte more: several can stand one behind the other. Bytes are not trusted:
-    /// memory grows with what is there, not with what is announced.
+    /// Reads a tensor in Paddle's format, and no byte more: several can follow each other. Bytes
+    /// are not trusted: memory grows with what is there, not with what is announced.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Version`], [`Error::LevelBytes`], [`Error::Description`], [`Error::DataType`],
-    /// [`Error::Dim`], what [`Lod::from_offsets`] and [`LodTensor::new`] refuse, [`Error::Io`].
+    /// [`Error::Truncated`], [`Error::Version`], [`Error::LevelBytes`], [`Error::Description`],
+    /// [`Error::DataType`], [`Error::Dim`], what [`Lod::from_offsets`] and [`LodTensor::new`]
+    /// refuse, [`Error::Io`].
     #[doc(alias = "DeserializeFromStream")]
     pub fn read_from(reader: &mut impl Read) -> Result<Self, Error> {
         let lod = read_lod(reader)?;
@@ -245,7 +247,8 @@ fn read_array<const N: usize>(reader: &mut impl Read, what: &'static str) -> Res
     Ok(array)
 }
 
-/// Calls `take` with blocks that are `size` bytes together; each but the last is a multiple of 8 bytes.
+/// Calls `take` with blocks that are `size` bytes together; each but the last is a multiple of 8
+/// bytes.
 fn read_blocks(
     reader: &mut impl Read,
     what: &'static str,
@@ -431,7 +434,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(seed in any::<u64>(), width in 0_usize..4) {
+        fn written_files_are_read_back(seed in any::<u64>(), width in 0_usize..4) {
             let lod = Lod::from(RaggedShape::random(seed, 2..=4, 0..=30).unwrap());
             let rows = lod.num_rows().unwrap();
             let values: Vec<f64> = (0..rows * width).map(|i| i as f64 / 3.0).collect();

@@ -3,10 +3,13 @@
 use ragged_core::RowSplits;
 use tensor_strided::Element;
 
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::tensor::LodTensor;
 
 impl<T: Element> LodTensor<T> {
-    /// Takes the LoD of another tensor, of any type. One reference is counted; no offsets are copied or looked at.
+    /// Takes the LoD of another tensor, of any type. One reference is counted; no offsets are
+    /// copied or looked at.
     ///
     /// ```
     /// use lod::{Lod, LodTensor};
@@ -27,8 +30,9 @@ impl<T: Element> LodTensor<T> {
         Ok(())
     }
 
-    /// Takes the LoD of another tensor to change it: what is written through the result is this tensor's own. Until then one
-    /// reference is counted, and levels that are never written stay shared.
+    /// Takes the LoD of another tensor to change it: what is written through the result is this
+    /// tensor's own. Until then one reference is counted, and levels that are never written stay
+    /// shared.
     ///
     /// ```
     /// use lod::{Lod, LodTensor};
@@ -51,20 +55,21 @@ impl<T: Element> LodTensor<T> {
 
     /// The LoD, to be changed; others that share it keep theirs.
     pub fn lod_mut(&mut self) -> LodMut<'_> {
-        let rows = self.rows();
+        let rows = self.num_rows();
         LodMut { lod: self.lod_slot(), rows }
     }
 
     /// Where the LoD is kept, for one that divides the rows that there are.
     fn lod_mut_checked(&mut self, lod: &Lod) -> Result<&mut Lod, Error> {
         match lod.num_rows() {
-            Some(expected) if expected != self.rows() => Err(Error::Rows { expected, found: self.rows() }),
+            Some(expected) if expected != self.num_rows() => Err(Error::Rows { expected, found: self.num_rows() }),
             _ => Ok(self.lod_slot()),
         }
     }
 }
 
-/// The LoD of a tensor, to be changed level by level: it always divides just the rows of the tensor.
+/// The LoD of a tensor, to be changed level by level: it always divides just the rows of the
+/// tensor.
 #[derive(Debug)]
 pub struct LodMut<'a> {
     lod: &'a mut Lod,
@@ -77,7 +82,7 @@ impl LodMut<'_> {
         self.lod
     }
 
-    /// Puts another LoD in its place.
+    /// Replaces the LoD.
     ///
     /// # Errors
     /// [`Error::Rows`] if it divides another number of rows; then nothing changes.
@@ -94,8 +99,8 @@ impl LodMut<'_> {
     /// Other offsets for a level; the other levels stay, and stay shared.
     ///
     /// # Errors
-    /// [`Error::NoLevel`]; [`Error::LevelMismatch`], [`Error::Rows`] if the offsets do not fit the levels above and below or the
-    /// rows. Then nothing changes.
+    /// [`Error::NoLevel`]; [`Error::LevelMismatch`], [`Error::Rows`] if the offsets do not fit the
+    /// levels above and below or the rows. Then nothing changes.
     pub fn set_level(&mut self, level: usize, offsets: RowSplits) -> Result<(), Error> {
         self.set(self.lod.with_level(level, offsets)?)
     }

@@ -8,23 +8,26 @@ use kaldera_base::buffer::Buffer;
 use ragged_core::{Ragged, RowSplits, Rows};
 use tensor_strided::{Element, Tensor, TensorViewMut};
 
-use crate::{Error, Lod};
+use crate::error::Error;
+use crate::lod::Lod;
 
-/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one behind the other, without padding.
+/// A row-major tensor and the [`Lod`] of its rows: a mini-batch of sequences, one after another,
+/// without padding.
 ///
 /// ```text
 ///   rows   a0 a1 a2 a3 | b0 b1 | c0 c1 c2       shape [9, ..]
 ///   lod    0             4       6        9     one level
 /// ```
 ///
-/// A clone copies neither values nor offsets; writing to shared values copies them first. It derefs to its [`Tensor`], so that
-/// everything a plain tensor can do it does unchanged; what is here keeps the LoD where that makes sense.
+/// A clone copies neither values nor offsets; writing to shared values copies them first. It derefs
+/// to its [`Tensor`], so that everything a plain tensor can do it does unchanged; what is here
+/// keeps the LoD where that makes sense.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
 ///
 /// let x = LodTensor::from_vec([5, 2], (0..10).collect::<Vec<_>>(), Lod::from_lengths(&[vec![2, 0, 3]])?)?;
-/// assert_eq!((x.rows(), x.width()), (5, 2));
+/// assert_eq!((x.num_rows(), x.width()), (5, 2));
 /// assert_eq!(x.sequence(2), [4, 5, 6, 7, 8, 9]);
 /// # Ok::<(), lod::Error>(())
 /// ```
@@ -64,11 +67,11 @@ impl<T: Element> LodTensor<T> {
         Ok(Self { tensor, lod })
     }
 
-    /// Values in C order, rows one behind the other.
+    /// Values in C order, rows one after another.
     ///
     /// # Errors
-    /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element; [`Error::Rows`] if the LoD is for
-    /// another number of rows.
+    /// [`Error::Scalar`]; [`Error::Tensor`] if there is not one value for each element;
+    /// [`Error::Rows`] if the LoD is for another number of rows.
     pub fn from_vec(shape: impl AsRef<[usize]>, values: impl Into<Buffer<T>>, lod: Lod) -> Result<Self, Error> {
         Self::new(Tensor::from_vec(shape, values)?, lod)
     }
@@ -90,21 +93,21 @@ impl<T: Element> LodTensor<T> {
         Self::from_vec([values.len()], values, lod)
     }
 
-    /// One sequence after the other, from the number of rows of each and the values of all rows: shape `[rows, width]`, one
-    /// level.
+    /// One sequence after the other, from the number of rows of each and the values of all rows:
+    /// shape `[rows, width]`, one level.
     ///
     /// ```
     /// use lod::LodTensor;
     ///
     /// // Two utterances, of 2 frames and of 1, with 3 features each.
     /// let x = LodTensor::from_lengths(&[2, 1], 3, vec![0.0, 0.1, 0.2, 1.0, 1.1, 1.2, 2.0, 2.1, 2.2])?;
-    /// assert_eq!((x.rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
+    /// assert_eq!((x.num_rows(), x.width(), x.sequence(1)), (3, 3, &[2.0, 2.1, 2.2][..]));
     /// # Ok::<(), lod::Error>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Number`] if the lengths add up to more than fits in 32 bits; [`Error::Tensor`] if there are not `width` values for
-    /// each row.
+    /// [`Error::Number`] if the lengths add up to more than fits in 32 bits; [`Error::Tensor`] if
+    /// there are not `width` values for each row.
     pub fn from_lengths(lengths: &[usize], width: usize, values: impl Into<Buffer<T>>) -> Result<Self, Error> {
         let lod = Lod::from_lengths(&[lengths])?;
         Self::from_vec([lod.num_rows().unwrap_or(0), width], values, lod)
@@ -112,8 +115,24 @@ impl<T: Element> LodTensor<T> {
 
     /// How many rows there are: the length of axis 0.
     #[inline]
-    pub fn rows(&self) -> usize {
+    pub fn num_rows(&self) -> usize {
         self.shape()[0]
+    }
+
+    /// The values of each row.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[T]> + DoubleEndedIterator + Clone {
+        (0..self.num_rows()).map(|i| self.row(i))
+    }
+
+    /// The values of each row, to be written; copied first if others share them.
+    pub fn rows_mut(&mut self) -> impl ExactSizeIterator<Item = &mut [T]> {
+        let (rows, width) = (self.num_rows(), self.width());
+        let mut rest = self.values_mut();
+        (0..rows).map(move |_| {
+            let row;
+            (row, rest) = std::mem::take(&mut rest).split_at_mut(width);
+            row
+        })
     }
 
     /// How many values a row has: the product of the axes after the first, 1 if there are none.
@@ -216,16 +235,17 @@ impl<T: Element> LodTensor<T> {
         Sequences { values: self.values(), width: self.width(), rows }
     }
 
-    /// The sequences as lists, of a tensor with one value to a row. Neither values nor offsets are copied.
+    /// The sequences as rows of a ragged tensor, if there is one value to a row. Neither values nor
+    /// offsets are copied.
     ///
     /// ```
     /// use lod::LodTensor;
     /// use ragged_core::Ragged;
     ///
     /// let x = LodTensor::from_sequences(&[vec![3, 1], vec![], vec![2]])?;
-    /// let lists: Ragged<i32> = x.to_ragged()?;
-    /// assert_eq!(lists.sum(), [4, 0, 2]);
-    /// assert_eq!(LodTensor::from(lists), x);
+    /// let ragged: Ragged<i32> = x.to_ragged()?;
+    /// assert_eq!(ragged.sum(), [4, 0, 2]);
+    /// assert_eq!(LodTensor::from(ragged), x);
     /// # Ok::<(), lod::Error>(())
     /// ```
     ///
@@ -255,7 +275,8 @@ impl<T: Element> LodTensor<T> {
         Self::new(self.tensor.clone(), lod)
     }
 
-    /// A result of the same rows, or of others: `rows` rows of the same shape of a row, and a LoD for these.
+    /// A result of the same rows, or of others: `rows` rows of the same shape of a row, and a LoD
+    /// for these.
     ///
     /// # Errors
     /// As [`from_vec`](Self::from_vec).
@@ -267,7 +288,8 @@ impl<T: Element> LodTensor<T> {
 }
 
 impl<T: Element> From<Ragged<T>> for LodTensor<T> {
-    /// The lists as sequences of single values: shape `[N]`, a level for each axis after the first. Nothing is copied.
+    /// The rows as sequences of single values: shape `[N]`, a level for each axis after the first.
+    /// Nothing is copied.
     fn from(ragged: Ragged<T>) -> Self {
         let (shape, values) = ragged.into_parts();
         let tensor = Self::from_vec([values.len()], values, shape.into());
@@ -275,10 +297,39 @@ impl<T: Element> From<Ragged<T>> for LodTensor<T> {
     }
 }
 
+/// As [`LodTensor::to_ragged`]. Nothing is copied.
+impl<T: Element> TryFrom<LodTensor<T>> for Ragged<T> {
+    type Error = Error;
+
+    fn try_from(tensor: LodTensor<T>) -> Result<Self, Error> {
+        tensor.to_ragged()
+    }
+}
+
+/// Rows without sequences. Nothing is copied if the elements are contiguous in C order.
+///
+/// # Errors
+/// [`Error::Scalar`].
+impl<T: Element> TryFrom<Tensor<T>> for LodTensor<T> {
+    type Error = Error;
+
+    fn try_from(tensor: Tensor<T>) -> Result<Self, Error> {
+        Self::new(tensor, Lod::none())
+    }
+}
+
+/// The rows alone. Nothing is copied.
+impl<T> From<LodTensor<T>> for Tensor<T> {
+    fn from(tensor: LodTensor<T>) -> Self {
+        tensor.tensor
+    }
+}
+
 /// One sequence after the other, of single values: shape `[N]`, one level.
 ///
 /// # Panics
-/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an error then.
+/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an
+/// error then.
 impl<T: Element> From<Vec<Vec<T>>> for LodTensor<T> {
     fn from(sequences: Vec<Vec<T>>) -> Self {
         Ragged::from(sequences).into()
@@ -288,14 +339,16 @@ impl<T: Element> From<Vec<Vec<T>>> for LodTensor<T> {
 /// Sequences of single values: shape `[N]`, one level.
 ///
 /// # Panics
-/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an error then.
+/// If there are more than `i32::MAX` sequences or values; [`LodTensor::from_sequences`] returns an
+/// error then.
 impl<T: Element, S: IntoIterator<Item = T>> FromIterator<S> for LodTensor<T> {
     fn from_iter<I: IntoIterator<Item = S>>(sequences: I) -> Self {
         sequences.into_iter().collect::<Ragged<T>>().into()
     }
 }
 
-/// Sequences of rows, `x[sequence][row][column]`: shape `[rows, width]`, one level. Without rows, the width is 0.
+/// Sequences of rows, `x[sequence][row][column]`: shape `[rows, width]`, one level. Without rows,
+/// the width is 0.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -307,7 +360,8 @@ impl<T: Element, S: IntoIterator<Item = T>> FromIterator<S> for LodTensor<T> {
 /// ```
 ///
 /// # Errors
-/// [`Error::RowWidth`] where a row has another width than the first one; [`Error::Number`] for more rows than fit in 32 bits.
+/// [`Error::RowWidth`] where a row has another width than the first one; [`Error::Number`] for more
+/// rows than fit in 32 bits.
 impl<T: Element> TryFrom<Vec<Vec<Vec<T>>>> for LodTensor<T> {
     type Error = Error;
 

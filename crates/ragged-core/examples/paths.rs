@@ -1,4 +1,5 @@
-//! The n best paths of a batch of utterances: the best path of each, probabilities within each, and a padded matrix.
+//! The n best paths of a batch of utterances: the best path of each, probabilities within each, and
+//! a padded matrix.
 //!
 //! `cargo run -p ragged-core --example paths`
 

@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use kaldera_base::buffer::Buffer;
 
-use crate::shape::Layer;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 /// Two axes. O(lists + elements); elements are moved.
 ///
@@ -20,8 +22,8 @@ use crate::{Error, Ragged, RaggedShape, RowSplits};
 /// ```
 ///
 /// # Panics
-/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity. [`Ragged::from_lists`] returns an
-/// error then.
+/// If there are more than `i32::MAX` lists or values, as `Vec` does beyond its capacity.
+/// [`Ragged::from_lists`] returns an error then.
 impl<T> From<Vec<Vec<T>>> for Ragged<T> {
     fn from(lists: Vec<Vec<T>>) -> Self {
         let splits = splits_of(lists.iter().map(Vec::len));
@@ -93,7 +95,8 @@ fn splits_of(lengths: impl IntoIterator<Item = usize>) -> RowSplits {
     within_limit(RowSplits::from_lengths(lengths))
 }
 
-/// For conversions whose traits cannot return an error; the only one possible is [`Error::TooLarge`].
+/// For conversions whose traits cannot return an error; the only one possible is
+/// [`Error::TooLarge`].
 fn within_limit<T>(result: Result<T, Error>) -> T {
     result.unwrap_or_else(|error| panic!("{error}"))
 }
@@ -112,7 +115,8 @@ macro_rules! deeper_lists {
     ($($axes:literal: $Inner:ty;)*) => {$(
         #[doc = concat!(stringify!($axes), " axes. O(lists + elements); elements are moved.")]
         ///
-        /// Name the type of the values, `Ragged::<i32>::from(lists)`: a tensor of vectors would be possible too.
+        /// Name the type of the values, `Ragged::<i32>::from(lists)`: a tensor of vectors would be
+        /// possible too.
         ///
         /// # Panics
         /// If there are more than `i32::MAX` lists on an axis, or values.
@@ -155,11 +159,12 @@ fn must_have_axes<T>(expected: usize, ragged: &Ragged<T>) -> Result<(), Error> {
 }
 
 impl<T> Ragged<T> {
-    /// Takes the offsets of nested Arrow lists, outermost first, and the values of the innermost ones.
+    /// Takes the offsets of nested Arrow lists, outermost first, and the values of the innermost
+    /// ones.
     ///
-    /// Nothing is copied where offsets start with 0, as those of whole arrays do. Those of a slice may start later and end before
-    /// the last child, and are then written anew. Of `arrow`'s types, `OffsetBuffer` and `ScalarBuffer` give up their memory as
-    /// a `Vec` without a copy.
+    /// Nothing is copied where offsets start with 0, as those of whole arrays do. Those of a slice
+    /// may start later and end before the last child, and are then written anew. Of `arrow`'s
+    /// types, `OffsetBuffer` and `ScalarBuffer` give up their memory as a `Vec` without a copy.
     ///
     /// ```
     /// use ragged_core::Ragged;
@@ -171,8 +176,8 @@ impl<T> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] where they are no offsets,
-    /// [`Error::Range`] where they reach beyond their children.
+    /// [`Error::TooFewAxes`] without offsets, [`Error::SplitsStart`] or [`Error::SplitsFall`] where
+    /// they are no offsets, [`Error::Range`] where they reach beyond their children.
     #[doc(alias = "ListArray")]
     #[doc(alias = "ListOffsetArray")]
     pub fn from_list_offsets<O: Into<Buffer<i32>>>(
@@ -204,7 +209,8 @@ impl<T> Ragged<T> {
         Self::new(RaggedShape::new(layers)?, values.slice(wanted))
     }
 
-    /// The offsets of nested Arrow lists, outermost first, and the values of the innermost ones. Nothing is copied.
+    /// The offsets of nested Arrow lists, outermost first, and the values of the innermost ones.
+    /// Nothing is copied.
     #[must_use]
     pub fn into_list_offsets(self) -> (Vec<Buffer<i32>>, Buffer<T>) {
         let (shape, values) = self.into_parts();
@@ -225,8 +231,8 @@ fn within(range: Range<usize>, axis: usize, size: usize) -> Result<Range<usize>,
 mod array {
     use ndarray::{Array, Array2, ArrayViewD, Dimension};
 
-    use super::{Buffer, Error, Ragged, RaggedShape, RowSplits};
-    use crate::Padded;
+    use crate::convert::{Buffer, Error, Ragged, RaggedShape, RowSplits};
+    use crate::value_ops::Padded;
 
     /// No value is copied.
     ///
@@ -248,7 +254,8 @@ mod array {
     impl<T: Clone> Ragged<T> {
         /// Makes a tensor of lists of equal lengths of an array of two or more axes.
         ///
-        /// The values are not copied if they lie in memory in the order of their indexes (`is_standard_layout`).
+        /// The values are not copied if they lie in memory in the order of their indexes
+        /// (`is_standard_layout`).
         ///
         /// # Errors
         /// [`Error::TooFewAxes`] for an array of fewer axes, [`Error::TooLarge`].
@@ -274,7 +281,8 @@ mod array {
     }
 
     impl<T> Ragged<T> {
-        /// The values as an array, if all lists of an axis are equally long. An axis below one without lists has length 0.
+        /// The values as an array, if all lists of an axis are equally long. An axis below one
+        /// without lists has length 0.
         ///
         /// ```
         /// use ragged_core::Ragged;
@@ -312,12 +320,12 @@ mod array {
         use super::*;
 
         #[test]
-        fn arrays_go_both_ways() {
+        fn ndarray_round_trip() {
             let array = Array3::from_shape_fn((2, 3, 2), |(i, j, k)| 100 * i + 10 * j + k);
-            let place = array.as_ptr();
+            let address = array.as_ptr();
             let ragged = Ragged::from_array(array.clone()).unwrap();
             assert_eq!(ragged.as_array().unwrap(), array.view().into_dyn());
-            assert_eq!(Ragged::from_array(array).unwrap().values().as_ptr(), place, "no copy");
+            assert_eq!(Ragged::from_array(array).unwrap().values().as_ptr(), address, "no copy");
             let transposed = array![[1, 2], [3, 4]].reversed_axes();
             assert_eq!(Ragged::from_array(transposed).unwrap().to_string(), "[ [ 1 3 ] [ 2 4 ] ]");
             assert!(Ragged::from_array(array![1, 2]).is_err());
@@ -340,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nested_lists_go_both_ways() {
+    fn nested_vecs_round_trip() {
         let deep = vec![vec![vec![vec![1, 2], vec![]], vec![]], vec![], vec![vec![vec![3]]]];
         let ragged = Ragged::<i32>::from(deep.clone());
         assert_eq!(ragged.to_string(), "[ [ [ [ 1 2 ] [ ] ] [ ] ] [ ] [ [ [ 3 ] ] ] ]");
@@ -355,11 +363,11 @@ mod tests {
     #[test]
     fn whole_list_offsets_are_shared() {
         let (outer, inner, values) = (vec![0, 2, 2], vec![0, 1, 3], vec![7, 8, 9]);
-        let places = (outer.as_ptr(), inner.as_ptr(), values.as_ptr());
+        let addresses = (outer.as_ptr(), inner.as_ptr(), values.as_ptr());
         let ragged = Ragged::from_list_offsets([outer, inner], values).unwrap();
         assert_eq!(ragged.to_string(), "[ [ [ 7 ] [ 8 9 ] ] [ ] ]");
         let (offsets, values) = ragged.into_list_offsets();
-        assert_eq!((offsets[0].as_ptr(), offsets[1].as_ptr(), values.as_ptr()), places);
+        assert_eq!((offsets[0].as_ptr(), offsets[1].as_ptr(), values.as_ptr()), addresses);
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! From the coordinates of an entry to its place in memory, and back.
+//! From the coordinates of an entry to its position in memory, and back.
 
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::RaggedShape;
 
 /// Coordinates and offsets.
 ///
@@ -11,11 +12,12 @@ use crate::{Error, RaggedShape};
 ///       0 1     2  3      4 5  6     7        offset
 ///
 ///   row splits lead down:   [2, 2] -> splits[2] + 2 = 4 + 2 = 6
-///   row ids lead up:        6 -> list ids[6] = 2, place 6 - splits[2] = 2
+///   row ids lead up:        6 -> row ids[6] = 2, entry 6 - splits[2] = 2
 /// ```
 impl RaggedShape {
-    /// The place of an entry in its axis: `coordinates[0]` is the list on axis 0, `coordinates[1]` the entry in it, and so
-    /// on. With as many coordinates as there are axes it is that of an element; with fewer, of an entry of an upper axis.
+    /// The index of an entry in its axis: `coordinates[0]` is the row on axis 0, `coordinates[1]`
+    /// the entry in it, and so on. With as many coordinates as there are axes it is that of an
+    /// element; with fewer, of an entry of an upper axis.
     ///
     /// The two words and their phones of the article in which k2's authors explain ragged tensors:
     ///
@@ -53,7 +55,8 @@ impl RaggedShape {
     /// O(axes).
     ///
     /// # Errors
-    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for one outside its list.
+    /// [`Error::Axis`] for no coordinates or more than there are axes, [`Error::Coordinate`] for
+    /// one outside its row.
     #[doc(alias = "operator[]")]
     pub fn offset(&self, coordinates: &[usize]) -> Result<usize, Error> {
         self.offset_at(coordinates, 0)
@@ -83,11 +86,11 @@ impl RaggedShape {
         }
         let mut offset = first;
         for ((layer, &found), axis) in self.layers().iter().zip(rest).zip(1..) {
-            let list = layer.splits.row(offset);
-            if found >= list.len() {
-                return Err(Error::Coordinate { axis, position, found, size: list.len() });
+            let row = layer.splits.row(offset);
+            if found >= row.len() {
+                return Err(Error::Coordinate { axis, position, found, size: row.len() });
             }
-            offset = list.start + found;
+            offset = row.start + found;
         }
         Ok(offset)
     }
@@ -106,7 +109,8 @@ impl RaggedShape {
         Ok(coordinates)
     }
 
-    /// The coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the first time for the row ids.
+    /// The coordinates of many entries of axis `N - 1`. O(N x offsets), and O(elements) the first
+    /// time for the row ids.
     ///
     /// ```
     /// use ragged_core::{RaggedShape, RowSplits};
@@ -140,9 +144,9 @@ impl RaggedShape {
             return Err(Error::Index { axis, position, found: i64::try_from(offset).unwrap_or(i64::MAX), size });
         }
         for (layer, coordinate) in self.layers()[..axis].iter().zip(&mut to[1..]).rev() {
-            let list = layer.row_ids()[offset] as usize;
-            *coordinate = offset - layer.splits.row(list).start;
-            offset = list;
+            let row = layer.row_ids()[offset] as usize;
+            *coordinate = offset - layer.splits.row(row).start;
+            offset = row;
         }
         to[0] = offset;
         Ok(())
@@ -152,7 +156,7 @@ impl RaggedShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RowSplits;
+    use crate::row_splits::RowSplits;
 
     #[test]
     fn coordinates_and_offsets_outside_are_refused() {

@@ -1,5 +1,7 @@
 //! What can be wrong with a ragged structure or with what is asked of it.
 
+use crate::parse_error::ParseError;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -66,7 +68,7 @@ pub enum Error {
         /// The number of rows of the lower layer.
         found: usize,
     },
-    /// Numbers of things that must be equal.
+    /// Counts that must be equal.
     #[error("{what} must be {expected}, but it is {found}")]
     Size {
         /// What has the wrong size, such as "the number of values".
@@ -100,7 +102,7 @@ pub enum Error {
         /// How many entries the axis has.
         size: usize,
     },
-    /// Indexes below the first axis that would change the order of the lists above.
+    /// Indexes below the first axis that would change the order of the rows above.
     #[error(
         "the index at position {position} of axis {axis} goes back to an earlier list; \
          only axis 0 can be put in any order"
@@ -126,40 +128,40 @@ pub enum Error {
     /// No shape where at least one is needed.
     #[error("at least one source is needed")]
     NoSources,
-    /// A list of another length than its neighbours, where all must be equal.
+    /// A row of another length than its neighbours, where all must be equal.
     #[error(
-        "all lists of axis {axis} must have the same length: list {row} has {found} entries, the first has {expected}"
+        "all rows of axis {axis} must have the same length: row {row} has {found} entries, the first has {expected}"
     )]
     NotRegular {
-        /// The axis of the elements of the lists.
+        /// The axis of the elements of the rows.
         axis: usize,
-        /// Which list differs.
+        /// Which row differs.
         row: usize,
-        /// The length of the first list.
+        /// The length of the first row.
         expected: usize,
-        /// The length of this list.
+        /// The length of this row.
         found: usize,
     },
-    /// A list that cannot shrink as much as asked.
-    #[error("list {row} has {len} elements and cannot change by {change}")]
+    /// A row that cannot shrink as much as asked.
+    #[error("row {row} has {len} elements and cannot change by {change}")]
     TooShort {
-        /// Which list it is.
+        /// Which row it is.
         row: usize,
         /// How many elements it has.
         len: usize,
         /// By how many its length was to change.
         change: i32,
     },
-    /// A number of a merge map that names a list that does not exist.
-    #[error("the merge map is wrong at position {position}: {found} names no list; it must be list * sources + source")]
+    /// A number of a merge map that names a row that does not exist.
+    #[error("the merge map is wrong at position {position}: {found} names no row; it must be row * sources + source")]
     MergeMap {
         /// Where the number stands.
         position: usize,
         /// The number.
         found: u32,
     },
-    /// A coordinate that lies in no list.
-    #[error("coordinate {found} of axis {axis} at position {position} is out of range: that list has {size} entries")]
+    /// A coordinate that lies in no row.
+    #[error("coordinate {found} of axis {axis} at position {position} is out of range: that row has {size} entries")]
     Coordinate {
         /// The axis of the coordinate.
         axis: usize,
@@ -167,12 +169,12 @@ pub enum Error {
         position: usize,
         /// The coordinate.
         found: usize,
-        /// The length of the list that it indexes.
+        /// The length of the row that it indexes.
         size: usize,
     },
     /// A text that is not in k2's notation.
     #[error(transparent)]
-    Parse(#[from] crate::ParseError),
+    Parse(#[from] ParseError),
 }
 
 impl Error {

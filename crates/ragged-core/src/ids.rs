@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::{memory, par};
 
-use crate::Error;
-use crate::kernels::{current_num_threads, join, over_values_by, rows_of};
+use crate::error::Error;
+use crate::kernels::{over_values_by, rows_of};
 
 /// The row of each element.
 pub(crate) fn from_splits(splits: &[i32]) -> Vec<i32> {
@@ -39,7 +39,7 @@ impl Kernel for WriteIds<'_> {
     fn run<S: Simd>(self, _: S) {
         /// Ids that are written without a branch on the length of the row: the next row writes over
         /// those beyond its end.
-        const AT_ONCE: usize = 16;
+        const AT_ONCE: usize = 32;
         let Self { splits, first_row, ids } = self;
         let mut rest = ids;
         for (id, row) in (first_row..).zip(rows_of(splits)) {
@@ -76,11 +76,11 @@ pub(crate) fn to_splits(ids: &[i32], num_rows: usize) -> Result<Vec<i32>, Error>
     Ok(splits)
 }
 
-/// [`WriteEnds`] by as many threads as there are, each with splits of its own.
+/// [`WriteEnds`] on all threads, each with splits of its own.
 fn write_ends(ids: &[i32], elements: Range<usize>, first_split: usize, splits: &mut [i32]) -> bool {
     /// Elements that are worth a task of their own.
     const TASK: usize = 1 << 18;
-    if elements.len() < 2 * TASK || current_num_threads() == 1 {
+    if par::num_parts(elements.len(), TASK) == 1 {
         return dispatch(WriteEnds { ids, elements, first_split, splits });
     }
     let middle = elements.start.midpoint(elements.end);
@@ -88,7 +88,7 @@ fn write_ends(ids: &[i32], elements: Range<usize>, first_split: usize, splits: &
     let cut = usize::try_from(ids[middle]).unwrap_or(0) + 1;
     let (left, right) = splits.split_at_mut(cut.saturating_sub(first_split).min(splits.len()));
     let second_split = first_split + left.len();
-    let (left, right) = join(
+    let (left, right) = par::join(
         || write_ends(ids, elements.start..middle, first_split, left),
         || write_ends(ids, middle..elements.end, second_split, right),
     );
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_write_what_one_writes() {
+    fn parallel_fill_equals_serial() {
         let lengths = (0..100_000).map(|i| if i % 40_000 == 9 { 200_000 } else { i % 4 });
         let mut splits = vec![0];
         splits.extend(lengths.scan(0, |end, len| {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_ids() {
+    fn no_rows_have_no_ids() {
         assert_eq!(from_splits(&[0]), [0; 0]);
         assert_eq!(from_splits(&[0, 0, 0]), [0; 0]);
         write_from_splits(&[0], &mut []);

@@ -1,15 +1,17 @@
-//! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without k2.
+//! Lists of lists of any depth as flat memory: the ragged tensors of k2, in safe Rust and without
+//! k2.
 //!
-//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: lists that differ in length.
-//! One vector each would scatter them; padding would fill the gaps with work. Here all values lie one behind the other,
-//! and each level of lists is one array of where they end. Every operation is then one pass over flat memory.
+//! A batch of utterances, the arcs of the states of many graphs, the n best paths of each: rows
+//! that differ in length. One vector each would scatter them; padding would fill the gaps with
+//! work. Here all values are contiguous, and each level of rows is one array of where they end.
+//! Every operation is then one pass over flat memory.
 //!
 //! ```text
 //!   [ [ [ a b ] [ ] [ c ] ]   [ ]   [ [ d e f ] ] ]
 //!
 //!   Ragged      values         a b c d e f
 //!    |- RaggedShape            lists of lists, without what they hold
-//!        |- RowSplits axis 1   0 3 3 4       list 0 has the entries 0..3, list 1 none, list 2 the entry 3
+//!        |- RowSplits axis 1   0 3 3 4       row 0 has the entries 0..3, row 1 none, row 2 the entry 3
 //!        '- RowSplits axis 2   0 2 2 3 6     entry 0 has the elements 0..2, and so on
 //! ```
 //!
@@ -21,7 +23,7 @@
 //! assert_eq!(scores.sum(), [2.5, 0.0, 8.0]);
 //! assert_eq!(scores[2], [1.0, 4.0, 3.0]);
 //!
-//! // Lists 2 and 0, and where their elements come from.
+//! // Rows 2 and 0, and where their elements come from.
 //! let (picked, elements) = scores.shape().index(0, &[2, 0])?;
 //! assert_eq!(picked.to_string(), "[ [ x x x ] [ x x ] ]");
 //! assert_eq!(elements, [2, 3, 4, 0, 1]);
@@ -29,19 +31,21 @@
 //! ```
 //!
 //! # Axes and indexes
-//! Axis 0 counts the outermost lists, the last axis the elements. Documentation of k2, and here where it helps, names an
-//! index by the axes that it has gone through, and puts an x for those that come after:
+//! Axis 0 counts the outermost rows, the last axis the elements. Documentation of k2, and here
+//! where it helps, names an index by the axes that it has gone through, and puts an x for those
+//! that come after:
 //!
 //! ```text
-//!   idx0     which list on axis 0
-//!   idx1     which entry of that list
-//!   idx01    which entry of axis 1, counted over all lists:     row_splits(1)[idx0] + idx1
+//!   idx0     which row on axis 0
+//!   idx1     which entry of that row
+//!   idx01    which entry of axis 1, counted over all rows:     row_splits(1)[idx0] + idx1
 //!   idx01x   the first element of that entry, on axis 2:        row_splits(2)[idx01]
 //!   idx012   which element, counted over all:                   row_splits(2)[idx01] + idx2
 //! ```
 //!
-//! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012, [`RaggedShape::coordinates`] back up with row
-//! ids: `idx01 = row_ids(2)[idx012]`. What is returned as "old elements", "elements" or "map" are idx012 of the source.
+//! [`RaggedShape::offset`] goes down from `[idx0, idx1, idx2]` to idx012,
+//! [`RaggedShape::coordinates`] back up with row ids: `idx01 = row_ids(2)[idx012]`. What is
+//! returned as "old elements", "elements" or "map" are idx012 of the source.
 //!
 //! # Coming from elsewhere
 //! All names of k2 lead here in the search of this page.
@@ -64,10 +68,11 @@
 //! | `NormalizePerSublist` | `normalize(use_log)` | [`Ragged::normalize_log`], [`Ragged::normalize_linear`] |
 //! | `SortSublists`, `UniqueSequences` | `sort_`, `unique` | [`Ragged::sort`], [`Ragged::unique`] |
 //! | `PadRagged` | `pad` | [`Ragged::pad`] |
-//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with places for recurrent networks [`RaggedShape::packed`] |
+//! | `GetDecreasingSizeOrder` | | [`RaggedShape::decreasing_size_order`]; with positions for recurrent networks [`RaggedShape::packed`] |
 //!
-//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares lists and not hashes, sizes that do
-//! not fit in 32 bits are errors, and every argument is checked in release builds too.
+//! Differences from k2: nothing sorts in place, sorting is stable, `unique` compares rows and not
+//! hashes, sizes that do not fit in 32 bits are errors, and every argument is checked in release
+//! builds too.
 //!
 //! | elsewhere | here |
 //! |---|---|
@@ -77,26 +82,30 @@
 //! | awkward `ListOffsetArray`, `ak.flatten`, `ak.unflatten`, `ak.num` | [`Ragged`], [`RaggedShape::remove_axis`], [`RaggedShape::compose`], [`RowSplits::len_of`] |
 //!
 //! # Gradients
-//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and [`sum_grad`](Ragged::sum_grad)), and all that only move
-//! values share one, [`moved_grad`]; where they return a map, [`index_add`] does it directly.
+//! No graph is kept: each operation that computes has its adjoint beside it (`sum` and
+//! [`sum_grad`](Ragged::sum_grad)), and all that only move values share one, [`moved_grad`]; where
+//! they return a map, [`index_add`] does it directly.
 //!
 //! # What always holds
 //! - Row splits start with 0 and never fall; a [`RowSplits`] that does not cannot be made.
-//! - The elements of each layer are the lists of the next; there is one value for each element of the last.
+//! - The elements of each layer are the rows of the next; there is one value for each element of
+//!   the last.
 //! - No size is above `i32::MAX`. What would be is an [`Error`], never a wrong number.
-//! - Shapes never change once made. Clones share memory, and writing to shared values copies them first.
+//! - Shapes never change once made. Clones share memory, and writing to shared values copies them
+//!   first.
 //!
-//! No input makes this crate panic, but for an axis or a row that is out of range in the queries that say so, as indexing
-//! a slice does, and for more than `i32::MAX` values in `From` and `collect`, which cannot return an error:
-//! [`Ragged::from_lists`] does.
+//! No input makes this crate panic, but for an axis or a row that is out of range in the queries
+//! that say so, as indexing a slice does, and for more than `i32::MAX` values in `From` and
+//! `collect`, which cannot return an error: [`Ragged::from_lists`] does.
 //!
 //! # Features
-//! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged tensors, validated when
-//! read. `ndarray`: conversion from and to arrays.
+//! `rayon` (on): large work is split over threads, with the same result. `serde`: shapes and ragged
+//! tensors, validated when read. `ndarray`: conversion from and to arrays.
 //!
 //! # When not to use it
-//! For lists of equal length, take `ndarray`. For lists of mixed types, or with missing values, take Arrow. If lists grow one
-//! element at a time, take `Vec<Vec<_>>`, and make it ragged when it is complete.
+//! For rows of equal length, take `ndarray`. For lists of mixed types, or with missing values, take
+//! Arrow. If rows grow one element at a time, take `Vec<Vec<_>>`, and make it ragged when it is
+//! complete.
 
 #![deny(unsafe_code)]
 
@@ -110,12 +119,14 @@ mod error;
 mod ids;
 mod kernels;
 mod packed;
+mod parse_error;
 mod ragged;
 mod row_splits;
 #[cfg(feature = "serde")]
 mod serde_impl;
 mod shape;
 mod shape_ops;
+mod step_index;
 mod text;
 mod value_ops;
 mod view;
@@ -126,13 +137,14 @@ pub use kaldera_base::buffer::Buffer;
 pub use kaldera_base::simd::Int;
 pub use kaldera_base::text::TextError;
 pub use packed::Packed;
+pub use parse_error::{ParseError, ParseErrorKind};
 pub use ragged::{Ragged, RowSlices};
 pub use row_splits::{RowSplits, Rows};
 pub use shape::RaggedShape;
 pub use shape_ops::Renumbering;
-pub use text::{Numbers, ParseError, ParseErrorKind, TextValue};
+pub use text::{Numbers, TextValue};
 pub use value_ops::{
     Float, Integer, Number, Order, PadMode, PadSide, Padded, Unique, index_add, index_add_rows, index_and_sum,
     index_and_sum_grad, index_select, index_select_rows, index_tensor_ragged, moved_grad,
 };
-pub use view::{Lists, RaggedView};
+pub use view::{RaggedView, RowViews};

@@ -1,26 +1,28 @@
-//! Lists side by side, longest first: which entries stand at each step, and where.
+//! Rows in decreasing order of length: which entries belong to each step, and where they are.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use crate::{RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
+use crate::step_index::StepIndex;
 
-/// The lists of one axis side by side, as a recurrent network goes through them: entry 0 of each list, then entry 1 of each that
-/// has one, and so on; the longest list first, so that those that are left at a step are always the first ones.
+/// The rows of one axis side by side, as a recurrent network goes through them: entry 0 of each
+/// row, then entry 1 of each that has one, and so on; the longest row first, so that those that are
+/// left at a step are always the first ones.
 ///
 /// ```text
-///   lists           a0 a1 a2 a3 | b0 b1 | c0 c1 c2          splits 0 4 6 9
+///   rows            a0 a1 a2 a3 | b0 b1 | c0 c1 c2          splits 0 4 6 9
 ///
 ///   step            0    1    2    3
-///   rank 0 (list 0) a0   a1   a2   a3
-///   rank 1 (list 2) c0   c1   c2
-///   rank 2 (list 1) b0   b1
+///   rank 0 (row 0)  a0   a1   a2   a3
+///   rank 1 (row 2)  c0   c1   c2
+///   rank 2 (row 1)  b0   b1
 ///
 ///   packed          a0 c0 b0 | a1 c1 b1 | a2 c2 | a3        step_offsets 0 3 6 8 9
 /// ```
 ///
-/// Lists of equal length keep their order, empty ones are last. All of it is figured on first use and kept in the layer, for all
-/// shapes that share this.
+/// Rows of equal length keep their order, empty ones are last. All of it is computed on first use
+/// and kept in the layer, for all shapes that share this.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -38,89 +40,56 @@ use crate::{RaggedShape, RowSplits};
 pub struct Packed<'a> {
     splits: &'a RowSplits,
     order: &'a [i32],
-    kept: &'a Kept,
-}
-
-/// What was figured once.
-#[derive(Debug)]
-pub(crate) struct Kept {
-    ranks: Vec<i32>,
-    step_offsets: Vec<i32>,
-    entries: OnceLock<Vec<i32>>,
-    positions: OnceLock<Vec<i32>>,
-    reversed_entries: OnceLock<Vec<i32>>,
-    reversed_positions: OnceLock<Vec<i32>>,
-}
-
-impl Kept {
-    /// For lists in `order`, longest first.
-    pub(crate) fn new(splits: &RowSplits, order: &[i32]) -> Self {
-        let mut ranks = vec![0; order.len()];
-        for (rank, &list) in (0..).zip(order) {
-            ranks[list as usize] = rank;
-        }
-        let steps = order.first().map_or(0, |&longest| splits.len_of(longest as usize));
-        let mut step_offsets = Vec::with_capacity(steps + 1);
-        let (mut end, mut active) = (0, order.len());
-        step_offsets.push(end);
-        for step in 0..steps {
-            while splits.len_of(order[active - 1] as usize) <= step {
-                active -= 1;
-            }
-            // At most the number of elements.
-            end += active as i32;
-            step_offsets.push(end);
-        }
-        let [entries, positions, reversed_entries, reversed_positions] = [const { OnceLock::new() }; 4];
-        Self { ranks, step_offsets, entries, positions, reversed_entries, reversed_positions }
-    }
+    index: &'a StepIndex,
 }
 
 impl RaggedShape {
-    /// The lists of axis `axis`, from 1, side by side. O(rows log rows + longest row) the first time, then free.
+    /// The rows of axis `axis`, from 1, side by side. O(rows log rows + longest row) the first
+    /// time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
     pub fn packed(&self, axis: usize) -> Packed<'_> {
         let layer = self.layer_of(axis);
-        Packed { splits: &layer.splits, order: layer.decreasing(), kept: layer.packed() }
+        Packed { splits: &layer.splits, order: layer.decreasing(), index: layer.step_index() }
     }
 }
 
 impl<'a> Packed<'a> {
-    /// How many lists there are, empty ones too.
+    /// How many rows there are, empty ones too.
     #[inline]
-    pub fn num_lists(&self) -> usize {
+    pub fn num_rows(&self) -> usize {
         self.order.len()
     }
 
-    /// The lists by rank: longest first, equal ones in their order.
+    /// The rows by rank: longest first, equal ones in their order.
     #[inline]
     pub fn order(&self) -> &'a [i32] {
         self.order
     }
 
-    /// The rank of each list: the inverse of [`order`](Self::order).
+    /// The rank of each row: the inverse of [`order`](Self::order).
     #[inline]
     #[doc(alias = "invert_permutation")]
     #[doc(alias = "unsorted_indices")]
     pub fn ranks(&self) -> &'a [i32] {
-        &self.kept.ranks
+        &self.index.ranks
     }
 
-    /// How many steps there are: the length of the longest list.
+    /// How many steps there are: the length of the longest row.
     #[inline]
     pub fn num_steps(&self) -> usize {
-        self.kept.step_offsets.len() - 1
+        self.index.step_offsets.len() - 1
     }
 
-    /// Where each step begins in the packed order; one number more than steps, the last is the number of entries.
+    /// Where each step begins in the packed order; one number more than steps, the last is the
+    /// number of entries.
     #[inline]
     pub fn step_offsets(&self) -> &'a [i32] {
-        &self.kept.step_offsets
+        &self.index.step_offsets
     }
 
-    /// The packed places of step `step`; the place of the list of rank r is the r-th of them.
+    /// The packed positions of step `step`; that of the row of rank r is the r-th of them.
     ///
     /// # Panics
     /// If there is no such step, as indexing a slice does.
@@ -130,7 +99,7 @@ impl<'a> Packed<'a> {
         offsets[step] as usize..offsets[step + 1] as usize
     }
 
-    /// How many lists have an entry at step `step`: those of the first ranks. 0 after the last step.
+    /// How many rows have an entry at step `step`: those of the first ranks. 0 after the last step.
     #[inline]
     pub fn active(&self, step: usize) -> usize {
         if step < self.num_steps() { self.step(step).len() } else { 0 }
@@ -141,7 +110,7 @@ impl<'a> Packed<'a> {
         self.step_offsets().windows(2).map(|ends| (ends[1] - ends[0]) as usize)
     }
 
-    /// The length of the list of rank `rank`.
+    /// The length of the row of rank `rank`.
     ///
     /// # Panics
     /// If there is no such rank, as indexing a slice does.
@@ -150,56 +119,59 @@ impl<'a> Packed<'a> {
         self.splits.len_of(self.order[rank] as usize)
     }
 
-    /// For each packed place, which entry stands there. O(entries) the first time, then free.
+    /// The entry at each packed position. O(entries) the first time, then free.
     pub fn entries(&self) -> &'a [i32] {
-        self.kept.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
+        self.index.entries.get_or_init(|| self.by_step(|begin, _, step| begin + step))
     }
 
-    /// For each entry, its packed place: the inverse of [`entries`](Self::entries). O(entries) the first time, then free.
+    /// The packed position of each entry: the inverse of [`entries`](Self::entries). O(entries) the
+    /// first time, then free.
     pub fn positions(&self) -> &'a [i32] {
-        self.kept
+        self.index
             .positions
-            .get_or_init(|| self.by_list(|out, steps, rank| out.extend(steps.iter().map(|at| at + rank))))
+            .get_or_init(|| self.by_row(|out, steps, rank| out.extend(steps.iter().map(|at| at + rank))))
     }
 
-    /// As [`entries`](Self::entries), with each list from its end: for the backward direction of a network. O(entries) the first
-    /// time, then free.
+    /// As [`entries`](Self::entries), with each row from its end: for the backward direction of a
+    /// network. O(entries) the first time, then free.
     pub fn reversed_entries(&self) -> &'a [i32] {
-        self.kept.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
+        self.index.reversed_entries.get_or_init(|| self.by_step(|_, end, step| end - 1 - step))
     }
 
-    /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then free.
+    /// The inverse of [`reversed_entries`](Self::reversed_entries). O(entries) the first time, then
+    /// free.
     pub fn reversed_positions(&self) -> &'a [i32] {
         let backwards = |out: &mut Vec<i32>, steps: &[i32], rank| out.extend(steps.iter().rev().map(|at| at + rank));
-        self.kept.reversed_positions.get_or_init(|| self.by_list(backwards))
+        self.index.reversed_positions.get_or_init(|| self.by_row(backwards))
     }
 
-    /// For each list the packed place of its last entry, -1 for an empty list. O(lists).
+    /// For each row the packed position of its last entry, -1 for an empty row. O(rows).
     pub fn last_positions(&self) -> Vec<i32> {
-        let last = |(list, &rank): (usize, &i32)| match self.splits.len_of(list).checked_sub(1) {
+        let last = |(row, &rank): (usize, &i32)| match self.splits.len_of(row).checked_sub(1) {
             Some(last) => self.step_offsets()[last] + rank,
             None => -1,
         };
         self.ranks().iter().enumerate().map(last).collect()
     }
 
-    /// `entry` of the begin, the end and the step of each list that is there at a step, by rank; step after step.
+    /// `entry` of the begin, the end and the step of each row that is there at a step, by rank;
+    /// step after step.
     fn by_step(&self, entry: impl Fn(i32, i32, i32) -> i32) -> Vec<i32> {
         let splits: &[i32] = self.splits.as_ref();
-        let lists: Vec<(i32, i32)> =
-            self.order.iter().map(|&list| (splits[list as usize], splits[list as usize + 1])).collect();
+        let rows: Vec<(i32, i32)> =
+            self.order.iter().map(|&row| (splits[row as usize], splits[row as usize + 1])).collect();
         let mut out = kaldera_base::memory::with_capacity(self.splits.num_elements());
         for (step, active) in (0..).zip(self.batch_sizes()) {
-            out.extend(lists[..active].iter().map(|&(begin, end)| entry(begin, end, step)));
+            out.extend(rows[..active].iter().map(|&(begin, end)| entry(begin, end, step)));
         }
         out
     }
 
-    /// What `append` makes of the offsets of the steps of each list, and its rank; list after list.
-    fn by_list(&self, append: impl Fn(&mut Vec<i32>, &[i32], i32)) -> Vec<i32> {
+    /// What `append` makes of the offsets of the steps of each row, and its rank; row after row.
+    fn by_row(&self, append: impl Fn(&mut Vec<i32>, &[i32], i32)) -> Vec<i32> {
         let mut out = kaldera_base::memory::with_capacity(self.splits.num_elements());
-        for (list, &rank) in self.splits.rows().zip(self.ranks()) {
-            append(&mut out, &self.step_offsets()[..list.len()], rank);
+        for (row, &rank) in self.splits.rows().zip(self.ranks()) {
+            append(&mut out, &self.step_offsets()[..row.len()], rank);
         }
         out
     }
@@ -213,21 +185,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_entry_has_the_place_that_its_step_and_its_rank_give(
+        fn step_and_rank_give_the_position_of_every_entry(
             lengths in prop::collection::vec(0_usize..12, 0..30)
         ) {
             let shape = RaggedShape::new([RowSplits::from_lengths(lengths.iter().copied()).unwrap()]).unwrap();
             let packed = shape.packed(1);
             let mut order: Vec<usize> = (0..lengths.len()).collect();
-            order.sort_by_key(|&list| std::cmp::Reverse(lengths[list]));
+            order.sort_by_key(|&row| std::cmp::Reverse(lengths[row]));
             let (mut entries, mut reversed, mut sizes) = (vec![], vec![], vec![]);
             for step in 0..lengths.iter().copied().max().unwrap_or(0) {
-                let there: Vec<_> = order.iter().filter(|&&list| lengths[list] > step).collect();
+                let there: Vec<_> = order.iter().filter(|&&row| lengths[row] > step).collect();
                 sizes.push(there.len());
-                for &&list in &there {
-                    let list = shape.row_splits(1).row(list);
-                    entries.push((list.start + step) as i32);
-                    reversed.push((list.end - 1 - step) as i32);
+                for &&row in &there {
+                    let row = shape.row_splits(1).row(row);
+                    entries.push((row.start + step) as i32);
+                    reversed.push((row.end - 1 - step) as i32);
                 }
             }
             prop_assert_eq!(packed.batch_sizes().collect::<Vec<_>>(), sizes);
@@ -238,18 +210,18 @@ mod tests {
                 (packed.reversed_entries(), packed.reversed_positions()),
                 (packed.order(), packed.ranks()),
             ] {
-                prop_assert!((0..).zip(there).all(|(place, &entry)| back[entry as usize] == place));
+                prop_assert!((0..).zip(there).all(|(position, &entry)| back[entry as usize] == position));
             }
-            for (list, last) in packed.last_positions().into_iter().enumerate() {
+            for (row, last) in packed.last_positions().into_iter().enumerate() {
                 let entry = usize::try_from(last).map(|last| packed.entries()[last] as usize + 1);
-                let expected = (lengths[list] > 0).then(|| shape.row_splits(1).row(list).end);
+                let expected = (lengths[row] > 0).then(|| shape.row_splits(1).row(row).end);
                 prop_assert_eq!(entry.ok(), expected);
             }
         }
     }
 
     #[test]
-    fn it_is_figured_once_for_all_that_share_the_layer() {
+    fn shapes_that_share_a_layer_share_its_step_index() {
         let shape = RaggedShape::regular(3, 2).unwrap();
         let both = shape.compose(&RaggedShape::regular(6, 1).unwrap()).unwrap();
         assert_eq!(shape.packed(1).entries().as_ptr(), both.packed(1).entries().as_ptr());

@@ -1,4 +1,4 @@
-//! Values in the lists of a shape.
+//! Values in the rows of a shape.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -7,16 +7,20 @@ use std::ops::{Index, IndexMut};
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape, RowSplits, Rows};
+use crate::error::Error;
+use crate::row_splits::{RowSplits, Rows};
+use crate::shape::RaggedShape;
 
-/// Lists of lists, of any depth, of values: a shape, and the values of all its innermost lists one after another.
+/// Lists of lists, of any depth, of values: a shape, and the values of all its innermost rows one
+/// after another.
 ///
 /// ```text
 ///   [[a b] [] [c d e]]      shape    row_splits(1) = [0, 2, 2, 5]
 ///                           values   [a, b, c, d, e]
 /// ```
 ///
-/// A clone shares both. [`values_mut`](Self::values_mut) copies the values first if they are shared.
+/// A clone shares both. [`values_mut`](Self::values_mut) copies the values first if they are
+/// shared.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -30,9 +34,10 @@ use crate::{Error, RaggedShape, RowSplits, Rows};
 /// }
 /// ```
 ///
-/// Rows are the innermost lists, whatever the number of axes: [`rows`](Self::rows), [`row`](Self::row), `ragged[i]`, iteration
-/// and [`lengths`](Self::lengths) all count them. A list of an upper axis is [`index0`](Self::index0), or without a copy of the
-/// shape [`RaggedShape::view`].
+/// Rows are the innermost rows, whatever the number of axes: [`rows`](Self::rows),
+/// [`row`](Self::row), `ragged[i]`, iteration and [`lengths`](Self::lengths) all count them. A row
+/// of an upper axis is [`index0`](Self::index0), or without a copy of the shape
+/// [`RaggedShape::view`].
 #[doc(alias = "RaggedTensor")]
 #[doc(alias = "RaggedAny")]
 pub struct Ragged<T> {
@@ -41,7 +46,7 @@ pub struct Ragged<T> {
 }
 
 impl<T> Ragged<T> {
-    /// `values` in the lists of `shape`.
+    /// `values` in the rows of `shape`.
     ///
     /// # Errors
     /// If there is not one value for each element of the shape.
@@ -58,10 +63,11 @@ impl<T> Ragged<T> {
         Self { shape, values }
     }
 
-    /// Two axes, from lists that are copied. [`From`] takes them too, and panics where this returns an error.
+    /// Two axes, from rows that are copied. [`From`] takes them too, and panics where this returns
+    /// an error.
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for more than `i32::MAX` lists or values.
+    /// [`Error::TooLarge`] for more than `i32::MAX` rows or values.
     pub fn from_lists(lists: &[impl AsRef<[T]>]) -> Result<Self, Error>
     where
         T: Clone,
@@ -72,7 +78,7 @@ impl<T> Ragged<T> {
         Self::new(RaggedShape::new([splits])?, values)
     }
 
-    /// Two axes, from the length of each list and the values of all, one list after another.
+    /// Two axes, from the length of each row and the values of all, one row after another.
     ///
     /// ```
     /// use ragged_core::Ragged;
@@ -102,7 +108,7 @@ impl<T> Ragged<T> {
         self.shape.num_axes()
     }
 
-    /// The number of lists on the first axis.
+    /// The number of rows on the first axis.
     #[inline]
     #[doc(alias = "Dim0")]
     pub fn dim0(&self) -> usize {
@@ -117,13 +123,13 @@ impl<T> Ragged<T> {
         self.values.len()
     }
 
-    /// The number of innermost lists: what a reduction makes one value of each of.
+    /// The number of innermost rows: what a reduction makes one value of each of.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.shape.last_splits().num_rows()
     }
 
-    /// All values, list after list.
+    /// All values, row after row.
     #[inline]
     pub fn values(&self) -> &[T] {
         &self.values
@@ -144,28 +150,28 @@ impl<T> Ragged<T> {
         &self.values
     }
 
-    /// The values of innermost list `i`.
+    /// The values of innermost row `i`.
     ///
     /// # Panics
-    /// If there is no such list.
+    /// If there is no such row.
     #[inline]
     pub fn row(&self, i: usize) -> &[T] {
         &self.values[self.shape.last_splits().row(i)]
     }
 
-    /// The values of innermost list `i`, if there is such a list.
+    /// The values of innermost row `i`, if there is such a row.
     #[inline]
     pub fn get(&self, i: usize) -> Option<&[T]> {
         (i < self.num_rows()).then(|| self.row(i))
     }
 
-    /// The innermost lists, one after another, without allocation.
+    /// The innermost rows, one after another, without allocation.
     #[inline]
     pub fn rows(&self) -> RowSlices<'_, T> {
         RowSlices { values: self.values(), rows: self.shape.last_splits().rows() }
     }
 
-    /// The length of each innermost list. O(rows).
+    /// The length of each innermost row. O(rows).
     #[doc(alias = "row_lengths")]
     #[doc(alias = "num")]
     pub fn lengths(&self) -> Vec<usize> {
@@ -178,12 +184,12 @@ impl<T> Ragged<T> {
         (self.shape, self.values)
     }
 
-    /// The same lists of `f` of each value.
+    /// The same rows of `f` of each value.
     pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Ragged<U> {
         Ragged::trusted(self.shape.clone(), memory::collect(self.values.iter().map(f)))
     }
 
-    /// The same lists of other values.
+    /// The same rows of other values.
     ///
     /// # Errors
     /// If there is not one for each element.
@@ -217,21 +223,22 @@ impl<T: PartialEq> PartialEq for Ragged<T> {
 
 impl<T: Eq> Eq for Ragged<T> {}
 
-/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's notation.
+/// Abridged: the middle of long splits and values is left out. `Display` prints all, in k2's
+/// notation.
 impl<T: fmt::Debug> fmt::Debug for Ragged<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Ragged").field("shape", &self.shape).field("values", &self.values).finish()
     }
 }
 
-/// Two axes, no list.
+/// Two axes, no row.
 impl<T> Default for Ragged<T> {
     fn default() -> Self {
         Self { shape: RaggedShape::default(), values: Buffer::default() }
     }
 }
 
-/// `ragged[i]` is [`row`](Ragged::row)`(i)`: the values of innermost list `i`.
+/// `ragged[i]` is [`row`](Ragged::row)`(i)`: the values of innermost row `i`.
 impl<T> Index<usize> for Ragged<T> {
     type Output = [T];
 
@@ -241,7 +248,8 @@ impl<T> Index<usize> for Ragged<T> {
     }
 }
 
-/// The values of innermost list `i`, to be changed; all values are copied first if another tensor shares them.
+/// The values of innermost row `i`, to be changed; all values are copied first if another tensor
+/// shares them.
 impl<T: Clone> IndexMut<usize> for Ragged<T> {
     #[inline]
     fn index_mut(&mut self, i: usize) -> &mut [T] {
@@ -260,11 +268,11 @@ impl<'a, T> IntoIterator for &'a Ragged<T> {
     }
 }
 
-/// The innermost lists of a [`Ragged`], as slices of its values.
+/// The innermost rows of a [`Ragged`], as slices of its values.
 #[derive(Debug)]
 pub struct RowSlices<'a, T> {
     values: &'a [T],
-    /// The lists that are left.
+    /// The rows that are left.
     rows: Rows<'a>,
 }
 

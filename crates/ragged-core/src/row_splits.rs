@@ -6,7 +6,7 @@ use std::ops::Range;
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use crate::Error;
+use crate::error::Error;
 
 /// The ends of consecutive rows: starts with 0 and never falls.
 ///
@@ -16,7 +16,8 @@ use crate::Error;
 ///   splits    0       2    2         5      row i is splits[i] .. splits[i + 1]
 /// ```
 ///
-/// It can exist only valid, so that code below needs no checks. A clone counts references; nothing is copied.
+/// It can exist only valid, so that code below needs no checks. A clone counts references; nothing
+/// is copied.
 ///
 /// ```
 /// use ragged_core::RowSplits;
@@ -37,7 +38,8 @@ impl RowSplits {
     /// Checks the numbers and takes them. O(rows).
     ///
     /// # Errors
-    /// [`Error::SplitsStart`], [`Error::SplitsFall`]; [`Error::TooLarge`] for more than `i32::MAX` rows.
+    /// [`Error::SplitsStart`], [`Error::SplitsFall`]; [`Error::TooLarge`] for more than `i32::MAX`
+    /// rows.
     pub fn new(splits: impl Into<Buffer<i32>>) -> Result<Self, Error> {
         let splits = splits.into();
         match splits.first() {
@@ -55,8 +57,8 @@ impl RowSplits {
     /// Takes numbers that are known to be valid, unchecked but in debug builds. O(1).
     ///
     /// # Safety
-    /// There must be at least one number, the first must be 0, and none may be lower than the one before it. Others may
-    /// leave out bounds checks because of this.
+    /// There must be at least one number, the first must be 0, and none may be lower than the one
+    /// before it. Others may leave out bounds checks because of this.
     #[expect(unsafe_code, reason = "the caller promises what the type is there to promise")]
     pub unsafe fn new_unchecked(splits: impl Into<Buffer<i32>>) -> Self {
         Self::trusted(splits)
@@ -87,10 +89,12 @@ impl RowSplits {
         Ok(Self::trusted(splits))
     }
 
-    /// The splits of `num_rows` rows, where `row_ids` names the row of each element. O(rows + elements).
+    /// The splits of `num_rows` rows, where `row_ids` names the row of each element. O(rows +
+    /// elements).
     ///
     /// # Errors
-    /// [`Error::RowIdsFall`] if the ids fall, [`Error::Index`] if one of them is not below `num_rows`, [`Error::TooLarge`].
+    /// [`Error::RowIdsFall`] if the ids fall, [`Error::Index`] if one of them is not below
+    /// `num_rows`, [`Error::TooLarge`].
     #[doc(alias = "RowIdsToRowSplits")]
     pub fn from_row_ids(row_ids: &[i32], num_rows: usize) -> Result<Self, Error> {
         crate::ids::to_splits(row_ids, num_rows).map(Self::trusted)
@@ -152,20 +156,22 @@ impl RowSplits {
         Rows { splits: &self.0 }
     }
 
-    /// The row of each element. O(rows + elements); [`RaggedShape::row_ids`](crate::RaggedShape::row_ids) keeps them.
+    /// The row of each element. O(rows + elements);
+    /// [`RaggedShape::row_ids`](crate::RaggedShape::row_ids) keeps them.
     #[doc(alias = "RowSplitsToRowIds")]
     pub fn to_row_ids(&self) -> Vec<i32> {
         crate::ids::from_splits(&self.0)
     }
 
-    /// Writes the row of each element into memory of the caller's, which spares fetching fresh pages. O(rows + elements).
+    /// Writes the row of each element into memory of the caller's, which spares fetching fresh
+    /// pages. O(rows + elements).
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one place for each element.
+    /// [`Error::Size`] if `out` has not one element for each element.
     pub fn row_ids_into(&self, ids: &mut [i32]) -> Result<(), Error> {
         let (expected, found) = (self.num_elements(), ids.len());
         if expected != found {
-            return Err(Error::Size { what: "the number of places for row ids", expected, found });
+            return Err(Error::Size { what: "the length of the output for row ids", expected, found });
         }
         crate::ids::write_from_splits(&self.0, ids);
         Ok(())

@@ -1,11 +1,15 @@
-//! Serialisation: row splits as a list of numbers, a shape as a list of row splits, a tensor as `{"row_splits": .., "values": ..}`.
+//! Serialisation: row splits as an array of numbers, a shape as an array of row splits, a tensor as
+//! `{"row_splits": .., "values": ..}`.
 //!
-//! What comes in is checked like everything else: invalid numbers are an error of the format, with the message of [`Error`].
+//! What comes in is checked like everything else: invalid numbers are an error of the format, with
+//! the message of [`Error`].
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 
 impl Serialize for RowSplits {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -64,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_invalid_does_not_come_in() {
+    fn serde_refuses_invalid_data() {
         for (text, message) in [
             (r#"{"row_splits":[[0,2,1]],"values":[1]}"#, "row splits must not fall"),
             (r#"{"row_splits":[[1,2]],"values":[1]}"#, "row splits must start with 0"),

@@ -1,22 +1,25 @@
-//! The shape of lists of lists, without what the lists hold.
+//! The shape of lists of lists, without what the rows hold.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use crate::{Error, RowSplits, packed};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::step_index::StepIndex;
 
-/// The shape of lists of any depth: 2 or more axes, any number of rows, also none.
+/// The shape of lists of lists of any depth: 2 or more axes, any number of rows, also none.
 ///
 /// ```text
 ///   [ [ x x ] [ ] [ x ] ]   [ ]   [ [ x x x ] ]        3 axes
 ///
-///   axis 0   three lists                                       dim0() = 3
+///   axis 0   three rows                                        dim0() = 3
 ///   axis 1   row_splits(1) = 0 3 3 4     row_ids(1) = 0 0 0 2      tot_size(1) = 4
 ///   axis 2   row_splits(2) = 0 2 2 3 6   row_ids(2) = 0 0 2 3 3 3  tot_size(2) = 6
 /// ```
 ///
-/// Layers are shared: a clone counts one reference, and most operations reuse the layers that they do not change. Row
-/// ids, the longest row and the order by length are made on first use and kept, for all shapes that share the layer.
+/// Layers are shared: a clone counts one reference, and most operations reuse the layers that they
+/// do not change. Row ids, the longest row and the order by length are made on first use and kept,
+/// for all shapes that share the layer.
 ///
 /// ```
 /// use ragged_core::{RaggedShape, RowSplits};
@@ -33,13 +36,13 @@ pub struct RaggedShape {
     layers: Arc<[Arc<Layer>]>,
 }
 
-/// The lists of one axis: their splits and what was figured from them.
+/// The rows of one axis: their splits and what was computed from them.
 pub(crate) struct Layer {
     pub(crate) splits: RowSplits,
     row_ids: OnceLock<Vec<i32>>,
     max_len: OnceLock<usize>,
     decreasing: OnceLock<Vec<i32>>,
-    packed: OnceLock<Box<packed::Kept>>,
+    step_index: OnceLock<Box<StepIndex>>,
 }
 
 impl Layer {
@@ -49,7 +52,7 @@ impl Layer {
             row_ids: OnceLock::new(),
             max_len: OnceLock::new(),
             decreasing: OnceLock::new(),
-            packed: OnceLock::new(),
+            step_index: OnceLock::new(),
         })
     }
 
@@ -79,8 +82,8 @@ impl Layer {
         })
     }
 
-    pub(crate) fn packed(&self) -> &packed::Kept {
-        self.packed.get_or_init(|| Box::new(packed::Kept::new(&self.splits, self.decreasing())))
+    pub(crate) fn step_index(&self) -> &StepIndex {
+        self.step_index.get_or_init(|| Box::new(StepIndex::new(&self.splits, self.decreasing())))
     }
 }
 
@@ -88,8 +91,8 @@ impl RaggedShape {
     /// Puts layers one below the other: the splits of axis 1, of axis 2, and so on. O(axes).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] where the elements of one are not the rows of the
-    /// next.
+    /// [`Error::TooFewAxes`] without layers; [`Error::LayerMismatch`] where the elements of one are
+    /// not the rows of the next.
     #[doc(alias = "RaggedShape2")]
     #[doc(alias = "RaggedShape3")]
     #[doc(alias = "RaggedShape4")]
@@ -108,7 +111,7 @@ impl RaggedShape {
         Ok(Self { layers })
     }
 
-    /// Two axes: lists of these lengths. O(lists).
+    /// Two axes: rows of these lengths. O(rows).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -145,14 +148,14 @@ impl RaggedShape {
         self.layers.len() + 1
     }
 
-    /// How many lists there are on axis 0.
+    /// How many rows there are on axis 0.
     #[inline]
     #[doc(alias = "Dim0")]
     pub fn dim0(&self) -> usize {
         self.layers[0].splits.num_rows()
     }
 
-    /// How many entries axis `axis` has in all lists together.
+    /// How many entries axis `axis` has in all rows together.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -171,7 +174,7 @@ impl RaggedShape {
         (0..self.num_axes()).map(|axis| self.tot_size(axis)).collect()
     }
 
-    /// How many elements the innermost lists have together.
+    /// How many elements the innermost rows have together.
     #[inline]
     #[doc(alias = "NumElements")]
     #[doc(alias = "numel")]
@@ -179,7 +182,7 @@ impl RaggedShape {
         self.layers[self.layers.len() - 1].splits.num_elements()
     }
 
-    /// The splits that cut axis `axis` into the lists of the axis before; `axis` counts from 1.
+    /// The splits that cut axis `axis` into the rows of the axis before; `axis` counts from 1.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -189,7 +192,7 @@ impl RaggedShape {
         &self.layer_of(axis).splits
     }
 
-    /// For each entry of axis `axis`, which list of the axis before holds it; `axis` counts from 1.
+    /// For each entry of axis `axis`, which row of the axis before holds it; `axis` counts from 1.
     ///
     /// O(rows + elements) the first time, then free.
     ///
@@ -201,7 +204,8 @@ impl RaggedShape {
         self.layer_of(axis).row_ids()
     }
 
-    /// The length of the longest list of axis `axis`, from 1; 0 without lists. O(rows) the first time, then free.
+    /// The length of the longest row of axis `axis`, from 1; 0 without rows. O(rows) the first
+    /// time, then free.
     ///
     /// # Panics
     /// If there is no such axis, as indexing a slice does.
@@ -210,20 +214,21 @@ impl RaggedShape {
         self.layer_of(axis).max_len()
     }
 
-    /// The lists of axis 0 in the order of their length (how many entries of axis 1), longest first; equal ones keep
-    /// their order. O(rows log rows) the first time, then free.
+    /// The rows of axis 0 in the order of their length (how many entries of axis 1), longest first;
+    /// equal ones keep their order. O(rows log rows) the first time, then free.
     #[doc(alias = "GetDecreasingSizeOrder")]
     pub fn decreasing_size_order(&self) -> &[i32] {
         self.layers[0].decreasing()
     }
 
-    /// The splits of the innermost lists.
+    /// The splits of the innermost rows.
     #[inline]
     pub fn last_splits(&self) -> &RowSplits {
         &self.layers[self.layers.len() - 1].splits
     }
 
-    /// The shape of two axes that layer `layer` is: the lists of axis `layer` with their entries on the next. O(1).
+    /// The shape of two axes that layer `layer` is: the rows of axis `layer` with their entries on
+    /// the next. O(1).
     ///
     /// # Errors
     /// [`Error::Axis`] if `layer + 2` is more than the number of axes.
@@ -272,7 +277,7 @@ impl From<RowSplits> for RaggedShape {
     }
 }
 
-/// Two axes, no list.
+/// Two axes, no row.
 impl Default for RaggedShape {
     fn default() -> Self {
         RowSplits::default().into()
@@ -316,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_figured_is_kept_and_shared() {
+    fn computed_indexes_are_kept_and_shared() {
         let shape = RaggedShape::new([splits(&[0, 2, 3, 3]), splits(&[0, 1, 1, 4])]).unwrap();
         let copy = shape.clone();
         assert_eq!(shape.row_ids(1).as_ptr(), copy.row_ids(1).as_ptr());

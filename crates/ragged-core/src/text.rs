@@ -21,66 +21,23 @@
 //! # Ok::<(), ragged_core::Error>(())
 //! ```
 //!
-//! Space may stand anywhere between brackets and elements, and between values so may commas. The deepest bracket makes the number of
-//! axes, two at least: `[ ]` has two axes and no row. Elements stand at one depth only. Text is read in one pass without recursion, in
-//! memory proportional to its length, whatever is in it.
+//! Space may stand anywhere between brackets and elements, and between values so may commas. The
+//! deepest bracket makes the number of axes, two at least: `[ ]` has two axes and no row. Elements
+//! stand at one depth only. Text is read in one pass without recursion, in memory proportional to
+//! its length, whatever is in it.
 //!
-//! Values are printed with the fewest digits that read back as the same number; only the payload of a NaN is lost. k2's own
-//! printing, which keeps six digits of a float, is [`to_k2_string`](Ragged::to_k2_string).
+//! Values are printed with the fewest digits that read back as the same number; only the payload of
+//! a NaN is lost. k2's own printing, which keeps six digits of a float, is
+//! [`to_k2_string`](Ragged::to_k2_string).
 
 use std::fmt::{self, Write};
 use std::str::FromStr;
 
-use kaldera_base::text::TextError;
-use thiserror::Error;
-
-use crate::{Error, Ragged, RaggedShape, RowSplits};
-
-/// Where a text stops being a ragged one, and why.
-pub type ParseError = TextError<ParseErrorKind>;
-
-/// What is wrong with a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum ParseErrorKind {
-    /// The text does not begin with a bracket.
-    #[error("expected '['")]
-    NoList,
-    /// The text ends too early.
-    #[error("expected ']' {open} more times, found the end")]
-    Unclosed {
-        /// Brackets that are open at the end.
-        open: usize,
-    },
-    /// Something follows the last bracket.
-    #[error("expected the end, after the bracket that closes the first one")]
-    TrailingText,
-    /// What stands where an element may is none.
-    #[error("expected {expected}")]
-    NotAnElement {
-        /// What may stand there.
-        expected: &'static str,
-    },
-    /// An element is not as deep as the deepest list, or not in a list of lists.
-    #[error("an element at depth {found}, where elements are at depth {expected}")]
-    ElementDepth {
-        /// How many brackets are open here.
-        found: usize,
-        /// How many must be open.
-        expected: usize,
-    },
-    /// A list stands among elements.
-    #[error("a list at depth {found}, where lists at depth {expected} have elements")]
-    ListDepth {
-        /// How many brackets would be open.
-        found: usize,
-        /// How many are open where the elements are.
-        expected: usize,
-    },
-    /// More lists or elements than an index of 32 bits can count.
-    #[error("more than 2^31 - 1 lists or elements on one axis")]
-    TooLarge,
-}
+use crate::error::Error;
+use crate::parse_error::{ParseError, ParseErrorKind};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 
 /// A type of values that k2's notation can hold.
 pub trait TextValue: Sized {
@@ -92,7 +49,8 @@ pub trait TextValue: Sized {
     /// Reads a value from its text, which has no space, comma or bracket in it.
     fn from_text(text: &str) -> Option<Self>;
 
-    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) makes the same one.
+    /// Prints the value with the fewest digits from which [`from_text`](Self::from_text) makes the
+    /// same one.
     ///
     /// # Errors
     /// Those of `out`.
@@ -168,8 +126,8 @@ floats! {
     f64: "torch.float64";
 }
 
-/// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing zeros, and with an exponent of at
-/// least two digits where it is below -4 or above 5.
+/// Prints a number of six digits, given as `-d.ddddde-dd`, as C++ streams do: without trailing
+/// zeros, and with an exponent of at least two digits where it is below -4 or above 5.
 fn write_six_digits(out: &mut dyn Write, scientific: &str) -> fmt::Result {
     let (number, exponent) = scientific.split_once('e').ok_or(fmt::Error)?;
     let exponent: i32 = exponent.parse().map_err(|_| fmt::Error)?;
@@ -190,7 +148,7 @@ fn without_zeros(decimal: &str) -> &str {
     decimal.trim_end_matches('0').trim_end_matches('.')
 }
 
-/// Row splits in the making, one bracket or element at a time.
+/// Builder of row splits, one bracket or element at a time.
 #[derive(Default)]
 struct Builder {
     /// Of the axes from 1 on; a row is complete when its bracket is closed.
@@ -257,7 +215,8 @@ impl Builder {
     }
 }
 
-/// Reads a text whose elements `element` takes from the start of the rest of it, returning their length in bytes.
+/// Reads a text whose elements `element` takes from the start of the rest of it, returning their
+/// length in bytes.
 fn read(
     text: &str,
     expected: &'static str,
@@ -307,7 +266,8 @@ impl<T: TextValue> FromStr for Ragged<T> {
     }
 }
 
-/// What a text holds whose type of values is not known beforehand: i32 where every value is one, f32 otherwise, as in k2.
+/// What a text holds whose type of values is not known beforehand: i32 where every value is one,
+/// f32 otherwise, as in k2.
 ///
 /// ```
 /// use ragged_core::Numbers;
@@ -460,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_know_their_place() {
+    fn errors_have_their_position() {
         let of = |text: &str| match text.parse::<RaggedShape>() {
             Err(Error::Parse(error)) => (error.kind, error.position),
             other => panic!("{text}: {other:?}"),

@@ -4,21 +4,22 @@ use std::iter::FusedIterator;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::{Layer, RaggedShape};
 
 /// Consecutive entries of one axis of a shape, with everything below them.
 ///
-/// A view is two numbers on a borrowed shape; it copies nothing, and going down a level takes O(1). Its elements are a
-/// range of those of the shape, so that the same range cuts the values. A view of elements has one axis.
+/// A view is two numbers on a borrowed shape; it copies nothing, and going down a level takes O(1).
+/// Its elements are a range of those of the shape, so that the same range cuts the values. A view
+/// of elements has one axis.
 ///
 /// ```
 /// use ragged_core::RaggedShape;
 ///
 /// let shape: RaggedShape = "[ [ [ x ] [ ] ] [ [ x x ] [ x ] [ ] ] ]".parse()?;
-/// let second = shape.view().list(1)?;
+/// let second = shape.view().row(1)?;
 /// assert_eq!((second.num_axes(), second.dim0(), second.elements()), (2, 3, 1..4));
-/// let lengths: Vec<usize> = second.lists().map(|list| list.elements().len()).collect();
+/// let lengths: Vec<usize> = second.rows().map(|row| row.elements().len()).collect();
 /// assert_eq!(lengths, [2, 1, 0]);
 /// assert_eq!(second.to_shape()?.to_string(), "[ [ x x ] [ x ] [ ] ]");
 /// # Ok::<(), ragged_core::Error>(())
@@ -69,12 +70,12 @@ impl<'a> RaggedView<'a> {
         self.entries(self.num_axes() - 1)
     }
 
-    /// The entries of list `i`, as a view with one axis fewer. O(1).
+    /// The entries of row `i`, as a view with one axis fewer. O(1).
     ///
     /// # Errors
     /// [`Error::Index`]; [`Error::TooFewAxes`] for a view of elements.
     #[doc(alias = "Index")]
-    pub fn list(&self, i: usize) -> Result<Self, Error> {
+    pub fn row(&self, i: usize) -> Result<Self, Error> {
         if self.num_axes() < 2 {
             return Err(Error::TooFewAxes { expected: 2, found: 1 });
         }
@@ -98,10 +99,11 @@ impl<'a> RaggedView<'a> {
         }
     }
 
-    /// Each of its lists in turn, as views with one axis fewer; none for a view of elements. Allocates nothing.
-    pub fn lists(&self) -> Lists<'a> {
+    /// Each of its rows in turn, as views with one axis fewer; none for a view of elements.
+    /// Allocates nothing.
+    pub fn rows(&self) -> RowViews<'a> {
         let end = if self.num_axes() < 2 { self.begin } else { self.end };
-        Lists { view: Self { end, ..*self } }
+        RowViews { view: Self { end, ..*self } }
     }
 
     /// A shape of its own, counted from 0. O(size); memory is shared where it starts at 0.
@@ -115,23 +117,23 @@ impl<'a> RaggedView<'a> {
         self.shape.arange(self.axis, self.begin, self.end).map(|(shape, _)| shape)
     }
 
-    /// The entries of a list of its shape.
+    /// The entries of a row of its shape.
     #[inline]
-    fn below(&self, list: usize) -> Self {
+    fn below(&self, row: usize) -> Self {
         let layer: &Arc<Layer> = &self.shape.layers()[self.axis];
-        let entries = layer.splits.row(list);
+        let entries = layer.splits.row(row);
         Self { shape: self.shape, axis: self.axis + 1, begin: entries.start, end: entries.end }
     }
 }
 
-/// The lists of a [`RaggedView`].
+/// The rows of a [`RaggedView`].
 #[derive(Debug, Clone)]
-pub struct Lists<'a> {
-    /// The lists that are left.
+pub struct RowViews<'a> {
+    /// The rows that are left.
     view: RaggedView<'a>,
 }
 
-impl<'a> Iterator for Lists<'a> {
+impl<'a> Iterator for RowViews<'a> {
     type Item = RaggedView<'a>;
 
     #[inline]
@@ -148,7 +150,7 @@ impl<'a> Iterator for Lists<'a> {
     }
 }
 
-impl DoubleEndedIterator for Lists<'_> {
+impl DoubleEndedIterator for RowViews<'_> {
     #[inline]
     fn next_back(&mut self) -> Option<Self::Item> {
         (self.view.begin < self.view.end).then(|| {
@@ -158,25 +160,25 @@ impl DoubleEndedIterator for Lists<'_> {
     }
 }
 
-impl ExactSizeIterator for Lists<'_> {}
-impl FusedIterator for Lists<'_> {}
+impl ExactSizeIterator for RowViews<'_> {}
+impl FusedIterator for RowViews<'_> {}
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::RowSplits;
+    use crate::row_splits::RowSplits;
 
     #[test]
     fn a_view_goes_down_to_the_elements_and_no_further() {
         let splits = |numbers: &[i32]| RowSplits::new(numbers.to_vec()).unwrap();
         let shape = RaggedShape::new([splits(&[0, 2, 3]), splits(&[0, 1, 1, 4])]).unwrap();
-        let inner = shape.view().list(1).unwrap().list(0).unwrap();
+        let inner = shape.view().row(1).unwrap().row(0).unwrap();
         assert_eq!((inner.num_axes(), inner.elements()), (1, 1..4));
         assert_eq!(inner.range(1, 3).unwrap().elements(), 2..4);
-        assert_eq!(inner.lists().count(), 0);
-        assert!(inner.list(0).is_err() && inner.to_shape().is_err() && inner.range(2, 4).is_err());
-        assert_eq!(shape.view().list(2).unwrap_err(), Error::Index { axis: 0, position: 0, found: 2, size: 2 });
-        assert_eq!(shape.view().lists().rev().map(|list| list.dim0()).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(inner.rows().count(), 0);
+        assert!(inner.row(0).is_err() && inner.to_shape().is_err() && inner.range(2, 4).is_err());
+        assert_eq!(shape.view().row(2).unwrap_err(), Error::Index { axis: 0, position: 0, found: 2, size: 2 });
+        assert_eq!(shape.view().rows().rev().map(|row| row.dim0()).collect::<Vec<_>>(), [1, 2]);
         assert!(shape.view().to_shape().unwrap().row_splits(1).buffer().ptr_eq(shape.row_splits(1).buffer()));
     }
 }

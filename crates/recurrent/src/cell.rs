@@ -3,15 +3,20 @@
 use kaldera_base::Real;
 use lod::LodTensor;
 
-use crate::{Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, State};
+use crate::error::Error;
+use crate::parameters::Parameters;
+use crate::prepared::Prepared;
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
-/// A recurrent cell of this crate: [`Rnn`](crate::Rnn), [`Lstm`](crate::Lstm) or [`Gru`](crate::Gru).
+/// A recurrent cell of this crate: [`Rnn`](crate::Rnn), [`Lstm`](crate::Lstm) or
+/// [`Gru`](crate::Gru).
 ///
-/// For a step of one's own, see [`Recurrent`](crate::Recurrent).
+/// For a step of your own, see [`Recurrent`](crate::Recurrent).
 pub trait Cell<T: Real>: Clone + Send + Sync {
     /// Its weights, and gradients by them.
     type Weights: Parameters<T> + Clone + Send;
-    /// What [`backward`](Saved::backward) needs of a forward pass. It borrows the cell, which thus cannot change in between.
+    /// What [`backward`](Saved::backward) needs of a forward pass. It borrows the cell, which thus
+    /// cannot change in between.
     type Saved<'a>: Saved<T, Weights = Self::Weights> + Send
     where
         Self: 'a;
@@ -30,11 +35,13 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     /// The cell ready to run, for many calls with few steps each.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights or options that do not fit.
+    /// [`Error::Shape`], [`Error::Zero`], [`Error::NotFinite`], [`Error::Unused`] for weights or
+    /// options that do not fit.
     fn prepare(&self) -> Result<Prepared<T>, Error>;
 
-    /// One pass without a way back: for recognition, not for training. `x` is `[rows, input_size]` with at least one level; its last
-    /// level are the sequences. Without `initial`, all states are zeros.
+    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training.
+    /// `x` is `[rows, input_size]` with at least one level; its last level are the sequences.
+    /// Without `initial`, all states are zeros.
     ///
     /// # Errors
     /// As [`prepare`](Self::prepare) and [`Prepared::run`].
@@ -54,12 +61,13 @@ pub trait Cell<T: Real>: Clone + Send + Sync {
     ) -> Result<(Output<T>, Self::Saved<'a>), Error>;
 }
 
-/// A forward pass on its way back.
+/// What the backward pass needs of a forward pass.
 pub trait Saved<T: Real> {
     /// The weights of the cell.
     type Weights;
 
-    /// The gradients by all that went in, from those by what came out. Takes the pass with it, whose memory it uses.
+    /// The gradients by all that went in, from those by what came out. Takes the pass with it,
+    /// whose memory it uses.
     ///
     /// # Errors
     /// [`Error::Shape`], [`Error::OtherLod`] for gradients of another shape than the outputs.

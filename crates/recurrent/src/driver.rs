@@ -2,14 +2,16 @@
 
 use kaldera_base::Real;
 use lod::{
-    Lod, LodTensor, RankTable, Segments, concat_outputs, init_memories, init_memories_backward, segment_inputs,
-    shrink_memory,
+    Lod, LodTensor, RankTable, Segments, concat_outputs, init_states, init_states_backward, segment_inputs,
+    shrink_state,
 };
 
-use crate::{Direction, Error};
+use crate::error::Error;
+use crate::state::Direction;
 
-/// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a LoD) are those of the sequences that
-/// have such a step, longest first; they are the same ones in all tensors.
+/// What goes into one step, or the gradients by it. The rows (or sequences, where a tensor has a
+/// LoD) are those of the sequences that have such a step, longest first; they are the same ones in
+/// all tensors.
 #[derive(Clone, Debug)]
 pub struct StepInputs<T: Real> {
     /// This step of each input.
@@ -33,32 +35,34 @@ pub struct StepOutputs<T: Real> {
 #[doc(alias = "step_net")]
 #[doc(alias = "StepNet")]
 pub trait Step<T: Real> {
-    /// What the way back of a step needs of its way forward.
+    /// What the backward pass of a step needs of its forward pass.
     type Saved;
 
     /// The shape of a row of each output, for mini-batches without any step.
     fn output_shapes(&self) -> Vec<Vec<usize>>;
 
-    /// The way forward.
+    /// The forward pass.
     ///
     /// # Errors
     /// Whatever the step refuses.
     fn forward(&self, step: StepInputs<T>) -> Result<(StepOutputs<T>, Self::Saved), Error>;
 
-    /// The way back: from gradients by all outputs and new memories those by all inputs, statics and old memories, in the shapes that
-    /// these had. Gradients by parameters are added up in `self`. Called for the last step first.
+    /// The backward pass: from gradients by all outputs and new memories those by all inputs,
+    /// statics and old memories, in the shapes that these had. Gradients by parameters are added up
+    /// in `self`. Called for the last step first.
     ///
     /// # Errors
     /// Whatever the step refuses.
     fn backward(&mut self, saved: Self::Saved, grads: StepOutputs<T>) -> Result<StepInputs<T>, Error>;
 }
 
-/// A network that takes one [`Step`] after the other, without padding: the design document's `RecurrentOp`.
+/// A network that takes one [`Step`] after the other, without padding: the design document's
+/// `RecurrentOp`.
 ///
 /// ```text
 ///   inputs  --segment_inputs-->  step 0   step 1   step 2 ...  --concat_outputs-->  outputs
-///   boots   --init_memories--->  [ Step ]-[ Step ]-[ Step ]--->                     last memories
-///   statics --init_memories--->    '--------'--------'
+///   boots   --init_states--->  [ Step ]-[ Step ]-[ Step ]--->                     last memories
+///   statics --init_states--->    '--------'--------'
 /// ```
 ///
 /// ```
@@ -104,7 +108,8 @@ pub struct Recurrent {
 pub struct RecurrentOutput<T: Real> {
     /// Each output, its sequences in the order of the inputs'.
     pub outputs: Vec<LodTensor<T>>,
-    /// Each memory after the last step of each sequence, in the caller's order; that of `boots` for sequences of length 0.
+    /// Each memory after the last step of each sequence, in the caller's order; that of `boots` for
+    /// sequences of length 0.
     pub last: Vec<LodTensor<T>>,
 }
 
@@ -119,7 +124,7 @@ pub struct RecurrentGradients<T: Real> {
     pub boots: Vec<LodTensor<T>>,
 }
 
-/// A [`Recurrent`] network on its way back.
+/// What the backward pass of a [`Recurrent`] network needs.
 #[derive(Debug)]
 #[doc(alias = "RecurrentGradientOp")]
 pub struct RecurrentSaved<T: Real, S: Step<T>> {
@@ -137,12 +142,13 @@ impl Recurrent {
         Self { direction }
     }
 
-    /// Takes all steps. The sequences are those of the coarsest level of `inputs`, of which there must be one at least, all with the same
-    /// lengths; `statics` and `boots` have a row for each of them, statics perhaps a sequence.
+    /// Takes all steps. The sequences are those of the coarsest level of `inputs`, of which there
+    /// must be one at least, all with the same lengths; `statics` and `boots` have a row for each
+    /// of them, statics perhaps a sequence.
     ///
     /// # Errors
-    /// [`Error::Count`] without inputs or if a step gives another number of outputs or memories than there should be; [`Error::Lod`] for
-    /// tensors of other sequences; what the step returns.
+    /// [`Error::Count`] without inputs or if a step gives another number of outputs or memories
+    /// than there should be; [`Error::Lod`] for tensors of other sequences; what the step returns.
     pub fn forward<T: Real, S: Step<T>>(
         &self,
         net: &S,
@@ -154,23 +160,24 @@ impl Recurrent {
         let table = first.lod().rank_table(0)?;
         let table = if self.direction == Direction::Reverse { table.reversed() } else { table };
         let segments: Vec<Segments<T>> = inputs.iter().map(|x| segment_inputs(x, &table)).collect::<Result<_, _>>()?;
-        let ranked: Vec<_> = statics.iter().map(|x| init_memories(x, &table)).collect::<Result<_, _>>()?;
+        let ranked: Vec<_> = statics.iter().map(|x| init_states(x, &table)).collect::<Result<_, _>>()?;
         let mut memories = Vec::with_capacity(boots.len());
         for boot in boots {
             if !boot.lod().is_none() {
                 let found = boot.lod().num_levels();
                 return Err(lod::Error::NumLevels { what: "an initial memory", expected: 0, found }.into());
             }
-            memories.push(init_memories(boot, &table)?);
+            memories.push(init_states(boot, &table)?);
         }
-        // Rows of sequences that are over stay as they are; those of the others are overwritten at each step.
+        // Rows of sequences that are over stay as they are; those of the others are overwritten at
+        // each step.
         let mut last = memories.clone();
         let shapes = net.output_shapes();
         let mut outputs: Vec<Vec<LodTensor<T>>> = shapes.iter().map(|_| Vec::new()).collect();
         let mut steps = Vec::with_capacity(table.max_sequence_len());
         for step in 0..table.max_sequence_len() {
             let shrink = |all: &[LodTensor<T>]| -> Result<Vec<_>, Error> {
-                all.iter().map(|x| Ok(shrink_memory(x, &table, step)?)).collect()
+                all.iter().map(|x| Ok(shrink_state(x, &table, step)?)).collect()
             };
             let into = StepInputs {
                 inputs: segments.iter().map(|x| x.step_tensor(step)).collect(),
@@ -190,19 +197,20 @@ impl Recurrent {
         }
         let outputs =
             outputs.iter().zip(&shapes).map(|(steps, shape)| join(&table, steps, shape)).collect::<Result<_, _>>()?;
-        let last = last.iter().map(|x| init_memories_backward(x, &table)).collect::<Result<_, _>>()?;
+        let last = last.iter().map(|x| init_states_backward(x, &table)).collect::<Result<_, _>>()?;
         let (inputs, statics, boots) = (inputs.to_vec(), statics.to_vec(), boots.to_vec());
         Ok((RecurrentOutput { outputs, last }, RecurrentSaved { table, steps, inputs, statics, boots }))
     }
 }
 
 impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
-    /// The gradients by inputs, statics and initial memories, from those by outputs and last memories; what is `None` has no part in
-    /// the loss.
+    /// The gradients by inputs, statics and initial memories, from those by outputs and last
+    /// memories; what is `None` has no part in the loss.
     ///
     /// # Errors
-    /// [`Error::Count`] unless there is something for each output and each memory; [`Error::Shape`], [`Error::Lod`] for gradients of
-    /// other shapes than what they belong to; what the step returns.
+    /// [`Error::Count`] unless there is something for each output and each memory;
+    /// [`Error::Shape`], [`Error::Lod`] for gradients of other shapes than what they belong to;
+    /// what the step returns.
     pub fn backward(
         self,
         net: &mut S,
@@ -226,18 +234,18 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
             by_memories.push(match grad {
                 Some(grad) => {
                     Error::check_shape("the gradient of a last memory", boot.shape(), grad.shape())?;
-                    init_memories(grad, &table)?
+                    init_states(grad, &table)?
                 }
                 None => boot.map(|_| T::ZERO),
             });
         }
-        let ranked: Vec<_> = statics.iter().map(|x| init_memories(x, &table)).collect::<Result<_, _>>()?;
+        let ranked: Vec<_> = statics.iter().map(|x| init_states(x, &table)).collect::<Result<_, _>>()?;
         let mut by_statics: Vec<LodTensor<T>> = ranked.iter().map(|x| x.map(|_| T::ZERO)).collect();
         let mut by_inputs: Vec<Vec<LodTensor<T>>> = inputs.iter().map(|_| Vec::new()).collect();
         for (step, saved) in steps.into_iter().enumerate().rev() {
             let grads = StepOutputs {
                 outputs: segments.iter().map(|x| x.step_tensor(step)).collect(),
-                memories: by_memories.iter().map(|x| shrink_memory(x, &table, step)).collect::<Result<_, _>>()?,
+                memories: by_memories.iter().map(|x| shrink_state(x, &table, step)).collect::<Result<_, _>>()?,
             };
             let by = net.backward(saved, grads)?;
             check_count("the number of gradients by inputs of a step", inputs.len(), by.inputs.len())?;
@@ -248,7 +256,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
                 all.values_mut()[..grad.values().len()].copy_from_slice(grad.values());
             }
             for (all, grad) in by_statics.iter_mut().zip(&by.statics) {
-                let expected = shrink_memory(all, &table, step)?.shape().to_vec();
+                let expected = shrink_state(all, &table, step)?.shape().to_vec();
                 Error::check_shape("the gradient of a static input", &expected, grad.shape())?;
                 all.values_mut().iter_mut().zip(grad.values()).for_each(|(sum, &grad)| *sum += grad);
             }
@@ -262,7 +270,7 @@ impl<T: Real, S: Step<T>> RecurrentSaved<T, S> {
             joined.push(grad.with_lod(x.lod().clone())?);
         }
         let back = |all: &[LodTensor<T>]| -> Result<Vec<_>, Error> {
-            all.iter().map(|x| Ok(init_memories_backward(x, &table)?)).collect()
+            all.iter().map(|x| Ok(init_states_backward(x, &table)?)).collect()
         };
         Ok(RecurrentGradients { inputs: joined, statics: back(&by_statics)?, boots: back(&by_memories)? })
     }

@@ -1,15 +1,17 @@
 //! Units that are left out at random.
 
-use kaldera_base::Real;
 use kaldera_base::random::Philox;
+use kaldera_base::{Real, par};
 
-use crate::Error;
+use crate::error::Error;
 
-/// Leaves out units between the layers of a [`Stack`](crate::Stack) while it learns, and makes up for them by what is left (N. Srivastava et al.,
-/// *Dropout: a simple way to prevent neural networks from overfitting*, JMLR 2014).
+/// Leaves out units between the layers of a [`Stack`](crate::Stack) while it learns, and makes up
+/// for them by what is left (N. Srivastava et al., *Dropout: a simple way to prevent neural
+/// networks from overfitting*, JMLR 2014).
 ///
-/// What is left out is a function of seed, layer, row and column, and of nothing else: neither of the machine nor of the number of threads. The same
-/// seed leaves out the same units, so take another one for each pass.
+/// What is left out is a function of seed, layer, row and column, and of nothing else: neither of
+/// the machine nor of the number of threads. The same seed leaves out the same units, so take
+/// another one for each pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -31,9 +33,11 @@ impl Dropout {
         }
     }
 
-    /// Multiplies values, those of all rows one after the other, with 0 or with 1 / (1 - probability).
+    /// Multiplies values, those of all rows one after the other, with 0 or with 1 / (1 -
+    /// probability).
     pub(crate) fn apply<T: Real>(self, layer: usize, values: &mut [T]) {
-        /// Values that are worth a task of their own; a multiple of the four that a block of random words serves.
+        /// Values that are worth a task of their own; a multiple of the four that a block of random
+        /// words serves.
         const PART: usize = 1 << 14;
         let stream = Philox::for_name(self.seed, &format!("dropout before layer {layer}"));
         let part = |(part, values): (usize, &mut [T])| {
@@ -41,13 +45,7 @@ impl Dropout {
                 self.apply_block(&stream, (part * PART / 4 + block) as u64, values);
             }
         };
-        #[cfg(feature = "rayon")]
-        {
-            use rayon::prelude::*;
-            values.par_chunks_mut(PART).enumerate().for_each(part);
-        }
-        #[cfg(not(feature = "rayon"))]
-        values.chunks_mut(PART).enumerate().for_each(part);
+        par::for_each(values.chunks_mut(PART).enumerate().collect(), part);
     }
 
     fn apply_block<T: Real>(self, stream: &Philox, block: u64, values: &mut [T]) {
@@ -70,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_are_left_out_as_asked_for() {
+    fn dropout_drops_the_requested_share() {
         let dropout = Dropout { probability: 0.3, seed: 5 };
         let mut values = vec![1.0_f64; 100_003];
         dropout.apply(1, &mut values);
@@ -82,7 +80,8 @@ mod tests {
         let mut again = vec![1.0; 100_003];
         dropout.apply(1, &mut again);
         assert_eq!(values, again);
-        // The beginning does not depend on how much follows; other layers and seeds have other masks.
+        // The beginning does not depend on how much follows; other layers and seeds have other
+        // masks.
         let mut start = vec![1.0; 40_001];
         dropout.apply(1, &mut start);
         assert_eq!(start, values[..40_001]);
@@ -94,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn none_leaves_all() {
+    fn no_clip_keeps_gradients() {
         let mut values = [1.5_f32, f32::MAX, -2.0];
         Dropout { probability: 0.0, seed: 1 }.apply(1, &mut values);
         assert_eq!(values, [1.5, f32::MAX, -2.0]);

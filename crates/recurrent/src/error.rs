@@ -50,7 +50,7 @@ pub enum Error {
         /// Why it is not used.
         because: &'static str,
     },
-    /// More or fewer things than belong together, such as states for the layers of a stack.
+    /// A wrong number, such as states for the layers of a stack.
     #[error("{what} must be {expected}, but it is {found}")]
     Count {
         /// What was counted.
@@ -70,13 +70,23 @@ pub enum Error {
         /// The LoD found.
         found: lod::Lod,
     },
-    /// A tensor that a file, a store or a set of gradients should have.
+    /// A tensor that a cell or a set of gradients should have.
     #[error("there is no tensor named {tensor}")]
     MissingTensor {
         /// Its name.
         tensor: String,
     },
-    /// A named tensor of another shape than its place asks for.
+    /// A name, perhaps with a wrong prefix, that no tensor of a store or file has.
+    #[error("there is no tensor named {tensor}{}", suggestion(nearest.as_deref(), present))]
+    NotInStore {
+        /// The name.
+        tensor: String,
+        /// The name most like it; `None` if there are no tensors.
+        nearest: Option<String>,
+        /// The names of all tensors, sorted.
+        present: Vec<String>,
+    },
+    /// A named tensor of another shape than is needed.
     #[error("{tensor} must have the shape {expected:?}, but it has {found:?}")]
     TensorShape {
         /// Its name.
@@ -148,4 +158,17 @@ impl Error {
         }
         Err(Self::Shape { tensor, expected: expected.to_vec(), found: found.to_vec() })
     }
+}
+
+/// The names that a message lists.
+const MAX_LISTED: usize = 20;
+
+fn suggestion(nearest: Option<&str>, present: &[String]) -> String {
+    let Some(nearest) = nearest else { return ": there are no tensors at all".into() };
+    let listed = present[..present.len().min(MAX_LISTED)].join(", ");
+    let more = match present.len().saturating_sub(MAX_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("; did you mean {nearest}? There are {listed}{more}")
 }

@@ -1,13 +1,15 @@
-//! A pass forward of any cell: its buffers, dealt out to the sequences.
+//! A pass forward of any cell: its buffers, distributed over the sequences.
 
 use kaldera_base::Real;
 use kaldera_base::memory;
 use lod::LodTensor;
 
-use crate::kernels::steps::{self, Forward, Widths};
-use crate::kernels::track::{cut, cut_mut, give, rows_mut};
+use crate::error::Error;
+use crate::kernels::sequence_buffers::{cut, cut_mut, give, rows_mut};
+use crate::kernels::steps;
+use crate::kernels::steps::{Forward, Widths};
 use crate::pass::Batch;
-use crate::{Direction, Error, Output, State};
+use crate::state::{Direction, Output, State};
 
 /// What there is after a pass.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(crate) struct Pass<T: Real> {
     pub(crate) m: Vec<T>,
 }
 
-/// A pass; with `keep`, what the way back needs of all steps is there afterwards.
+/// A pass; with `keep`, it keeps what the backward pass needs of all steps.
 pub(crate) fn pass<T: Real>(
     cell: &impl Forward<T>,
     x: &LodTensor<T>,
@@ -33,37 +35,39 @@ pub(crate) fn pass<T: Real>(
     let Widths { inputs, outputs, cells, gates: width, between } = cell.widths();
     let batch = Batch::new(x, direction, [inputs, outputs, cells])?;
     let initial = batch.initial(initial)?;
-    let (rows, sequences, table) = (batch.rows(), batch.sequences(), &batch.table);
-    // Without the way back, each sequence has one row that all its steps use in turn.
-    let states = if keep { rows } else { sequences };
+    let (rows, num_sequences, table) = (batch.num_rows(), batch.num_sequences(), &batch.table);
+    // Without a backward pass, each sequence has one row that all its steps use in turn.
+    let states = if keep { rows } else { num_sequences };
     let mut y = memory::zeros(rows * outputs);
     let mut gates = memory::zeros(if keep { rows * width } else { 0 });
     let mut c = memory::zeros(states * cells);
     let mut m = memory::zeros(states * between);
 
-    let mut tracks = batch.tracks();
-    give(&mut tracks, cut(x.values(), table, inputs), |track| &mut track.x);
-    give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-    give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
-    give(&mut tracks, cut_mut(&mut y, table, outputs), |track| &mut track.y);
+    let mut sequences = batch.sequences();
+    give(&mut sequences, cut(x.values(), table, inputs), |sequence| &mut sequence.x);
+    give(&mut sequences, initial.h.rows(), |sequence| &mut sequence.h0);
+    give(&mut sequences, initial.c.rows(), |sequence| &mut sequence.c0);
+    give(&mut sequences, cut_mut(&mut y, table, outputs), |sequence| &mut sequence.y);
     if keep {
-        give(&mut tracks, cut_mut(&mut gates, table, width), |track| &mut track.gates);
-        give(&mut tracks, cut_mut(&mut c, table, cells), |track| &mut track.c);
-        give(&mut tracks, cut_mut(&mut m, table, between), |track| &mut track.m);
+        give(&mut sequences, cut_mut(&mut gates, table, width), |sequence| &mut sequence.gates);
+        give(&mut sequences, cut_mut(&mut c, table, cells), |sequence| &mut sequence.c);
+        give(&mut sequences, cut_mut(&mut m, table, between), |sequence| &mut sequence.m);
     } else {
-        give(&mut tracks, rows_mut(&mut c, sequences, cells), |track| &mut track.c);
-        give(&mut tracks, rows_mut(&mut m, sequences, between), |track| &mut track.m);
+        give(&mut sequences, rows_mut(&mut c, num_sequences, cells), |sequence| &mut sequence.c);
+        give(&mut sequences, rows_mut(&mut m, num_sequences, between), |sequence| &mut sequence.m);
     }
-    steps::forward(cell, tracks, table);
+    steps::forward(cell, sequences, table);
 
     let mut last = initial.clone();
     batch.keep_last(&y, &mut last.h);
     if keep {
         batch.keep_last(&c, &mut last.c);
     } else {
-        for (sequence, row) in rows_mut(&mut c, sequences, cells).into_iter().enumerate() {
-            if table.splits().len_of(sequence) > 0 {
-                last.c.row_data_mut(sequence).copy_from_slice(row);
+        for ((state, rows), row) in
+            last.c.rows_mut().zip(table.splits().rows()).zip(rows_mut(&mut c, num_sequences, cells))
+        {
+            if !rows.is_empty() {
+                state.copy_from_slice(row);
             }
         }
     }

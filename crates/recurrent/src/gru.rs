@@ -10,18 +10,20 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give};
 use crate::kernels::steps;
-use crate::kernels::track::{cut, cut_mut, give};
+use crate::parameters;
 use crate::pass::{check_bias, check_weights};
+use crate::prepared::Prepared;
 use crate::products::GateGradients;
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
-/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one the other.
+/// Where the reset gate stands: the two kinds of GRU are different networks, no weights make one
+/// the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Reset {
@@ -68,10 +70,12 @@ impl Default for GruOptions {
     }
 }
 
-/// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z, candidate n.
+/// Weights of a [`Gru`], or gradients by them. Gates are in PyTorch's order: reset r, update z,
+/// candidate n.
 #[derive(Clone, Debug)]
 pub struct GruWeights<T: Real> {
-    /// `[3 hidden, input]`. Without it, the input has been projected already and is `[rows, 3 hidden]`.
+    /// `[3 hidden, input]`. Without it, the input has been projected already and is `[rows, 3
+    /// hidden]`.
     pub weight_ih: Option<Matrix<T>>,
     /// `[3 hidden, hidden]`
     pub weight_hh: Matrix<T>,
@@ -108,25 +112,18 @@ impl<T: Real> GruWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for GruWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(&self.weight_hh), f);
-        visit_vector("bias", self.bias.as_ref(), f);
-        visit_vector("bias_hn", self.bias_hn.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for GruWeights<T> { weight_ih, weight_hh, bias, bias_hn }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
-        visit_vector_mut("bias", self.bias.as_mut(), f);
-        visit_vector_mut("bias_hn", self.bias_hn.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Gru<T> { weights as "", .. }
 }
 
 /// How the gates of a step lie in a row.
 ///
-/// With the reset gate after the product, what it scales is kept too, between those that are multiplied with h' and n:
+/// With the reset gate after the product, what it scales is kept too, between those that are
+/// multiplied with h' and n:
 ///
 /// ```text
 ///   before   r  z  n
@@ -153,7 +150,7 @@ impl Layout {
     }
 
     /// Where r, z and n begin.
-    fn places(self) -> Vec<usize> {
+    fn offsets(self) -> Vec<usize> {
         vec![0, self.hidden, self.candidate()]
     }
 
@@ -237,11 +234,12 @@ impl<T: Real> Cell<T> for Gru<T> {
     }
 }
 
-/// A pass of a [`Gru`] on its way back.
+/// What the backward pass of a [`Gru`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct GruSaved<'a, T: Real> {
     gru: &'a Gru<T>,
-    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were reset, if that is before the product.
+    /// The gates have the widths that [`Layout`] says; what is between are hidden states that were
+    /// reset, if that is before the product.
     pass: Pass<T>,
 }
 
@@ -255,15 +253,15 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
         let reset_first = gru.options.reset == Reset::Before;
         let mut states = batch.check_gradients(&x, &grads)?;
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, hidden), |track| &mut track.out);
-        give(&mut tracks, initial.h.rows(), |track| &mut track.h0);
-        give(&mut tracks, cut_mut(&mut gates, table, layout.width()), |track| &mut track.gates);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, hidden), |sequence| &mut sequence.out);
+        give(&mut sequences, initial.h.rows(), |sequence| &mut sequence.h0);
+        give(&mut sequences, cut_mut(&mut gates, table, layout.width()), |sequence| &mut sequence.gates);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_y);
         }
-        steps::backward(&backward::Packed::new(gru), tracks, table, 3 * hidden * hidden);
+        steps::backward(&backward::Packed::new(gru), sequences, table, 3 * hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: layout.width() };
         let (of_inputs, third) = (layout.of_inputs(), 2 * hidden..3 * hidden);
@@ -294,7 +292,7 @@ impl<T: Real> Saved<T> for GruSaved<'_, T> {
             (None, true) => gates.data.to_vec(),
             (None, false) => gates.only(&of_inputs),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

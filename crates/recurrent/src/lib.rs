@@ -1,9 +1,9 @@
-//! Recurrent networks on mini-batches of sequences without padding: RNN, LSTM and GRU, forward and backward, and what is needed to train
-//! them.
+//! Recurrent networks on mini-batches of sequences without padding: RNN, LSTM and GRU, forward and
+//! backward, and what is needed to train them.
 //!
-//! Utterances differ in length, so that of a mini-batch padded to the longest more than half is padding, which is multiplied like the rest. Here
-//! the sequences of a [`LodTensor`] go through time together, longest first, and at each step only those take part that are not
-//! over yet:
+//! Utterances differ in length, so that of a mini-batch padded to the longest more than half is
+//! padding, which is multiplied like the rest. Here the sequences of a [`LodTensor`] go through
+//! time together, longest first, and at each step only those take part that are not over yet:
 //!
 //! ```text
 //!   rows      a0 a1 a2 a3 | b0 b1 | c0 c1 c2          step 0       step 1       step 2    step 3
@@ -26,7 +26,7 @@
 //! let x = LodTensor::from_vec([6, 3], vec![0.5; 18], Lod::from_lengths(&[[4, 0, 2]])?)?;
 //! let (out, saved) = lstm.forward(&x, Direction::Forward, None)?;
 //! assert_eq!((out.y.shape().to_vec(), out.y.lod()), (vec![6, 4], x.lod()));
-//! assert_eq!(out.last.h.row_data(2), out.y.row(5)); // the state after the last step of the last sequence
+//! assert_eq!(out.last.h.row(2), out.y.row(5)); // the state after the last step of the last sequence
 //!
 //! let grads = saved.backward(OutputGradients { y: Some(&out.y), ..OutputGradients::default() })?;
 //! assert_eq!((grads.x.shape(), grads.weights.weight_hh.num_rows()), (x.shape(), 16));
@@ -38,7 +38,7 @@
 //! |---|---|
 //! | one layer in one direction | [`Rnn`], [`Lstm`] (peepholes, projection, limits), [`Gru`] (both kinds); what they share: [`Cell`] |
 //! | layers upon layers, both directions, dropout | [`Stack`] |
-//! | steps of one's own | [`Recurrent`], [`Step`] |
+//! | steps of your own | [`Recurrent`], [`Step`] |
 //! | streams | [`Prepared`], [`PreparedStack`], with [`State`] carried on |
 //! | gradients through a limited number of steps | [`time_window`], with [`State`] carried on |
 //! | an input that is the same at all steps | [`with_static_input`] |
@@ -53,8 +53,9 @@
 //! | `h_0`, `c_0`, `h_n`, `c_n` | a [`State`] for each layer and direction, in the same order |
 //! | `proj_size` | [`LstmWeights::weight_hr`] |
 //! | `bias_ih`, `bias_hh` | their sum, `bias`; a GRU keeps [`GruWeights::bias_hn`] apart; in training the sum [makes half the step](train#one-bias-where-pytorch-has-two) |
+//! | an `nn.Module` of several parts | a struct, with [`parameters!`] for its [`Parameters`] |
 //! | `state_dict`, a `.safetensors` file | [`Stack::from_torch`], [`Stack::to_torch`], [`train::ParameterStore`] |
-//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: a pass is gone back by hand |
+//! | `loss.backward()` | [`StackSaved::backward`], [`Saved::backward`]: the backward pass is called explicitly |
 //!
 //! # Coming from Paddle
 //! | there | here |
@@ -68,19 +69,24 @@
 //! Paddle drops the gradient of the cell states; here it counts ([`OutputGradients::cells`]).
 //!
 //! # What always holds
-//! - A mini-batch gives what its sequences give one at a time, and pieces of time, with the state carried on, what the whole gives: the
-//!   outputs to the last bit, and likewise the gradients by initial states.
+//! - A mini-batch gives what its sequences give one at a time, and pieces of time, with the state
+//!   carried on, what the whole gives: the outputs to the last bit, and likewise the gradients by
+//!   initial states.
 //! - Results do not depend on the number of threads.
-//! - Sequences may be empty, and so may the mini-batch: the last state of an empty sequence is its initial one.
-//! - Weights and states that are infinite or NaN are refused by name. No input makes this crate panic.
+//! - Sequences may be empty, and so may the mini-batch: the last state of an empty sequence is its
+//!   initial one.
+//! - Weights and states that are infinite or NaN are refused by name. No input makes this crate
+//!   panic.
 //!
 //! # Features
-//! `rayon` (on): sequences and directions are divided over threads, with the same results. `serde`: options, such as [`LstmOptions`] and
-//! [`AdamOptions`](train::AdamOptions). `openblas` (a system library), `pure` (Rust: `faer`): what multiplies the large matrices of the
-//! backward pass; without either it is the product of `kaldera-base`, which is slower for wide layers.
+//! `rayon` (on): sequences and directions are divided over threads, with the same results. `serde`:
+//! options, such as [`LstmOptions`] and [`AdamOptions`](train::AdamOptions). `openblas` (a system
+//! library), `pure` (Rust: `faer`): what multiplies the large matrices of the backward pass;
+//! without either it is the product of `kaldera-base`, which is slower for wide layers.
 //!
 //! # When not to use it
-//! For networks that are not recurrent, or on graphics processors: there is no autograd and no device here.
+//! For networks that are not recurrent, or on graphics processors: there is no autograd and no
+//! device here.
 
 #![forbid(unsafe_code)]
 
@@ -89,6 +95,7 @@
 struct Readme;
 
 mod activation;
+mod as_matrix;
 mod cell;
 mod driver;
 mod dropout;
@@ -106,11 +113,11 @@ mod stack;
 mod state;
 mod static_input;
 pub mod train;
-mod visit;
 pub mod weights;
 mod window;
 
 pub use activation::Activation;
+pub use as_matrix::AsMatrix;
 pub use cell::{Cell, Saved};
 pub use driver::{Recurrent, RecurrentGradients, RecurrentOutput, RecurrentSaved, Step, StepInputs, StepOutputs};
 pub use dropout::Dropout;
@@ -120,7 +127,7 @@ pub use kaldera_base::Real;
 pub use kaldi_matrix::{Matrix, Vector};
 pub use lod::{Lod, LodTensor, Shape, Tensor};
 pub use lstm::{Lstm, LstmOptions, LstmSaved, LstmWeights};
-pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_under, visit_under_mut};
+pub use parameters::{Named, Parameters, Visitor, VisitorMut, visit_part, visit_part_mut};
 pub use prepared::Prepared;
 pub use rnn::{Rnn, RnnSaved, RnnWeights};
 pub use stack::{Layer, PreparedStack, Stack, StackGradients, StackOutput, StackSaved};

@@ -10,16 +10,17 @@ use kaldera_base::memory;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give, rows_mut};
 use crate::kernels::steps;
-use crate::kernels::track::{cut, cut_mut, give, rows_mut};
+use crate::parameters;
 use crate::pass::{check_bias, check_clip, check_weights};
+use crate::prepared::Prepared;
 use crate::products::{GateGradients, sum_rows};
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
 /// What kind of LSTM it is. The default is PyTorch's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +31,7 @@ pub struct LstmOptions {
     pub gate_activation: Activation,
     /// Of the candidate g.
     pub candidate_activation: Activation,
-    /// Of the cell state on its way to the output.
+    /// Of the cell state where the output is computed from it.
     pub cell_activation: Activation,
     /// Of the projection; without a projection it is not used.
     #[doc(alias = "proj_activation")]
@@ -55,16 +56,19 @@ impl Default for LstmOptions {
     }
 }
 
-/// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f, candidate g, output o.
+/// Weights of an [`Lstm`], or gradients by them. Gates are in PyTorch's order: input i, forget f,
+/// candidate g, output o.
 #[derive(Clone, Debug)]
 pub struct LstmWeights<T: Real> {
-    /// `[4 hidden, input]`. Without it, the input has been projected already and is `[rows, 4 hidden]`.
+    /// `[4 hidden, input]`. Without it, the input has been projected already and is `[rows, 4
+    /// hidden]`.
     pub weight_ih: Option<Matrix<T>>,
     /// `[4 hidden, output]`, where output is hidden, or the rows of `weight_hr`.
     pub weight_hh: Matrix<T>,
     /// `[4 hidden]`; PyTorch's two added.
     pub bias: Option<Vector<T>>,
-    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o the new one.
+    /// `[3, hidden]`: the rows are those of the gates i, f and o. i and f see the old cell state, o
+    /// the new one.
     pub peepholes: Option<Matrix<T>>,
     /// `[output, hidden]`: the projection of the output.
     pub weight_hr: Option<Matrix<T>>,
@@ -72,7 +76,8 @@ pub struct LstmWeights<T: Real> {
 
 /// A long short-term memory.
 ///
-/// With f, a, s the activations of gates, candidate and cell, h' and c' the states of the step before, p the peepholes:
+/// With f, a, s the activations of gates, candidate and cell, h' and c' the states of the step
+/// before, p the peepholes:
 ///
 /// ```text
 ///   i = f(W_i x + U_i h' + p_i c' + b_i)        c = F c' + i g        (limited, if there is a clip)
@@ -112,24 +117,12 @@ impl<T: Real> LstmWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for LstmWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
-        visit_matrix("weight_ih", weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(weight_hh), f);
-        visit_vector("bias", bias.as_ref(), f);
-        visit_matrix("peepholes", peepholes.as_ref(), f);
-        visit_matrix("weight_hr", weight_hr.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for LstmWeights<T> { weight_ih, weight_hh, bias, peepholes, weight_hr }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
-        visit_matrix_mut("weight_ih", weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(weight_hh), f);
-        visit_vector_mut("bias", bias.as_mut(), f);
-        visit_matrix_mut("peepholes", peepholes.as_mut(), f);
-        visit_matrix_mut("weight_hr", weight_hr.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Lstm<T> { weights as "", .. }
 }
 
 impl<T: Real> Lstm<T> {
@@ -207,7 +200,7 @@ impl<T: Real> Cell<T> for Lstm<T> {
     }
 }
 
-/// A pass of an [`Lstm`] on its way back.
+/// What the backward pass of an [`Lstm`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct LstmSaved<'a, T: Real> {
     lstm: &'a Lstm<T>,
@@ -216,13 +209,14 @@ pub struct LstmSaved<'a, T: Real> {
 }
 
 impl<T: Real> LstmSaved<'_, T> {
-    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output `Cell`.
+    /// The cell state after each step, `[rows, hidden]` with the LoD of the input: Paddle's output
+    /// `Cell`.
     ///
     /// # Errors
     /// None that can be met: the rows are those of the input.
     pub fn cells(&self) -> Result<LodTensor<T>, Error> {
         let Pass { batch, x, c, .. } = &self.pass;
-        Ok(LodTensor::from_vec([batch.rows(), batch.cells], c.clone(), x.lod().clone())?)
+        Ok(LodTensor::from_vec([batch.num_rows(), batch.cells], c.clone(), x.lod().clone())?)
     }
 }
 
@@ -236,27 +230,27 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
         let (hidden, outputs, table) = (batch.cells, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
         let projected = weights.weight_hr.is_some();
-        let mut dm = vec![T::ZERO; if projected { batch.sequences() * hidden } else { 0 }];
-        let mut dr = memory::zeros(if projected { batch.rows() * outputs } else { 0 });
+        let mut dm = vec![T::ZERO; if projected { batch.num_sequences() * hidden } else { 0 }];
+        let mut dr = memory::zeros(if projected { batch.num_rows() * outputs } else { 0 });
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, outputs), |track| &mut track.out);
-        give(&mut tracks, initial.c.rows(), |track| &mut track.c0);
-        give(&mut tracks, cut_mut(&mut gates, table, 4 * hidden), |track| &mut track.gates);
-        give(&mut tracks, cut_mut(&mut c, table, hidden), |track| &mut track.c);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
-        give(&mut tracks, states.c.rows_mut(), |track| &mut track.dc);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, outputs), |sequence| &mut sequence.out);
+        give(&mut sequences, initial.c.rows(), |sequence| &mut sequence.c0);
+        give(&mut sequences, cut_mut(&mut gates, table, 4 * hidden), |sequence| &mut sequence.gates);
+        give(&mut sequences, cut_mut(&mut c, table, hidden), |sequence| &mut sequence.c);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
+        give(&mut sequences, states.c.rows_mut(), |sequence| &mut sequence.dc);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, outputs), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, outputs), |sequence| &mut sequence.grad_y);
         }
         if let Some(grad) = grads.cells {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_cells);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_cells);
         }
         if projected {
-            give(&mut tracks, rows_mut(&mut dm, batch.sequences(), hidden), |track| &mut track.dm);
-            give(&mut tracks, cut_mut(&mut dr, table, outputs), |track| &mut track.dr);
+            give(&mut sequences, rows_mut(&mut dm, batch.num_sequences(), hidden), |sequence| &mut sequence.dm);
+            give(&mut sequences, cut_mut(&mut dr, table, outputs), |sequence| &mut sequence.dr);
         }
-        steps::backward(&backward::Packed::new(lstm), tracks, table, 4 * hidden * outputs);
+        steps::backward(&backward::Packed::new(lstm), sequences, table, 4 * hidden * outputs);
 
         let gates = GateGradients { data: &gates, width: 4 * hidden };
         let whole = 0..4 * hidden;
@@ -284,7 +278,7 @@ impl<T: Real> Saved<T> for LstmSaved<'_, T> {
             Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
             None => gates.data.to_vec(),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

@@ -1,8 +1,11 @@
 //! What training changes: tensors under names.
 
-use kaldera_base::Real;
+use std::borrow::Cow;
 
-use crate::{Error, Gru, Lstm, Rnn};
+use kaldera_base::Real;
+use kaldi_matrix::{Matrix, Vector};
+
+use crate::error::Error;
 
 /// A tensor under its name; its values are `&[T]`, `&mut [T]` or `Vec<T>`, in C order.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,46 +25,25 @@ impl<V> Named<V> {
     }
 }
 
-/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a tensor.
+/// What [`Parameters::visit`] calls with the name, the shape and the elements in C order of a
+/// tensor.
 pub type Visitor<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a [T]) + 'f);
 
 /// As [`Visitor`], with elements to be changed.
 pub type VisitorMut<'f, 'a, T> = &'f mut (dyn FnMut(&str, &[usize], &'a mut [T]) + 'f);
 
-/// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same type as what they are the gradients of,
-/// so that one trait serves optimisers, clipping, initialisers and files.
+/// What has parameters: the weights of a cell, a network, a whole model. Gradients are of the same
+/// type as what they are the gradients of, so that one trait serves optimizers, clipping,
+/// initializers and files.
 ///
-/// A model of several parts visits them one after the other:
-///
-/// ```
-/// use recurrent::train::Linear;
-/// use recurrent::{Parameters, visit_under, visit_under_mut};
-///
-/// struct Model {
-///     encoder: Linear<f32>,
-///     output: Linear<f32>,
-/// }
-///
-/// impl Parameters<f32> for Model {
-///     fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [f32])) {
-///         visit_under("encoder.", &self.encoder, f);
-///         visit_under("output.", &self.output, f);
-///     }
-///     fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [f32])) {
-///         visit_under_mut("encoder.", &mut self.encoder, f);
-///         visit_under_mut("output.", &mut self.output, f);
-///     }
-/// }
-///
-/// let model = Model { encoder: Linear::zeros(3, 2), output: Linear::zeros(2, 1) };
-/// let names: Vec<String> = model.named().into_iter().map(|tensor| tensor.name).collect();
-/// assert_eq!(names, ["encoder.weight", "encoder.bias", "output.weight", "output.bias"]);
-/// assert_eq!(model.num_values(), 11);
-/// ```
+/// [`parameters!`](crate::parameters) implements it for a struct. Matrices and vectors have it,
+/// with an empty name, and so do `Option` and `Vec` of what has it; the parts of a `Vec` are named
+/// by their number.
 #[doc(alias = "state_dict")]
 #[doc(alias = "named_parameters")]
 pub trait Parameters<T: Real> {
-    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there, always in the same order.
+    /// Calls `f` with the name, the shape and the elements in C order of each tensor that is there,
+    /// always in the same order.
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>);
 
     /// As [`visit`](Self::visit), in the same order, with elements to be changed.
@@ -95,18 +77,81 @@ pub trait Parameters<T: Real> {
     }
 }
 
-/// Visits a part of something larger: with `prefix` before each name.
-pub fn visit_under<'a, T: Real>(prefix: &str, part: &'a (impl Parameters<T> + ?Sized), f: Visitor<'_, 'a, T>) {
-    part.visit(&mut |name, shape, values| f(&format!("{prefix}{name}"), shape, values));
+/// Visits a part of something larger: `name` and a dot come before each of its names.
+pub fn visit_part<'a, T: Real>(name: &str, part: &'a (impl Parameters<T> + ?Sized), f: Visitor<'_, 'a, T>) {
+    part.visit(&mut |below, shape, values| f(&joined(name, below), shape, values));
 }
 
-/// As [`visit_under`], with elements to be changed.
-pub fn visit_under_mut<'a, T: Real>(
-    prefix: &str,
-    part: &'a mut (impl Parameters<T> + ?Sized),
-    f: VisitorMut<'_, 'a, T>,
-) {
-    part.visit_mut(&mut |name, shape, values| f(&format!("{prefix}{name}"), shape, values));
+/// As [`visit_part`], with elements to be changed.
+pub fn visit_part_mut<'a, T: Real>(name: &str, part: &'a mut (impl Parameters<T> + ?Sized), f: VisitorMut<'_, 'a, T>) {
+    part.visit_mut(&mut |below, shape, values| f(&joined(name, below), shape, values));
+}
+
+fn joined<'n>(name: &'n str, below: &'n str) -> Cow<'n, str> {
+    match (name, below) {
+        ("", only) | (only, "") => only.into(),
+        _ => format!("{name}.{below}").into(),
+    }
+}
+
+/// Implements [`Parameters`] for a struct by naming its fields, in the order in which they are
+/// visited.
+///
+/// A field gives its tensors its own name, a dot and their names: `output.weight`. `as` gives
+/// another name, `as ""` none. A struct that has other fields, too, such as options, says so with
+/// `..` at the end; without it, a field that is forgotten does not compile.
+///
+/// ```
+/// use recurrent::train::Linear;
+/// use recurrent::{Gru, Parameters, Stack, parameters};
+///
+/// struct Model<E> {
+///     encoder: Stack<E>,
+///     output: Linear<f32>,
+///     beam: f32,
+/// }
+///
+/// parameters! {
+///     impl<E: Parameters<f32>> Parameters<f32> for Model<E> { encoder as "rnn", output, .. }
+/// }
+///
+/// let encoder = Stack::new(1, false, 3, |inputs| Gru::zeros(inputs, 2));
+/// let model = Model { encoder, output: Linear::zeros(2, 1), beam: 8.0 };
+/// let names: Vec<String> = model.named().into_iter().map(|tensor| tensor.name).collect();
+/// assert_eq!(names[0], "rnn.weight_ih_l0");
+/// assert_eq!(names[4..], ["output.weight", "output.bias"]);
+/// ```
+#[macro_export]
+macro_rules! parameters {
+    (@name $field:ident) => { stringify!($field) };
+    (@name $field:ident $name:literal) => { $name };
+    (@impl [$($generics:tt)*] $T:ty, $Type:ty, { $($field:ident $($name:literal)?),+ } $($others:tt)?) => {
+        impl<$($generics)*> $crate::Parameters<$T> for $Type {
+            fn visit<'a>(&'a self, f: $crate::Visitor<'_, 'a, $T>) {
+                let Self { $($field,)+ $($others)? } = self;
+                $($crate::visit_part($crate::parameters!(@name $field $($name)?), $field, f);)+
+            }
+
+            fn visit_mut<'a>(&'a mut self, f: $crate::VisitorMut<'_, 'a, $T>) {
+                let Self { $($field,)+ $($others)? } = self;
+                $($crate::visit_part_mut($crate::parameters!(@name $field $($name)?), $field, f);)+
+            }
+        }
+    };
+    (
+        impl $(<$($G:ident: $Bound:path),+>)? Parameters<$T:ty> for $Type:ty {
+            $($field:ident $(as $name:literal)?),+ $(,)?
+        }
+    ) => {
+        $crate::parameters!(@impl [$($($G: $Bound),+)?] $T, $Type, { $($field $($name)?),+ });
+    };
+    (
+        impl $(<$($G:ident: $Bound:path),+>)? Parameters<$T:ty> for $Type:ty {
+            $($field:ident $(as $name:literal)?),+, ..
+        }
+    ) => {
+        $crate::parameters!(@impl [$($($G: $Bound),+)?] $T, $Type, { $($field $($name)?),+ } ..);
+    };
 }
 
 impl<T: Real> Named<&[T]> {
@@ -125,18 +170,73 @@ impl<T: Real> Named<&[T]> {
     }
 }
 
-/// The parameters of a cell are its weights.
-macro_rules! of_weights {
-    ($($cell:ident)*) => { $(
-        impl<T: Real> Parameters<T> for $cell<T> {
-            fn visit<'a>(&'a self, f: &mut dyn FnMut(&str, &[usize], &'a [T])) {
-                self.weights.visit(f);
-            }
+/// One tensor, without a name.
+impl<T: Real> Parameters<T> for Matrix<T> {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
+        f("", &[self.num_rows(), self.num_cols()], self.data());
+    }
 
-            fn visit_mut<'a>(&'a mut self, f: &mut dyn FnMut(&str, &[usize], &'a mut [T])) {
-                self.weights.visit_mut(f);
-            }
-        }
-    )* };
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
+        f("", &[self.num_rows(), self.num_cols()], self.data_mut());
+    }
 }
-of_weights!(Rnn Lstm Gru);
+
+/// One tensor, without a name.
+impl<T: Real> Parameters<T> for Vector<T> {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
+        f("", &[self.dim()], self.data());
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
+        f("", &[self.dim()], self.data_mut());
+    }
+}
+
+/// Those of what is there.
+impl<T: Real, P: Parameters<T>> Parameters<T> for Option<P> {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
+        self.iter().for_each(|part| part.visit(f));
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
+        self.iter_mut().for_each(|part| part.visit_mut(f));
+    }
+}
+
+/// Those of part 0 as `0.name`, then those of part 1, and so on, as PyTorch's `ModuleList` names
+/// them.
+impl<T: Real, P: Parameters<T>> Parameters<T> for Vec<P> {
+    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
+        self.iter().enumerate().for_each(|(i, part)| visit_part(&i.to_string(), part, f));
+    }
+
+    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
+        self.iter_mut().enumerate().for_each(|(i, part)| visit_part_mut(&i.to_string(), part, f));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Model {
+        layers: Vec<Matrix<f32>>,
+        scale: Option<Vector<f32>>,
+        absent: Option<Vector<f32>>,
+        steps: usize,
+    }
+
+    parameters! {
+        impl Parameters<f32> for Model { layers, scale as "norm.scale", absent, .. }
+    }
+
+    #[test]
+    fn names_join_with_dots_and_both_visits_agree() {
+        let layers = vec![Matrix::zeros(2, 3), Matrix::zeros(1, 2)];
+        let mut model = Model { layers, scale: Some(Vector::zeros(4)), absent: None, steps: 0 };
+        let names: Vec<String> = model.named().into_iter().map(|tensor| tensor.name).collect();
+        assert_eq!(names, ["layers.0", "layers.1", "norm.scale"]);
+        assert_eq!(model.named_mut().into_iter().map(|tensor| tensor.name).collect::<Vec<_>>(), names);
+        assert_eq!((model.num_values(), model.named()[0].shape.as_slice(), model.steps), (12, &[2, 3][..], 0));
+    }
+}

@@ -1,11 +1,12 @@
 //! What a pass of any cell begins and ends with: checks, initial and final states.
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use kaldi_matrix::Matrix;
 use lod::{LodTensor, RankTable};
 
-use crate::kernels::track::{Track, cut, cut_mut, for_each_part};
-use crate::{Direction, Error, OutputGradients, State};
+use crate::error::Error;
+use crate::kernels::sequence_buffers::{SequenceBuffers, cut, cut_mut};
+use crate::state::{Direction, OutputGradients, State};
 
 /// The sequences of a mini-batch, and what a cell makes of them.
 #[derive(Debug, Clone)]
@@ -25,32 +26,32 @@ impl Batch {
         direction: Direction,
         [inputs, outputs, cells]: [usize; 3],
     ) -> Result<Self, Error> {
-        Error::check_shape("the input", &[x.rows(), inputs], x.shape())?;
+        Error::check_shape("the input", &[x.num_rows(), inputs], x.shape())?;
         let level = x.lod().num_levels().checked_sub(1).ok_or(lod::Error::NoLevel { level: 0, levels: 0 })?;
         let table = x.lod().rank_table(level)?;
         Ok(Self { table, reverse: direction == Direction::Reverse, inputs, outputs, cells })
     }
 
-    pub(crate) fn rows(&self) -> usize {
+    pub(crate) fn num_rows(&self) -> usize {
         self.table.num_entries()
     }
 
-    pub(crate) fn sequences(&self) -> usize {
+    pub(crate) fn num_sequences(&self) -> usize {
         self.table.num_sequences()
     }
 
     /// The initial states: those given, if they fit, or zeros.
     pub(crate) fn initial<T: Real>(&self, given: Option<&State<T>>) -> Result<State<T>, Error> {
-        let Some(given) = given else { return Ok(State::zeros(self.sequences(), self.outputs, self.cells)) };
+        let Some(given) = given else { return Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)) };
         self.check_state(["the hidden state", "the cell state"], given)?;
-        check_finite("the hidden state", given.h.data())?;
-        check_finite("the cell state", given.c.data())?;
+        check_finite("the hidden state", given.h.values())?;
+        check_finite("the cell state", given.c.values())?;
         Ok(given.clone())
     }
 
     fn check_state<T: Real>(&self, [h, c]: [&'static str; 2], state: &State<T>) -> Result<(), Error> {
-        check_matrix(h, [self.sequences(), self.outputs], &state.h)?;
-        check_matrix(c, [self.sequences(), self.cells], &state.c)
+        Error::check_shape(h, &[self.num_sequences(), self.outputs], state.h.shape())?;
+        Error::check_shape(c, &[self.num_sequences(), self.cells], state.c.shape())
     }
 
     /// That gradients are of the shape of the outputs; those by the last states, or zeros.
@@ -65,13 +66,13 @@ impl Batch {
         ];
         for (tensor, grad, width) in what {
             let Some(grad) = grad else { continue };
-            Error::check_shape(tensor, &[self.rows(), width], grad.shape())?;
+            Error::check_shape(tensor, &[self.num_rows(), width], grad.shape())?;
             if grad.lod() != x.lod() {
                 return Err(Error::OtherLod { tensor, expected: x.lod().clone(), found: grad.lod().clone() });
             }
         }
         match grads.last {
-            None => Ok(State::zeros(self.sequences(), self.outputs, self.cells)),
+            None => Ok(State::zeros(self.num_sequences(), self.outputs, self.cells)),
             Some(last) => {
                 self.check_state(
                     ["the gradient of the last hidden state", "the gradient of the last cell state"],
@@ -82,9 +83,9 @@ impl Batch {
         }
     }
 
-    /// A track for each sequence, without buffers.
-    pub(crate) fn tracks<'a, T>(&self) -> Vec<Track<'a, T>> {
-        self.table.splits().rows().map(|rows| Track::new(rows.len(), self.reverse)).collect()
+    /// The buffers of each sequence, empty.
+    pub(crate) fn sequences<'a, T>(&self) -> Vec<SequenceBuffers<'a, T>> {
+        self.table.splits().rows().map(|rows| SequenceBuffers::new(rows.len(), self.reverse)).collect()
     }
 
     /// The row of each sequence's last step; `None` for sequences of length 0.
@@ -96,23 +97,24 @@ impl Batch {
         })
     }
 
-    /// Overwrites the state of each sequence, the initial one, with the row of its last step in `values`.
-    pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut Matrix<T>) {
-        let width = states.num_cols();
-        for (sequence, row) in self.last_rows().enumerate() {
+    /// Overwrites the state of each sequence, the initial one, with the row of its last step in
+    /// `values`.
+    pub(crate) fn keep_last<T: Real>(&self, values: &[T], states: &mut LodTensor<T>) {
+        let width = states.width();
+        for (state, row) in states.rows_mut().zip(self.last_rows()) {
             if let Some(row) = row {
-                states.row_data_mut(sequence).copy_from_slice(&values[row * width..][..width]);
+                state.copy_from_slice(&values[row * width..][..width]);
             }
         }
     }
 
     /// For each row the state before it: the row of the step before, or the initial one.
-    pub(crate) fn before<T: Real>(&self, values: &[T], initial: &Matrix<T>) -> Vec<T> {
-        let width = initial.num_cols();
+    pub(crate) fn before<T: Real>(&self, values: &[T], initial: &LodTensor<T>) -> Vec<T> {
+        let width = initial.width();
         let mut before = kaldera_base::memory::zeros(values.len());
         let pieces = cut_mut(&mut before, &self.table, width).into_iter().zip(cut(values, &self.table, width));
         let pieces = pieces.zip(initial.rows()).filter(|((before, _), _)| !before.is_empty()).collect();
-        for_each_part(pieces, |((before, values), initial): ((&mut [T], &[T]), &[T])| {
+        par::for_each(pieces, |((before, values), initial): ((&mut [T], &[T]), &[T])| {
             if self.reverse {
                 let (rest, last) = before.split_at_mut(values.len() - width);
                 rest.copy_from_slice(&values[width..]);

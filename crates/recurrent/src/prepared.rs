@@ -6,15 +6,18 @@ use std::sync::Arc;
 use kaldera_base::Real;
 use lod::LodTensor;
 
+use crate::error::Error;
 use crate::forward::pass;
 use crate::kernels::steps::Forward;
-use crate::{Direction, Error, Output, State};
+use crate::state::{Direction, Output, State};
 
-/// A cell ready to run, its weights checked and packed as the products of a step take them: what a stream holds on to.
+/// A cell ready to run, its weights checked and packed as the products of a step take them: what a
+/// stream holds on to.
 ///
-/// [`Cell::run`](crate::Cell::run) prepares the cell each time, which goes through all weights, as much work as some steps. For calls of few
-/// steps, prepare it once. What is prepared is a copy: it does not follow if the cell's weights change, and needs the cell no more. Clones share
-/// it, also between threads.
+/// [`Cell::run`](crate::Cell::run) prepares the cell each time, which goes through all weights, as
+/// much work as some steps. For calls of few steps, prepare it once. What is prepared is a copy: it
+/// does not follow if the cell's weights change, and needs the cell no more. Clones share it, also
+/// between threads.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -59,7 +62,8 @@ impl<T: Real> Prepared<T> {
     /// What [`Cell::run`](crate::Cell::run) gives, to the last bit.
     ///
     /// # Errors
-    /// [`Error::Shape`], [`Error::NotFinite`] for an input or states that do not fit; [`Error::Lod`] without a level.
+    /// [`Error::Shape`], [`Error::NotFinite`] for an input or states that do not fit;
+    /// [`Error::Lod`] without a level.
     pub fn run(&self, x: &LodTensor<T>, direction: Direction, initial: Option<&State<T>>) -> Result<Output<T>, Error> {
         (self.run)(x, direction, initial)
     }

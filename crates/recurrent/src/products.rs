@@ -1,15 +1,18 @@
-//! The large products of the way back, over all rows at once: gradients by weights and by inputs.
+//! The large products of the backward pass, over all rows at once: gradients by weights and by
+//! inputs.
 //!
-//! They are cut into blocks of fixed size, whatever the number of threads, so that the results do not depend on it.
+//! They are cut into blocks of fixed size, whatever the number of threads, so that the results do
+//! not depend on it.
 
 use std::ops::Range;
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
 
-use crate::Error;
+use crate::error::Error;
 
-/// Columns of gates whose weights' gradients are one product: few enough that the three gates of a GRU are no odd number of blocks.
+/// Columns of gates whose weights' gradients are one product: few enough that the three gates of a
+/// GRU are no odd number of blocks.
 const COLUMNS: usize = 256;
 /// Rows whose inputs' gradients are one product.
 const ROWS: usize = 1024;
@@ -34,7 +37,8 @@ impl<T: Real> GateGradients<'_, T> {
         Ok(SubMatrix::new(&self.data[first..], rows, columns.len(), self.width)?)
     }
 
-    /// The gradient by weights that were multiplied with `operand`, `[rows, width]`: for each of these columns a row.
+    /// The gradient by weights that were multiplied with `operand`, `[rows, width]`: for each of
+    /// these columns a row.
     pub(crate) fn by_weights(&self, columns: &[Range<usize>], operand: &[T], width: usize) -> Result<Matrix<T>, Error> {
         let total: usize = columns.iter().map(ExactSizeIterator::len).sum();
         let mut out = Matrix::zeros(total, width);
@@ -47,21 +51,22 @@ impl<T: Real> GateGradients<'_, T> {
         for columns in columns {
             for begin in columns.clone().step_by(COLUMNS) {
                 let block = begin..(begin + COLUMNS).min(columns.end);
-                let place;
-                (place, rest) = std::mem::take(&mut rest).split_at_mut(block.len() * width);
-                blocks.push((block, place));
+                let target;
+                (target, rest) = std::mem::take(&mut rest).split_at_mut(block.len() * width);
+                blocks.push((block, target));
             }
         }
-        each(blocks, |(block, place)| {
+        each(blocks, |(block, target)| {
             let gates = self.columns(block.clone())?;
-            let mut place = SubMatrixMut::new(place, block.len(), width, width)?;
-            Ok(place.add_mat_mat(T::ONE, &gates, Trans::Yes, &operand, Trans::No, T::ZERO)?)
+            let mut target = SubMatrixMut::new(target, block.len(), width, width)?;
+            Ok(target.add_mat_mat(T::ONE, &gates, Trans::Yes, &operand, Trans::No, T::ZERO)?)
         })?;
         Ok(out)
     }
 
-    /// The gradient by what was multiplied with `weights`, which have a row for each of these columns: `[rows, width of the weights]`. It
-    /// takes the place of `used`, if that is large enough: fresh memory costs more than what is written there.
+    /// The gradient by what was multiplied with `weights`, which have a row for each of these
+    /// columns: `[rows, width of the weights]`. It takes the place of `used`, if that is large
+    /// enough: fresh memory costs more than what is written there.
     pub(crate) fn by_operand(
         &self,
         columns: &[Range<usize>],
@@ -73,15 +78,15 @@ impl<T: Real> GateGradients<'_, T> {
         let mut out = if used.len() < len { kaldera_base::memory::zeros(len) } else { used };
         out.truncate(len);
         let blocks = out.chunks_mut((ROWS * width).max(1)).enumerate().collect();
-        each(blocks, |(block, place): (usize, &mut [T])| {
-            let rows = place.len() / width;
+        each(blocks, |(block, target): (usize, &mut [T])| {
+            let rows = target.len() / width;
             let part = GateGradients { data: &self.data[block * ROWS * self.width..][..rows * self.width], ..*self };
-            let mut place = SubMatrixMut::new(place, rows, width, width)?;
+            let mut target = SubMatrixMut::new(target, rows, width, width)?;
             let mut first = 0;
             for columns in columns {
                 let weights = weights.row_range(first, columns.len())?;
                 let beta = if first == 0 { T::ZERO } else { T::ONE };
-                place.add_mat_mat(T::ONE, &part.columns(columns.clone())?, Trans::No, &weights, Trans::No, beta)?;
+                target.add_mat_mat(T::ONE, &part.columns(columns.clone())?, Trans::No, &weights, Trans::No, beta)?;
                 first += columns.len();
             }
             Ok(())
@@ -111,14 +116,7 @@ pub(crate) fn sum_rows<T: Real>(width: usize, rows: usize, add: impl Fn(&mut [T]
         (block * SUMMED..rows.min((block + 1) * SUMMED)).for_each(|row| add(&mut sums, row));
         sums
     };
-    let blocks = 0..rows.div_ceil(SUMMED);
-    #[cfg(feature = "rayon")]
-    let parts: Vec<Vec<T>> = {
-        use rayon::prelude::*;
-        blocks.into_par_iter().map(part).collect()
-    };
-    #[cfg(not(feature = "rayon"))]
-    let parts: Vec<Vec<T>> = blocks.map(part).collect();
+    let parts = par::map((0..rows.div_ceil(SUMMED)).collect(), part);
     let mut total = vec![T::ZERO; width];
     for part in parts {
         total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
@@ -126,12 +124,7 @@ pub(crate) fn sum_rows<T: Real>(width: usize, rows: usize, add: impl Fn(&mut [T]
     total
 }
 
-/// Does something with each block, on as many threads as there are.
-fn each<B: Send>(blocks: Vec<B>, run: impl Fn(B) -> Result<(), Error> + Sync + Send) -> Result<(), Error> {
-    #[cfg(feature = "rayon")]
-    if blocks.len() > 1 {
-        use rayon::prelude::*;
-        return blocks.into_par_iter().try_for_each(run);
-    }
-    blocks.into_iter().try_for_each(run)
+/// Calls `run` with each block, on all threads.
+fn each<B: Send>(blocks: Vec<B>, run: impl Fn(B) -> Result<(), Error> + Send + Sync) -> Result<(), Error> {
+    par::map(blocks, run).into_iter().collect()
 }

@@ -9,17 +9,18 @@ use kaldera_base::memory;
 use kaldi_matrix::{Matrix, Vector};
 use lod::LodTensor;
 
-use self::steps::{PackedBackward, PackedForward};
+use crate::activation::Activation;
+use crate::cell::{Cell, Saved};
+use crate::error::Error;
 use crate::forward::{Pass, pass};
+use crate::kernels::sequence_buffers::{cut, cut_mut, give};
 use crate::kernels::steps::backward;
-use crate::kernels::track::{cut, cut_mut, give};
+use crate::parameters;
 use crate::pass::{check_bias, check_weights};
+use crate::prepared::Prepared;
 use crate::products::GateGradients;
-use crate::visit::{visit_matrix, visit_matrix_mut, visit_vector, visit_vector_mut};
-use crate::{
-    Activation, Cell, Direction, Error, Gradients, Output, OutputGradients, Parameters, Prepared, Saved, State,
-    Visitor, VisitorMut,
-};
+use crate::rnn::steps::{PackedBackward, PackedForward};
+use crate::state::{Direction, Gradients, Output, OutputGradients, State};
 
 /// Weights of an [`Rnn`], or gradients by them.
 #[derive(Clone, Debug)]
@@ -53,18 +54,12 @@ impl<T: Real> RnnWeights<T> {
     }
 }
 
-impl<T: Real> Parameters<T> for RnnWeights<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        visit_matrix("weight_ih", self.weight_ih.as_ref(), f);
-        visit_matrix("weight_hh", Some(&self.weight_hh), f);
-        visit_vector("bias", self.bias.as_ref(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for RnnWeights<T> { weight_ih, weight_hh, bias }
+}
 
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        visit_matrix_mut("weight_ih", self.weight_ih.as_mut(), f);
-        visit_matrix_mut("weight_hh", Some(&mut self.weight_hh), f);
-        visit_vector_mut("bias", self.bias.as_mut(), f);
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Rnn<T> { weights as "", .. }
 }
 
 impl<T: Real> Rnn<T> {
@@ -127,13 +122,13 @@ impl<T: Real> Cell<T> for Rnn<T> {
         initial: Option<&State<T>>,
     ) -> Result<(Output<T>, RnnSaved<'a, T>), Error> {
         self.check()?;
-        // The outputs are all that the way back needs.
+        // The backward pass needs only the outputs.
         let pass = pass(&PackedForward::new(self), x, direction, initial, false)?;
         Ok((pass.output.clone(), RnnSaved { rnn: self, pass }))
     }
 }
 
-/// A pass of an [`Rnn`] on its way back.
+/// What the backward pass of an [`Rnn`] needs of the forward pass.
 #[derive(Clone, Debug)]
 pub struct RnnSaved<'a, T: Real> {
     rnn: &'a Rnn<T>,
@@ -148,16 +143,16 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
         let Pass { batch, x, initial, output: Output { y, .. }, .. } = pass;
         let (weights, hidden, table) = (&rnn.weights, batch.outputs, &batch.table);
         let mut states = batch.check_gradients(&x, &grads)?;
-        let mut gates = memory::zeros(batch.rows() * hidden);
+        let mut gates = memory::zeros(batch.num_rows() * hidden);
 
-        let mut tracks = batch.tracks();
-        give(&mut tracks, cut(y.values(), table, hidden), |track| &mut track.out);
-        give(&mut tracks, cut_mut(&mut gates, table, hidden), |track| &mut track.gates);
-        give(&mut tracks, states.h.rows_mut(), |track| &mut track.dh);
+        let mut sequences = batch.sequences();
+        give(&mut sequences, cut(y.values(), table, hidden), |sequence| &mut sequence.out);
+        give(&mut sequences, cut_mut(&mut gates, table, hidden), |sequence| &mut sequence.gates);
+        give(&mut sequences, states.h.rows_mut(), |sequence| &mut sequence.dh);
         if let Some(grad) = grads.y {
-            give(&mut tracks, cut(grad.values(), table, hidden), |track| &mut track.grad_y);
+            give(&mut sequences, cut(grad.values(), table, hidden), |sequence| &mut sequence.grad_y);
         }
-        backward(&PackedBackward::new(rnn), tracks, table, hidden * hidden);
+        backward(&PackedBackward::new(rnn), sequences, table, hidden * hidden);
 
         let gates = GateGradients { data: &gates, width: hidden };
         let whole = 0..hidden;
@@ -175,7 +170,7 @@ impl<T: Real> Saved<T> for RnnSaved<'_, T> {
             Some(weight_ih) => gates.by_operand(all, weight_ih, before)?,
             None => gates.data.to_vec(),
         };
-        let x = LodTensor::from_vec([batch.rows(), batch.inputs], by_x, x.lod().clone())?;
+        let x = LodTensor::from_vec([batch.num_rows(), batch.inputs], by_x, x.lod().clone())?;
         Ok(Gradients { x, initial: states, weights: by_weights })
     }
 }

@@ -2,20 +2,24 @@
 
 use std::ops::Range;
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use lod::LodTensor;
 
-use crate::kernels::track::for_each_part;
-use crate::{
-    Cell, Direction, Dropout, Error, OutputGradients, Parameters, Prepared, Saved, State, Visitor, VisitorMut,
-};
+use crate::cell::{Cell, Saved};
+use crate::dropout::Dropout;
+use crate::error::Error;
+use crate::parameters::{Parameters, Visitor, VisitorMut};
+use crate::prepared::Prepared;
+use crate::state::{Direction, OutputGradients, State};
 
 /// Rows that are copied at once: by one thread, while others copy others.
 const ROWS_AT_ONCE: usize = 256;
 
-/// A cell that goes through the sequences from their beginning, and perhaps one that goes from their end; or what belongs to such cells.
+/// A cell that goes through the sequences from their beginning, and perhaps one that goes from
+/// their end; or what belongs to such cells.
 ///
-/// With both, a row of the output is that of the one beside that of the other: `[forward | reverse]`.
+/// With both, a row of the output is that of the one beside that of the other: `[forward |
+/// reverse]`.
 #[derive(Debug, Clone)]
 pub struct Layer<C> {
     /// From the first row to the last.
@@ -24,14 +28,16 @@ pub struct Layer<C> {
     pub reverse: Option<C>,
 }
 
-/// Layers, each of which takes the output of the one before: PyTorch's `nn.RNN`, `nn.LSTM` and `nn.GRU`.
+/// Layers, each of which takes the output of the one before: PyTorch's `nn.RNN`, `nn.LSTM` and
+/// `nn.GRU`.
 ///
 /// ```text
 ///   x [rows, input] -> layer 0 -> (dropout) -> layer 1 -> ... -> y [rows, output]
 /// ```
 ///
-/// States are lists, one for each layer and direction: those of layer 0, forward and reverse, then those of layer 1 and so on, which is the
-/// order of PyTorch's. The gradient by a `Stack<C>` is a `Stack` of the cells' weights.
+/// States are slices with one for each layer and direction: those of layer 0, forward and reverse,
+/// then those of layer 1 and so on, which is the order of PyTorch's. The gradient by a `Stack<C>`
+/// is a `Stack` of the cells' weights.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -57,7 +63,8 @@ pub struct Stack<C> {
     pub layers: Vec<Layer<C>>,
 }
 
-/// A [`Stack`] ready to run, the weights of all its cells checked and packed: what a stream holds on to. See [`Prepared`].
+/// A [`Stack`] ready to run, the weights of all its cells checked and packed: what a stream holds
+/// on to. See [`Prepared`].
 #[derive(Debug, Clone)]
 pub struct PreparedStack<T: Real> {
     stack: Stack<Prepared<T>>,
@@ -85,7 +92,7 @@ pub struct StackGradients<T: Real, W> {
     pub weights: Stack<W>,
 }
 
-/// A forward pass of a [`Stack`] on its way back.
+/// What the backward pass of a [`Stack`] needs of the forward pass.
 #[derive(Debug)]
 pub struct StackSaved<S> {
     layers: Vec<Layer<SavedCell<S>>>,
@@ -116,8 +123,8 @@ impl<C> Layer<C> {
 }
 
 impl<C> Stack<C> {
-    /// So many layers in one direction or both, of which the first takes rows of `inputs` values. `cell` makes each cell for the width of
-    /// what it takes.
+    /// So many layers in one direction or both, of which the first takes rows of `inputs` values.
+    /// `cell` makes each cell for the width of what it takes.
     pub fn new<T: Real>(layers: usize, both_directions: bool, inputs: usize, cell: impl Fn(usize) -> C) -> Self
     where
         C: Cell<T>,
@@ -137,10 +144,12 @@ impl<C> Stack<C> {
         self.layers.iter().map(Layer::len).sum()
     }
 
-    /// One pass without a way back: for recognition, not for training. `initial` has a state for each layer and direction, or nothing for zeros.
+    /// A forward pass that keeps nothing for a backward pass: for recognition, not for training.
+    /// `initial` has a state for each layer and direction, or nothing for zeros.
     ///
     /// # Errors
-    /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; what [`Cell::run`] refuses.
+    /// [`Error::Zero`] without layers; [`Error::Count`] for another number of states; what
+    /// [`Cell::run`] refuses.
     pub fn run<T: Real>(&self, x: &LodTensor<T>, initial: &[State<T>]) -> Result<StackOutput<T>, Error>
     where
         C: Cell<T>,
@@ -158,7 +167,7 @@ impl<C> Stack<C> {
     {
         let prepared = self.layers.iter().map(|layer| {
             let (forward, reverse) =
-                both(|| layer.forward.prepare(), || layer.reverse.as_ref().map(|cell| cell.prepare()));
+                par::join(|| layer.forward.prepare(), || layer.reverse.as_ref().map(|cell| cell.prepare()));
             Ok(Layer { forward: forward?, reverse: reverse.transpose()? })
         });
         let stack = Stack { layers: prepared.collect::<Result<_, Error>>()? };
@@ -168,7 +177,8 @@ impl<C> Stack<C> {
         Ok(PreparedStack { stack })
     }
 
-    /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there is `dropout`; take another seed for each pass.
+    /// As [`run`](Self::run), keeping what [`StackSaved::backward`] needs. Between the layers there
+    /// is `dropout`; take another seed for each pass.
     ///
     /// # Errors
     /// As [`run`](Self::run); [`Error::Range`] for the probability of the dropout.
@@ -184,13 +194,13 @@ impl<C> Stack<C> {
         dropout.map_or(Ok(()), |dropout| dropout.check())?;
         let mut initial = self.states("the number of initial states", initial)?;
         let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.num_states()) };
-        let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.rows(), dropout };
+        let mut saved = StackSaved { layers: Vec::with_capacity(self.layers.len()), rows: x.num_rows(), dropout };
         for (i, layer) in self.layers.iter().enumerate() {
             if let Some(dropout) = dropout.filter(|_| i > 0) {
                 dropout.apply(i, out.y.values_mut());
             }
             let [forward, reverse] = initial.of(layer);
-            let (a, b) = both(
+            let (a, b) = par::join(
                 || layer.forward.forward(&out.y, Direction::Forward, forward),
                 || layer.reverse.as_ref().map(|cell| cell.forward(&out.y, Direction::Reverse, reverse)),
             );
@@ -222,7 +232,8 @@ impl<C> Stack<C> {
 }
 
 impl<T: Real> PreparedStack<T> {
-    /// What [`Stack::run`] gives, to the last bit. `initial` has a state for each layer and direction, or nothing for zeros.
+    /// What [`Stack::run`] gives, to the last bit. `initial` has a state for each layer and
+    /// direction, or nothing for zeros.
     ///
     /// # Errors
     /// [`Error::Count`] for another number of states; what [`Prepared::run`] refuses.
@@ -231,7 +242,7 @@ impl<T: Real> PreparedStack<T> {
         let mut out = StackOutput { y: x.clone(), last: Vec::with_capacity(self.stack.num_states()) };
         for layer in &self.stack.layers {
             let [forward, reverse] = initial.of(layer);
-            let (a, b) = both(
+            let (a, b) = par::join(
                 || layer.forward.run(&out.y, Direction::Forward, forward),
                 || layer.reverse.as_ref().map(|cell| cell.run(&out.y, Direction::Reverse, reverse)),
             );
@@ -250,8 +261,8 @@ impl<T: Real> PreparedStack<T> {
 }
 
 impl<S> StackSaved<S> {
-    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and by [`StackOutput::last`], where an empty list
-    /// stands for zeros.
+    /// The gradients by all that went in, from those by what came out: by [`StackOutput::y`], and
+    /// by [`StackOutput::last`], where an empty slice stands for zeros.
     ///
     /// # Errors
     /// [`Error::Count`] for another number of states; what [`Saved::backward`] refuses.
@@ -278,7 +289,7 @@ impl<S> StackSaved<S> {
                 }
                 (y, _) => (y.clone(), None),
             };
-            let (a, b) = both(
+            let (a, b) = par::join(
                 || forward.saved.backward(OutputGradients { y: y_a.as_ref(), last: last_a, cells: None }),
                 || {
                     reverse
@@ -307,7 +318,8 @@ impl<S> StackSaved<S> {
     }
 }
 
-/// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names and what PyTorch puts behind.
+/// `weight_ih_l0`, `weight_hh_l0_reverse`, `bias_l1` and so on: the cells' names and what PyTorch
+/// puts behind.
 impl<T: Real, P: Parameters<T>> Parameters<T> for Stack<P> {
     fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
         for (i, layer) in self.layers.iter().enumerate() {
@@ -355,20 +367,12 @@ impl<'s, T: Real> States<'s, T> {
     }
 }
 
-/// Both calls, on two threads if there are two.
-fn both<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
-    #[cfg(feature = "rayon")]
-    return rayon::join(a, b);
-    #[cfg(not(feature = "rayon"))]
-    return (a(), b());
-}
-
 /// Rows of the one with those of the other behind.
 fn side_by_side<T: Real>(a: &LodTensor<T>, b: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-    let (rows, left, width) = (a.rows(), a.width(), a.width() + b.width());
+    let (rows, left, width) = (a.num_rows(), a.width(), a.width() + b.width());
     let mut values = kaldera_base::memory::zeros(rows * width);
     let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
-    for_each_part(parts, |(part, values): (usize, &mut [T])| {
+    par::for_each(parts, |(part, values): (usize, &mut [T])| {
         for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
             to[..left].copy_from_slice(a.row(row));
             to[left..].copy_from_slice(b.row(row));
@@ -388,7 +392,7 @@ fn apart<T: Real>(
         let width = columns.len();
         let mut values = kaldera_base::memory::zeros(rows * width);
         let parts = values.chunks_mut((ROWS_AT_ONCE * width).max(1)).enumerate().collect();
-        for_each_part(parts, |(part, values): (usize, &mut [T])| {
+        par::for_each(parts, |(part, values): (usize, &mut [T])| {
             for (row, to) in (part * ROWS_AT_ONCE..).zip(values.chunks_exact_mut(width)) {
                 to.copy_from_slice(&y.row(row)[columns.clone()]);
             }
@@ -403,5 +407,5 @@ fn add<T: Real>(to: &mut [T], more: &[T]) {
     /// Values that are worth handing to a thread.
     const AT_ONCE: usize = 1 << 16;
     let parts = to.chunks_mut(AT_ONCE).zip(more.chunks(AT_ONCE)).collect();
-    for_each_part(parts, |(to, more): (&mut [T], &[T])| to.iter_mut().zip(more).for_each(|(to, &more)| *to += more));
+    par::for_each(parts, |(to, more): (&mut [T], &[T])| to.iter_mut().zip(more).for_each(|(to, &more)| *to += more));
 }

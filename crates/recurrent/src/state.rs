@@ -1,10 +1,11 @@
 //! What goes into and comes out of a pass besides weights.
 
 use kaldera_base::Real;
-use kaldi_matrix::Matrix;
-use lod::LodTensor;
+use kaldera_base::memory;
+use lod::{Lod, LodTensor};
 
-/// Which end of each sequence a cell begins with. Outputs stay at the rows of their inputs either way.
+/// Which end of each sequence a cell begins with. Outputs stay at the rows of their inputs either
+/// way.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[doc(alias = "is_reverse")]
@@ -16,15 +17,17 @@ pub enum Direction {
     Reverse,
 }
 
-/// What a cell remembers of each sequence, in the order of the sequences in the mini-batch (not by length).
+/// What a cell remembers of each sequence: a row each, in the order of the sequences in the
+/// mini-batch (not by length). A clone shares the values; the rows have no LoD, and if they have,
+/// it is not looked at.
 #[derive(Clone, Debug)]
 #[doc(alias = "h0")]
 #[doc(alias = "boot_memories")]
 pub struct State<T: Real> {
     /// `[sequences, output_size]`: the hidden state, which is also the output of the last step.
-    pub h: Matrix<T>,
+    pub h: LodTensor<T>,
     /// `[sequences, cell_size]`: the cell state of an LSTM; without columns for other cells.
-    pub c: Matrix<T>,
+    pub c: LodTensor<T>,
 }
 
 /// The result of a forward pass.
@@ -44,7 +47,8 @@ pub struct OutputGradients<'a, T: Real> {
     pub y: Option<&'a LodTensor<T>>,
     /// By [`Output::last`].
     pub last: Option<&'a State<T>>,
-    /// By the cell state after each step ([`LstmSaved::cells`](crate::LstmSaved::cells)); LSTM only.
+    /// By the cell state after each step ([`LstmSaved::cells`](crate::LstmSaved::cells)); LSTM
+    /// only.
     pub cells: Option<&'a LodTensor<T>>,
 }
 
@@ -62,6 +66,17 @@ pub struct Gradients<T: Real, W> {
 impl<T: Real> State<T> {
     /// All zeros.
     pub fn zeros(sequences: usize, output_size: usize, cell_size: usize) -> Self {
-        Self { h: Matrix::zeros(sequences, output_size), c: Matrix::zeros(sequences, cell_size) }
+        Self { h: zeros(sequences, output_size), c: zeros(sequences, cell_size) }
     }
+
+    /// A hidden state, and a cell state of zeros.
+    pub fn from_hidden(h: LodTensor<T>, cell_size: usize) -> Self {
+        Self { c: zeros(h.num_rows(), cell_size), h }
+    }
+}
+
+/// `[rows, width]` without LoD, all zeros.
+pub(crate) fn zeros<T: Real>(rows: usize, width: usize) -> LodTensor<T> {
+    let tensor = LodTensor::from_vec([rows, width], memory::zeros(rows * width), Lod::none());
+    tensor.unwrap_or_else(|error| unreachable!("a value for each element: {error}"))
 }

@@ -1,7 +1,9 @@
-//! What a network needs to learn: a linear layer, a loss, optimisers, clipping, initialisers, and a store of parameters that files keep.
+//! What a network needs to learn: a linear layer, a loss, optimizers, clipping, initializers, and a
+//! store of parameters that files keep.
 //!
-//! There is no autograd: a forward pass returns what its backward pass needs, and the gradients of a layer are the same type as the layer, so
-//! that [`Parameters`](crate::Parameters) holds for both.
+//! There is no autograd: a forward pass returns what its backward pass needs, and the gradients of
+//! a layer are the same type as the layer, so that [`Parameters`](crate::Parameters) holds for
+//! both.
 //!
 //! ```text
 //!   x --forward--> y --Linear--> scores --cross_entropy--> loss
@@ -20,9 +22,11 @@
 //! `examples/examples/recurrent_memory.rs` is a whole program.
 //!
 //! # One bias where PyTorch has two
-//! PyTorch trains `bias_ih` and `bias_hh`, which a network only ever adds up; here their sum is trained. (Of a GRU's candidate, which has the
-//! two apart, so has this crate: `bias` and `bias_hn`.) Both of PyTorch's have the gradient that the sum has here, and so both make the same step:
-//! their sum goes twice as far as `bias` does. The networks are the same, the way to them is not:
+//! PyTorch trains `bias_ih` and `bias_hh`, which a network only ever adds up; here their sum is
+//! trained. (Of a GRU's candidate, which has the two apart, so has this crate: `bias` and
+//! `bias_hn`.) Both of PyTorch's have the gradient that the sum has here, and so both make the same
+//! step: their sum goes twice as far as `bias` does. The networks are the same, the way to them is
+//! not:
 //!
 //! | step | the sum in PyTorch | `bias` here | to go as far |
 //! |---|---|---|---|
@@ -31,8 +35,9 @@
 //! | weight decay of [`Sgd`] or decoupled | -rate decay b | -rate decay b | with twice the rate: half the decay |
 //! | [`clip_grad_norm`] | counts g² twice | counts g² once | |
 //!
-//! A rate of its own takes an optimiser of its own, over a type whose [`Parameters`](crate::Parameters) are the biases alone. Other settings
-//! equal, the shorter steps of biases rarely show in what is learnt; only a comparison step by step has to heed them.
+//! A rate of its own takes an optimizer of its own, over a type whose
+//! [`Parameters`](crate::Parameters) are the biases alone. Other settings equal, the shorter steps
+//! of biases rarely show in what is learnt; only a comparison step by step has to heed them.
 
 mod clip;
 mod init;

@@ -5,13 +5,15 @@ use std::ops::Range;
 use kaldera_base::Real;
 use lod::{Lod, LodTensor};
 
-use crate::Error;
+use crate::error::Error;
 
-/// The steps `steps` of each sequence (of the last level): those that end before have fewer rows, or none.
+/// The steps `steps` of each sequence (of the last level): those that end before have fewer rows,
+/// or none.
 ///
-/// A network that begins each window with the state that the window before ended with gives, to the last bit, what it gives in one
-/// pass. On the way back it does so too if the gradient by the initial state of a window is that by the last state of the window
-/// before; leaving it out is *truncated* back-propagation through time. The gradients by weights of all windows are added.
+/// A network that begins each window with the state that the window before ended with gives, to the
+/// last bit, what it gives in one pass. The backward pass does so too if the gradient by the
+/// initial state of a window is that by the last state of the window before; leaving it out is
+/// *truncated* back-propagation through time. The gradients by weights of all windows are added.
 ///
 /// ```
 /// use lod::LodTensor;

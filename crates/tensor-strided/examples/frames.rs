@@ -1,4 +1,5 @@
-//! Audio cut into overlapping frames without copying a sample, windowed, and written as a `.npy` file that NumPy reads.
+//! Audio cut into overlapping frames without copying a sample, windowed, and written as a `.npy`
+//! file that NumPy reads.
 //!
 //! `cargo run -p tensor-strided --example frames`
 

@@ -5,7 +5,12 @@ use ndarray::{
     ShapeBuilder,
 };
 
-use crate::{Element, Error, Layout, Order, Shape, Strides, Tensor, TensorView, TensorViewMut};
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 /// The same memory, whatever its strides.
 ///
@@ -27,8 +32,9 @@ impl<'a, T: Element, D: Dimension> From<ArrayView<'a, T, D>> for TensorView<'a, 
 /// The same memory.
 ///
 /// # Errors
-/// [`Error::Overlap`] where it cannot be told from the strides that no two coordinates are the same element; arrays that were
-/// sliced, permuted or reshaped from one that owns its elements never are so.
+/// [`Error::Overlap`] where it cannot be told from the strides that no two coordinates are the same
+/// element; arrays that were sliced, permuted or reshaped from one that owns its elements never are
+/// so.
 impl<'a, T: Element, D: Dimension> TryFrom<ArrayViewMut<'a, T, D>> for TensorViewMut<'a, T> {
     type Error = Error;
 
@@ -74,7 +80,8 @@ impl<'a, T: Element> From<TensorViewMut<'a, T>> for ArrayViewMutD<'a, T> {
     }
 }
 
-/// The same memory, moved, if nothing else shares it and its elements lie one behind the other in C or Fortran order; else a copy.
+/// The same memory, moved, if nothing else shares it and its elements are contiguous in C or
+/// Fortran order; else a copy.
 impl<T: Element> From<Tensor<T>> for ArrayD<T> {
     fn from(tensor: Tensor<T>) -> Self {
         let (shape, order) = (IxDyn(tensor.shape()), tensor.layout().natural_order());
@@ -161,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn moved_memory_stays_where_it_is() {
+    fn moved_memory_is_not_copied() {
         let array = counting([2, 3, 4]).permuted_axes([2, 0, 1]);
         let (before, wanted) = (array.as_ptr(), array.clone().into_dyn());
         let tensor = Tensor::from(array);
@@ -177,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn no_elements_are_no_trouble() {
+    fn empty_tensors_are_supported() {
         let array = counting([2, 0, 4]);
         let view = TensorView::from(array.slice(s![..;-1, .., ..;-2]));
         assert_eq!((view.shape().to_vec(), view.to_vec()), (vec![2, 0, 2], vec![]));
@@ -187,7 +194,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn both_ways_see_the_same(
+        fn views_and_ndarray_see_the_same_elements(
             shape in prop::array::uniform3(1_usize..5),
             steps in prop::array::uniform3(prop::sample::select(vec![-3_isize, -2, -1, 1, 2, 3])),
             axes in Just([0_usize, 1, 2]).prop_shuffle(),

@@ -1,15 +1,16 @@
 //! What can stand in the brackets of `x[..]` for one element.
 
-use crate::Shape;
+use crate::dims::Shape;
 
-/// One number for each axis, by which an element is named: `x[3]`, `x[(1, 2)]`, `x[[1, 2]]`, or a slice, a `Vec` or a [`Shape`].
+/// One number for each axis, by which an element is named: `x[3]`, `x[(1, 2)]`, `x[[1, 2]]`, or a
+/// slice, a `Vec` or a [`Shape`].
 ///
 /// ```
 /// use tensor_strided::Tensor;
 ///
 /// let x = Tensor::from([[1, 2, 3], [4, 5, 6]]);
-/// let place: Vec<usize> = vec![1, 2];
-/// assert_eq!((x[(1, 2)], x[[1, 2]], x[&place]), (6, 6, 6));
+/// let at: Vec<usize> = vec![1, 2];
+/// assert_eq!((x[(1, 2)], x[[1, 2]], x[&at]), (6, 6, 6));
 /// assert_eq!(Tensor::from(vec![7, 8, 9])[2], 9);
 /// ```
 pub trait Coordinate {

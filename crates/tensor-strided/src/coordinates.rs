@@ -1,7 +1,8 @@
-//! Coordinates and offsets of elements that lie one behind the other, back and forth.
+//! Coordinates and offsets of elements that are contiguous, back and forth.
 
-use crate::layout::dense_strides;
-use crate::{Error, Layout, Order, Shape};
+use crate::dims::Shape;
+use crate::error::Error;
+use crate::layout::{Layout, Order, dense_strides};
 
 /// What becomes of a coordinate that is out of range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -15,7 +16,8 @@ pub enum Mode {
     Clip,
 }
 
-/// The elements of a shape, numbered in C or Fortran order: from a coordinate to the number (the offset) and back.
+/// The elements of a shape, numbered in C or Fortran order: from a coordinate to the number (the
+/// offset) and back.
 ///
 /// Made once, it holds a reciprocal for each axis, so that no way leads through a division.
 ///
@@ -29,7 +31,7 @@ pub enum Mode {
 /// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Wrap)?, grid.offset_with([2, 0, 2, 3], Mode::Raise)?);
 /// assert_eq!(grid.offset_with([-1, 4, 2, 3], Mode::Clip)?, grid.offset_with([0, 3, 2, 3], Mode::Raise)?);
 ///
-/// // Many at once, one behind the other.
+/// // Many at once, one after another.
 /// assert_eq!(grid.coordinates(&[0, 315])?, [0, 0, 0, 0, 2, 2, 2, 3]);
 /// # Ok::<(), tensor_strided::Error>(())
 /// ```
@@ -90,7 +92,8 @@ impl Grid {
         self.order
     }
 
-    /// The offset of an element; `None` where the coordinate is out of range or has the wrong length.
+    /// The offset of an element; `None` where the coordinate is out of range or has the wrong
+    /// length.
     #[inline]
     #[must_use]
     #[doc(alias = "ravel_multi_index")]
@@ -111,7 +114,8 @@ impl Grid {
     /// The offset of an element, where a coordinate may be out of range.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::Coordinate`] for the first axis that is out of range, in [`Mode::Raise`] or where an axis has no entries.
+    /// [`Error::Rank`]; [`Error::Coordinate`] for the first axis that is out of range, in
+    /// [`Mode::Raise`] or where an axis has no entries.
     #[inline]
     #[doc(alias = "ravel_multi_index")]
     pub fn offset_with(&self, coordinate: impl AsRef<[i64]>, mode: Mode) -> Result<usize, Error> {
@@ -144,11 +148,11 @@ impl Grid {
         Ok(offset)
     }
 
-    /// The offsets of many coordinates, which stand one behind the other.
+    /// The offsets of many coordinates, which are concatenated.
     ///
     /// # Errors
-    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how many there are; else those of
-    /// [`offset_with`](Self::offset_with).
+    /// [`Error::Rank`] where the last coordinate is not complete or there are no axes to tell how
+    /// many there are; else those of [`offset_with`](Self::offset_with).
     #[doc(alias = "ravel_multi_index")]
     pub fn offsets(&self, coordinates: &[i64], mode: Mode) -> Result<Vec<usize>, Error> {
         let mut offsets = vec![0; coordinates.len().checked_div(self.rank()).unwrap_or(0)];
@@ -199,8 +203,8 @@ impl Grid {
         Ok(())
     }
 
-    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is out of range or `N` is not the
-    /// number of axes.
+    /// The coordinate of an offset, where the number of axes is known; `None` where the offset is
+    /// out of range or `N` is not the number of axes.
     #[inline]
     #[must_use]
     #[doc(alias = "unravel_index")]
@@ -228,7 +232,7 @@ impl Grid {
         inside
     }
 
-    /// The coordinates of many offsets, one behind the other.
+    /// The coordinates of many offsets, one after another.
     ///
     /// # Errors
     /// [`Error::Offset`] for the first one that is out of range.
@@ -286,7 +290,7 @@ impl Grid {
         match coordinates.checked_mul(self.rank()) {
             Some(expected) if expected == numbers => Ok(()),
             expected => Err(Error::Rank {
-                what: "the coordinates, one behind the other",
+                what: "the coordinates, concatenated",
                 expected: expected.unwrap_or(usize::MAX),
                 found: numbers,
             }),
@@ -301,10 +305,11 @@ fn wrap(found: i64, len: usize) -> usize {
     usize::try_from(found.rem_euclid(len)).unwrap_or(0)
 }
 
-/// The coordinate of an offset in range; `out` has a place for each axis.
+/// The coordinate of an offset in range; `out` has an element for each axis.
 #[inline(always)]
 fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
-    // Each quotient comes from the offset itself, so that the processor can work on all of them at once.
+    // Each quotient comes from the offset itself, so that the processor can work on all of them at
+    // once.
     let mut slower = 0;
     let mut visit = |(axis, out): (&Axis, &mut usize)| {
         let quotient = axis.by_stride.quotient(offset);
@@ -319,8 +324,9 @@ fn split(axes: &[Axis], order: Order, offset: usize, out: &mut [usize]) {
 
 /// A divisor as a factor and a shift, exact for every number below 2^63.
 ///
-/// With 2^(l-1) < d <= 2^l and f = ceil(2^(63+l) / d), which is below 2^64, f d exceeds 2^(63+l) by less than d; so f n / 2^(63+l) exceeds n / d by less
-/// than n / 2^(63+l) <= 1 / d, too little to reach the next whole number.
+/// With 2^(l-1) < d <= 2^l and f = ceil(2^(63+l) / d), which is below 2^64, f d exceeds 2^(63+l) by
+/// less than d; so f n / 2^(63+l) exceeds n / d by less than n / 2^(63+l) <= 1 / d, too little to
+/// reach the next whole number.
 #[derive(Debug, Clone, Copy)]
 struct Reciprocal {
     factor: u64,
@@ -389,7 +395,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_and_back(shape in prop::collection::vec(1_usize..9, 0..7), fortran: bool, pick: prop::sample::Index) {
+        fn round_trip(shape in prop::collection::vec(1_usize..9, 0..7), fortran: bool, pick: prop::sample::Index) {
             let order = if fortran { Order::F } else { Order::C };
             let grid = Grid::new(&shape, order).unwrap();
             let offset = pick.index(grid.len());

@@ -1,7 +1,10 @@
 //! New tensors: zeros, one value, numbers in steps, what a function gives.
 
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
 use crate::layout::check_size;
-use crate::{Element, Error, Shape, Tensor};
+use crate::tensor::Tensor;
 
 impl<T: Element> Tensor<T> {
     /// Every element the same, in C order.
@@ -162,10 +165,12 @@ pub trait Arange: Element {
 }
 
 impl<T: Arange> Tensor<T> {
-    /// Numbers from `start` towards `stop`, which is not reached, in steps of `step`; none if `step` leads elsewhere.
+    /// Numbers from `start` towards `stop`, which is not reached, in steps of `step`; none if
+    /// `step` leads elsewhere.
     ///
-    /// As NumPy's: of floats there are ceil((stop - start) / step), rounded as `f64`, and number i is `start + i * delta`, where `delta`
-    /// is what `start + step` adds to `start` after rounding. So the last one may, by rounding, be `stop` or beyond.
+    /// As NumPy's: of floats there are ceil((stop - start) / step), rounded as `f64`, and number i
+    /// is `start + i * delta`, where `delta` is what `start + step` adds to `start` after rounding.
+    /// So the last one may, by rounding, be `stop` or beyond.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -176,7 +181,8 @@ impl<T: Arange> Tensor<T> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Sequence`] for a step of 0, NaN or infinity, and for more numbers than can be counted.
+    /// [`Error::Sequence`] for a step of 0, NaN or infinity, and for more numbers than can be
+    /// counted.
     #[doc(alias = "range")]
     #[doc(alias = "UA_arange")]
     pub fn arange(start: T, stop: T, step: T) -> Result<Self, Error> {
@@ -203,7 +209,8 @@ impl Arange for i64 {
     }
 }
 
-/// ceil(`a / b`) of the quotient rounded to `f64`, as NumPy has it: of a quotient that is less above a whole number than an `f64` can tell, that number.
+/// ceil(`a / b`) of the quotient rounded to `f64`, as NumPy has it: of a quotient that is less
+/// above a whole number than an `f64` can tell, that number.
 fn quotient_ceil(a: u128, b: u128) -> u128 {
     let (whole, rest) = (a / b, a % b);
     // Half the distance to the next `f64` is 2^(exponent - 53).
@@ -218,7 +225,8 @@ impl Arange for f64 {
         let distance = stop - start;
         let quotient = distance / step;
         let len = match quotient {
-            // An endless step, or one so long that the quotient vanishes: the first number alone, if the way leads there.
+            // An endless step, or one so long that the quotient vanishes: the first number alone,
+            // if the way leads there.
             0.0 if distance != 0.0 => usize::from(quotient.is_sign_positive()),
             _ => match float_to_len(quotient.ceil()) {
                 Some(len) if step != 0.0 => len,
@@ -232,7 +240,8 @@ impl Arange for f64 {
     }
 }
 
-/// A length that was computed as a float: none below 0, `None` for NaN and what is too long for any memory.
+/// A length that was computed as a float: none below 0, `None` for NaN and what is too long for any
+/// memory.
 fn float_to_len(len: f64) -> Option<usize> {
     const TOO_LONG: f64 = 9_007_199_254_740_992.0;
     // Rounded down to a whole number and never below 0 by the language.

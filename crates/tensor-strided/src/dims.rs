@@ -7,7 +7,8 @@ use std::ops::{Deref, DerefMut};
 /// How many numbers fit without allocating.
 const INLINE: usize = 8;
 
-/// One number for each axis: a short list that lies in place up to eight axes, and on the heap above.
+/// One number for each axis: a short list that lies in place up to eight axes, and on the heap
+/// above.
 ///
 /// It reads and writes as a slice.
 ///
@@ -23,7 +24,8 @@ const INLINE: usize = 8;
 #[derive(Clone)]
 pub struct Dims<I> {
     len: usize,
-    /// The numbers, if they fit. This is no enum of two places, so that a list that fits is written without looking where it is.
+    /// The numbers, if they fit. This is no enum of two variants, so that a list that fits is
+    /// written without looking where it is.
     items: [I; INLINE],
     /// The numbers, if they do not fit.
     #[expect(clippy::box_collection, reason = "one word where all fit, which is nearly always")]
@@ -33,7 +35,8 @@ pub struct Dims<I> {
 /// The length of each axis.
 pub type Shape = Dims<usize>;
 
-/// How far apart the elements along each axis lie, in elements; negative where the axis runs backwards.
+/// How far apart the elements along each axis lie, in elements; negative where the axis runs
+/// backwards.
 pub type Strides = Dims<isize>;
 
 impl<I: Copy + Default> Dims<I> {
@@ -62,7 +65,7 @@ impl<I: Copy + Default> Dims<I> {
     #[inline]
     pub fn push(&mut self, item: I) {
         match self.items.get_mut(self.len) {
-            Some(place) => *place = item,
+            Some(slot) => *slot = item,
             None => self.heap.get_or_insert_with(|| self.items.to_vec().into()).push(item),
         }
         self.len += 1;
@@ -222,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_the_same_list_in_place_and_on_the_heap() {
+    fn inline_and_heap_dims_are_equal() {
         for len in [0, 1, 7, 8, 9, 30] {
             let wanted: Vec<usize> = (0..len).collect();
             let mut dims = Shape::from_iter(0..len);

@@ -1,6 +1,7 @@
 //! What a tensor may hold.
 
-/// Anything that can be copied bit by bit and sent to other threads: all numbers, `bool`, arrays and structs of them.
+/// Anything that can be copied bit by bit and sent to other threads: all numbers, `bool`, arrays
+/// and structs of them.
 ///
 /// Implemented for every such type; there is nothing to do.
 pub trait Element: Copy + Send + Sync + 'static {}

@@ -1,14 +1,18 @@
-//! Going through the elements: one by one, by lanes, by entries and chunks of an axis; filling, mapping, combining.
+//! Going through the elements: one by one, by lanes, by entries and chunks of an axis; filling,
+//! mapping, combining.
 
 use std::fmt;
 use std::iter::FusedIterator;
 
 use crate::copy::with_capacity;
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
 use crate::layout::{Layout, coalesce};
-use crate::layout_ops::resolve_axis;
-use crate::{
-    Element, Error, LaneIter, LaneIterMut, Lanes, LanesMut, Shape, Tensor, TensorView, TensorViewMut, broadcast_shapes,
-};
+use crate::layout_ops::{broadcast_shapes, resolve_axis};
+use crate::raw::{LaneIter, LaneIterMut, Lanes, LanesMut};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 macro_rules! element_iterator {
     ($(#[$doc:meta])* $Iter:ident, $Lanes:ident, $LaneIter:ident, $Item:ty) => {
@@ -106,7 +110,8 @@ impl<'a, T: Element> Iterator for AxisIter<'a, T> {
 impl<T: Element> ExactSizeIterator for AxisIter<'_, T> {}
 impl<T: Element> FusedIterator for AxisIter<'_, T> {}
 
-/// Consecutive parts of a view along one axis, for writing: its entries without the axis, or chunks with it.
+/// Consecutive parts of a view along one axis, for writing: its entries without the axis, or chunks
+/// with it.
 pub struct AxisIterMut<'a, T> {
     /// What is left; `None` only while a part is split off, or if that failed.
     view: Option<TensorViewMut<'a, T>>,
@@ -253,7 +258,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         out.zip_apply(self, |_, x| f(x))
     }
 
-    /// What `f` makes of each two elements at the same place, with broadcasting.
+    /// `f` of each two elements at the same position, with broadcasting.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -338,7 +343,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(AxisIterMut { view: Some(self), axis, chunk: Some(check_chunk(size)?) })
     }
 
-    /// Puts what `f` makes of each element in its place, in no particular order.
+    /// Overwrites each element with `f` of it, in no particular order.
     #[doc(alias = "mapv_inplace")]
     pub fn apply(&mut self, mut f: impl FnMut(&T) -> T) {
         for mut lane in self.view_mut().into_runs() {
@@ -349,7 +354,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         }
     }
 
-    /// Puts what `f` makes of each element and one of `other` in its place; `other` is broadcast to the shape of this view.
+    /// Overwrites each element with `f` of it and one of `other`; `other` is broadcast to the shape
+    /// of this view.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -381,7 +387,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 
-    /// Copies `value`, broadcast to the shape of this view. Axes of length 1 in front of those of this view do not matter, as in NumPy.
+    /// Copies `value`, broadcast to the shape of this view. Axes of length 1 in front of those of
+    /// this view do not matter, as in NumPy.
     ///
     /// ```
     /// use tensor_strided::Tensor;

@@ -1,5 +1,7 @@
 //! What can be wrong with a layout or with what is asked of a tensor.
 
+use crate::slice::ParseError;
+
 /// Everything that this crate refuses, with the numbers that were wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -38,7 +40,7 @@ pub enum Error {
         /// The number found.
         found: usize,
     },
-    /// A layout for writing in which two places could be the same element.
+    /// A layout for writing in which two coordinates could be the same element.
     #[error(
         "shape {shape:?} with strides {strides:?} may lead to the same element twice, so it cannot be written through"
     )]
@@ -153,7 +155,8 @@ pub enum Error {
         /// The shape found.
         found: Vec<usize>,
     },
-    /// Begin, end and strides of a slice that differ in length or have more entries than masks have bits.
+    /// Begin, end and strides of a slice that differ in length or have more entries than masks have
+    /// bits.
     #[error(
         "begin, end and strides need the same number of entries, 31 at most, but they have {begin}, {end} and {strides}"
     )]
@@ -200,7 +203,8 @@ pub enum Error {
         axis: usize,
         /// The index as it was given.
         given: i64,
-        /// The index counted from the front, as TensorFlow reports it: of a negative one, plus the length of the axis.
+        /// The index counted from the front, as TensorFlow reports it: of a negative one, plus the
+        /// length of the axis.
         index: i64,
         /// The length of the axis.
         size: usize,
@@ -259,7 +263,7 @@ pub enum Error {
     },
     /// A text that is not an index.
     #[error(transparent)]
-    Parse(#[from] crate::ParseError),
+    Parse(#[from] ParseError),
 }
 
 impl Error {
@@ -267,11 +271,5 @@ impl Error {
     #[cold]
     pub(crate) fn shape_mismatch(what: &'static str, expected: &[usize], found: &[usize]) -> Self {
         Self::ShapeMismatch { what, expected: expected.into(), found: found.into() }
-    }
-
-    /// [`Error::Overlap`] of this layout.
-    #[cold]
-    pub(crate) fn overlap(layout: &crate::Layout) -> Self {
-        Self::Overlap { shape: layout.shape().to_vec(), strides: layout.strides().to_vec() }
     }
 }

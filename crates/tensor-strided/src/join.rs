@@ -1,10 +1,14 @@
 //! Several tensors made one.
 
-use crate::layout::check_size;
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, check_size};
 use crate::layout_ops::resolve_axis;
-use crate::{Element, Error, Layout, Shape, Tensor, TensorView, TensorViewMut};
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
-/// All of `tensors` one behind the other along an axis.
+/// `tensors` concatenated along an axis.
 ///
 /// ```
 /// use tensor_strided::{Tensor, concat};
@@ -15,12 +19,14 @@ use crate::{Element, Error, Layout, Shape, Tensor, TensorView, TensorViewMut};
 /// ```
 ///
 /// # Errors
-/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] where they differ along another axis, [`Error::TooLarge`].
+/// [`Error::NoTensors`], [`Error::Axis`], [`Error::ShapeMismatch`] where they differ along another
+/// axis, [`Error::TooLarge`].
 #[doc(alias = "concatenate")]
 #[doc(alias = "cat")]
 pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<Tensor<T>, Error> {
     let (shape, axis) = concat_shape(tensors, axis)?;
-    // Memory that begins with copies of one element, so that no element needs a default; an empty result needs none.
+    // Memory that begins with copies of one element, so that no element needs a default; an empty
+    // result needs none.
     let Some(first) = tensors.iter().find_map(|tensor| tensor.iter().next()) else {
         return Ok(Tensor::from_dense(&shape, Vec::new()));
     };
@@ -32,7 +38,8 @@ pub fn concat<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Result<
 /// As [`concat()`], into memory that is there already.
 ///
 /// # Errors
-/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the result.
+/// Those of [`concat()`], and [`Error::ShapeMismatch`] where `out` has another shape than the
+/// result.
 pub fn concat_into<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: isize,
@@ -100,7 +107,7 @@ fn concat_shape<T: Element>(tensors: &[TensorView<'_, T>], axis: isize) -> Resul
     Ok((shape, axis))
 }
 
-/// Copies each tensor to its place; `out` has the shape of the result.
+/// Copies each tensor to its part of `out`; `out` has the shape of the result.
 fn copy_parts<T: Element>(
     tensors: &[TensorView<'_, T>],
     axis: usize,

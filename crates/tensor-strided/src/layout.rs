@@ -1,20 +1,22 @@
 //! Where the elements of a tensor lie: shape, strides and offset.
 
-use crate::{Dims, Error, Shape, Strides};
+use crate::dims::{Dims, Shape, Strides};
+use crate::error::Error;
 
 /// Which index runs fastest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Order {
-    /// The last index, as in C: rows lie one behind the other.
+    /// The last index, as in C: rows are contiguous.
     #[default]
     #[doc(alias = "RowMajor")]
     C,
-    /// The first index, as in Fortran: columns lie one behind the other.
+    /// The first index, as in Fortran: columns are contiguous.
     #[doc(alias = "ColumnMajor")]
     F,
 }
 
-/// Where each element lies in a buffer: element `[i, j, ..]` at `offset + i * strides[0] + j * strides[1] + ..`.
+/// Where each element lies in a buffer: element `[i, j, ..]` at `offset + i * strides[0] + j *
+/// strides[1] + ..`.
 ///
 /// ```text
 ///   buffer     0  1  2  3  4  5  6  7  8  9 10 11      shape [3, 4], strides [4, 1], offset 0
@@ -23,8 +25,9 @@ pub enum Order {
 ///   every other column: shape [3, 2], strides [4, 2], offset 0
 /// ```
 ///
-/// Offsets and strides count elements, not bytes. All offsets of a layout's elements are in `0..=isize::MAX`, and the number of elements
-/// fits in an `isize`: no arithmetic with coordinates that are in range can overflow.
+/// Offsets and strides count elements, not bytes. All offsets of a layout's elements are in
+/// `0..=isize::MAX`, and the number of elements fits in an `isize`: no arithmetic with coordinates
+/// that are in range can overflow.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Layout {
     shape: Shape,
@@ -33,7 +36,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Elements one behind the other in C order: the last index runs fastest.
+    /// Contiguous elements in C order: the last index runs fastest.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -49,7 +52,7 @@ impl Layout {
         Self::ordered(shape.as_ref(), Order::C)
     }
 
-    /// Elements one behind the other in Fortran order: the first index runs fastest.
+    /// Contiguous elements in Fortran order: the first index runs fastest.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -57,10 +60,12 @@ impl Layout {
         Self::ordered(shape.as_ref(), Order::F)
     }
 
-    /// Any strides, checked: all elements are at addresses that exist, though several may be at the same one.
+    /// Any strides, checked: all elements are at addresses that exist, though several may be at the
+    /// same one.
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one stride for each axis, [`Error::TooLarge`], [`Error::OutOfRange`].
+    /// [`Error::Rank`] where there is not one stride for each axis, [`Error::TooLarge`],
+    /// [`Error::OutOfRange`].
     pub fn new(shape: impl AsRef<[usize]>, strides: impl AsRef<[isize]>, offset: usize) -> Result<Self, Error> {
         let (shape, strides) = (Shape::from(shape.as_ref()), Strides::from(strides.as_ref()));
         if strides.len() != shape.len() {
@@ -74,7 +79,7 @@ impl Layout {
         }
     }
 
-    /// Elements one behind the other, in this order.
+    /// Contiguous elements in this order.
     pub(crate) fn ordered(shape: &[usize], order: Order) -> Result<Self, Error> {
         check_size(shape)?;
         Ok(Self { shape: shape.into(), strides: dense_strides(shape, order), offset: 0 })
@@ -82,7 +87,8 @@ impl Layout {
 
     /// Parts that are known to be good, because they pick elements of a good layout.
     ///
-    /// Views check once more that they stay within their buffer; this is for view algebra, whose result cannot be wrong.
+    /// Views check once more that they stay within their buffer; this is for view algebra, whose
+    /// result cannot be wrong.
     #[inline]
     pub(crate) fn reshaped_parts(shape: Shape, strides: Strides, offset: usize) -> Self {
         debug_assert_eq!(shape.len(), strides.len());
@@ -152,16 +158,17 @@ impl Layout {
         self.shape.contains(&0)
     }
 
-    /// How many elements a buffer must have for all of this layout to be in it. A layout without elements still has an offset, which must not be
-    /// beyond the end.
+    /// How many elements a buffer must have for all of this layout to be in it. A layout without
+    /// elements still has an offset, which must not be beyond the end.
     #[inline]
     #[must_use]
     pub fn min_len(&self) -> usize {
         self.checked_range().map_or(usize::MAX, |(_, end)| end)
     }
 
-    /// The lowest offset and one past the highest; twice the offset where there are no elements. `None` where that overflows or
-    /// would be negative, which no layout that was built with checks is.
+    /// The lowest offset and one past the highest; twice the offset where there are no elements.
+    /// `None` where that overflows or would be negative, which no layout that was built with checks
+    /// is.
     #[inline]
     pub(crate) fn checked_range(&self) -> Option<(usize, usize)> {
         let start = isize::try_from(self.offset).ok()?;
@@ -179,7 +186,8 @@ impl Layout {
         Some((usize::try_from(low).ok()?, usize::try_from(high).ok()?.checked_add(1)?))
     }
 
-    /// The offset of an element, `None` for a wrong number of coordinates or one that is out of range.
+    /// The offset of an element, `None` for a wrong number of coordinates or one that is out of
+    /// range.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -217,7 +225,8 @@ impl Layout {
         Error::Index { axis: outside, index: coordinate[outside], len: self.shape[outside] }
     }
 
-    /// Whether the elements lie one behind the other in C order. Axes of length 1 do not count; no elements always do.
+    /// Whether the elements are contiguous in C order. Axes of length 1 do not count; no elements
+    /// always do.
     #[must_use]
     #[doc(alias = "c_contiguous")]
     #[doc(alias = "is_standard_layout")]
@@ -225,7 +234,8 @@ impl Layout {
         self.is_dense(Order::C)
     }
 
-    /// Whether the elements lie one behind the other in Fortran order. Axes of length 1 do not count; no elements always do.
+    /// Whether the elements are contiguous in Fortran order. Axes of length 1 do not count; no
+    /// elements always do.
     #[must_use]
     #[doc(alias = "f_contiguous")]
     pub fn is_fortran(&self) -> bool {
@@ -247,9 +257,10 @@ impl Layout {
             }
     }
 
-    /// Whether no two coordinates can be the same element, as far as can be told without search: sorted by stride, each step is longer
-    /// than all the smaller axes together. So it is for dense layouts and whatever is sliced, permuted, flipped, reshaped in place or
-    /// taken along diagonals of them; strides of 0 and overlapping windows are not.
+    /// Whether no two coordinates can be the same element, as far as can be told without search:
+    /// sorted by stride, each step is longer than all the smaller axes together. So it is for dense
+    /// layouts and whatever is sliced, permuted, flipped, reshaped in place or taken along
+    /// diagonals of them; strides of 0 and overlapping windows are not.
     pub(crate) fn is_nested(&self) -> bool {
         if self.is_empty() {
             return true;
@@ -269,6 +280,15 @@ impl Layout {
             free
         })
     }
+
+    /// # Errors
+    /// [`Error::Overlap`] unless [`is_nested`](Self::is_nested).
+    pub(crate) fn check_nested(&self) -> Result<(), Error> {
+        match self.is_nested() {
+            true => Ok(()),
+            false => Err(Error::Overlap { shape: self.shape.to_vec(), strides: self.strides.to_vec() }),
+        }
+    }
 }
 
 impl Layout {
@@ -278,8 +298,8 @@ impl Layout {
         Self { shape: Shape::new(), strides: Strides::new(), offset: 0 }
     }
 
-    /// Makes this the layout of `rank` axes that `pick` picks of the axes of `from`, in place: layouts are large, and moving one that
-    /// was just written costs as much as making it.
+    /// Makes this the layout of `rank` axes that `pick` picks of the axes of `from`, in place:
+    /// layouts are large, and moving one that was just written costs as much as making it.
     ///
     /// Axes that `pick` leaves are kept as they are.
     ///
@@ -317,10 +337,11 @@ impl Layout {
     }
 }
 
-/// Builds a layout from ranges and indexes of the axes of another one, from the first axis to the last.
+/// Builds a layout from ranges and indexes of the axes of another one, from the first axis to the
+/// last.
 ///
-/// A position counts only where elements are left; so one that comes with an empty range may be out of range, and steps
-/// may be anything where at most one element is taken.
+/// A position counts only where elements are left; so one that comes with an empty range may be out
+/// of range, and steps may be anything where at most one element is taken.
 pub(crate) struct Picker<'a> {
     from_shape: &'a [usize],
     from_strides: &'a [isize],
@@ -441,8 +462,8 @@ pub(crate) fn check_size(shape: &[usize]) -> Result<(), Error> {
     }
 }
 
-/// The layouts with fewer axes where neighbouring ones can be walked as one in each of them, in C order; the shapes are equal. Without
-/// axes of length 1, but with one axis at least.
+/// The layouts with fewer axes where neighbouring ones can be walked as one in each of them, in C
+/// order; the shapes are equal. Without axes of length 1, but with one axis at least.
 pub(crate) fn coalesce<const N: usize>(layouts: [&Layout; N]) -> [Layout; N] {
     let mut merged = layouts.map(|layout| Layout::reshaped_parts([1].into(), [1].into(), layout.offset));
     for (axis, &n) in layouts[0].shape.iter().enumerate() {
@@ -468,7 +489,7 @@ pub(crate) fn coalesce<const N: usize>(layouts: [&Layout; N]) -> [Layout; N] {
     merged
 }
 
-/// The strides of elements that lie one behind the other; the size was checked.
+/// The strides of elements that are contiguous; the size was checked.
 pub(crate) fn dense_strides(shape: &[usize], order: Order) -> Strides {
     let mut strides = Strides::filled(0, shape.len());
     let mut step = 1_isize;

@@ -2,8 +2,10 @@
 
 use std::ops::Range;
 
-use crate::layout::{Picker, check_size, dense_strides};
-use crate::{Error, IndexInteger, Layout, Order, Shape, Strides};
+use crate::dims::{Dims, Shape, Strides};
+use crate::error::Error;
+use crate::layout::{Layout, Order, Picker, check_size, dense_strides};
+use crate::slice::IndexInteger;
 
 /// The axis that `axis` names among `rank`: negative ones count from the end.
 pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
@@ -11,7 +13,8 @@ pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
     resolved.filter(|&axis| axis < rank).ok_or_else(|| Error::Axis { axis: axis.to_i64(), rank })
 }
 
-/// What all these shapes become when they meet in one operation: aligned at their last axes, each axis has the length that is not 1.
+/// What all these shapes become when they meet in one operation: aligned at their last axes, each
+/// axis has the length that is not 1.
 ///
 /// ```
 /// use tensor_strided::broadcast_shapes;
@@ -22,7 +25,8 @@ pub(crate) fn resolve_axis(axis: isize, rank: usize) -> Result<usize, Error> {
 /// ```
 ///
 /// # Errors
-/// [`Error::Broadcast`] with the first shape that does not fit those before it; [`Error::TooLarge`].
+/// [`Error::Broadcast`] with the first shape that does not fit those before it;
+/// [`Error::TooLarge`].
 pub fn broadcast_shapes<S: AsRef<[usize]>>(shapes: impl IntoIterator<Item = S>) -> Result<Shape, Error> {
     let mut all = Shape::new();
     for shape in shapes {
@@ -61,7 +65,8 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`] where there is not one for each axis, [`Error::Axis`], [`Error::RepeatedAxis`].
+    /// [`Error::Rank`] where there is not one for each axis, [`Error::Axis`],
+    /// [`Error::RepeatedAxis`].
     #[doc(alias = "transpose")]
     #[doc(alias = "permuted_axes")]
     pub fn permute(&self, axes: impl AsRef<[isize]>) -> Result<Self, Error> {
@@ -143,8 +148,9 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The diagonals of two axes: both disappear, and a last axis appears that goes along both at once. A positive `offset` takes
-    /// the diagonal that starts so much further on axis `b`, a negative one on axis `a`.
+    /// The diagonals of two axes: both disappear, and a last axis appears that goes along both at
+    /// once. A positive `offset` takes the diagonal that starts so much further on axis `b`, a
+    /// negative one on axis `a`.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -177,7 +183,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// As if repeated to this shape: axes of length 1 become longer with stride 0, new axes appear in front.
+    /// As if repeated to this shape: axes of length 1 become longer with stride 0, new axes appear
+    /// in front.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -207,8 +214,9 @@ impl Layout {
         Ok(Self::reshaped_parts(to.into(), strides, self.offset()))
     }
 
-    /// Windows along an axis: of `size` entries each, one every `hop` entries, as many as fit. The axis then counts the windows, and a new last
-    /// axis the entries of each. Shorter axes than a window have none.
+    /// Windows along an axis: of `size` entries each, one every `hop` entries, as many as fit. The
+    /// axis then counts the windows, and a new last axis the entries of each. Shorter axes than a
+    /// window have none.
     ///
     /// ```
     /// use tensor_strided::Layout;
@@ -283,7 +291,7 @@ impl Layout {
     pub(crate) fn resolve_shape<L: IndexInteger>(&self, to: &[L]) -> Result<Shape, Error> {
         let len = self.len();
         let mut open = None;
-        let mut lengths = crate::Dims::filled(None, to.len());
+        let mut lengths = Dims::filled(None, to.len());
         let mut opens = 0;
         for (axis, length) in to.iter().enumerate() {
             match length.to_i64() {
@@ -311,10 +319,11 @@ impl Layout {
         }
     }
 
-    /// The same elements in another shape, read and filled in this order; `None` where only a copy can have it.
+    /// The same elements in another shape, read and filled in this order; `None` where only a copy
+    /// can have it.
     ///
-    /// One length may be -1, for whatever is left. Nothing but NumPy's rules decides when no copy is needed: axes whose elements
-    /// follow each other evenly can be merged and then split.
+    /// One length may be -1, for whatever is left. Nothing but NumPy's rules decides when no copy
+    /// is needed: axes whose elements follow each other evenly can be merged and then split.
     ///
     /// ```
     /// use tensor_strided::{Layout, Order};
@@ -327,8 +336,8 @@ impl Layout {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Reshape`] where the number of elements is another one or more than one length is open, [`Error::NegativeLength`],
-    /// [`Error::TooLarge`].
+    /// [`Error::Reshape`] where the number of elements is another one or more than one length is
+    /// open, [`Error::NegativeLength`], [`Error::TooLarge`].
     pub fn reshape<L: IndexInteger>(&self, to: impl AsRef<[L]>, order: Order) -> Result<Option<Self>, Error> {
         let shape = self.resolve_shape(to.as_ref())?;
         if self.is_empty() {
@@ -346,7 +355,8 @@ impl Layout {
         Ok(strides.map(|strides| Self::reshaped_parts(shape, strides, self.offset())))
     }
 
-    /// The order in which the elements lie one behind the other: Fortran's where they do so in that alone, else C's.
+    /// The order in which the elements are contiguous: Fortran's where they do so in that alone,
+    /// else C's.
     ///
     /// This is what NumPy calls order `A`.
     #[must_use]
@@ -355,7 +365,8 @@ impl Layout {
     }
 }
 
-/// The strides that elements in C order have in another shape, if they can: `from` has no axes of length 0 or 1, and `to` has as many elements.
+/// The strides that elements in C order have in another shape, if they can: `from` has no axes of
+/// length 0 or 1, and `to` has as many elements.
 fn regroup(from: &Layout, to: &[usize]) -> Option<Strides> {
     let mut strides = Strides::filled(0, to.len());
     // The axes of `from` that are used up, from the last one on.

@@ -1,7 +1,9 @@
-//! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the letter, and fast copies.
+//! N-d arrays with any strides: views that copy nothing, TensorFlow's `strided_slice` to the
+//! letter, and fast copies.
 //!
-//! A tensor is flat memory and a [`Layout`]: how long each axis is, how far apart its entries lie, and where the first one is. Slicing,
-//! permuting, reversing, repeating and cutting into frames only write another layout. The rank is chosen at run time, and up to eight axes no layout
+//! A tensor is flat memory and a [`Layout`]: how long each axis is, how far apart its entries lie,
+//! and where the first one is. Slicing, permuting, reversing, repeating and cutting into frames
+//! only write another layout. The rank is chosen at run time, and up to eight axes no layout
 //! allocates.
 //!
 //! ```text
@@ -42,8 +44,9 @@
 //! ```
 //!
 //! # Slices
-//! There are three ways to say what to pick, and each gives a view: TensorFlow's [`StridedSlice`] with its five masks, Python's brackets as the
-//! macro [`ix!`] or as text in an [`IndexSpec`], and ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
+//! There are three ways to say what to pick, and each gives a view: TensorFlow's [`StridedSlice`]
+//! with its five masks, Python's brackets as the macro [`ix!`] or as text in an [`IndexSpec`], and
+//! ONNX's [`OnnxSlice`]. The module [`slice`](mod@slice) is their guide.
 //!
 //! # Coming from elsewhere
 //! Names of NumPy, TensorFlow, PyTorch and ndarray lead here in the search of this page.
@@ -92,23 +95,29 @@
 //! | `mapv`, `Zip`, `zip_mut_with` | [`Tensor::map`], [`TensorView::zip_map`], [`TensorViewMut::zip_apply`] |
 //!
 //! # What always holds
-//! - Every element that a view names lies in the memory that it borrows: checked when it is made, and again whenever its layout changes.
+//! - Every element that a view names lies in the memory that it borrows: checked when it is made,
+//!   and again whenever its layout changes.
 //! - No two coordinates of a [`TensorViewMut`] or a [`Tensor`] are the same element.
-//! - The number of elements and all distances fit in an `isize`; a shape for which they would not is an [`Error`].
+//! - The number of elements and all distances fit in an `isize`; a shape for which they would not
+//!   is an [`Error`].
 //! - Serial and parallel copies give the same result.
 //!
-//! No input makes this crate panic, but for coordinates in brackets (`x[[1, 2]]`) that are out of range, as in slices.
+//! No input makes this crate panic, but for coordinates in brackets (`x[[1, 2]]`) that are out of
+//! range, as in slices.
 //!
 //! # Unsafe code
-//! Two private modules have it: `raw`, a pointer with a layout behind the views, because the gaps between a view's elements may belong to others,
-//! so that no slice may span them; and `copy`, the kernels.
+//! Two private modules have it: `raw`, a pointer with a layout behind the views, because the gaps
+//! between a view's elements may belong to others, so that no slice may span them; and `copy`, the
+//! kernels.
 //!
 //! # Features
-//! `rayon` (on): large copies are split over threads, with the same result. `ndarray`: conversion from and to arrays.
+//! `rayon` (on): large copies are split over threads, with the same result. `ndarray`: conversion
+//! from and to arrays.
 //!
 //! # When not to use it
-//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; arithmetic here is what [`TensorView::map`] and [`TensorView::zip_map`] are given.
-//! For lists of different lengths, take `ragged-core`. Where the rank is known when compiling and no axis runs backwards, ndarray's
+//! For linear algebra, take `kaldi-matrix`, `faer` or `ndarray`; arithmetic here is what
+//! [`TensorView::map`] and [`TensorView::zip_map`] are given. For lists of different lengths, take
+//! `ragged-core`. Where the rank is known when compiling and no axis runs backwards, ndarray's
 //! `Array2` and its kin index faster.
 
 #![deny(unsafe_code)]

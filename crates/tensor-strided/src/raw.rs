@@ -1,9 +1,12 @@
-//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements lie.
+//! Memory seen through a layout: a pointer, how much may be reached from it, and where the elements
+//! lie.
 //!
-//! The elements of a view that comes from elsewhere may have gaps between them that others write to, so no slice over all of it may
-//! exist. What holds for both types here, and is checked whenever one is made or its layout changes:
+//! The elements of a view that comes from elsewhere may have gaps between them that others write
+//! to, so no slice over all of it may exist. What holds for both types here, and is checked
+//! whenever one is made or its layout changes:
 //!
-//! - the layout stays within `len` elements from `base`, and each of its elements is initialised and borrowed for `'a`;
+//! - the layout stays within `len` elements from `base`, and each of its elements is initialised
+//!   and borrowed for `'a`;
 //! - for writing, no two coordinates are the same element.
 
 #[cfg(feature = "ndarray")]
@@ -13,8 +16,12 @@ mod lanes;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
+use crate::copy;
+use crate::dims::Strides;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
 use crate::layout_ops::resolve_axis;
-use crate::{Element, Error, Layout, Strides, copy};
 
 pub use lanes::{Lane, LaneIter, LaneIterMut, LaneMut, Lanes, LanesMut};
 
@@ -56,17 +63,10 @@ fn check_len(layout: &Layout, len: usize) -> Result<(), Error> {
     }
 }
 
-/// Whether `source` has a place of its own among `len` elements for each of its own, where `part` says.
+/// That `part` has the shape of `source` and names each of `len` elements once at most.
 fn check_part<T>(source: &Raw<'_, T>, part: &Layout, len: usize) {
     assert_eq!(source.layout.shape(), part.shape(), "a copy between different shapes");
     assert!(part.min_len() <= len && part.is_nested(), "{part:?} was taken from {len} elements");
-}
-
-fn check_nested(layout: &Layout) -> Result<(), Error> {
-    match layout.is_nested() {
-        true => Ok(()),
-        false => Err(Error::overlap(layout)),
-    }
 }
 
 impl<'a, T> Raw<'a, T> {
@@ -93,7 +93,8 @@ impl<'a, T> Raw<'a, T> {
         raw
     }
 
-    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts are large, and are better not moved.
+    /// [`with_layout`](Self::with_layout) of what `fill` makes of this layout, in place: layouts
+    /// are large, and are better not moved.
     ///
     /// # Errors
     /// Those of `fill`.
@@ -108,7 +109,8 @@ impl<'a, T> Raw<'a, T> {
         Ok(raw)
     }
 
-    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill` makes of it is looked at.
+    /// [`cut`](Self::cut) of the elements of `data` that `layout` names, or might: only what `fill`
+    /// makes of it is looked at.
     ///
     /// # Errors
     /// Those of `fill`.
@@ -142,7 +144,7 @@ impl<'a, T> Raw<'a, T> {
         Some(unsafe { self.base.add(offset).as_ref() })
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub(crate) fn as_slice(&self) -> Option<&'a [T]> {
         match self.layout.len() {
@@ -166,10 +168,11 @@ impl<T: Element> Raw<'_, T> {
         unsafe { copy::collect(self.layout.shape(), self.origin(), self.layout.strides()) }
     }
 
-    /// `len` elements: these at the places that `part` names, `filler` at all others.
+    /// `len` elements: these at the positions that `part` names, `filler` at all others.
     ///
     /// # Panics
-    /// If `part` has another shape, leaves the `len` places or names one twice: then the view algebra above is wrong.
+    /// If `part` has another shape, leaves the `len` elements or names one twice: then the view
+    /// algebra above is wrong.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         let mut out = copy::with_capacity(len);
         check_part(self, part, len);
@@ -188,7 +191,7 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
         check_len(&layout, data.len())?;
-        check_nested(&layout)?;
+        layout.check_nested()?;
         let len = data.len();
         Ok(Self { base: NonNull::from(data).cast(), len, layout, borrow: PhantomData })
     }
@@ -221,7 +224,8 @@ impl<'a, T> RawMut<'a, T> {
         RawMut { base: self.base, len: self.len, layout: self.layout.clone(), borrow: PhantomData }
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
+    /// from it on.
     pub(crate) fn split_at(self, axis: isize, at: usize) -> Result<(Self, Self), Error> {
         let resolved = resolve_axis(axis, self.layout.rank())?;
         let before = self.layout.narrow(axis, 0..at)?;
@@ -235,7 +239,8 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn get(&self, coordinate: &[usize]) -> Option<&T> {
         let offset = self.layout.offset_of(coordinate)?;
-        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and
+        // `self` is borrowed for it.
         Some(unsafe { self.base.add(offset).as_ref() })
     }
 
@@ -243,16 +248,18 @@ impl<'a, T> RawMut<'a, T> {
     #[inline]
     pub(crate) fn get_mut(&mut self, coordinate: &[usize]) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate)?;
-        // SAFETY: the coordinate is in range, so its element is one that the layout names, and `self` is borrowed for it.
+        // SAFETY: the coordinate is in range, so its element is one that the layout names, and
+        // `self` is borrowed for it.
         Some(unsafe { self.base.add(offset).as_mut() })
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub(crate) fn into_slice(self) -> Option<&'a mut [T]> {
         match self.layout.len() {
             0 => Some(&mut []),
-            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a` by this view, which ends here.
+            // SAFETY: `len` elements that the layout names, without gaps, borrowed for `'a` by this
+            // view, which ends here.
             len => self.layout.is_contiguous().then(|| unsafe { std::slice::from_raw_parts_mut(self.origin(), len) }),
         }
     }
@@ -271,8 +278,8 @@ impl<T: Element> RawMut<'_, T> {
     /// If the shapes differ.
     pub(crate) fn copy_from(&mut self, source: &Raw<'_, T>) {
         assert_eq!(self.layout.shape(), source.layout.shape(), "a copy between different shapes");
-        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody else can read or write
-        // them, so `source` has none of them.
+        // SAFETY: both layouts name elements of these shapes; the targets are distinct, and nobody
+        // else can read or write them, so `source` has none of them.
         unsafe {
             copy::copy(
                 self.layout.shape(),
@@ -284,10 +291,12 @@ impl<T: Element> RawMut<'_, T> {
         }
     }
 
-    /// Copies all elements of `source` to where `part` is within these, and writes `filler` to all others.
+    /// Copies all elements of `source` to where `part` is within these, and writes `filler` to all
+    /// others.
     ///
     /// # Panics
-    /// If the shapes of both differ, or if `part` leaves this view: then the view algebra above is wrong.
+    /// If the shapes of both differ, or if `part` leaves this view: then the view algebra above is
+    /// wrong.
     pub(crate) fn embed(&mut self, source: &Raw<'_, T>, part: Layout, filler: T) {
         let len = self.layout.len();
         if len == 0 || !self.layout.is_contiguous() {
@@ -298,14 +307,16 @@ impl<T: Element> RawMut<'_, T> {
         let part = Layout::reshaped_parts(part.shape().clone(), part.strides().clone(), offset);
         check_part(source, &part, len);
         let (from, to) = ((source.origin(), &source.layout.strides()[..]), (offset, &part.strides()[..]));
-        // SAFETY: as checked; these `len` elements have no gaps, and nobody else can read or write them.
+        // SAFETY: as checked; these `len` elements have no gaps, and nobody else can read or write
+        // them.
         unsafe { copy::embed(part.shape(), from, (self.origin(), len), to, filler) };
     }
 
     /// Writes `value` to all elements.
     pub(crate) fn fill(&mut self, value: T) {
         let (shape, zeros) = (self.layout.shape(), Strides::filled(0, self.layout.rank()));
-        // SAFETY: a value on the stack can be read again and again; the layout names distinct elements that can be written.
+        // SAFETY: a value on the stack can be read again and again; the layout names distinct
+        // elements that can be written.
         unsafe { copy::copy(shape, &raw const value, &zeros, self.origin(), self.layout.strides()) };
     }
 }

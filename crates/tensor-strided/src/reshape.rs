@@ -1,6 +1,12 @@
 //! Other shapes of the same elements, by NumPy's rules: a view where there is one, else a copy.
 
-use crate::{Element, Error, IndexInteger, Layout, Order, Shape, Tensor, TensorView};
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::slice::IndexInteger;
+use crate::tensor::Tensor;
+use crate::view::TensorView;
 
 /// A view of what was there, or a copy of it.
 #[derive(Clone)]
@@ -48,8 +54,8 @@ impl<'a, T: Element> TensorCow<'a, T> {
 }
 
 impl<'a, T: Element> TensorView<'a, T> {
-    /// The same elements in another shape, in C order: a view where there is one, else a copy. One length may be -1, for
-    /// whatever is left.
+    /// The same elements in another shape, in C order: a view where there is one, else a copy. One
+    /// length may be -1, for whatever is left.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -82,7 +88,7 @@ impl<'a, T: Element> TensorView<'a, T> {
         }
     }
 
-    /// All elements along one axis, in C order: a view where they lie one behind the other so, else a copy.
+    /// All elements along one axis, in C order: a view where they are contiguous so, else a copy.
     ///
     /// # Errors
     /// None in practice: the elements can always be counted.
@@ -114,7 +120,8 @@ impl<'a, T: Element> TensorView<'a, T> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// The same elements in another shape: a view where there is one, else a copy. See [`TensorView::reshape`].
+    /// The same elements in another shape: a view where there is one, else a copy. See
+    /// [`TensorView::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
@@ -122,7 +129,8 @@ impl<T: Element> Tensor<T> {
         self.view().reshape(to)
     }
 
-    /// The same elements, read and filled in this order, in another shape. See [`TensorView::reshape_order`].
+    /// The same elements, read and filled in this order, in another shape. See
+    /// [`TensorView::reshape_order`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
@@ -130,7 +138,8 @@ impl<T: Element> Tensor<T> {
         self.view().reshape_order(to, order)
     }
 
-    /// This tensor in another shape; it keeps its memory where that is possible. See [`TensorView::reshape`].
+    /// This tensor in another shape; it keeps its memory where that is possible. See
+    /// [`TensorView::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].

@@ -4,10 +4,15 @@ use std::ops::{Index, IndexMut};
 
 use kaldera_base::buffer::Buffer;
 
-use crate::view::layout_of_all;
-use crate::{Coordinate, Element, Error, Layout, Shape, Strides, TensorView, TensorViewMut};
+use crate::coordinate::Coordinate;
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order, dense_strides};
+use crate::view::{TensorView, TensorViewMut, layout_of_all};
 
-/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is shared copies it first.
+/// An N-d array: shared memory and a [`Layout`]. A clone copies no element; writing to what is
+/// shared copies it first.
 pub struct Tensor<T> {
     buffer: Buffer<T>,
     /// Fits the buffer and names no element twice.
@@ -51,17 +56,16 @@ impl<T: Element> Tensor<T> {
     /// The elements of `buffer` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same element.
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// element.
     pub fn from_parts(buffer: impl Into<Buffer<T>>, layout: Layout) -> Result<Self, Error> {
         let buffer = buffer.into();
         let expected = layout.min_len();
         if expected > buffer.len() {
             return Err(Error::BufferTooSmall { expected, found: buffer.len() });
         }
-        match layout.is_nested() {
-            true => Ok(Self { buffer, layout }),
-            false => Err(Error::overlap(&layout)),
-        }
+        layout.check_nested()?;
+        Ok(Self { buffer, layout })
     }
 
     /// The memory and where the elements lie in it. Nothing is copied.
@@ -70,7 +74,8 @@ impl<T: Element> Tensor<T> {
         (self.buffer, self.layout)
     }
 
-    /// All elements in C order: moved if they lie so and nothing else shares the memory, else copied.
+    /// All elements in C order: moved if they lie so and nothing else shares the memory, else
+    /// copied.
     #[must_use]
     pub fn into_vec(self) -> Vec<T> {
         let Self { buffer, layout } = self;
@@ -86,7 +91,7 @@ impl<T: Element> Tensor<T> {
     /// Elements in C order that are known to fit.
     pub(crate) fn from_dense(shape: &[usize], elements: Vec<T>) -> Self {
         debug_assert_eq!(shape.iter().product::<usize>(), elements.len());
-        let strides = crate::layout::dense_strides(shape, crate::Order::C);
+        let strides = dense_strides(shape, Order::C);
         Self { buffer: elements.into(), layout: Layout::reshaped_parts(shape.into(), strides, 0) }
     }
 
@@ -125,7 +130,8 @@ impl<T: Element> Tensor<T> {
         self.layout.offset_of(coordinate.into_numbers()).and_then(|offset| self.buffer.get(offset))
     }
 
-    /// An element for writing, `None` where the coordinate is out of range or has the wrong length. Shared memory is copied first.
+    /// An element for writing, `None` where the coordinate is out of range or has the wrong length.
+    /// Shared memory is copied first.
     #[inline]
     pub fn get_mut(&mut self, coordinate: impl Coordinate) -> Option<&mut T> {
         let offset = self.layout.offset_of(coordinate.into_numbers())?;
@@ -152,7 +158,7 @@ impl<T: Element> Tensor<T> {
         self.view().to_vec()
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     pub fn as_slice(&self) -> Option<&[T]> {
         self.view().as_slice()
     }
@@ -163,7 +169,8 @@ impl<T: Element> Tensor<T> {
         view_of(&self.buffer, self.layout.clone())
     }
 
-    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements of this tensor.
+    /// A view with the layout that `fill` makes of this one, in place; it picks among the elements
+    /// of this tensor.
     #[inline]
     pub(crate) fn cut(
         &self,
@@ -190,6 +197,45 @@ fn view_of<T: Element>(buffer: &[T], layout: Layout) -> TensorView<'_, T> {
         Err(_) => unreachable!("a tensor's layout fits its buffer"),
     }
 }
+
+impl<T: Element> TensorView<'_, T> {
+    /// A tensor of its own in C order. Copies the elements.
+    #[doc(alias = "ascontiguousarray")]
+    #[doc(alias = "contiguous")]
+    #[doc(alias = "to_owned")]
+    pub fn to_contiguous(&self) -> Tensor<T> {
+        Tensor::from_dense(self.shape(), self.to_vec())
+    }
+}
+
+macro_rules! sizes {
+    ($($Type:ty)*) => {$(
+        impl<T: Element> $Type {
+            /// How many axes there are.
+            #[inline]
+            #[doc(alias = "ndim")]
+            pub fn rank(&self) -> usize {
+                self.layout().rank()
+            }
+
+            /// How many elements there are: the product of the shape.
+            #[inline]
+            #[doc(alias = "size")]
+            #[doc(alias = "numel")]
+            pub fn len(&self) -> usize {
+                self.layout().len()
+            }
+
+            /// Whether there are no elements.
+            #[inline]
+            pub fn is_empty(&self) -> bool {
+                self.layout().is_empty()
+            }
+        }
+    )*};
+}
+
+sizes! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
 
 macro_rules! compare_and_index {
     ($($Type:ty)*) => {$(

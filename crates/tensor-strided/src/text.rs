@@ -2,9 +2,13 @@
 
 use std::fmt;
 
-use crate::{Element, Tensor, TensorCow, TensorView, TensorViewMut};
+use crate::element::Element;
+use crate::reshape::TensorCow;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
-/// How many entries of an axis are written before and after the dots, where there are more than twice as many.
+/// How many entries of an axis are written before and after the dots, where there are more than
+/// twice as many.
 const ENDS: usize = 3;
 
 /// Above this number of elements, long axes are shortened.
@@ -45,14 +49,16 @@ fn write_list<T: Element>(
     f.write_str("]")
 }
 
-/// Nested lists, `[[1, 2],\n [3, 4]]`. Of more than 1000 elements, the middle of long axes is left out.
+/// Nested lists, `[[1, 2],\n [3, 4]]`. Of more than 1000 elements, the middle of long axes is left
+/// out.
 impl<T: Element + fmt::Display> fmt::Display for TensorView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_list(f, self, 0, self.layout().len() > SHORTEN_ABOVE, &|x, f| x.fmt(f))
     }
 }
 
-/// Nested lists with shape and strides behind. Of more than 1000 elements, the middle of long axes is left out.
+/// Nested lists with shape and strides behind. Of more than 1000 elements, the middle of long axes
+/// is left out.
 impl<T: Element + fmt::Debug> fmt::Debug for TensorView<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_list(f, self, 0, self.layout().len() > SHORTEN_ABOVE, &|x, f| x.fmt(f))?;

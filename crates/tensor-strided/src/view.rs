@@ -3,15 +3,20 @@
 #[cfg(feature = "ndarray")]
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Dimension};
 
+use crate::coordinate::Coordinate;
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
 use crate::raw::{Lanes, LanesMut, Raw, RawMut};
-use crate::{Coordinate, Element, Error, Layout, Shape, Strides, Tensor};
 
-/// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from it, copies no element.
+/// A tensor that borrows its elements: a pointer and a [`Layout`]. To make one, or another one from
+/// it, copies no element.
 pub struct TensorView<'a, T> {
     raw: Raw<'a, T>,
 }
 
-/// A tensor that borrows its elements for writing. No two of its elements are the same place.
+/// A tensor that borrows its elements for writing. No two of its elements share memory.
 pub struct TensorViewMut<'a, T> {
     raw: RawMut<'a, T>,
 }
@@ -73,13 +78,15 @@ impl<'a, T: Element> TensorView<'a, T> {
         Self { raw: self.raw.with_layout(layout) }
     }
 
-    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the elements of this view.
+    /// The same memory with the layout that `fill` makes of this one, in place; it picks among the
+    /// elements of this view.
     #[inline]
     pub(crate) fn cut(&self, fill: impl FnOnce(&Layout, &mut Layout) -> Result<(), Error>) -> Result<Self, Error> {
         Ok(Self { raw: self.raw.cut(fill)? })
     }
 
-    /// The memory with the layout that `fill` makes of this one, in place; it picks among the elements that `layout` names.
+    /// The memory with the layout that `fill` makes of this one, in place; it picks among the
+    /// elements that `layout` names.
     #[inline]
     pub(crate) fn cut_from(
         data: &'a [T],
@@ -107,13 +114,14 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.to_vec()
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [T]> {
         self.raw.as_slice()
     }
 
-    /// Copies all elements to `out`, which must have the same shape. See [`TensorViewMut::assign`] for broadcasting.
+    /// Copies all elements to `out`, which must have the same shape. See [`TensorViewMut::assign`]
+    /// for broadcasting.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`].
@@ -126,17 +134,10 @@ impl<'a, T: Element> TensorView<'a, T> {
         self.raw.lanes(axis)
     }
 
-    /// `len` elements: these at the places that `part`, of the same shape, names; `filler` at all others.
+    /// `len` elements: these at the positions that `part`, of the same shape, names; `filler` at
+    /// all others.
     pub(crate) fn embedded(&self, part: &Layout, len: usize, filler: T) -> Vec<T> {
         self.raw.embedded(part, len, filler)
-    }
-
-    /// A tensor of its own in C order. Copies the elements.
-    #[doc(alias = "ascontiguousarray")]
-    #[doc(alias = "contiguous")]
-    #[doc(alias = "to_owned")]
-    pub fn to_contiguous(&self) -> Tensor<T> {
-        Tensor::from_dense(self.shape(), self.to_vec())
     }
 }
 
@@ -175,7 +176,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
     /// The elements of `data` that `layout` names.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same element.
+    /// [`Error::BufferTooSmall`], [`Error::Overlap`] where two coordinates could be the same
+    /// element.
     #[inline]
     pub fn new(data: &'a mut [T], layout: Layout) -> Result<Self, Error> {
         Ok(Self { raw: RawMut::new(data, layout)? })
@@ -211,7 +213,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         TensorViewMut { raw: self.raw.reborrow() }
     }
 
-    /// The same memory with another layout, which picks among the elements of this view, none of them twice.
+    /// The same memory with another layout, which picks among the elements of this view, none of
+    /// them twice.
     #[inline]
     pub(crate) fn with_layout(self, layout: Layout) -> Self {
         Self { raw: self.raw.with_layout(layout) }
@@ -229,7 +232,7 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.get_mut(coordinate.into_numbers().as_ref())
     }
 
-    /// All elements as a slice, if they lie one behind the other in C order.
+    /// All elements as a slice, if they are contiguous in C order.
     #[inline]
     #[must_use]
     pub fn into_slice(self) -> Option<&'a mut [T]> {
@@ -241,7 +244,8 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.into_lanes(axis)
     }
 
-    /// Two views without a common element: what comes before entry `at` of an axis, and what comes from it on.
+    /// Two views without a common element: what comes before entry `at` of an axis, and what comes
+    /// from it on.
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -267,12 +271,14 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         self.raw.fill(value);
     }
 
-    /// Copies all elements of `source` to where `part`, of the same shape, is within this view; writes `filler` to all others.
+    /// Copies all elements of `source` to where `part`, of the same shape, is within this view;
+    /// writes `filler` to all others.
     pub(crate) fn embed(&mut self, source: &TensorView<'_, T>, part: Layout, filler: T) {
         self.raw.embed(&source.raw, part, filler);
     }
 
-    /// Copies all elements of `source`, which must have the same shape. See [`assign`](Self::assign) for broadcasting.
+    /// Copies all elements of `source`, which must have the same shape. See
+    /// [`assign`](Self::assign) for broadcasting.
     ///
     /// # Errors
     /// [`Error::ShapeMismatch`].
@@ -284,35 +290,6 @@ impl<'a, T: Element> TensorViewMut<'a, T> {
         Ok(())
     }
 }
-
-macro_rules! sizes {
-    ($($Type:ty)*) => {$(
-        impl<T: Element> $Type {
-            /// How many axes there are.
-            #[inline]
-            #[doc(alias = "ndim")]
-            pub fn rank(&self) -> usize {
-                self.layout().rank()
-            }
-
-            /// How many elements there are: the product of the shape.
-            #[inline]
-            #[doc(alias = "size")]
-            #[doc(alias = "numel")]
-            pub fn len(&self) -> usize {
-                self.layout().len()
-            }
-
-            /// Whether there are no elements.
-            #[inline]
-            pub fn is_empty(&self) -> bool {
-                self.layout().is_empty()
-            }
-        }
-    )*};
-}
-
-sizes! { Tensor<T> TensorView<'_, T> TensorViewMut<'_, T> }
 
 /// The layout of a shape in C order that has exactly so many elements.
 pub(crate) fn layout_of_all(shape: &[usize], found: usize) -> Result<Layout, Error> {

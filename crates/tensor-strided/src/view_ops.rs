@@ -2,9 +2,15 @@
 
 use std::ops::Range;
 
-use crate::{Element, Error, IndexInteger, Layout, Order, Tensor, TensorView, TensorViewMut};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::slice::IndexInteger;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
-/// The operations on layouts as methods of what has one. Those in the first group name no element twice, so that writing is possible too.
+/// The operations on layouts as methods of what has one. Those in the first group name no element
+/// twice, so that writing is possible too.
 macro_rules! view_methods {
     (
         picks { $($(#[$pick_doc:meta])* $pick:ident($($pick_arg:ident: $Pick:ty),*);)* }
@@ -90,7 +96,8 @@ view_methods! {
         #[doc(alias = "unsqueeze")]
         #[doc(alias = "insert_axis")]
         expand(axis: isize);
-        /// The diagonals of two axes, which disappear; the last axis goes along both at once. A view. See [`Layout::diagonal`].
+        /// The diagonals of two axes, which disappear; the last axis goes along both at once. A
+        /// view. See [`Layout::diagonal`].
         ///
         /// # Errors
         /// [`Error::Axis`], [`Error::RepeatedAxis`].
@@ -116,8 +123,8 @@ view_methods! {
         /// [`Error::Broadcast`], [`Error::TooLarge`].
         #[doc(alias = "broadcast")]
         broadcast_to(shape: impl AsRef<[usize]>);
-        /// Windows of `size` entries along an axis, one every `hop`: the axis counts them, a new last axis their entries. A view.
-        /// See [`Layout::windows`].
+        /// Windows of `size` entries along an axis, one every `hop`: the axis counts them, a new
+        /// last axis their entries. A view. See [`Layout::windows`].
         ///
         /// ```
         /// use tensor_strided::Tensor;
@@ -152,7 +159,8 @@ impl<T: Element> TensorView<'_, T> {
         self.with_layout(self.layout().squeeze())
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See [`Layout::reshape`].
+    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// [`Layout::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].
@@ -178,7 +186,8 @@ impl<T: Element> TensorViewMut<'_, T> {
         self.with_layout(layout)
     }
 
-    /// The same elements in another shape as a view, `None` where only a copy can have it. See [`Layout::reshape`].
+    /// The same elements in another shape as a view, `None` where only a copy can have it. See
+    /// [`Layout::reshape`].
     ///
     /// # Errors
     /// Those of [`Layout::reshape`].

@@ -1,10 +1,11 @@
-//! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`.
+//! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`; in `dense`, `k2/dense.json`.
 //!
 //! Every operation is a function that runs a case and says in which points the result differs from the known answer, by the
 //! rule of the README that the case names (`match`). Reading and comparing is in `json`, what an FSA accepts in `language`.
 
 mod binary;
 mod builders;
+mod dense;
 mod formats;
 mod json;
 mod language;
@@ -18,9 +19,11 @@ use serde_json::Value;
 
 use crate::{Case, Error, Settings, Verdict, caught};
 
+pub(crate) use dense::run as run_dense;
+
 /// Runs cases of any of the files.
 pub(crate) fn run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error> {
-    Ok(cases.iter().map(judge).collect())
+    Ok(cases.iter().map(|case| judge_with(case, operation)).collect())
 }
 
 /// Runs a case with its `args` and returns every difference to what it should `expect`.
@@ -47,7 +50,8 @@ impl From<fsa::Error> for Stop {
     }
 }
 
-fn judge(case: &Case) -> Verdict {
+/// What comes of a case when it is run by the code that `operation` has for it.
+fn judge_with(case: &Case, operation: impl Fn(&str, &str) -> Option<Operation>) -> Verdict {
     let (args, expect) = (&case.value["args"], &case.value["expect"]);
     let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {
         return Verdict::Fails(vec!["the case itself is damaged: no op, args or expect".into()]);

@@ -151,7 +151,7 @@ fn integers(op: &str, args: &Value) -> Result<Value, Stop> {
         "unique" => {
             let unique = source.unique();
             let answer = json!({"num_repeats": describe_tensor(&unique.num_repeats), "new2old": unique.new2old});
-            with(describe_tensor(&unique.lists), answer)
+            with(describe_tensor(&unique.rows), answer)
         }
         "transpose_reordering" => {
             let order = source.transpose_reordering(arg(args, "num_cols")?)?;

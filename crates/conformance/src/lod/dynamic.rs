@@ -2,8 +2,8 @@
 
 use kaldera::base::gemm::{Operand, gemm};
 use kaldera::lod::{
-    Lod, LodTensor, RankTable, Segments, concat_outputs, fill_memories, init_memories, init_memories_backward,
-    segment_inputs, shrink_memory, shrink_memory_backward,
+    Lod, LodTensor, RankTable, Segments, concat_outputs, fill_states, init_states, init_states_backward,
+    segment_inputs, shrink_state, shrink_state_backward,
 };
 use serde_json::Value;
 
@@ -49,15 +49,15 @@ fn steps<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     let concat = concat_outputs(&Segments::from_steps(&table, &tensors)?)?;
     differences.extend(compare("concat", &expected["concat"], &(&concat).into())?);
     if !expected["reordered_x"].is_null() {
-        let reordered = init_memories(&x, &x.lod().rank_table(0)?)?;
+        let reordered = init_states(&x, &x.lod().rank_table(0)?)?;
         differences.extend(compare("reordered_x", &expected["reordered_x"], &(&reordered).into())?);
     }
     if !expected["reordered_h"].is_null() {
-        let memory = init_memories(&tensor::<T>(&case["inputs"]["H"])?, &table)?;
+        let memory = init_states(&tensor::<T>(&case["inputs"]["H"])?, &table)?;
         differences.extend(compare("reordered_h", &expected["reordered_h"], &(&memory).into())?);
         for (step, expected) in expected["shrunk_h"].as_object().into_iter().flatten() {
             let step: usize = step.parse().map_err(|_| Stop::Damaged(format!("step {step}")))?;
-            differences.extend(compare("shrunk_h", expected, &(&shrink_memory(&memory, &table, step)?).into())?);
+            differences.extend(compare("shrunk_h", expected, &(&shrink_state(&memory, &table, step)?).into())?);
         }
     }
     Ok(differences)
@@ -69,15 +69,15 @@ fn network<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     let (x, w, u, b) = (input("X")?, input("W")?, input("U")?, input("b")?);
     let table = x.lod().rank_table(0)?;
     let h0 = match case["inputs"]["H0"].is_null() {
-        true => fill_memories(&table, &[u.rows()], T::ZERO)?,
+        true => fill_states(&table, &[u.num_rows()], T::ZERO)?,
         false => input("H0")?,
     };
     let constant = match case["inputs"]["S"].is_null() {
         true => None,
-        false => Some((init_memories(&input("S")?, &table)?, input("V")?)),
+        false => Some((init_states(&input("S")?, &table)?, input("V")?)),
     };
     let cell = Cell { table: &table, w: &w, u: &u, b: &b, constant };
-    let (xs, memory) = (segment_inputs(&x, &table)?, init_memories(&h0, &table)?);
+    let (xs, memory) = (segment_inputs(&x, &table)?, init_states(&h0, &table)?);
     let hs = cell.forward(&xs, &memory)?;
     let out = concat_outputs(&hs)?;
     let mut results: Vec<(&str, Came)> = vec![("Out", (&out).into())];
@@ -114,16 +114,16 @@ struct Cell<'a, T: Float> {
 
 impl<T: Float> Cell<'_, T> {
     fn forward(&self, xs: &Segments<T>, memory: &LodTensor<T>) -> Result<Segments<T>, Stop> {
-        let mut hs = Segments::zeros(self.table, &[self.u.rows()])?;
+        let mut hs = Segments::zeros(self.table, &[self.u.num_rows()])?;
         for step in 0..hs.num_steps() {
             let (before, h) = hs.before_and_step_mut(step);
             let before = if step == 0 { memory.values() } else { before };
             h.chunks_exact_mut(self.b.values().len()).for_each(|row| row.copy_from_slice(self.b.values()));
-            multiply(plain(xs.step(step), self.w.rows()), plain(self.w.values(), self.u.rows()), h);
-            multiply(plain(&before[..h.len()], self.u.rows()), plain(self.u.values(), self.u.rows()), h);
+            multiply(plain(xs.step(step), self.w.num_rows()), plain(self.w.values(), self.u.num_rows()), h);
+            multiply(plain(&before[..h.len()], self.u.num_rows()), plain(self.u.values(), self.u.num_rows()), h);
             if let Some((s, v)) = &self.constant {
-                let s = shrink_memory(s, self.table, step)?;
-                multiply(plain(s.values(), v.rows()), plain(v.values(), v.width()), h);
+                let s = shrink_state(s, self.table, step)?;
+                multiply(plain(s.values(), v.num_rows()), plain(v.values(), v.width()), h);
             }
             h.iter_mut().for_each(|h| *h = tanh(*h));
         }
@@ -138,9 +138,9 @@ impl<T: Float> Cell<'_, T> {
         hs: &Segments<T>,
         grad_hs: &LodTensor<T>,
     ) -> Result<Vec<(&'static str, Came)>, Stop> {
-        let (inputs, states) = (self.w.rows(), self.u.rows());
+        let (inputs, states) = (self.w.num_rows(), self.u.num_rows());
         let zeros =
-            |like: &LodTensor<T>| like.like(like.rows(), vec![T::ZERO; like.values().len()], like.lod().clone());
+            |like: &LodTensor<T>| like.like(like.num_rows(), vec![T::ZERO; like.values().len()], like.lod().clone());
         let (mut grad_w, mut grad_u, mut grad_b) = (zeros(self.w)?, zeros(self.u)?, zeros(self.b)?);
         let mut grad_constant = match &self.constant {
             Some((s, v)) => Some((zeros(s)?, zeros(v)?)),
@@ -148,15 +148,15 @@ impl<T: Float> Cell<'_, T> {
         };
         let mut grad_xs = Segments::zeros(self.table, &[inputs])?;
         // The gradient of the states after a step: what the next step wants of them.
-        let mut wanted = zeros(&shrink_memory(memory, self.table, self.table.max_sequence_len())?)?;
+        let mut wanted = zeros(&shrink_state(memory, self.table, self.table.max_sequence_len())?)?;
         for step in (0..hs.num_steps()).rev() {
             let before = match step.checked_sub(1) {
                 Some(before) => hs.step_tensor(before),
                 None => memory.clone(),
             };
-            let before = shrink_memory(&before, self.table, step)?;
+            let before = shrink_state(&before, self.table, step)?;
             let h = hs.step_tensor(step);
-            let mut grad = shrink_memory_backward(&wanted, &h)?;
+            let mut grad = shrink_state_backward(&wanted, &h)?;
             add(grad.values_mut(), grad_hs.values_of(hs.rows_of_step(step)));
             grad.values_mut().iter_mut().zip(h.values()).for_each(|(g, &h)| *g *= T::ONE - h * h);
             for row in grad.values().chunks_exact(states) {
@@ -166,15 +166,15 @@ impl<T: Float> Cell<'_, T> {
             multiply(transposed(before.values(), states), plain(grad.values(), states), grad_u.values_mut());
             multiply(plain(grad.values(), states), transposed(self.w.values(), states), grad_xs.step_mut(step));
             if let (Some((s, v)), Some((grad_s, grad_v))) = (&self.constant, &mut grad_constant) {
-                let s = shrink_memory(s, self.table, step)?;
-                multiply(transposed(s.values(), v.rows()), plain(grad.values(), states), grad_v.values_mut());
+                let s = shrink_state(s, self.table, step)?;
+                multiply(transposed(s.values(), v.num_rows()), plain(grad.values(), states), grad_v.values_mut());
                 let rows = ..s.values().len();
                 multiply(plain(grad.values(), states), transposed(v.values(), states), &mut grad_s.values_mut()[rows]);
             }
             wanted = zeros(&before)?;
             multiply(plain(grad.values(), states), transposed(self.u.values(), states), wanted.values_mut());
         }
-        let grad_h0 = init_memories_backward(&shrink_memory_backward(&wanted, memory)?, self.table)?;
+        let grad_h0 = init_states_backward(&shrink_state_backward(&wanted, memory)?, self.table)?;
         let mut grads: Vec<(&'static str, Came)> = vec![
             ("X", (&concat_outputs(&grad_xs)?).into()),
             ("H0", (&grad_h0).into()),
@@ -183,7 +183,7 @@ impl<T: Float> Cell<'_, T> {
             ("b", (&grad_b.with_lod(Lod::none())?).into()),
         ];
         if let Some((grad_s, grad_v)) = &grad_constant {
-            grads.push(("S", (&init_memories_backward(grad_s, self.table)?).into()));
+            grads.push(("S", (&init_states_backward(grad_s, self.table)?).into()));
             grads.push(("V", grad_v.into()));
         }
         Ok(grads)

@@ -117,7 +117,7 @@ impl Call<'_> {
         let lstm = Lstm { options, weights: LstmWeights::from_paddle(&paddle)? };
         let x = permuted(&self.input::<T>("Input")?, |values| from_paddle_order(Gates::Lstm, hidden, values))?;
         let initial = match (self.optional("inputs", "H0")?, self.optional("inputs", "C0")?) {
-            (Some(h), Some(c)) => Some(State { h: matrix(&h)?, c: matrix(&c)? }),
+            (Some(h), Some(c)) => Some(State { h, c }),
             (None, None) => None,
             _ => return Err(Stop::Refused("one initial state without the other".into())),
         };
@@ -129,8 +129,8 @@ impl Call<'_> {
         let mut gradients = vec![
             ("Input", permuted(&grads.x, |values| to_paddle_order(Gates::Lstm, hidden, values))?),
             ("Weight", plain(&weights.weight)?),
-            ("H0", plain(&grads.initial.h)?),
-            ("C0", plain(&grads.initial.c)?),
+            ("H0", grads.initial.h),
+            ("C0", grads.initial.c),
         ];
         gradients.extend(weights.bias.map(|bias| Ok::<_, Stop>(("Bias", row(&bias)?))).transpose()?);
         gradients.extend(weights.proj_weight.map(|weight| Ok::<_, Stop>(("ProjWeight", plain(&weight)?))).transpose()?);
@@ -150,7 +150,7 @@ impl Call<'_> {
     /// One step: as many sequences of length 1.
     fn gru_unit<T: Float>(&self) -> Result<Results, Stop> {
         let input = self.input::<T>("Input")?;
-        let input = input.with_lod(Lod::from_lengths(&[vec![1; input.rows()]])?)?;
+        let input = input.with_lod(Lod::from_lengths(&[vec![1; input.num_rows()]])?)?;
         let (y, mut grads) = self.gru_over(&input, Some(&self.input::<T>("HiddenPrev")?))?;
         grads.iter_mut().filter(|(name, _)| *name == "H0").for_each(|(name, _)| *name = "HiddenPrev");
         Ok(Results { outputs: without_lod(vec![("Hidden", y)])?, gradients: without_lod(grads)? })
@@ -162,7 +162,7 @@ impl Call<'_> {
         initial: Option<&LodTensor<T>>,
     ) -> Result<(LodTensor<T>, Tensors<T>), Stop> {
         let weight = self.input::<T>("Weight")?;
-        let hidden = weight.rows();
+        let hidden = weight.num_rows();
         let bias = self.optional::<T>("inputs", "Bias")?.as_ref().map(vector);
         let paddle = PaddleGru { weight: weight.values().to_vec(), bias };
         let options = GruOptions {
@@ -173,8 +173,7 @@ impl Call<'_> {
         };
         let gru = Gru { options, weights: GruWeights::from_paddle(hidden, &paddle)? };
         let x = permuted(input, |values| from_paddle_order(Gates::Gru, hidden, values))?;
-        let initial =
-            initial.map(|h| Ok::<_, Stop>(State { h: matrix(h)?, c: Matrix::zeros(h.rows(), 0) })).transpose()?;
+        let initial = initial.map(|h| State::from_hidden(h.clone(), 0));
         let (out, saved) = gru.forward(&x, self.direction(), initial.as_ref())?;
         // That of `gru_unit` has no LoD.
         let grad_y =
@@ -184,7 +183,7 @@ impl Call<'_> {
         let mut gradients = vec![
             ("Input", permuted(&grads.x, |values| to_paddle_order(Gates::Gru, hidden, values))?),
             ("Weight", LodTensor::from_vec([hidden, 3 * hidden], weights.weight, Lod::none())?),
-            ("H0", plain(&grads.initial.h)?),
+            ("H0", grads.initial.h),
         ];
         gradients.extend(weights.bias.map(|bias| Ok::<_, Stop>(("Bias", row(&bias)?))).transpose()?);
         Ok((out.y, gradients))
@@ -194,8 +193,8 @@ impl Call<'_> {
     fn lstm_unit<T: Float>(&self) -> Result<Results, Stop> {
         /// Our gates i, f, g, o in the order of this operator, i, f, o, g; and the other way round.
         const ORDER: [usize; 4] = [0, 1, 3, 2];
-        let (x, c) = (self.input::<T>("X")?, matrix(&self.input::<T>("C_prev")?)?);
-        let hidden = c.num_cols();
+        let (x, c) = (self.input::<T>("X")?, self.input::<T>("C_prev")?);
+        let hidden = c.width();
         let reorder = |values: &[T]| {
             let rows = values.chunks_exact(4 * hidden.max(1));
             Ok(rows
@@ -214,8 +213,8 @@ impl Call<'_> {
             weight_hr: None,
         };
         let lstm = Lstm { options: LstmOptions::default(), weights };
-        let lod = Lod::from_lengths(&[vec![1; x.rows()]])?;
-        let initial = State { h: Matrix::zeros(x.rows(), hidden), c };
+        let lod = Lod::from_lengths(&[vec![1; x.num_rows()]])?;
+        let initial = State { c, ..State::zeros(x.num_rows(), hidden, 0) };
         let (out, saved) =
             lstm.forward(&permuted(&x.with_lod(lod.clone())?, reorder)?, Direction::Forward, Some(&initial))?;
         let with_lod = |name| {
@@ -223,11 +222,8 @@ impl Call<'_> {
         };
         let (grad_h, grad_c) = (with_lod("H")?, with_lod("C")?);
         let grads = saved.backward(OutputGradients { y: grad_h.as_ref(), last: None, cells: grad_c.as_ref() })?;
-        let gradients = vec![("X", permuted(&grads.x, reorder)?), ("C_prev", plain(&grads.initial.c)?)];
-        Ok(Results {
-            outputs: without_lod(vec![("H", out.y), ("C", plain(&out.last.c)?)])?,
-            gradients: without_lod(gradients)?,
-        })
+        let gradients = vec![("X", permuted(&grads.x, reorder)?), ("C_prev", grads.initial.c)];
+        Ok(Results { outputs: without_lod(vec![("H", out.y), ("C", out.last.c)])?, gradients: without_lod(gradients)? })
     }
 }
 
@@ -238,7 +234,7 @@ fn index(attr: &Value) -> usize {
 }
 
 fn matrix<T: Float>(tensor: &LodTensor<T>) -> Result<Matrix<T>, Stop> {
-    let matrix = Matrix::from_vec(tensor.rows(), tensor.width(), tensor.values().to_vec());
+    let matrix = Matrix::from_vec(tensor.num_rows(), tensor.width(), tensor.values().to_vec());
     matrix.map_err(|error| Stop::Damaged(error.to_string()))
 }
 
@@ -259,7 +255,7 @@ fn permuted<T: Float>(
     tensor: &LodTensor<T>,
     order: impl FnOnce(&[T]) -> Result<Vec<T>, kaldera::recurrent::Error>,
 ) -> Result<LodTensor<T>, Stop> {
-    Ok(tensor.like(tensor.rows(), order(tensor.values())?, tensor.lod().clone())?)
+    Ok(tensor.like(tensor.num_rows(), order(tensor.values())?, tensor.lod().clone())?)
 }
 
 /// Paddle's gradients have no LoD.

@@ -1,6 +1,6 @@
 //! The indexes of sort, segment and concat, and what they do to rows: `segment.jsonl`.
 
-use kaldera::lod::{Lod, LodTensor, concat_outputs, init_memories, init_memories_backward, segment_inputs};
+use kaldera::lod::{Lod, LodTensor, concat_outputs, init_states, init_states_backward, segment_inputs};
 use serde_json::{Value, json};
 
 use super::Stop;
@@ -27,9 +27,9 @@ pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
         came["packed"] = values(segments.packed());
         let boot = numbers::<i64>(&case["boot"])?;
         let boot = LodTensor::from_vec([boot.len()], boot, Lod::none())?;
-        let sorted = init_memories(&boot, &table)?;
+        let sorted = init_states(&boot, &table)?;
         came["boot_sorted"] = json!(sorted.values());
-        if init_memories_backward(&sorted, &table)? != boot {
+        if init_states_backward(&sorted, &table)? != boot {
             differences.push("boot: its way back leads elsewhere".into());
         }
         if concat_outputs(&segment_inputs(&x, &reversed)?)? != x {
@@ -72,5 +72,5 @@ fn rows(value: &Value, lod: Lod) -> Result<LodTensor<i64>, Stop> {
 
 /// A list of rows.
 fn values(tensor: &LodTensor<i64>) -> Value {
-    (0..tensor.rows()).map(|row| json!(tensor.row(row))).collect()
+    (0..tensor.num_rows()).map(|row| json!(tensor.row(row))).collect()
 }

@@ -122,7 +122,8 @@ impl Call<'_> {
                 let (y, saved) = sequence::pool(&x, how, T::from_f64(pad_value))?;
                 let mut results = results.output("Out", &y);
                 if how == Pool::Max {
-                    results = results.output("MaxIndex", &y.like(y.rows(), saved.max_index().to_vec(), Lod::none())?);
+                    results =
+                        results.output("MaxIndex", &y.like(y.num_rows(), saved.max_index().to_vec(), Lod::none())?);
                 }
                 with_gradient(results, "X", grad("Out")?, |g| saved.backward(g))
             }

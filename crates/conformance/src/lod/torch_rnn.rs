@@ -2,9 +2,7 @@
 
 use kaldera::lod::{Lod, LodTensor};
 use kaldera::recurrent::weights::{ParameterStore, TorchCell};
-use kaldera::recurrent::{
-    Activation, Gru, GruOptions, Layer, Lstm, LstmOptions, Matrix, Parameters, Rnn, Stack, State,
-};
+use kaldera::recurrent::{Activation, Gru, GruOptions, Layer, Lstm, LstmOptions, Parameters, Rnn, Stack, State};
 use serde_json::Value;
 
 use super::Stop;
@@ -112,7 +110,7 @@ fn rows<T: Float>(value: &Value, lod: Lod) -> Result<LodTensor<T>, Stop> {
 
 /// The states of all layers and directions, `[layers · directions, sequences, width]` each; none where there is no h.
 fn states<T: Float>(h: &Value, c: &Value) -> Result<Vec<State<T>>, Stop> {
-    let matrices = |value: &Value| -> Result<Vec<Matrix<T>>, Stop> {
+    let parts = |value: &Value| -> Result<Vec<LodTensor<T>>, Stop> {
         let shape = sizes(&value["shape"])?;
         let [layers, sequences, width] = shape[..] else {
             return Err(Stop::Damaged("states that have not three axes".into()));
@@ -120,23 +118,21 @@ fn states<T: Float>(h: &Value, c: &Value) -> Result<Vec<State<T>>, Stop> {
         let data: Vec<T> = numbers(&value["data"])?;
         let part = |i: usize| data.get(i * sequences * width..(i + 1) * sequences * width);
         let parts = (0..layers).map(|i| part(i).ok_or_else(|| Stop::Damaged("states without data".into())));
-        parts
-            .map(|part| {
-                Ok(Matrix::from_fn(sequences, width, |r, c| part.as_ref().map_or(T::ZERO, |part| part[r * width + c])))
-            })
-            .collect()
+        parts.map(|part| Ok(LodTensor::from_vec([sequences, width], part?.to_vec(), Lod::none())?)).collect()
     };
     if h.is_null() {
         return Ok(Vec::new());
     }
-    let h = matrices(h)?;
-    let c = if c.is_null() { h.iter().map(|h| Matrix::zeros(h.num_rows(), 0)).collect() } else { matrices(c)? };
-    Ok(h.into_iter().zip(c).map(|(h, c)| State { h, c }).collect())
+    let h = parts(h)?.into_iter();
+    Ok(match c.is_null() {
+        true => h.map(|h| State::from_hidden(h, 0)).collect(),
+        false => h.zip(parts(c)?).map(|(h, c)| State { h, c }).collect(),
+    })
 }
 
-/// One of the matrices of all states, one behind the other.
-fn stacked<T: Float>(states: &[State<T>], matrix: impl Fn(&State<T>) -> &Matrix<T>) -> Vec<T> {
-    states.iter().flat_map(|state| matrix(state).rows().flatten().copied()).collect()
+/// One of the tensors of all states, concatenated.
+fn stacked<T: Float>(states: &[State<T>], tensor: impl Fn(&State<T>) -> &LodTensor<T>) -> Vec<T> {
+    states.iter().flat_map(|state| tensor(state).values()).copied().collect()
 }
 
 /// The gradients under PyTorch's names. It adds its two biases, so that both have the gradient of our one; but for those of a GRU's

@@ -11,7 +11,8 @@ pub const FINAL: i32 = -1;
 
 /// An arc from state to state that takes a symbol and adds a score; 16 bytes, as in k2.
 ///
-/// The score is larger for what is better: a logarithm of a probability, or a cost with its sign turned.
+/// The score is larger for what is better: a logarithm of a probability, or a cost with its sign
+/// turned.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Arc {
@@ -32,8 +33,8 @@ impl Arc {
         Self { src_state, dest_state, label, score }
     }
 
-    /// What arcs of a state are sorted by: the label as an unsigned number, so that [`FINAL`] comes last, then the state
-    /// that they enter.
+    /// What arcs of a state are sorted by: the label as an unsigned number, so that [`FINAL`] comes
+    /// last, then the state that they enter.
     #[inline]
     pub const fn sort_key(&self) -> u64 {
         ((self.label.cast_unsigned() as u64) << 32) | self.dest_state.cast_unsigned() as u64

@@ -1,4 +1,5 @@
-//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its arc map.
+//! What belongs to arcs besides labels and scores, and follows them through every algorithm by its
+//! arc map.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map;
@@ -56,8 +57,8 @@ impl Attribute {
         })
     }
 
-    /// The attribute of arcs that each come from several: whole numbers become lists, without fillers, lists are concatenated,
-    /// and floating-point numbers add up. O(arcs + entries).
+    /// The attribute of arcs that each come from several: whole numbers become lists, without
+    /// fillers, lists are concatenated, and floating-point numbers add up. O(arcs + entries).
     ///
     /// # Errors
     /// If the map names an arc that is not there.
@@ -73,7 +74,8 @@ impl Attribute {
         })
     }
 
-    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the first. O(entries).
+    /// The concatenated attribute, `None` unless all are of one kind; the filler is that of the
+    /// first. O(entries).
     fn cat(attributes: &[&Self]) -> Result<Option<Self>, Error> {
         let ints = attributes.iter().map(|attribute| match attribute {
             Self::Ints { values, .. } => Some(&values[..]),
@@ -165,8 +167,8 @@ impl Attributes {
         self.0.iter()
     }
 
-    /// Whether an arc adds nothing to the attributes of an arc that comes from several, of which it is one: [`Attribute::carry_ragged`] gives the same
-    /// without it.
+    /// Whether an arc adds nothing to the attributes of an arc that comes from several, of which it
+    /// is one: [`Attribute::carry_ragged`] gives the same without it.
     pub(crate) fn is_neutral(&self, arc: usize) -> bool {
         self.0.values().all(|attribute| match attribute {
             Attribute::Ints { values, filler } => values[arc] == *filler,

@@ -1,6 +1,5 @@
 //! Algorithms work on one FSA at a time; this runs them over all, and concatenates the results.
 
-use kaldera_base::memory;
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 
 use crate::core::arc::Arc;
@@ -45,88 +44,17 @@ impl SortedFsaBuilder {
         Ok(splits)
     }
 
+    /// How many states and arcs there are.
+    fn size(&self) -> Size {
+        Size { states: self.ends.len(), arcs: self.arcs.len() }
+    }
+
     /// The parts as one vector. They must be valid FSAs.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
     pub(crate) fn assemble(parts: Vec<Self>) -> Result<FsaVec, Error> {
         Ok(assemble(parts.into_iter().map(|builder| (builder, [])).collect())?.0)
-    }
-}
-
-/// Builds an FSA in the memory layout of an [`FsaVec`] of it alone, so that a single large one is not copied.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SingleFsaBuilder {
-    /// Where the arcs of each state begin, and those of the last one end.
-    pub(crate) splits: Vec<i32>,
-    /// The arcs in the order of the states that they leave.
-    pub(crate) arcs: Vec<Arc>,
-}
-
-impl Default for SingleFsaBuilder {
-    fn default() -> Self {
-        Self { splits: vec![0], arcs: vec![] }
-    }
-}
-
-impl SingleFsaBuilder {
-    /// Room for that many states and arcs.
-    pub(crate) fn with_capacity(states: usize, arcs: usize) -> Self {
-        let mut splits = Vec::with_capacity(states + 1);
-        splits.push(0);
-        Self { splits, arcs: memory::with_capacity(arcs) }
-    }
-
-    /// How many states there are.
-    pub(crate) fn num_states(&self) -> usize {
-        self.splits.len() - 1
-    }
-}
-
-/// What becomes an FSA of an [`FsaVec`].
-pub(crate) trait IntoFsa: Send + Sync {
-    /// How many states and arcs there are.
-    fn size(&self) -> Size;
-
-    /// Writes it behind other FSAs.
-    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>);
-
-    /// It alone: where the arcs of each state begin and the last ones end, and the arcs.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`].
-    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error>;
-}
-
-impl IntoFsa for SortedFsaBuilder {
-    fn size(&self) -> Size {
-        Size { states: self.ends.len(), arcs: self.arcs.len() }
-    }
-
-    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>) {
-        let first = place.first_arc;
-        place.splits.extend(self.ends.iter().map(|end| id(first + end)));
-        place.arcs.extend(self.arcs.iter().copied());
-    }
-
-    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error> {
-        Ok((self.splits()?, self.arcs))
-    }
-}
-
-impl IntoFsa for SingleFsaBuilder {
-    fn size(&self) -> Size {
-        Size { states: self.num_states(), arcs: self.arcs.len() }
-    }
-
-    fn copy<const N: usize>(&self, place: &mut FsaSlot<'_, N>) {
-        let first = id(place.first_arc);
-        place.splits.extend(self.splits[1..].iter().map(|split| first + split));
-        place.arcs.extend(self.arcs.iter().copied());
-    }
-
-    fn alone(self) -> Result<(Vec<i32>, Vec<Arc>), Error> {
-        Ok((self.splits, self.arcs))
     }
 }
 
@@ -150,20 +78,20 @@ impl ArcMap {
     }
 }
 
-/// The parts as one vector, and with it one arc map for each that each part has. They must be valid FSAs.
+/// The parts as one vector, and with it one arc map for each that each part has. They must be valid
+/// FSAs.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
-pub(crate) fn assemble<M: IntoFsa, const N: usize>(
-    parts: Vec<(M, [ArcMap; N])>,
+pub(crate) fn assemble<const N: usize>(
+    parts: Vec<(SortedFsaBuilder, [ArcMap; N])>,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     match <[_; 1]>::try_from(parts) {
-        // Nothing is copied.
+        // Arcs are not copied.
         Ok([(builder, maps)]) => {
             let splits = checked_splits([builder.size()].into_iter())?;
             let maps = maps.map(|map| if map.first_arc == 0 { map.map } else { map.of_all().collect() });
-            let (arc_splits, arcs) = builder.alone()?;
-            Ok((behind_each_other(splits, arc_splits, arcs)?, maps))
+            Ok((concatenated(splits, builder.splits()?, builder.arcs)?, maps))
         }
         Err(parts) => {
             let num_arcs: usize = parts.iter().map(|(builder, _)| builder.size().arcs).sum();
@@ -176,23 +104,27 @@ pub(crate) fn assemble<M: IntoFsa, const N: usize>(
     }
 }
 
-/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor that has just read it.
-fn copy<M: IntoFsa, const N: usize>((builder, maps): (M, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
-    builder.copy(&mut place);
+/// Writes a part behind others, with its arc maps. What is copied goes at once, in the processor
+/// that has just read it.
+fn copy<const N: usize>((builder, maps): (SortedFsaBuilder, [ArcMap; N]), mut place: FsaSlot<'_, N>) {
+    let first = place.first_arc;
+    place.splits.extend(builder.ends.iter().map(|end| id(first + end)));
+    place.arcs.extend(builder.arcs.iter().copied());
     for (slot, map) in place.maps.iter_mut().zip(&maps) {
         debug_assert_eq!(builder.size().arcs, map.map.len(), "one source for each arc");
         slot.extend(map.of_all());
     }
 }
 
-/// What `run` makes of each job, as one vector with its arc maps; on several threads where `num_arcs` to go through are worth it.
+/// What `run` makes of each job, as one vector with its arc maps; on several threads where
+/// `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// That of the first job that has one; [`Error::TooLarge`].
-pub(crate) fn make_each<J: Send, M: IntoFsa, const N: usize>(
+pub(crate) fn make_each<J: Send, const N: usize>(
     num_arcs: usize,
     jobs: impl ExactSizeIterator<Item = J>,
-    run: impl Fn(usize, J) -> Result<(M, [ArcMap; N]), Error> + Sync,
+    run: impl Fn(usize, J) -> Result<(SortedFsaBuilder, [ArcMap; N]), Error> + Sync,
 ) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
     assemble(for_each_job(num_arcs, jobs, run)?)
 }
@@ -366,8 +298,8 @@ impl FsaSlot<'_, 1> {
     }
 }
 
-/// What `write` makes of the plans, in the slot of each, which has this size; on several threads where `num_arcs` to go through
-/// are worth it.
+/// What `write` makes of the plans, in the slot of each, which has this size; on several threads
+/// where `num_arcs` to go through are worth it.
 ///
 /// # Errors
 /// [`Error::TooLarge`]; that of the first plan that has one.
@@ -428,7 +360,7 @@ impl<const N: usize> Output<N> {
     /// None, if all places are full.
     fn finish(self) -> Result<(FsaVec, [Vec<i32>; N]), Error> {
         let Self { state_splits, splits, arcs, maps, .. } = self;
-        Ok((behind_each_other(state_splits, splits.finish(), arcs.finish())?, maps.map(SlotVec::finish)))
+        Ok((concatenated(state_splits, splits.finish(), arcs.finish())?, maps.map(SlotVec::finish)))
     }
 }
 
@@ -448,23 +380,23 @@ fn checked_splits(sizes: impl ExactSizeIterator<Item = Size> + Clone) -> Result<
     Ok(RowSplits::new(splits)?)
 }
 
-fn behind_each_other(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Arc>) -> Result<FsaVec, Error> {
+fn concatenated(state_splits: RowSplits, arc_splits: Vec<i32>, arcs: Vec<Arc>) -> Result<FsaVec, Error> {
     let shape = RaggedShape::new([state_splits, RowSplits::new(arc_splits)?])?;
     Ok(FsaVec::trusted(Ragged::new(shape, arcs)?))
 }
 
 /// The FSAs that `run` makes of each, with whatever else it makes.
-pub(crate) fn map_fsas<M: IntoFsa, T: Send>(
+pub(crate) fn map_fsas<T: Send>(
     fsas: &FsaVec,
-    run: impl Fn(usize, FsaView<'_>) -> Result<(M, T), Error> + Sync,
+    run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, T), Error> + Sync,
 ) -> Result<(FsaVec, Vec<T>), Error> {
     let (parts, rest): (Vec<_>, _) =
         for_each(fsas, run)?.into_iter().map(|(builder, rest)| ((builder, []), rest)).unzip();
     Ok((assemble(parts)?.0, rest))
 }
 
-/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA that it comes from or -1, and all
-/// of them come back as one arc map.
+/// [`map_fsas`] for algorithms that map arcs to arcs: `run` gives for each arc the arc of its FSA
+/// that it comes from or -1, and all of them come back as one arc map.
 pub(crate) fn map_arcs(
     fsas: &FsaVec,
     run: impl Fn(usize, FsaView<'_>) -> Result<(SortedFsaBuilder, Vec<i32>), Error> + Sync,
@@ -474,9 +406,10 @@ pub(crate) fn map_arcs(
     Ok((made, map))
 }
 
-/// For algorithms that know the size of each FSA before they write it, and may find nothing to do: `plan` gives `None` for an FSA that stays as it
-/// is, else the size and what `write` needs. The arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs come
-/// back.
+/// For algorithms that know the size of each FSA before they write it, and may find nothing to do:
+/// `plan` gives `None` for an FSA that stays as it is, else the size and what `write` needs. The
+/// arc map that `write` gives counts among the arcs of all FSAs. If all stay, the very same FSAs
+/// come back.
 pub(crate) fn map_arcs_if_needed<F: Fsas, P: Send>(
     fsas: &F,
     plan: impl Fn(usize, FsaView<'_>) -> Result<Option<(Size, P)>, Error> + Sync,

@@ -23,8 +23,9 @@ use crate::support::threads;
 ///                                     arcs           0>1 1>2 0>1          states counted within their FSA
 /// ```
 ///
-/// State 0 is the start, the last state the final one. An FSA has no state at all (it accepts nothing), or two or more. What does not
-/// fit is refused when it is made, so that algorithms need no checks. A clone counts references.
+/// State 0 is the start, the last state the final one. An FSA has no state at all (it accepts
+/// nothing), or two or more. What does not fit is refused when it is made, so that algorithms need
+/// no checks. A clone counts references.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, FsaVec};
@@ -42,7 +43,8 @@ pub struct FsaVec {
     topology: Shared<Topology>,
 }
 
-/// What the arcs without their scores tell; made on first use and kept, also by copies with other scores.
+/// What the arcs without their scores tell; made on first use and kept, also by copies with other
+/// scores.
 #[derive(Debug, Default)]
 struct Topology {
     properties: OnceLock<Properties>,
@@ -103,7 +105,8 @@ impl FsaVec {
         }
     }
 
-    /// The FSAs named by `indexes`, in any order and as often as named, with the arc map. O(states + arcs of the result).
+    /// The FSAs named by `indexes`, in any order and as often as named, with the arc map. O(states +
+    /// arcs of the result).
     ///
     /// # Errors
     /// If an index is not that of an FSA; -1 gives an FSA without states.
@@ -183,7 +186,8 @@ impl FsaVec {
             .get_or_init(|| self.properties_of_each().into_iter().fold(Properties::ALL, |all, one| all & one))
     }
 
-    /// Whether all have [`Properties::ARC_SORTED`], found out without the other properties. O(arcs) at first, then kept.
+    /// Whether all have [`Properties::ARC_SORTED`], found out without the other properties. O(arcs)
+    /// at first, then kept.
     pub(crate) fn is_arc_sorted(&self) -> bool {
         *self.topology.arc_sorted.get_or_init(|| match self.topology.properties.get() {
             Some(properties) => properties.contains(Properties::ARC_SORTED),
@@ -200,8 +204,9 @@ impl FsaVec {
         each_fsa::for_each(self, |_, fsa| Ok(Properties::of(fsa))).expect("nothing that can fail")
     }
 
-    /// The arcs that enter each state, as `[fsa][state][entering arc]`: places in [`arcs`](Self::arcs), in rising order for each state.
-    /// O(states + arcs) at first, then kept, also by copies with other scores.
+    /// The arcs that enter each state, as `[fsa][state][entering arc]`: places in
+    /// [`arcs`](Self::arcs), in rising order for each state. O(states + arcs) at first, then kept,
+    /// also by copies with other scores.
     #[doc(alias = "GetIncomingArcs")]
     pub fn entering_arcs(&self) -> &Ragged<i32> {
         self.topology.entering.get_or_init(|| entering_arcs(self).expect("as many arcs as leave states"))
@@ -250,8 +255,8 @@ fn entering_arcs(fsas: &FsaVec) -> Result<Ragged<i32>, Error> {
         for arc in fsa.arcs() {
             ends[arc.states().1] += 1;
         }
-        // First where the arcs of a state begin, then where the next one goes, and so in the end where they end. As many enter the states of an FSA as
-        // leave them.
+        // First where the arcs of a state begin, then where the next one goes, and so in the end
+        // where they end. As many enter the states of an FSA as leave them.
         let first = id(fsa.first_arc());
         let mut next = first;
         for end in ends.iter_mut() {
@@ -298,7 +303,8 @@ impl Fsa {
     /// ([`FsaBuilder`](crate::FsaBuilder) takes any order). O(states + arcs).
     ///
     /// # Errors
-    /// [`Error::UnsortedArcs`] if they do not, [`Error::Ragged`] for a state that does not exist, and what else [`Error`] says of single arcs and states.
+    /// [`Error::UnsortedArcs`] if they do not, [`Error::Ragged`] for a state that does not exist,
+    /// and what else [`Error`] says of single arcs and states.
     pub fn from_arcs(num_states: usize, arcs: impl Into<Buffer<Arc>>) -> Result<Self, Error> {
         let arcs = arcs.into();
         if let Some(at) = arcs.windows(2).position(|pair| pair[0].src_state > pair[1].src_state) {
@@ -390,9 +396,11 @@ pub enum FsaOrVec {
     FsaVec(FsaVec),
 }
 
-/// What an algorithm takes that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; it returns the same kind.
+/// What an algorithm takes that works on each FSA: [`Fsa`], [`FsaVec`] or [`FsaOrVec`]; it returns
+/// the same kind.
 pub trait Fsas: Clone + Into<FsaOrVec> + sealed::Sealed {
-    /// What an algorithm returns that takes this and a `B`: one FSA for two, a vector if either is one.
+    /// What an algorithm returns that takes this and a `B`: one FSA for two, a vector if either is
+    /// one.
     type With<B: Fsas>: Fsas;
 
     /// As a vector; nothing is copied.

@@ -8,9 +8,9 @@ use crate::support::ids::index;
 
 /// Builds an FSA, or a transducer, from states and arcs in any order.
 ///
-/// The first state is the start. Any number of states may be final: k2 has one final state, which is the last one and is
-/// entered by arcs with label -1, and [`build`](Self::build) adds it, with an arc from each state of
-/// [`add_final`](Self::add_final).
+/// The first state is the start. Any number of states may be final: k2 has one final state, which
+/// is the last one and is entered by arcs with label -1, and [`build`](Self::build) adds it, with
+/// an arc from each state of [`add_final`](Self::add_final).
 ///
 /// ```
 /// use fsa::FsaBuilder;
@@ -65,8 +65,8 @@ impl FsaBuilder {
     /// The FSA. The arcs of a state keep their order, its arc into the final state is the last.
     ///
     /// # Errors
-    /// [`Error::NoState`] for an arc of a state that was not added; [`Error::FinalLabel`] for the label -1 and
-    /// [`Error::Label`] for labels below; [`Error::Score`]; [`Error::TooLarge`].
+    /// [`Error::NoState`] for an arc of a state that was not added; [`Error::FinalLabel`] for the
+    /// label -1 and [`Error::Label`] for labels below; [`Error::Score`]; [`Error::TooLarge`].
     pub fn build(self) -> Result<Fsa, Error> {
         Ok(self.build_graph()?.into_parts().0)
     }

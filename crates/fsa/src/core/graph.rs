@@ -1,4 +1,5 @@
-//! FSAs together with what belongs to their arcs: transducers, lattices with words, graphs with anything.
+//! FSAs together with what belongs to their arcs: transducers, lattices with words, graphs with
+//! anything.
 
 use ragged_core::Ragged;
 
@@ -9,9 +10,11 @@ use crate::error::{Error, Quantity};
 /// The name of the attribute with the output labels of a transducer.
 pub const AUX_LABELS: &str = "aux_labels";
 
-/// FSAs and attributes of their arcs, as k2's Python class `Fsa` holds them: it is a transducer if it has [`AUX_LABELS`].
+/// FSAs and attributes of their arcs, as k2's Python class `Fsa` holds them: it is a transducer if
+/// it has [`AUX_LABELS`].
 ///
-/// The algorithms of this crate take and return FSAs with arc maps; [`carry`](Graph::carry) brings the attributes after them.
+/// The algorithms of this crate take and return FSAs with arc maps; [`carry`](Graph::carry) brings
+/// the attributes after them.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -87,7 +90,8 @@ impl<F: Fsas> Graph<F> {
         self.attributes.ints(AUX_LABELS)
     }
 
-    /// One vector of all FSAs, single ones or those of vectors, with the attributes that all have, and of one kind. O(states + arcs).
+    /// One vector of all FSAs, single ones or those of vectors, with the attributes that all have,
+    /// and of one kind. O(states + arcs).
     ///
     /// ```
     /// use fsa::Graph;

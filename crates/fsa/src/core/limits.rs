@@ -5,15 +5,18 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Limited, Operation};
 
-/// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the result.
+/// Limits for algorithms whose result, or whose work, can grow without bound: for each FSA of the
+/// result.
 ///
-/// Without a limit of bytes it is half of the memory that there is, [`Limits::half_of_memory`]; without one of states, none.
+/// Without a limit of bytes it is half of the memory that there is, [`Limits::half_of_memory`];
+/// without one of states, none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct Limits {
-    /// The largest number of bytes for states, arcs, arc maps and the work; what needs more is refused, before it takes more.
+    /// The largest number of bytes for states, arcs, arc maps and the work; what needs more is
+    /// refused, before it takes more.
     pub max_bytes: Option<usize>,
     /// The largest number of states; what needs more is refused.
     pub max_states: Option<usize>,
@@ -34,8 +37,8 @@ impl Limits {
         self
     }
 
-    /// Half of the memory of the machine, or of what the process may have of it by its control group or its limit of address space, if
-    /// that is less. 4 GiB where none of these is known.
+    /// Half of the memory of the machine, or of what the process may have of it by its control
+    /// group or its limit of address space, if that is less. 4 GiB where none of these is known.
     pub fn half_of_memory() -> usize {
         static HALF: OnceLock<usize> = OnceLock::new();
         *HALF.get_or_init(|| memory().map_or(UNKNOWN, |bytes| usize::try_from(bytes / 2).unwrap_or(usize::MAX)))

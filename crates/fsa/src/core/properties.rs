@@ -22,7 +22,8 @@ use crate::core::view::FsaView;
 pub struct Properties(u32);
 
 impl Properties {
-    /// Start, final state and labels are as they must be. Always there: what is not valid cannot be made.
+    /// Start, final state and labels are as they must be. Always there: what is not valid cannot be
+    /// made.
     pub const VALID: Self = Self(1);
     /// There are arcs.
     pub const NONEMPTY: Self = Self(2);

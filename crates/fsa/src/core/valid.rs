@@ -20,7 +20,8 @@ pub(crate) fn check(fsa: usize, view: FsaView<'_>) -> Result<(), Error> {
     check_but_scores(fsa, view)
 }
 
-/// All arcs at once: a processor compares many at a time where it needs not know which one is wrong.
+/// All arcs at once: a processor compares many at a time where it needs not know which one is
+/// wrong.
 fn is_valid(view: FsaView<'_>) -> bool {
     match view.num_states() {
         0 => true,
@@ -57,7 +58,8 @@ impl Kernel for Arcs<'_> {
     }
 }
 
-/// Where no arc leaves an earlier state than the one before it, it is enough to look where rows meet.
+/// Where no arc leaves an earlier state than the one before it, it is enough to look where rows
+/// meet.
 fn rows_are_right(view: FsaView<'_>) -> bool {
     let (arcs, last) = (view.arcs(), view.num_states() - 1);
     let right = (0..last).all(|state| {
@@ -123,7 +125,8 @@ mod tests {
     use crate::support::ids::index;
 
     proptest! {
-        /// A valid FSA in which some numbers are changed is right at one look where it is right arc by arc.
+        /// A valid FSA in which some numbers are changed is right at one look where it is right arc
+        /// by arc.
         #[test]
         fn one_look_finds_what_is_wrong(
             rows in prop::collection::vec(prop::collection::vec((0..9_usize, 0..9), 0..7), 1..9),

@@ -60,7 +60,8 @@ impl<'a> FsaView<'a> {
         &self.arcs[self.arc_range(state)]
     }
 
-    /// Where the arcs of each state begin and those of the last one end, counted from any number on.
+    /// Where the arcs of each state begin and those of the last one end, counted from any number
+    /// on.
     pub(crate) fn splits(&self) -> &'a [i32] {
         self.splits
     }
@@ -71,7 +72,8 @@ impl<'a> FsaView<'a> {
         prefetch(self.splits, state);
     }
 
-    /// The place of this FSA's first arc among those of all FSAs of its vector, to which arc maps refer.
+    /// The place of this FSA's first arc among those of all FSAs of its vector, to which arc maps
+    /// refer.
     #[inline]
     pub fn first_arc(&self) -> usize {
         index(self.splits[0])

@@ -10,6 +10,7 @@ use crate::graphs::left_out::LeftOut;
 use crate::graphs::lines::{Lines, fields, trim};
 use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
 use crate::io::symbols::SymbolTable;
+use crate::support::adjacency::Adjacency;
 use crate::support::pair_interner::PairInterner;
 
 /// How an ARPA file is read.
@@ -50,7 +51,8 @@ impl Default for ArpaOptions {
 /// ```
 #[derive(Debug, Clone)]
 pub struct NgramModel {
-    /// (node of the words before, word) of each node but the root, whose number is 0; that of a pair is one less than its node's.
+    /// (node of the words before, word) of each node but the root, whose number is 0; that of a
+    /// pair is one less than its node's.
     tree: PairInterner,
     nodes: Vec<Node>,
     order: usize,
@@ -80,17 +82,19 @@ const ROOT: u32 = 0;
 const START: i32 = -2;
 
 impl NgramModel {
-    /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
-    /// needed for the n-grams that there are, whatever the file promises. There may be fewer than the header counts, as where somebody has filtered the
-    /// lines ([`num_missing`](Self::num_missing)). `progress` is called now and then.
+    /// Reads an ARPA file. Its words get numbers from `words`, but for those that begin and end
+    /// sentences. O(n-grams), and no more memory than is needed for the n-grams that there are,
+    /// whatever the file promises. There may be fewer than the header counts, as where somebody has
+    /// filtered the lines ([`num_missing`](Self::num_missing)). `progress` is called now and then.
     ///
-    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its last one, since no sentence can have it, and if
-    /// [`OutOfVocabulary`] says so. Where the words before the last one of an n-gram are none themselves, they are added with the probability
+    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its
+    /// last one, since no sentence can have it, and if [`OutOfVocabulary`] says so. Where the words
+    /// before the last one of an n-gram are none themselves, they are added with the probability
     /// that backing off gives.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are more n-grams than the header counts,
-    /// [`Error::Read`], and [`Error::TooLarge`].
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are
+    /// more n-grams than the header counts, [`Error::Read`], and [`Error::TooLarge`].
     pub fn read(
         reader: impl BufRead,
         words: &mut SymbolTable,
@@ -111,7 +115,8 @@ impl NgramModel {
         };
         let (mut done, mut ngram) = (0, Vec::new());
         for (order, &expected) in (1..).zip(&promised) {
-            // The section's name is at hand: reading the counts, or the section before, has stopped there.
+            // The section's name is at hand: reading the counts, or the section before, has stopped
+            // there.
             if section(lines.text()) != Some(order) {
                 return Err(
                     lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
@@ -167,8 +172,8 @@ impl NgramModel {
         self.tree.len()
     }
 
-    /// The n-grams of the file that were left out, and the words because of which they were: those that the table lacks, and the ends of
-    /// sentences where no sentence has them.
+    /// The n-grams of the file that were left out, and the words because of which they were: those
+    /// that the table lacks, and the ends of sentences where no sentence has them.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
@@ -183,7 +188,8 @@ impl NgramModel {
         self.find(ROOT, word).is_some()
     }
 
-    /// The natural logarithm of the probability of a sentence, its end included; its beginning is certain.
+    /// The natural logarithm of the probability of a sentence, its end included; its beginning is
+    /// certain.
     pub fn score(&self, sentence: &[i32]) -> f64 {
         let mut context = self.find(ROOT, START).unwrap_or(ROOT);
         let mut total = 0.0;
@@ -195,7 +201,8 @@ impl NgramModel {
         total
     }
 
-    /// The score of a word after those of a node, -inf if even alone it is unknown, and the node after it.
+    /// The score of a word after those of a node, -inf if even alone it is unknown, and the node
+    /// after it.
     fn step(&self, mut context: u32, word: i32) -> (f64, u32) {
         let mut total = 0.0;
         loop {
@@ -247,7 +254,8 @@ impl NgramModel {
         Ok(Some(pair + 1))
     }
 
-    /// The node of as many of the last words as there is one for, if that of `context` knows its own.
+    /// The node of as many of the last words as there is one for, if that of `context` knows its
+    /// own.
     fn suffix(&self, mut context: u32, word: i32) -> u32 {
         let mut suffix = ROOT;
         while context != ROOT && word != FINAL && suffix == ROOT {
@@ -257,7 +265,8 @@ impl NgramModel {
         suffix
     }
 
-    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer words must know theirs first.
+    /// Nodes that have been added may be the suffixes of others that came before. Those of fewer
+    /// words must know theirs first.
     #[cold]
     fn find_suffixes(&mut self) {
         self.added = false;
@@ -275,17 +284,21 @@ impl NgramModel {
         }
     }
 
-    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead on that may follow, and an arc with `label`
-    /// ([`EPSILON`], or a symbol of its own) backs off to the words but for the first one. State 0 is the beginning of a sentence. Arcs are
-    /// sorted. O(n-grams).
+    /// As an acceptor of sentences: a state for each beginning of n-grams, in which the words lead
+    /// on that may follow, and an arc with `label` ([`EPSILON`], or a symbol of its own) backs off
+    /// to the words but for the first one. State 0 is the beginning of a sentence. Arcs are sorted.
+    /// O(n-grams).
     ///
-    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then has a score above that of
-    /// [`score`](Self::score), if its words are likelier so. With a symbol that each such arc must take, both are told apart.
+    /// Arcs for backing off can be taken also where they need not: the best path of a sentence then
+    /// has a score above that of [`score`](Self::score), if its words are likelier so. With a
+    /// symbol that each such arc must take, both are told apart.
     ///
-    /// States that can only be left by backing off are left out; their weights go to the arcs that would have entered them.
+    /// States that can only be left by backing off are left out; their weights go to the arcs that
+    /// would have entered them.
     ///
     /// # Errors
-    /// [`Error::NoSentence`] if the model has no end of sentences, [`Error::Symbol`] if `label` is a word of the model, and [`Error::TooLarge`].
+    /// [`Error::NoSentence`] if the model has no end of sentences, [`Error::Symbol`] if `label` is
+    /// a word of the model, and [`Error::TooLarge`].
     #[doc(alias = "arpa2fst")]
     #[doc(alias = "kaldilm")]
     pub fn to_fsa(&self, label: i32) -> Result<Fsa, Error> {
@@ -303,7 +316,8 @@ impl NgramModel {
             }
         }
         let last = Error::fit(Quantity::States, num_states)?;
-        // The state of as many of the words as matter for what follows, and what it costs to forget the others.
+        // The state of as many of the words as matter for what follows, and what it costs to forget
+        // the others.
         let resolve = |mut node: u32, mut score: f64| {
             while !is_state(node) {
                 score += f64::from(self.node(node).backoff);
@@ -345,12 +359,14 @@ impl NgramModel {
 /// What a grammar takes where no word stands, as Kaldi's `arpa2fst` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GrammarLabels {
-    /// With `--disambig-symbol`: arcs that back off take this label and output nothing; sentences are their words.
+    /// With `--disambig-symbol`: arcs that back off take this label and output nothing; sentences
+    /// are their words.
     Disambiguated {
         /// The number of `#0`.
         backoff: i32,
     },
-    /// Without: arcs that back off are epsilons; sentences are their words between two that say where they begin and end.
+    /// Without: arcs that back off are epsilons; sentences are their words between two that say
+    /// where they begin and end.
     Plain {
         /// The number of `<s>`.
         start: i32,
@@ -360,10 +376,12 @@ pub enum GrammarLabels {
 }
 
 impl NgramModel {
-    /// The grammar that Kaldi's `arpa2fst` makes; otherwise as [`to_fsa`](Self::to_fsa). O(n-grams).
+    /// The grammar that Kaldi's `arpa2fst` makes; otherwise as [`to_fsa`](Self::to_fsa).
+    /// O(n-grams).
     ///
     /// # Errors
-    /// As [`to_fsa`](Self::to_fsa); [`Error::Symbol`] too if a label of `labels` is below 1 or a word of the model.
+    /// As [`to_fsa`](Self::to_fsa); [`Error::Symbol`] too if a label of `labels` is below 1 or a
+    /// word of the model.
     #[doc(alias = "arpa2fst")]
     pub fn to_graph(&self, labels: GrammarLabels) -> Result<Graph<Fsa>, Error> {
         match labels {
@@ -378,7 +396,8 @@ impl NgramModel {
                 self.check_label(start)?;
                 self.check_label(end)?;
                 let fsa = self.to_fsa(EPSILON)?;
-                // State 0 takes the beginning, all others stand one behind; the last but one takes nothing any more.
+                // State 0 takes the beginning, all others stand one behind; the last but one takes
+                // nothing any more.
                 let before_last = Error::fit(Quantity::States, fsa.num_states())?;
                 let mut arcs = Vec::with_capacity(fsa.num_arcs() + 2);
                 arcs.push(Arc::new(0, 1, start, 0.0));
@@ -403,19 +422,9 @@ impl NgramModel {
 
 /// By the states that they leave, then as arcs of a state are sorted.
 fn sort(arcs: &mut Vec<Arc>, num_states: usize) {
-    let mut ends = vec![0; num_states + 1];
-    arcs.iter().for_each(|arc| ends[arc.states().0 + 1] += 1);
-    for state in 0..num_states {
-        ends[state + 1] += ends[state];
-    }
-    let mut next = ends.clone();
-    let mut sorted = vec![Arc::default(); arcs.len()];
-    for arc in arcs.iter() {
-        let place = &mut next[arc.states().0];
-        sorted[*place] = *arc;
-        *place += 1;
-    }
-    ends.windows(2).for_each(|range| sorted[range[0]..range[1]].sort_by_key(Arc::sort_key));
+    let by_source = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().0));
+    let mut sorted: Vec<_> = by_source.order().iter().map(|&arc| arcs[arc as usize]).collect();
+    (0..num_states).for_each(|state| sorted[by_source.range(state)].sort_by_key(Arc::sort_key));
     *arcs = sorted;
 }
 
@@ -462,7 +471,8 @@ fn section(text: &str) -> Option<usize> {
     text.strip_prefix('\\')?.strip_suffix("-grams:")?.parse().ok()
 }
 
-/// The score and the back-off weight of the line at hand; its words go to `ngram`, or less than all of them if it is to be skipped.
+/// The score and the back-off weight of the line at hand; its words go to `ngram`, or less than all
+/// of them if it is to be skipped.
 fn parse_ngram<R: BufRead>(
     lines: &Lines<R>,
     order: usize,

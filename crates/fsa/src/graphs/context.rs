@@ -27,9 +27,11 @@ pub struct ContextMatch {
 
 /// Phrases of tokens with a bonus for each of their tokens.
 ///
-/// Each token that goes on with a phrase adds its bonus at once, so that beams keep what may become the phrase; if it does not become it, all of
-/// that is taken back. Phrases may begin within others and end within them: what follows is always matched with the longest beginning of a phrase that
-/// the last tokens are ("Efficient string matching", 1975), and a token that ends several adds the bonus of all.
+/// Each token that goes on with a phrase adds its bonus at once, so that beams keep what may become
+/// the phrase; if it does not become it, all of that is taken back. Phrases may begin within others
+/// and end within them: what follows is always matched with the longest beginning of a phrase that
+/// the last tokens are ("Efficient string matching", 1975), and a token that ends several adds the
+/// bonus of all.
 ///
 /// Where phrases share their beginning, its tokens have the larger bonus of both.
 ///
@@ -53,7 +55,8 @@ pub struct ContextMatch {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ContextGraph {
-    /// In the order of their depths; the children of each side by side, in the order of their tokens. The root is the first.
+    /// In the order of their depths; the children of each side by side, in the order of their
+    /// tokens. The root is the first.
     nodes: Vec<Node>,
 }
 
@@ -84,11 +87,13 @@ impl Node {
 const ROOT: u32 = 0;
 
 impl ContextGraph {
-    /// A graph of phrases, with the bonus of each token of each phrase. Phrases without tokens are left out. O(tokens), but for the time of sorting.
+    /// A graph of phrases, with the bonus of each token of each phrase. Phrases without tokens are
+    /// left out. O(tokens), but for the time of sorting.
     ///
     /// # Errors
-    /// [`Error::Axes`] if the phrases have not two axes, [`Error::Size`] if there is not one bonus for each, [`Error::Score`] if one is not finite,
-    /// [`Error::Symbol`] for a token below 1, [`Error::TooLarge`].
+    /// [`Error::Axes`] if the phrases have not two axes, [`Error::Size`] if there is not one bonus
+    /// for each, [`Error::Score`] if one is not finite, [`Error::Symbol`] for a token below 1,
+    /// [`Error::TooLarge`].
     pub fn new(phrases: &Ragged<i32>, scores: &[f32]) -> Result<Self, Error> {
         if phrases.num_axes() != 2 {
             return Err(Error::Axes { what: Quantity::Phrases, expected: 2, found: phrases.num_axes() });
@@ -112,7 +117,8 @@ impl ContextGraph {
         let mut order: Vec<usize> = (0..phrases.num_rows()).collect();
         order.sort_by(|&a, &b| phrases.row(a).cmp(phrases.row(b)).then(a.cmp(&b)));
         let empty = order.iter().take_while(|&&phrase| phrases.row(phrase).is_empty()).count();
-        // Nodes whose children are to be made, with their depths and the phrases that go through them.
+        // Nodes whose children are to be made, with their depths and the phrases that go through
+        // them.
         let mut waiting = VecDeque::from([(ROOT, 0, &order[empty..])]);
         while let Some((node, depth, through)) = waiting.pop_front() {
             let ends = through.iter().take_while(|&&phrase| phrases.row(phrase).len() == depth).count();
@@ -177,8 +183,10 @@ impl ContextGraph {
         self.nodes.len()
     }
 
-    /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also where it is the beginning of a longer one or holds the
-    /// beginning of another; its bonus is then that of the longest phrase alone. O(log of the phrases), on the average over the tokens.
+    /// Takes a token. Where `strict` is not requested, a phrase that is complete begins anew, also
+    /// where it is the beginning of a longer one or holds the beginning of another; its bonus is
+    /// then that of the longest phrase alone. O(log of the phrases), on the average over the
+    /// tokens.
     ///
     /// # Panics
     /// If the state is of another graph that is larger.
@@ -186,7 +194,8 @@ impl ContextGraph {
         let before = &self.nodes[state.0 as usize];
         let after = self.after(state.0, token);
         let node = &self.nodes[after as usize];
-        // What goes on with the same phrase has its bonus exactly; the other way around it would be rounded.
+        // What goes on with the same phrase has its bonus exactly; the other way around it would be
+        // rounded.
         let goes_on = before.children.contains(&after);
         let score = if goes_on { node.token_score } else { node.score - before.score };
         let longest = if node.phrase.is_some() { Some(after) } else { node.output };
@@ -200,7 +209,8 @@ impl ContextGraph {
         }
     }
 
-    /// What the end of the utterance adds to the score: it takes back the bonus of what has not become a phrase.
+    /// What the end of the utterance adds to the score: it takes back the bonus of what has not
+    /// become a phrase.
     ///
     /// # Panics
     /// If the state is of another graph that is larger.
@@ -208,11 +218,13 @@ impl ContextGraph {
         0.0 - self.nodes[state.0 as usize].score
     }
 
-    /// The graph as an acceptor of all strings of the tokens 1 to `max_token`, to be intersected or composed with lattices. State 0 is the
-    /// root; an epsilon arc goes back from each other state to the one of fewer tokens.
+    /// The graph as an acceptor of all strings of the tokens 1 to `max_token`, to be intersected or
+    /// composed with lattices. State 0 is the root; an epsilon arc goes back from each other state
+    /// to the one of fewer tokens.
     ///
-    /// Such arcs can be taken also where a token would fit. If no bonus is below 0, a best path of a string has the score that
-    /// [`forward_one_step`](Self::forward_one_step), strictly, and [`finalize`](Self::finalize) add up to.
+    /// Such arcs can be taken also where a token would fit. If no bonus is below 0, a best path of
+    /// a string has the score that [`forward_one_step`](Self::forward_one_step), strictly, and
+    /// [`finalize`](Self::finalize) add up to.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] if a phrase has a token above `max_token`; [`Error::TooLarge`].

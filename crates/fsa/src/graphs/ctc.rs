@@ -1,4 +1,5 @@
-//! What CTC needs: the topology over all tokens, the graph of one transcript, and the graph that changes nothing.
+//! What CTC needs: the topology over all tokens, the graph of one transcript, and the graph that
+//! changes nothing.
 
 use ragged_core::Ragged;
 
@@ -9,11 +10,12 @@ use crate::error::{Error, Quantity};
 use crate::k2::flat::{Flat, check_lists, check_symbols, small};
 use crate::support::ids::index;
 
-/// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame, and outputs each token once.
+/// The topology of CTC over the tokens `1..=max_token`: takes a token or blank (0) for each frame,
+/// and outputs each token once.
 ///
-/// State `i` is "the last frame had token `i`", state 0 "it had a blank". In the standard one all are connected, so that it has
-/// `(max_token + 1) * (max_token + 2)` arcs; the `modified` one has `4 * max_token + 2`, and does not ask for a blank between two
-/// equal tokens. O(arcs).
+/// State `i` is "the last frame had token `i`", state 0 "it had a blank". In the standard one all
+/// are connected, so that it has `(max_token + 1) * (max_token + 2)` arcs; the `modified` one has
+/// `4 * max_token + 2`, and does not ask for a blank between two equal tokens. O(arcs).
 ///
 /// ```
 /// let topology = fsa::graphs::ctc_topo(3, false)?;
@@ -61,10 +63,11 @@ fn modified_topo(flat: &mut Flat, tokens: i32) {
     }
 }
 
-/// For each list of symbols the graph of all ways in which CTC may put it out: blanks between and around symbols, symbols repeated.
-/// O(symbols).
+/// For each list of symbols the graph of all ways in which CTC may put it out: blanks between and
+/// around symbols, symbols repeated. O(symbols).
 ///
-/// Between two equal symbols there must be a blank, but in the `modified` graph. A list of n symbols gives `2 n + 2` states.
+/// Between two equal symbols there must be a blank, but in the `modified` graph. A list of n
+/// symbols gives `2 n + 2` states.
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -75,7 +78,8 @@ fn modified_topo(flat: &mut Flat, tokens: i32) {
 /// ```
 ///
 /// # Errors
-/// [`Error::Symbol`] for a symbol below 0; [`Error::Axes`] if there are not two axes; [`Error::TooLarge`].
+/// [`Error::Symbol`] for a symbol below 0; [`Error::Axes`] if there are not two axes;
+/// [`Error::TooLarge`].
 pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>, Error> {
     check_lists(symbols)?;
     check_symbols(symbols.values(), 0)?;
@@ -107,8 +111,8 @@ pub fn ctc_graph(symbols: &Ragged<i32>, modified: bool) -> Result<Graph<FsaVec>,
     Graph::new(fsas).with_aux_labels(aux_labels)
 }
 
-/// The graph that outputs what it takes, any string of the tokens `1..=max_token`: one state with a self-loop for each, and the
-/// final one. O(`max_token`).
+/// The graph that outputs what it takes, any string of the tokens `1..=max_token`: one state with a
+/// self-loop for each, and the final one. O(`max_token`).
 ///
 /// # Errors
 /// [`Error::TooLarge`].

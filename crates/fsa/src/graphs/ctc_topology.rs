@@ -9,10 +9,12 @@ use crate::core::fsa::Fsa;
 use crate::core::graph::Graph;
 use crate::core::limits::Limits;
 use crate::error::{Error, Operation, Quantity};
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::index;
 
-/// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of which the standard one has as many as the square of
-/// the tokens, are told when they are requested.
+/// The topology that [`ctc_topo`](crate::graphs::ctc_topo) makes, in no memory at all: its arcs, of
+/// which the standard one has as many as the square of the tokens, are told when they are
+/// requested.
 ///
 /// ```
 /// use fsa::graphs::CtcTopology;
@@ -30,13 +32,24 @@ pub struct CtcTopology {
 }
 
 impl CtcTopology {
-    /// Of blank, 0, and the tokens 1 to `max_token`; the `modified` one does not ask for a blank between equal tokens.
+    /// Of blank, 0, and the tokens 1 to `max_token`; the `modified` one does not ask for a blank
+    /// between equal tokens.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
     pub fn new(max_token: usize, modified: bool) -> Result<Self, Error> {
         Error::fit(Quantity::States, max_token.saturating_add(2))?;
         Ok(Self { max_token: Error::fit(Quantity::Tokens, max_token)?, modified })
+    }
+
+    /// The highest token.
+    pub fn max_token(&self) -> i32 {
+        self.max_token
+    }
+
+    /// Whether it does not ask for a blank between equal tokens.
+    pub fn is_modified(&self) -> bool {
+        self.modified
     }
 
     /// How many states it has: one for each token, one for blank, and the final one.
@@ -55,7 +68,8 @@ impl CtcTopology {
         }
     }
 
-    /// An arc of a state and the token that it outputs, in the order of [`ctc_topo`](crate::graphs::ctc_topo).
+    /// An arc of a state and the token that it outputs, in the order of
+    /// [`ctc_topo`](crate::graphs::ctc_topo).
     ///
     /// # Panics
     /// If the state has not so many arcs, as indexing a slice does.
@@ -82,12 +96,15 @@ impl CtcTopology {
         (0..self.num_arcs_of(state)).map(move |arc| topology.arc(state, arc))
     }
 
-    /// The composition of the topology with a graph of tokens: one of frames, H o LG. The attributes of the graph come along, `aux_labels` among them;
-    /// the tokens themselves become the attribute `inner_labels`, if it has a name.
+    /// The composition of the topology with a graph of tokens: one of frames, H o LG. The
+    /// attributes of the graph come along, `aux_labels` among them; the tokens themselves become
+    /// the attribute `inner_labels`, if it has a name.
     ///
-    /// The graph must be free of epsilons, since 0 is blank here. If it is connected, so is the result; if the arcs of its states are in the order of
-    /// their labels, they are in that of the result too. O(states + arcs of the result), with nothing but the result in memory that is as large as
-    /// it; the states of the result are one for each state of the graph, and one for each state and label of arcs that enter it.
+    /// The graph must be free of epsilons, since 0 is blank here. If it is connected, so is the
+    /// result; if the arcs of its states are in the order of their labels, they are in that of the
+    /// result too. O(states + arcs of the result), with nothing but the result in memory that is as
+    /// large as it; the states of the result are one for each state of the graph, and one for each
+    /// state and label of arcs that enter it.
     ///
     /// # Errors
     /// [`Error::Symbol`] for a label that is no token; [`Error::Limit`]; [`Error::TooLarge`].
@@ -132,7 +149,8 @@ impl CtcTopology {
         }
     }
 
-    /// The arcs of a state of the result: of `state` after a blank, or after the token of one of its frames.
+    /// The arcs of a state of the result: of `state` after a blank, or after the token of one of
+    /// its frames.
     fn arcs_after(
         &self,
         entered: Option<usize>,
@@ -204,7 +222,8 @@ impl Built {
     }
 }
 
-/// The states of the result: for each state of the graph, the one after a blank, and behind it one for each token by which it is entered.
+/// The states of the result: for each state of the graph, the one after a blank, and behind it one
+/// for each token by which it is entered.
 struct Frames {
     /// For each state, the one after a blank.
     blanks: Vec<i32>,
@@ -219,20 +238,7 @@ struct Frames {
 impl Frames {
     fn new(fsa: &Fsa) -> Result<Self, Error> {
         let (num_states, arcs) = (fsa.num_states(), fsa.arcs());
-        let mut ends = vec![0_usize; num_states + 1];
-        let inner = || arcs.iter().filter(|arc| arc.label != FINAL);
-        inner().for_each(|arc| ends[arc.states().1 + 1] += 1);
-        for state in 0..num_states {
-            ends[state + 1] += ends[state];
-        }
-        let mut entering = vec![0; ends[num_states]];
-        let mut next = ends.clone();
-        for arc in inner() {
-            let place = &mut next[arc.states().1];
-            entering[*place] = arc.label;
-            *place += 1;
-        }
-        drop(next);
+        let by_dest = Adjacency::new(num_states, arcs.iter().map(|arc| arc.states().1));
         let mut made = Self {
             blanks: Vec::with_capacity(num_states),
             starts: Vec::with_capacity(num_states + 1),
@@ -240,16 +246,15 @@ impl Frames {
             dests: Vec::new(),
         };
         made.starts.push(0);
+        let mut entering = Vec::new();
         for state in 0..num_states {
             made.blanks.push(Error::fit(Quantity::States, state + made.labels.len())?);
-            let labels = &mut entering[ends[state]..ends[state + 1]];
-            labels.sort_unstable();
-            let first = made.labels.len();
-            for &mut label in labels {
-                if made.labels[first..].last() != Some(&label) {
-                    made.labels.push(label);
-                }
-            }
+            entering.clear();
+            entering
+                .extend(by_dest.row(state).iter().map(|&arc| arcs[arc as usize].label).filter(|&label| label != FINAL));
+            entering.sort_unstable();
+            entering.dedup();
+            made.labels.extend_from_slice(&entering);
             made.starts.push(made.labels.len());
         }
         Error::fit(Quantity::States, num_states + made.labels.len())?;

@@ -1,4 +1,5 @@
-//! H o L o G: the graph that decodes frames of a network to words, from a lexicon and a language model in one call.
+//! H o L o G: the graph that decodes frames of a network to words, from a lexicon and a language
+//! model in one call.
 
 use std::io::BufRead;
 
@@ -29,11 +30,13 @@ use crate::openfst::minimize::MinimizeOptions;
 pub struct HlgOptions {
     /// The lexicon.
     pub lexicon: LexiconOptions,
-    /// The language model. What has words that are not in the lexicon is skipped, unless this says otherwise.
+    /// The language model. What has words that are not in the lexicon is skipped, unless this says
+    /// otherwise.
     pub arpa: ArpaOptions,
     /// The highest token of the network; the highest of the lexicon's, if this is none. 0 is blank.
     pub max_token: Option<usize>,
-    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two equal tokens.
+    /// Whether the topology of CTC is the modified one, which does not ask for a blank between two
+    /// equal tokens.
     pub modified: bool,
     /// Whether L o G is minimized after it has been determinized.
     pub minimize: bool,
@@ -41,7 +44,8 @@ pub struct HlgOptions {
     pub inner_labels: Option<String>,
     /// Whether the result is H o L o G; otherwise L o G, for decoders that know their topology.
     pub topology: bool,
-    /// The largest size that any step after the reading of L and G may need for its result and its work, beside what goes in.
+    /// The largest size that any step after the reading of L and G may need for its result and its
+    /// work, beside what goes in.
     pub limits: Limits,
 }
 
@@ -78,7 +82,8 @@ pub struct Hlg {
     pub pronunciations_left_out: LeftOut,
     /// Pronunciations of words that the table lacks, which are [`LexiconOptions::unknown_word`].
     pub unknown_words: LeftOut,
-    /// N-grams that were left out, and the words that have no pronunciation or that the table lacks.
+    /// N-grams that were left out, and the words that have no pronunciation or that the table
+    /// lacks.
     pub ngrams_left_out: LeftOut,
     /// How many n-grams fewer the model has than its header counts.
     pub num_missing_ngrams: u64,
@@ -87,7 +92,8 @@ pub struct Hlg {
 }
 
 impl Hlg {
-    /// What the labels of [`graph`](Self::graph) stand for: the tokens, without those for disambiguation, which it does not have.
+    /// What the labels of [`graph`](Self::graph) stand for: the tokens, without those for
+    /// disambiguation, which it does not have.
     ///
     /// Label 0 is `<blk>` if the table calls it `<eps>`, and the graph has the topology.
     ///
@@ -106,8 +112,9 @@ impl Hlg {
         Ok(table)
     }
 
-    /// The graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1 if the graph has the topology, so that blank is 1; an
-    /// arc outputs one word at most, and lists are chains of arcs. Its tables say what the labels stand for.
+    /// The graph as OpenFst's files have it, in which 0 is epsilon: labels are tokens + 1 if the
+    /// graph has the topology, so that blank is 1; an arc outputs one word at most, and lists are
+    /// chains of arcs. Its tables say what the labels stand for.
     ///
     /// ```
     /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -190,12 +197,15 @@ pub struct HlgStep {
     pub num_arcs: usize,
 }
 
-/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G are read, composed, determinized with the help of
-/// symbols for disambiguation, minimized, freed of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
+/// The decoding graph of a lexicon (`word token token ...`) and a language model (ARPA): L and G
+/// are read, composed, determinized with the help of symbols for disambiguation, minimized, freed
+/// of these symbols and all epsilons, and composed with the topology of CTC, which takes no memory.
 ///
-/// Tokens and words have the numbers of the tables; what these do not have is added as [`Lexicon::read`] says, so that empty tables will do.
+/// Tokens and words have the numbers of the tables; what these do not have is added as
+/// [`Lexicon::read`] says, so that empty tables will do.
 ///
-/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may back off also where it need not.
+/// The words are lists as `aux_labels`. Totals are those of the tropical semiring. The model may
+/// back off also where it need not.
 ///
 /// ```
 /// use fsa::graphs::{HlgOptions, make_hlg};
@@ -248,11 +258,14 @@ pub fn make_hlg(
     })
 }
 
-/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with [`Lexicon::backoff_word`].
+/// [`make_hlg`] of a lexicon and a grammar that are at hand; the grammar backs off with
+/// [`Lexicon::backoff_word`].
 ///
 /// # Errors
-/// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached, [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same
-/// words that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above `max_token`.
+/// [`Error::DeterminizeLimit`] and [`Error::Limit`] where the limit is reached,
+/// [`Error::TooLarge`], [`Error::NotFunctional`] for a grammar with two paths for the same words
+/// that differ in where they back off, [`Error::Symbol`] if the lexicon has tokens above
+/// `max_token`.
 pub fn compile_hlg(
     lexicon: &Lexicon,
     grammar: Fsa,

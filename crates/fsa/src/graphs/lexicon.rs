@@ -23,12 +23,13 @@ pub const BACKOFF_SYMBOL: &str = "#0";
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct LexiconOptions {
-    /// Whether the second field of each line is the probability of the pronunciation. None: it is, if in all lines it is a number above 0 and up to
-    /// 1 that is written with a point.
+    /// Whether the second field of each line is the probability of the pronunciation. None: it is,
+    /// if in all lines it is a number above 0 and up to 1 that is written with a point.
     pub probabilities: Option<bool>,
     /// What becomes of words that are not in the table of words.
     pub words: OutOfVocabulary,
-    /// The word of the table that stands for those that it lacks, so that these are not what `words` says. None: no word does.
+    /// The word of the table that stands for those that it lacks, so that these are not what
+    /// `words` says. None: no word does.
     pub unknown_word: Option<String>,
     /// What becomes of pronunciations with tokens that are not in the table of tokens.
     pub tokens: OutOfVocabulary,
@@ -82,15 +83,17 @@ pub struct Lexicon {
 }
 
 impl Lexicon {
-    /// Reads lines `word token token ...`, or with the probability of the pronunciation after the word. O(size of the text).
+    /// Reads lines `word token token ...`, or with the probability of the pronunciation after the
+    /// word. O(size of the text).
     ///
-    /// Words and tokens get their numbers from the tables. New ones are added in the order of the alphabet, then `#0`, `#1`, ... to the tokens as
-    /// far as they are needed, and `#0` to the words, all of which must come after all that is no such symbol, so that what is removed after
-    /// determinization is all from `#0` on.
+    /// Words and tokens get their numbers from the tables. New ones are added in the order of the
+    /// alphabet, then `#0`, `#1`, ... to the tokens as far as they are needed, and `#0` to the
+    /// words, all of which must come after all that is no such symbol, so that what is removed
+    /// after determinization is all from `#0` on.
     ///
     /// # Errors
-    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`], [`Error::MissingSymbol`] if there is no such token as the
-    /// silence, [`Error::SymbolOrder`].
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::Read`],
+    /// [`Error::MissingSymbol`] if there is no such token as the silence, [`Error::SymbolOrder`].
     pub fn read(
         reader: impl BufRead,
         tokens: &mut SymbolTable,
@@ -147,7 +150,8 @@ impl Lexicon {
         })
     }
 
-    /// The lines that were left out, and the symbols that the tables lack because of which they were.
+    /// The lines that were left out, and the symbols that the tables lack because of which they
+    /// were.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
@@ -192,8 +196,8 @@ impl Lexicon {
         self.backoff_word
     }
 
-    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc, and its pronunciation's score is there.
-    /// O(tokens).
+    /// L: from any sequence of pronunciations to the words. Each word is output by its first arc,
+    /// and its pronunciation's score is there. O(tokens).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -203,8 +207,9 @@ impl Lexicon {
         self.graph(false)
     }
 
-    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or the beginning of others, and with `#0` from
-    /// token to word between words, so that it can be determinized with any grammar. After optional silence there is one more such token.
+    /// L with the tokens `#1`, `#2`, ... after pronunciations that are those of several words or
+    /// the beginning of others, and with `#0` from token to word between words, so that it can be
+    /// determinized with any grammar. After optional silence there is one more such token.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -223,7 +228,8 @@ impl Lexicon {
             let none = tokens.is_empty() && last.is_none();
             tokens.iter().copied().chain(last).chain(none.then_some(EPSILON))
         };
-        // States: between words; with silence before the first word, and before and after silence; then those within words, the final one last.
+        // States: between words; with silence before the first word, and before and after silence;
+        // then those within words, the final one last.
         let (between, first_inner) = match self.silence {
             None => (0, 1),
             Some(_) => (1, if disambiguated { 4 } else { 3 }),
@@ -419,8 +425,9 @@ fn check_order(what: &'static str, highest: i32, disambiguation: i32) -> Result<
     if highest < disambiguation { Ok(()) } else { Err(Error::SymbolOrder { what, highest, disambiguation }) }
 }
 
-/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is the same or begins with it, else 1, 2, ... among
-/// those that are the same. Those without tokens have numbers of their own, 1, 2, ..., and the others come after these.
+/// For each pronunciation the K of the symbol #K that it needs behind it: none if no other one is
+/// the same or begins with it, else 1, 2, ... among those that are the same. Those without tokens
+/// have numbers of their own, 1, 2, ..., and the others come after these.
 fn disambiguate(pronunciations: &Ragged<i32>) -> Vec<usize> {
     // In the order of the alphabet, what begins with a pronunciation comes right behind it.
     let mut order: Vec<usize> = (0..pronunciations.num_rows()).collect();

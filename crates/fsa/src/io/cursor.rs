@@ -8,7 +8,8 @@ use crate::error::parse::{ParseError, ParseErrorKind};
 /// What some editors put in front of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// Whether fields end here: at blanks, tabs and the ends of lines, and nowhere else, whatever Unicode takes for white space.
+/// Whether fields end here: at blanks, tabs and the ends of lines, and nowhere else, whatever
+/// Unicode takes for white space.
 pub(crate) fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
 }

@@ -20,10 +20,11 @@ const MARGIN: f64 = 12.0;
 /// The height of the loop of an arc that stays.
 const LOOP: f64 = 20.0;
 
-/// How FSAs are drawn: a circle for each state, bold the start, double the end, and an arrow for each arc with `label:aux/score`, as
-/// OpenFst and k2 draw them. A score of 0 is not written.
+/// How FSAs are drawn: a circle for each state, bold the start, double the end, and an arrow for
+/// each arc with `label:aux/score`, as OpenFst and k2 draw them. A score of 0 is not written.
 ///
-/// The universities of the article on k2's ragged tensors: a province is an FSA, a city a state, a university an arc.
+/// The universities of the article on k2's ragged tensors: a province is an FSA, a city a state, a
+/// university an arc.
 ///
 /// ```
 /// use fsa::io::{Drawing, SymbolTable};
@@ -73,7 +74,8 @@ impl<'a> Drawing<'a> {
         Self { output_symbols: symbols, ..self }
     }
 
-    /// What `dot` of Graphviz reads; a vector as clusters. State `s` of FSA `i` is the node `f{i}s{s}`.
+    /// What `dot` of Graphviz reads; a vector as clusters. State `s` of FSA `i` is the node
+    /// `f{i}s{s}`.
     #[doc(alias = "to_dot")]
     #[doc(alias = "fstdraw")]
     pub fn dot<F: Fsas>(&self, graph: &Graph<F>) -> String {
@@ -128,8 +130,9 @@ impl<'a> Drawing<'a> {
         Ok(text)
     }
 
-    /// A drawing for browsers, with our own layout: states in layers from left to right by the longest path to them, arcs between the same
-    /// states as one arrow with a line of text for each. The same FSA gives the same drawing. A vector is drawn one below the other.
+    /// A drawing for browsers, with our own layout: states in layers from left to right by the
+    /// longest path to them, arcs between the same states as one arrow with a line of text for
+    /// each. The same FSA gives the same drawing. A vector is drawn one below the other.
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the drawing would have more places than anybody can look at.
@@ -256,7 +259,8 @@ fn write_way(out: &mut String, points: &[(f64, f64)]) -> fmt::Result {
         }
         // Points come in pairs: straight through a layer, curved between two.
         if at % 2 == 0 {
-            // Nothing in a layer no wider than the state: an arrowhead would not know its direction.
+            // Nothing in a layer no wider than the state: an arrowhead would not know its
+            // direction.
             if (x - x0).abs() > 0.1 {
                 write!(out, "L{x:.1} {y:.1}")?;
             }

@@ -23,16 +23,18 @@ use crate::support::ids::index;
 
 /// What stands on the lines of k2's text, for reading and for printing.
 ///
-/// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The last line is the final state, which is
-/// the last one. Scores are printed with the fewest digits that read back as the same number, unless [`six_digits`](Self::six_digits)
-/// is set. No text at all is the FSA without states.
+/// Arcs stand one on a line, in the order of the states that they leave; a missing score is 0. The
+/// last line is the final state, which is the last one. Scores are printed with the fewest digits
+/// that read back as the same number, unless [`six_digits`](Self::six_digits) is set. No text at
+/// all is the FSA without states.
 ///
-/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and they are not kept: no state follows the
-/// final one.
+/// As in k2, arcs may leave the final state in a text. No path has them, as each ends there, and
+/// they are not kept: no state follows the final one.
 ///
-/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs stand in any order, and instead of the
-/// final state there is a line with a state and its final cost for each state that is final. The state of the first line is the start; it
-/// changes its place with state 0. The final state comes after all others.
+/// With [`openfst`](Self::openfst) the last number of a line is a cost, the negative score. Arcs
+/// stand in any order, and instead of the final state there is a line with a state and its final
+/// cost for each state that is final. The state of the first line is the start; it changes its
+/// place with state 0. The final state comes after all others.
 ///
 /// ```
 /// use fsa::io::K2Text;
@@ -61,7 +63,8 @@ impl K2Text {
         Self::acceptor().labels(1)
     }
 
-    /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order of the alphabet, as k2's `str` prints.
+    /// All attributes of `graph` that are whole numbers, then all that are lists, each in the order
+    /// of the alphabet, as k2's `str` prints.
     #[doc(alias = "__str__")]
     pub fn of<F: Fsas>(graph: &Graph<F>) -> Self {
         let mut made = Self::default();
@@ -75,7 +78,8 @@ impl K2Text {
         made
     }
 
-    /// What k2's `to_str_simple` prints of `graph`: [`AUX_LABELS`] if they are numbers, and six digits of the scores.
+    /// What k2's `to_str_simple` prints of `graph`: [`AUX_LABELS`] if they are numbers, and six
+    /// digits of the scores.
     #[doc(alias = "to_str_simple")]
     pub fn simple<F: Fsas>(graph: &Graph<F>) -> Self {
         Self::acceptor().labels(usize::from(graph.aux_labels().is_some())).six_digits(true)
@@ -108,7 +112,8 @@ impl K2Text {
         Self { openfst, ..self }
     }
 
-    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may have states.
+    /// Print as k2 does: scores with six digits, and nothing of an FSA without arcs, though it may
+    /// have states.
     #[must_use]
     pub fn six_digits(self, six_digits: bool) -> Self {
         Self { six_digits, ..self }

@@ -1,11 +1,19 @@
 //! Places for the states and arcs of a drawing, in layers from left to right.
 //!
-//! States stand in the layer of the longest path to them, arcs that close a cycle being turned for that. Between two layers of states lies
-//! one of labels: each arc passes through a place of its own in every layer on its way, which is as high as its label where that stands.
-//! Layers are then put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama, Tagawa, Toda 1981),
-//! and moved as close to their neighbours as their heights allow, which is a monotone regression (pool adjacent violators).
+//! States stand in the layer of the longest path to them, arcs that close a cycle being turned for
+//! that. Between two layers of states lies one of labels: each arc passes through a place of its
+//! own in every layer on its way, which is as high as its label where that stands. Layers are then
+//! put in an order with few crossings, each element by the mean place of its neighbours (Sugiyama,
+//! Tagawa, Toda 1981), and moved as close to their neighbours as their heights allow, which is a
+//! monotone regression (pool adjacent violators).
+//!
+//! The crate `layout-rs` was looked at in its place: it gives each arc's label a rank of its own among
+//! the states, tests by a search for each arc whether it closes a cycle, and checks with assertions, of
+//! which one fails for two labelled arcs between the same states. FSAs have such arcs, and no input
+//! may make this crate panic.
 
 use crate::error::{Error, Quantity};
+use crate::support::adjacency::Adjacency;
 
 /// Most places in all layers: more cannot be looked at.
 const MOST_PLACES: usize = 200_000;
@@ -33,8 +41,8 @@ pub(super) struct Edge {
 
 /// The way of an edge.
 pub(super) struct Way {
-    /// From the source to the destination, in pairs: a curve to the first of each pair, then straight on to the second. The first and the
-    /// last point are at the middle of states.
+    /// From the source to the destination, in pairs: a curve to the first of each pair, then
+    /// straight on to the second. The first and the last point are at the middle of states.
     pub(super) points: Vec<(f64, f64)>,
     /// The middle of the label.
     pub(super) label: (f64, f64),
@@ -96,30 +104,25 @@ pub(super) fn layout(states: &[Extent], edges: &[Edge]) -> Result<Layout, Error>
 
 /// The layer of each state, and which edges are turned because they close a cycle.
 fn layers(num_states: usize, edges: &[Edge]) -> (Vec<usize>, Vec<bool>) {
-    let mut order: Vec<usize> = (0..edges.len()).collect();
-    order.sort_by_key(|&edge| edges[edge].src);
-    let mut splits = vec![0; num_states + 1];
-    edges.iter().for_each(|edge| splits[edge.src + 1] += 1);
-    (0..num_states).for_each(|state| splits[state + 1] += splits[state]);
+    let by_source = Adjacency::new(num_states, edges.iter().map(|edge| edge.src));
     let (mut turned, mut entered, mut left) =
         (vec![false; edges.len()], vec![false; num_states], vec![false; num_states]);
     let (mut stack, mut finished) = (vec![], Vec::with_capacity(num_states));
     for root in 0..num_states {
         if !std::mem::replace(&mut entered[root], true) {
-            stack.push((root, splits[root]));
+            stack.push((root, by_source.range(root)));
         }
         while let Some((state, next)) = stack.last_mut() {
-            if *next == splits[*state + 1] {
+            let Some(edge) = next.next() else {
                 left[*state] = true;
                 finished.push(*state);
                 stack.pop();
                 continue;
-            }
-            let edge = order[*next];
-            *next += 1;
+            };
+            let edge = by_source.order()[edge] as usize;
             let dest = edges[edge].dest;
             if !std::mem::replace(&mut entered[dest], true) {
-                stack.push((dest, splits[dest]));
+                stack.push((dest, by_source.range(dest)));
             } else {
                 turned[edge] = !left[dest];
             }
@@ -127,7 +130,7 @@ fn layers(num_states: usize, edges: &[Edge]) -> (Vec<usize>, Vec<bool>) {
     }
     let mut layers = vec![0; num_states];
     for &state in finished.iter().rev() {
-        for &edge in &order[splits[state]..splits[state + 1]] {
+        for edge in by_source.row(state).iter().map(|&edge| edge as usize) {
             if !turned[edge] {
                 layers[edges[edge].dest] = layers[edges[edge].dest].max(layers[state] + 1);
             }
@@ -188,17 +191,11 @@ impl Graph {
         Ok(Chain { elements, label: label_at })
     }
 
-    /// The neighbours of each element on one side, as row splits and entries.
-    fn neighbours(&self, of: impl Fn(&(usize, usize)) -> (usize, usize)) -> (Vec<usize>, Vec<usize>) {
-        let mut splits = vec![0; self.level.len() + 1];
-        self.links.iter().for_each(|link| splits[of(link).0 + 1] += 1);
-        (1..splits.len()).for_each(|i| splits[i] += splits[i - 1]);
-        let (mut next, mut entries) = (splits.clone(), vec![0; self.links.len()]);
-        for (element, neighbour) in self.links.iter().map(of) {
-            entries[next[element]] = neighbour;
-            next[element] += 1;
-        }
-        (splits, entries)
+    /// The neighbours of each element on one side.
+    fn neighbours(&self, of: impl Fn(&(usize, usize)) -> (usize, usize)) -> Vec<Vec<usize>> {
+        let by_element = Adjacency::new(self.level.len(), self.links.iter().map(|link| of(link).0));
+        let row = |element| by_element.row(element).iter().map(|&link| of(&self.links[link as usize]).1).collect();
+        (0..self.level.len()).map(row).collect()
     }
 
     /// Puts each layer in an order with few crossings.
@@ -218,7 +215,7 @@ impl Graph {
                 break;
             }
             let forward = pass % 2 == 0;
-            let (splits, entries) = if forward { &before } else { &after };
+            let neighbours = if forward { &before } else { &after };
             let mut order: Vec<usize> = (0..self.levels.len()).collect();
             if !forward {
                 order.reverse();
@@ -226,9 +223,7 @@ impl Graph {
             for level in order {
                 let mut keyed: Vec<(f64, usize)> = self.levels[level]
                     .iter()
-                    .map(|&element| {
-                        (mean(&rank, &entries[splits[element]..splits[element + 1]]).unwrap_or(rank[element]), element)
-                    })
+                    .map(|&element| (mean(&rank, &neighbours[element]).unwrap_or(rank[element]), element))
                     .collect();
                 keyed.sort_by(|a, b| a.0.total_cmp(&b.0));
                 self.levels[level] = keyed.into_iter().map(|(_, element)| element).collect();
@@ -289,9 +284,7 @@ impl Graph {
             }
             for level in order {
                 let wish = |&element: &usize| {
-                    let means = sides
-                        .iter()
-                        .filter_map(|(splits, entries)| mean(&y, &entries[splits[element]..splits[element + 1]]));
+                    let means = sides.iter().filter_map(|neighbours| mean(&y, &neighbours[element]));
                     let (sum, number) = means.fold((0.0, 0.0), |(sum, number), x| (sum + x, number + 1.0));
                     if number > 0.0 { sum / number } else { y[element] }
                 };
@@ -304,7 +297,8 @@ impl Graph {
         y
     }
 
-    /// The places of a layer that are closest to what its elements wish, and leave each the room that it needs.
+    /// The places of a layer that are closest to what its elements wish, and leave each the room
+    /// that it needs.
     fn fit(&self, level: &[usize], wishes: &[f64], y: &mut [f64]) {
         let (mut offset, mut offsets) = (0.0, Vec::with_capacity(level.len()));
         for (at, &element) in level.iter().enumerate() {
@@ -313,7 +307,8 @@ impl Graph {
             }
             offsets.push(offset);
         }
-        // Blocks of elements that stand as close as they may: the mean of their wishes, their weight, their number.
+        // Blocks of elements that stand as close as they may: the mean of their wishes, their
+        // weight, their number.
         let mut blocks: Vec<(f64, f64, usize)> = vec![];
         for ((&element, wish), offset) in level.iter().zip(wishes).zip(&offsets) {
             let mut block = (wish - offset, self.weight[element], 1);

@@ -37,7 +37,8 @@ pub(super) fn write(descr: &str, shape: &[usize], numbers: impl ExactSizeIterato
     out
 }
 
-/// Reads a file; `None` if it is none, or its numbers are of another type. Memory is in proportion to the file, whatever it says.
+/// Reads a file; `None` if it is none, or its numbers are of another type. Memory is in proportion
+/// to the file, whatever it says.
 pub(super) fn read(file: &[u8]) -> Option<Npy> {
     let rest = file.strip_prefix(MAGIC)?;
     let ([major, _minor], rest) = rest.split_first_chunk::<2>()?;

@@ -51,8 +51,9 @@ pub enum NpzError {
     Fsa(#[from] Error),
 }
 
-/// Writes FSAs with their attributes: the array `arcs`, of the shape `[arcs, 4]` for an FSA and with one axis for a vector, and one for each
-/// attribute; lists are two, `NAME.row_splits1` and `NAME.values`.
+/// Writes FSAs with their attributes: the array `arcs`, of the shape `[arcs, 4]` for an FSA and
+/// with one axis for a vector, and one for each attribute; lists are two, `NAME.row_splits1` and
+/// `NAME.values`.
 ///
 /// # Errors
 /// [`NpzError`].
@@ -83,7 +84,8 @@ pub fn write_npz<F: Fsas>(graph: &Graph<F>, file: impl Write + Seek) -> Result<(
     Ok(())
 }
 
-/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of the file, whatever is in it.
+/// Reads FSAs that [`write_npz`] wrote, or `numpy.savez`. Memory is in proportion to the length of
+/// the file, whatever is in it.
 ///
 /// # Errors
 /// [`NpzError`].

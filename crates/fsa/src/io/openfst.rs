@@ -1,4 +1,5 @@
-//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state, and costs turn their sign.
+//! The border to OpenFst: final costs of states become arcs with the label -1 into one final state,
+//! and costs turn their sign.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::fsa::Fsa;
@@ -10,8 +11,9 @@ use crate::support::ids::index;
 /// What stands for the one final state until the number of states is known.
 pub(super) const TO_FINAL: i32 = -1;
 
-/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start` and state 0 change their places, and
-/// the final state comes after the highest one. Also gives the arc map. O(states + arcs).
+/// Arcs in any order, with [`TO_FINAL`] as the state that final costs lead to, as an FSA: `start`
+/// and state 0 change their places, and the final state comes after the highest one. Also gives the
+/// arc map. O(states + arcs).
 pub(super) fn assemble(mut arcs: Vec<Arc>, start: i32, highest: i32) -> Result<(Fsa, Vec<i32>), Error> {
     let last = Error::fit(Quantity::States, index(highest) + 1)?;
     let turn = |state: i32| match state {
@@ -77,8 +79,8 @@ impl CostStates {
     }
 }
 
-/// The states of a transducer, or of an acceptor, whose output labels are its input labels. Final arcs become final costs, but those that put something
-/// out become arcs into one more state.
+/// The states of a transducer, or of an acceptor, whose output labels are its input labels. Final
+/// arcs become final costs, but those that put something out become arcs into one more state.
 pub(super) fn states(graph: &Graph<Fsa>, semiring: Semiring) -> Result<CostStates, Error> {
     let aux_labels = match graph.attributes().get(crate::core::graph::AUX_LABELS) {
         None => None,

@@ -15,12 +15,14 @@ const MAGIC: i32 = 2_125_659_606;
 const VERSION: i32 = 2;
 /// The version of files of the type `const` that are always aligned.
 const ALIGNED_VERSION: i32 = 1;
-/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type `const` stand at multiples of 16 bytes.
+/// Bits of the flags: input symbols follow, output symbols follow, states and arcs of the type
+/// `const` stand at multiples of 16 bytes.
 const INPUT_SYMBOLS: i32 = 1;
 const OUTPUT_SYMBOLS: i32 = 2;
 const ALIGNED: i32 = 4;
 const ALIGNMENT: usize = 16;
-/// Bits of the properties: the number of states is known, which is always so, and the machine can be changed, as those of the type `vector`.
+/// Bits of the properties: the number of states is known, which is always so, and the machine can
+/// be changed, as those of the type `vector`.
 const EXPANDED: u64 = 1;
 const MUTABLE: u64 = 2;
 
@@ -98,7 +100,8 @@ impl Kind {
     }
 }
 
-/// A file of one of the types `compact_*`: an element for each arc and each final state, of which the latter has the label -1.
+/// A file of one of the types `compact_*`: an element for each arc and each final state, of which
+/// the latter has the label -1.
 #[derive(Clone, Copy, PartialEq)]
 struct Compact {
     /// How many bytes the place of a state's first element has.
@@ -106,7 +109,8 @@ struct Compact {
     elements: Elements,
 }
 
-/// What an element has besides its label. Without a destination, it is the only one of its state and leads to the next one.
+/// What an element has besides its label. Without a destination, it is the only one of its state
+/// and leads to the next one.
 #[derive(Clone, Copy, PartialEq)]
 struct Elements {
     output: bool,
@@ -128,7 +132,8 @@ impl Elements {
         }
     }
 
-    /// Label, output label, cost, and destination, which is the state after `state` if the element has none.
+    /// Label, output label, cost, and destination, which is the state after `state` if the element
+    /// has none.
     fn read(self, bytes: &mut Bytes<'_>, cost: Cost, state: i32) -> Result<(i32, i32, f32, i32), Error> {
         let label = bytes.i32()?;
         let output = if self.output { bytes.i32()? } else { label };
@@ -145,12 +150,15 @@ impl Elements {
     }
 }
 
-/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and symbols.
+/// A transducer as OpenFst's binary files hold it: arcs, the semiring that their type names, and
+/// symbols.
 ///
-/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard` and `log`; files of the types `compact_string`,
-/// `compact_weighted_string`, `compact_acceptor`, `compact_unweighted_acceptor` and `compact_unweighted`, with offsets of any size
-/// (`compact8_acceptor`), and arcs of the type `log64`, rounded to single precision, are read. States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are always auxiliary labels: OpenFst has them
-/// in acceptors too, where they are the labels.
+/// Files of the types `vector` and `const` are read and written, with arcs of the types `standard`
+/// and `log`; files of the types `compact_string`, `compact_weighted_string`, `compact_acceptor`,
+/// `compact_unweighted_acceptor` and `compact_unweighted`, with offsets of any size
+/// (`compact8_acceptor`), and arcs of the type `log64`, rounded to single precision, are read.
+/// States and costs become those of k2 as [`OpenFstText`](crate::io::OpenFstText) tells. There are
+/// always auxiliary labels: OpenFst has them in acceptors too, where they are the labels.
 ///
 /// ```
 /// use fsa::io::{OpenFstBinary, OpenFstText};
@@ -187,7 +195,8 @@ impl OpenFstBinary {
     /// Reads a file. Memory is in proportion to its length, whatever is in it.
     ///
     /// # Errors
-    /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the place of what is wrong, and what [`Error`] says of arcs.
+    /// [`Error::FileType`] and [`Error::ArcType`] for other types; [`Error::Binary`] with the place
+    /// of what is wrong, and what [`Error`] says of arcs.
     pub fn read(file: &[u8]) -> Result<Self, Error> {
         let mut bytes = Bytes::new(file);
         if bytes.i32()? != MAGIC {
@@ -223,7 +232,8 @@ impl OpenFstBinary {
         Ok(out)
     }
 
-    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into memory.
+    /// The file, of the type `const`: all states and then all arcs, as OpenFst can map it into
+    /// memory.
     ///
     /// # Errors
     /// As [`write`](Self::write).
@@ -340,7 +350,8 @@ impl Rows {
         }
     }
 
-    /// States with their arcs, one after another; as many as there are if their number is not known.
+    /// States with their arcs, one after another; as many as there are if their number is not
+    /// known.
     fn read_vector(&mut self, bytes: &mut Bytes<'_>, header: &Header) -> Result<i32, Error> {
         let most = match header.num_states {
             -1 => i32::MAX,

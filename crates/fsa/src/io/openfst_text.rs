@@ -15,12 +15,14 @@ use crate::io::openfst::{self, TO_FINAL};
 use crate::io::symbols::SymbolTable;
 use crate::support::ids::index;
 
-/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output [cost]` for each arc, `state [cost]`
-/// for each final state; the state of the first line is the start.
+/// OpenFst's text, as `fstcompile` reads and `fstprint` prints it: `source destination input output
+/// [cost]` for each arc, `state [cost]` for each final state; the state of the first line is the
+/// start.
 ///
-/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each state that was final, where the last of several
-/// final costs of a state counts; printing turns that round, and makes one cost of several arcs from a state to the final one, by the [`semiring`](Self::semiring). The start changes its
-/// place with state 0.
+/// Costs are negative scores. Reading makes one final state, with an arc of label -1 from each
+/// state that was final, where the last of several final costs of a state counts; printing turns
+/// that round, and makes one cost of several arcs from a state to the final one, by the
+/// [`semiring`](Self::semiring). The start changes its place with state 0.
 ///
 /// ```
 /// use fsa::io::OpenFstText;
@@ -74,7 +76,8 @@ impl<'a> OpenFstText<'a> {
         Self { state_symbols: symbols, ..self }
     }
 
-    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if arcs are not in the order of states.
+    /// Reads an FSA; one with auxiliary labels, unless acceptors are read. O(text), and a sort if
+    /// arcs are not in the order of states.
     ///
     /// # Errors
     /// [`Error::Parse`] with the place of what is wrong; [`Error::TooLarge`].
@@ -146,8 +149,8 @@ impl<'a> OpenFstText<'a> {
     /// Prints an FSA. O(arcs).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and an output label differs from its input label;
-    /// [`Error::NoSymbol`] for a label without a symbol.
+    /// [`Error::Attribute`] if its auxiliary labels are lists, or if acceptors are printed and an
+    /// output label differs from its input label; [`Error::NoSymbol`] for a label without a symbol.
     #[doc(alias = "fstprint")]
     pub fn print(&self, graph: &Graph<Fsa>) -> Result<String, Error> {
         let mut text = String::new();

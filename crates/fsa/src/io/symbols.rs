@@ -16,7 +16,8 @@ const MAGIC: i32 = 2_125_658_996;
 
 /// Symbols and their numbers, one to one, in the order in which they came.
 ///
-/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line. Numbers are labels: 0 is epsilon.
+/// The text is that of OpenFst, Kaldi (`words.txt`) and k2: a symbol and its number on each line.
+/// Numbers are labels: 0 is epsilon.
 ///
 /// ```
 /// use fsa::io::SymbolTable;
@@ -73,7 +74,8 @@ impl SymbolTable {
         self.symbols.iter().map(|(symbol, label)| (&**symbol, *label))
     }
 
-    /// Whether both tables have the same symbols with the same labels, in any order; names do not count. As OpenFst compares tables.
+    /// Whether both tables have the same symbols with the same labels, in any order; names do not
+    /// count. As OpenFst compares tables.
     ///
     /// ```
     /// use fsa::io::SymbolTable;
@@ -104,7 +106,8 @@ impl SymbolTable {
         Ok(())
     }
 
-    /// The label of a symbol, which gets the one after the highest if it has none; an empty table gets `<eps>` first, as 0.
+    /// The label of a symbol, which gets the one after the highest if it has none; an empty table
+    /// gets `<eps>` first, as 0.
     ///
     /// ```
     /// let mut words = fsa::io::SymbolTable::default();

@@ -17,7 +17,8 @@ pub const ARCS: &str = "arcs";
 /// States up to here are believed of any array.
 const FEW_STATES: usize = 1 << 16;
 
-/// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the score.
+/// An FSA as an array of the shape `[arcs, 4]`: source, destination, label, and the bits of the
+/// score.
 ///
 /// What no arc tells is lost: a state that no arc names, above the highest one that is named.
 #[doc(alias = "FsaToTensor")]
@@ -25,11 +26,13 @@ pub fn fsa_to_tensor(fsa: &Fsa) -> Vec<[i32; 4]> {
     fsa.arcs().iter().map(row).collect()
 }
 
-/// The FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that arcs with label -1 enter; if there are none, the
-/// one after the highest that is named. No arcs are the FSA without states.
+/// The FSA of an array that [`fsa_to_tensor`] or k2 made. The final state is the one that arcs with
+/// label -1 enter; if there are none, the one after the highest that is named. No arcs are the FSA
+/// without states.
 ///
 /// # Errors
-/// What [`Error`] says of single arcs and states; [`Error::Tensor`] for states that cannot be meant.
+/// What [`Error`] says of single arcs and states; [`Error::Tensor`] for states that cannot be
+/// meant.
 #[doc(alias = "FsaFromTensor")]
 pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
     let arcs: Vec<Arc> = rows.iter().map(arc).collect();
@@ -45,8 +48,8 @@ pub fn fsa_from_tensor(rows: &[[i32; 4]]) -> Result<Fsa, Error> {
     Fsa::from_arcs(num_states, arcs)
 }
 
-/// FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA, those of the arcs of each FSA, and the arcs as
-/// [`fsa_to_tensor`] has them.
+/// FSAs as an array of one axis: their number, 0, the row splits of the states of each FSA, those
+/// of the arcs of each FSA, and the arcs as [`fsa_to_tensor`] has them.
 ///
 /// ```
 /// use fsa::io::{fsa_vec_from_tensor, fsa_vec_to_tensor};
@@ -137,8 +140,9 @@ pub enum Entry {
     Lists(Ragged<i32>),
 }
 
-/// FSAs with their attributes as arrays by name, as k2's `as_dict` gives them to PyTorch: the arcs under [`ARCS`], with two axes for an FSA
-/// and one for a vector, and each attribute under its name. Fillers are not in it.
+/// FSAs with their attributes as arrays by name, as k2's `as_dict` gives them to PyTorch: the arcs
+/// under [`ARCS`], with two axes for an FSA and one for a vector, and each attribute under its
+/// name. Fillers are not in it.
 pub type Dict = BTreeMap<String, Entry>;
 
 /// The arrays of FSAs with their attributes. O(arcs + attributes).
@@ -171,8 +175,8 @@ pub fn to_dict<F: Fsas>(graph: &Graph<F>) -> Result<Dict, Error> {
 /// The FSAs of arrays that [`to_dict`] or k2 made.
 ///
 /// # Errors
-/// [`Error::Tensor`] if there are no arcs; what [`fsa_from_tensor`] and [`fsa_vec_from_tensor`] say; [`Error::Size`] if an attribute has
-/// not one entry for each arc.
+/// [`Error::Tensor`] if there are no arcs; what [`fsa_from_tensor`] and [`fsa_vec_from_tensor`]
+/// say; [`Error::Size`] if an attribute has not one entry for each arc.
 pub fn from_dict(mut dict: Dict) -> Result<Graph<FsaOrVec>, Error> {
     let fsas = match dict.remove(ARCS) {
         Some(Entry::Rows(rows)) => FsaOrVec::Fsa(fsa_from_tensor(&rows)?),

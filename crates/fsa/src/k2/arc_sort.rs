@@ -10,9 +10,9 @@ use crate::support::ids::{id, index};
 use crate::support::slots::{Slot, SlotVec};
 use crate::support::threads::{pieces, share, worth};
 
-/// Sorts the arcs of each state by label and then by the state that they enter ([`Arc::sort_key`]), and returns the arc map. Arcs of equal
-/// keys stay in their order; FSAs that are sorted come back as they are. O(arcs), times the logarithm of the arcs of a state where these
-/// are many.
+/// Sorts the arcs of each state by label and then by the state that they enter ([`Arc::sort_key`]),
+/// and returns the arc map. Arcs of equal keys stay in their order; FSAs that are sorted come back
+/// as they are. O(arcs), times the logarithm of the arcs of a state where these are many.
 ///
 /// ```
 /// use fsa::k2::arc_sort;
@@ -81,7 +81,8 @@ fn sort_rows(arcs: &[Arc], splits: &[i32], rows: Range<usize>, sorted: &mut Slot
     }
 }
 
-/// For each place the arc that belongs there: the rank of an arc is the number of arcs that belong before it.
+/// For each place the arc that belongs there: the rank of an arc is the number of arcs that belong
+/// before it.
 fn order_few(arcs: &[Arc]) -> [u8; FEW] {
     let (mut keys, mut ranks) = ([0_u64; FEW], [0_usize; FEW]);
     for (i, arc) in arcs.iter().enumerate() {

@@ -6,11 +6,12 @@ use crate::core::fsa::Fsas;
 use crate::error::Error;
 use crate::support::ids::id;
 
-/// The Kleene closure: FSAs that accept any number of their strings in a row, also none: final arcs go back to the start with label 0 instead, and
-/// a new arc leads from the start to the final state, the last of the start's. Returns the arc map. O(arcs).
+/// The Kleene closure: FSAs that accept any number of their strings in a row, also none: final arcs
+/// go back to the start with label 0 instead, and a new arc leads from the start to the final
+/// state, the last of the start's. Returns the arc map. O(arcs).
 ///
-/// As in k2 this is right if no arcs enter the start. Else whatever leads back to it is accepted as well; the [`union`](crate::k2::union()) of a single
-/// FSA has a start that nothing enters.
+/// As in k2 this is right if no arcs enter the start. Else whatever leads back to it is accepted as
+/// well; the [`union`](crate::k2::union()) of a single FSA has a start that nothing enters.
 ///
 /// # Errors
 /// [`Error::TooLarge`].

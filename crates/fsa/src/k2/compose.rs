@@ -23,15 +23,18 @@ pub struct ComposeOptions {
     pub limits: Limits,
 }
 
-/// The transducer that reads with `a` and writes with `b`: the output labels of `a` match the input labels of `b`, scores add.
+/// The transducer that reads with `a` and writes with `b`: the output labels of `a` match the input
+/// labels of `b`, scores add.
 ///
-/// The result has the input labels of `a` and the output labels of `b`; if `b` is an acceptor, the labels where they met. If `a` is an acceptor, its labels are
-/// its output labels. Attributes of one side follow by its arc map; floating-point ones with the same name on both add, others of the same name
-/// are left out. As for [`intersect`](crate::k2::intersect()), states may lead nowhere, sorted arcs save work, and single ones meet several.
+/// The result has the input labels of `a` and the output labels of `b`; if `b` is an acceptor, the
+/// labels where they met. If `a` is an acceptor, its labels are its output labels. Attributes of
+/// one side follow by its arc map; floating-point ones with the same name on both add, others of
+/// the same name are left out. As for [`intersect`](crate::k2::intersect()), states may lead
+/// nowhere, sorted arcs save work, and single ones meet several.
 ///
 /// # Errors
-/// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them), [`Error::Limit`],
-/// and as [`invert`] and [`intersect`](crate::k2::intersect()).
+/// [`Error::Attribute`] if `a` outputs lists ([`invert`] makes single labels of them),
+/// [`Error::Limit`], and as [`invert`] and [`intersect`](crate::k2::intersect()).
 #[doc(alias = "Compose")]
 pub fn compose<A: Fsas, B: Fsas>(
     a: &Graph<A>,
@@ -55,7 +58,8 @@ pub(crate) fn output_acceptor<F: Fsas>(graph: &Graph<F>) -> Result<F, Error> {
     }
 }
 
-/// The composition of `a` and `b`, where the output labels of `a` have `met` the input labels of `b`.
+/// The composition of `a` and `b`, where the output labels of `a` have `met` the input labels of
+/// `b`.
 pub(crate) fn composed<A: Fsas, B: Fsas, C: Fsas>(
     a: &Graph<A>,
     b: &Graph<B>,
@@ -113,7 +117,8 @@ pub(crate) fn merge(a: &Attributes, map_a: &[i32], b: &Attributes, map_b: &[i32]
     Ok(merged)
 }
 
-/// The attributes of arcs that come each from one side only, or from none. Those of one name that are of two kinds are left out.
+/// The attributes of arcs that come each from one side only, or from none. Those of one name that
+/// are of two kinds are left out.
 pub(crate) fn either<A: Fsas, B: Fsas>(
     a: &Graph<A>,
     map_a: &[i32],

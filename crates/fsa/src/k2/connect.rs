@@ -8,9 +8,10 @@ use crate::error::Error;
 use crate::support::ids::{id, index};
 use crate::support::threads::all_rows;
 
-/// Keeps the states that the start reaches and from which the final state is reached, in their order, and the arcs between them; returns
-/// the arc map. An FSA without any accepted path becomes one without states. FSAs of which nothing is left out come back as they are, if that
-/// is so of all. O(states + arcs).
+/// Keeps the states that the start reaches and from which the final state is reached, in their
+/// order, and the arcs between them; returns the arc map. An FSA without any accepted path becomes
+/// one without states. FSAs of which nothing is left out come back as they are, if that is so of
+/// all. O(states + arcs).
 ///
 /// # Errors
 /// None at present.
@@ -48,8 +49,8 @@ fn size(fsa: FsaView<'_>, names: &[i32]) -> Size {
     Size { states: kept().count(), arcs: kept().map(|state| fsa.arcs_of(state).iter().filter(is_kept).count()).sum() }
 }
 
-/// The states that have names, in the order of these, the arcs between them, and where these come from. The start and the final state are among
-/// them, or nothing is.
+/// The states that have names, in the order of these, the arcs between them, and where these come
+/// from. The start and the final state are among them, or nothing is.
 fn select_states(fsa: FsaView<'_>, names: &[i32], place: &mut FsaSlot<'_, 1>) {
     for (state, &src_state) in names.iter().enumerate().filter(|&(_, &name)| name >= 0) {
         for (arc, from) in fsa.arcs_of(state).iter().zip(id(fsa.first_arc() + fsa.arc_range(state).start)..) {
@@ -74,7 +75,8 @@ pub(crate) fn useful_states(fsa: FsaView<'_>) -> Vec<bool> {
     useful
 }
 
-/// Whether it is seen at a glance that every state leads to the final one: all but that one have arcs, and all of these go forward.
+/// Whether it is seen at a glance that every state leads to the final one: all but that one have
+/// arcs, and all of these go forward.
 pub(crate) fn goes_forward(fsa: FsaView<'_>) -> bool {
     let last = fsa.num_states().saturating_sub(1);
     all_rows(fsa.splits(), |states| {
@@ -108,7 +110,8 @@ fn useful_of_sorted(fsa: FsaView<'_>, last: usize) -> Vec<bool> {
 fn reached_from_start(fsa: FsaView<'_>) -> Vec<i32> {
     let mut reached = vec![false; fsa.num_states()];
     reached[0] = true;
-    // One place more, as each arc writes where the next new state goes, whether its own is new or not: a branch would often be guessed wrong.
+    // One place more, as each arc writes where the next new state goes, whether its own is new or
+    // not: a branch would often be guessed wrong.
     let mut order = vec![0; fsa.num_states() + 1];
     let (mut at, mut len) = (0, 1);
     while at < len {
@@ -129,8 +132,9 @@ const SWEEPS: usize = 2;
 
 /// Those of `states` from which `last` is reached over such.
 ///
-/// Most states reach the end over one that was found later, so that sweeps back settle nearly all at little cost. What they leave, in the
-/// worst case everything, is settled along the reversed arcs.
+/// Most states reach the end over one that was found later, so that sweeps back settle nearly all
+/// at little cost. What they leave, in the worst case everything, is settled along the reversed
+/// arcs.
 fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
     let mut reaches = vec![false; fsa.num_states()];
     let mut open = states;
@@ -145,7 +149,8 @@ fn reaching(fsa: FsaView<'_>, states: Vec<i32>, last: usize) -> Vec<bool> {
             !reaches[index(state)]
         });
     }
-    // For each state the last arc that enters it from an open one, and for each such arc the one before: chains that end in the first entry.
+    // For each state the last arc that enters it from an open one, and for each such arc the one
+    // before: chains that end in the first entry.
     let (mut last_arcs, mut arcs) = (vec![0; fsa.num_states()], vec![(0, 0)]);
     for &state in &open {
         for arc in fsa.arcs_of(index(state)) {
@@ -184,7 +189,8 @@ mod tests {
 
     #[test]
     fn dead_ends_and_islands_go() {
-        // 1 is a dead end, 3 cannot be reached, 2 loops. With the states 2 and 3 swapped, an arc goes back.
+        // 1 is a dead end, 3 cannot be reached, 2 loops. With the states 2 and 3 swapped, an arc
+        // goes back.
         let sorted = [arc(0, 1, 5), arc(0, 2, 6), arc(2, 2, 7), arc(2, 4, -1), arc(3, 4, -1)];
         let back = [arc(0, 1, 5), arc(0, 3, 6), arc(2, 1, 1), arc(2, 4, -1), arc(3, 3, 7), arc(3, 4, -1)];
         let kept = vec![arc(0, 1, 6), arc(1, 1, 7), arc(1, 2, -1)];
@@ -222,7 +228,8 @@ mod tests {
 
     #[test]
     fn a_long_way_against_the_order_in_which_states_are_found() {
-        // The start leads to 1, 2, 3, ... in turn, each of which leads to the one before, and 1 to the end.
+        // The start leads to 1, 2, 3, ... in turn, each of which leads to the one before, and 1 to
+        // the end.
         let (last, odd) = (50, |state: &i32| state % 2 == 1);
         let mut arcs: Vec<_> = (1..last).map(|state| (0, state, 1)).collect();
         arcs.extend(

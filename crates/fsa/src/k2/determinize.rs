@@ -2,7 +2,7 @@
 
 use ragged_core::Ragged;
 
-use crate::core::builder::{Lists, SingleFsaBuilder, map_fsas};
+use crate::core::builder::{Lists, SortedFsaBuilder, map_fsas};
 use crate::core::fsa::Fsas;
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
@@ -14,7 +14,8 @@ use crate::k2::determinize::subsets::{Numbering, Subsets};
 mod expansion;
 mod subsets;
 
-/// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole path is the same.
+/// Where [`determinize`] puts the scores of paths that are still undecided; the score of a whole
+/// path is the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum WeightPushing {
@@ -25,7 +26,8 @@ pub enum WeightPushing {
     #[doc(alias = "kTropicalWeightPushing")]
     #[default]
     Tropical,
-    /// As early as possible: an arc has the logarithm of the sum of the scores that are undecided after it.
+    /// As early as possible: an arc has the logarithm of the sum of the scores that are undecided
+    /// after it.
     #[doc(alias = "kLogWeightPushing")]
     Log,
 }
@@ -37,7 +39,8 @@ pub enum WeightPushing {
 pub struct DeterminizeOptions {
     /// Where scores go that are still undecided.
     pub weight_pushing: WeightPushing,
-    /// The largest size of one FSA of the result, with its arc map and the subsets; by default 2^24 states.
+    /// The largest size of one FSA of the result, with its arc map and the subsets; by default 2^24
+    /// states.
     pub limits: Limits,
 }
 
@@ -50,15 +53,20 @@ impl From<WeightPushing> for DeterminizeOptions {
 /// The largest number of states unless another is given.
 const MOST_STATES: usize = 1 << 24;
 
-/// FSAs in which no two arcs of a state have the same label, so that each string has one path, with the score of the best one before; and for each arc
-/// the arcs before that it stands for, in order. Label 0 is a symbol like others.
+/// FSAs in which no two arcs of a state have the same label, so that each string has one path, with
+/// the score of the best one before; and for each arc the arcs before that it stands for, in order.
+/// Label 0 is a symbol like others.
 ///
-/// Where several paths are open, arcs stand for none until the best one is decided; the one after that stands for all of its arcs since. So attributes
-/// of the best path follow by [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that outputs different strings for one input keeps the best. States of no use are
-/// left out. [`openfst::determinize`](crate::openfst::determinize()) is smaller, as it puts states together whose scores ahead are equal.
+/// Where several paths are open, arcs stand for none until the best one is decided; the one after
+/// that stands for all of its arcs since. So attributes of the best path follow by
+/// [`carry_ragged`](crate::Graph::carry_ragged), where a transducer that outputs different strings
+/// for one input keeps the best. States of no use are left out.
+/// [`openfst::determinize`](crate::openfst::determinize()) is smaller, as it puts states together
+/// whose scores ahead are equal.
 ///
-/// A state of the result is the last state through which all open paths went, and the labels since. That takes time and memory in proportion to the
-/// result and to the open paths; the result can be exponential, and infinite where paths stay open around a cycle.
+/// A state of the result is the last state through which all open paths went, and the labels since.
+/// That takes time and memory in proportion to the result and to the open paths; the result can be
+/// exponential, and infinite where paths stay open around a cycle.
 ///
 /// # Errors
 /// [`Error::DeterminizeLimit`], [`Error::TooLarge`], [`Error::Score`] if scores overflow.
@@ -69,7 +77,8 @@ pub fn determinize<F: Fsas>(fsas: &F, options: impl Into<DeterminizeOptions>) ->
     Ok((fsas.same_kind(made), Lists::assemble(maps)?))
 }
 
-/// States whose arcs are found before the states that these enter are numbered: few enough that they stay in the cache.
+/// States whose arcs are found before the states that these enter are numbered: few enough that
+/// they stay in the cache.
 const STATES_AT_ONCE: usize = 64;
 
 /// All states that are known are left, which makes more of them known, and so on.
@@ -77,7 +86,7 @@ fn determinize_one(
     fsa_index: usize,
     fsa: FsaView<'_>,
     DeterminizeOptions { weight_pushing, limits }: DeterminizeOptions,
-) -> Result<(SingleFsaBuilder, Lists), Error> {
+) -> Result<(SortedFsaBuilder, Lists), Error> {
     let useful = (!goes_forward(fsa)).then(|| useful_states(fsa));
     if fsa.num_states() == 0 || useful.as_ref().is_some_and(|useful| !useful[0]) {
         return Ok(nothing());
@@ -99,8 +108,8 @@ fn determinize_one(
 }
 
 /// No states, and no arc map.
-fn nothing() -> (SingleFsaBuilder, Lists) {
-    (SingleFsaBuilder::default(), Lists::default())
+fn nothing() -> (SortedFsaBuilder, Lists) {
+    (SortedFsaBuilder::default(), Lists::default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The states that epsilons lead to.
 
 use crate::core::arc::EPSILON;
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{id, index};
@@ -18,7 +18,8 @@ pub(crate) struct Closures {
     /// An order in which epsilons lead to later states, as far as there is one.
     ranks: Vec<i32>,
     acyclic: bool,
-    /// The states reached from the present one, and where each state stands among them, or [`NOWHERE`].
+    /// The states reached from the present one, and where each state stands among them, or
+    /// [`NOWHERE`].
     found: Vec<Found>,
     places: Vec<u32>,
     /// Of how many visits the last walk consisted.
@@ -75,7 +76,8 @@ impl Closures {
         Self { fsa: i, first_arc, semiring, splits, epsilons, ranks, acyclic, found: vec![], places, visits: 0 }
     }
 
-    /// Finds the states that epsilons lead to from `source`, which is the first of them, and says how many they are.
+    /// Finds the states that epsilons lead to from `source`, which is the first of them, and says
+    /// how many they are.
     ///
     /// # Errors
     /// [`Error::EndlessCycle`].
@@ -123,7 +125,8 @@ impl Closures {
         (index(state.cast_signed()), score)
     }
 
-    /// One round is enough if there are no cycles; if scores still grow after as many rounds as there are states, they always will.
+    /// One round is enough if there are no cycles; if scores still grow after as many rounds as
+    /// there are states, they always will.
     fn best_ways(&mut self) -> bool {
         for round in 0..=self.found.len() {
             let mut grew = false;
@@ -148,7 +151,8 @@ impl Closures {
         false
     }
 
-    /// Passes on what came in until it no longer counts (M. Mohri, *Semiring frameworks and algorithms for shortest-distance problems*, 2002).
+    /// Passes on what came in until it no longer counts (M. Mohri, *Semiring frameworks and
+    /// algorithms for shortest-distance problems*, 2002).
     fn all_ways(&mut self) -> bool {
         for round in 0..MOST_ROUNDS {
             let mut passed_on = false;
@@ -178,21 +182,17 @@ impl Closures {
         false
     }
 
-    /// The last arc of the best way to the state found at this place, counted among all arcs, and where the way comes from. Not for the first place.
+    /// The last arc of the best way to the state found at this place, counted among all arcs, and
+    /// where the way comes from. Not for the first place.
     pub(crate) fn before(&self, place: usize) -> (usize, usize) {
         let Found { arc, before, .. } = self.found[place];
         (self.first_arc + index(arc.cast_signed()), index(before.cast_signed()))
     }
 }
 
-/// The logarithm of the sum.
-pub(crate) fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == NONE { high } else { high + (low - high).exp().ln_1p() }
-}
-
-/// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles and behind them share the highest one. `row`
-/// names the states that the epsilons of a state lead to. O(states + epsilons).
+/// Ranks such that epsilons lead to higher ones, and whether that is so of all; states on cycles
+/// and behind them share the highest one. `row` names the states that the epsilons of a state lead
+/// to. O(states + epsilons).
 pub(crate) fn ranks<I: Iterator<Item = usize>>(num_states: usize, row: impl Fn(usize) -> I) -> (Vec<i32>, bool) {
     if (0..num_states).all(|state| row(state).all(|dest| dest > state)) {
         return ((0..id(num_states)).collect(), true);

@@ -4,20 +4,22 @@ use kaldera_base::random::Philox;
 
 use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::{Fsa, Fsas};
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::error::{Error, Quantity};
-use crate::k2::epsilon_closure::{Closures, log_add};
+use crate::k2::epsilon_closure::Closures;
 use crate::k2::{connect, top_sort};
 use crate::support::ids::index;
 
 /// The largest number of strings that [`is_equivalent`] compares.
 const MOST_STRINGS: usize = 1 << 20;
 
-/// Whether two FSAs without cycles accept the same strings, epsilons aside, with scores that differ by no more than `delta`: of their best paths, or of
-/// all of them ([`Semiring`]). Every string is compared, so it is for small FSAs.
+/// Whether two FSAs without cycles accept the same strings, epsilons aside, with scores that differ
+/// by no more than `delta`: of their best paths, or of all of them ([`Semiring`]). Every string is
+/// compared, so it is for small FSAs.
 ///
 /// # Errors
-/// [`Error::Cycle`] if there are cycles on accepted paths, [`Error::OutOfRange`] if there are more than 2^20 strings.
+/// [`Error::Cycle`] if there are cycles on accepted paths, [`Error::OutOfRange`] if there are more
+/// than 2^20 strings.
 #[doc(alias = "IsEquivalent")]
 pub(crate) fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) -> Result<bool, Error> {
     let (a, b) = (acyclic(a)?, acyclic(b)?);
@@ -47,8 +49,8 @@ pub(crate) fn is_equivalent(a: &Fsa, b: &Fsa, semiring: Semiring, delta: f64) ->
     Ok(true)
 }
 
-/// Whether strings drawn from either FSA have, epsilons aside, the same score in both. If not, the FSAs differ; if so, they are the same as far as could be
-/// seen.
+/// Whether strings drawn from either FSA have, epsilons aside, the same score in both. If not, the
+/// FSAs differ; if so, they are the same as far as could be seen.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`] if cycles of epsilons have no finite score.

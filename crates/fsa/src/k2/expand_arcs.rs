@@ -19,14 +19,16 @@ pub struct ExpandedArcs<F> {
     pub list_maps: Vec<Vec<i32>>,
 }
 
-/// Puts a chain in place of each arc, as long as the longest of its lists, and at least one arc long. Each of `lists` has the axes
-/// `[arc][element]` and a row for each arc.
+/// Puts a chain in place of each arc, as long as the longest of its lists, and at least one arc
+/// long. Each of `lists` has the axes `[arc][element]` and a row for each arc.
 ///
-/// The first arc of a chain has the score, and the label, which only if it is -1 goes to the last arc; all else is 0. New states come behind
-/// the one that the arc leaves. O(states + arcs of the result).
+/// The first arc of a chain has the score, and the label, which only if it is -1 goes to the last
+/// arc; all else is 0. New states come behind the one that the arc leaves. O(states + arcs of the
+/// result).
 ///
 /// # Errors
-/// [`Error::Axes`] or [`Error::Size`] if lists are not two axes with a row for each arc; [`Error::TooLarge`].
+/// [`Error::Axes`] or [`Error::Size`] if lists are not two axes with a row for each arc;
+/// [`Error::TooLarge`].
 #[doc(alias = "ExpandArcs")]
 pub fn expand_arcs<F: Fsas>(fsas: &F, lists: &[&RaggedShape]) -> Result<ExpandedArcs<F>, Error> {
     let all = fsas.as_fsa_vec();

@@ -4,8 +4,8 @@ use crate::core::arc::{EPSILON, FINAL};
 use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 
-/// Labels of arcs, such as the output labels of a transducer, with -1 on the arcs into the final state, and 0 in place of -1 on all others.
-/// O(arcs).
+/// Labels of arcs, such as the output labels of a transducer, with -1 on the arcs into the final
+/// state, and 0 in place of -1 on all others. O(arcs).
 ///
 /// # Errors
 /// [`Error::Size`] if there is not one for each arc.

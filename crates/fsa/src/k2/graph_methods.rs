@@ -50,7 +50,8 @@ impl<F: Fsas> Graph<F> {
         self.carry_unless_same(of_fsas::remove_epsilon_self_loops(self.fsas())?)
     }
 
-    /// [`closure`](of_fsas::closure) with the attributes; former final arcs have output label 0 in place of -1.
+    /// [`closure`](of_fsas::closure) with the attributes; former final arcs have output label 0 in
+    /// place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -58,7 +59,8 @@ impl<F: Fsas> Graph<F> {
         self.carry(of_fsas::closure(self.fsas())?)?.with_final_aux_labels()
     }
 
-    /// [`reverse`](of_fsas::reverse) with the attributes; former final arcs have output label 0 in place of -1.
+    /// [`reverse`](of_fsas::reverse) with the attributes; former final arcs have output label 0 in
+    /// place of -1.
     ///
     /// # Errors
     /// As the function.
@@ -82,8 +84,8 @@ impl<F: Fsas> Graph<F> {
         Ok(of_fsas::expand_aux_labels(self)?.0)
     }
 
-    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs have output label 0 in place of -1. Attributes of one name that are of two kinds
-    /// are left out.
+    /// [`concat`](of_fsas::concat) with the attributes of both; former final arcs have output label
+    /// 0 in place of -1. Attributes of one name that are of two kinds are left out.
     ///
     /// # Errors
     /// As the function.
@@ -92,8 +94,8 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::either(self, &map_a, other, &map_b)?)?.with_final_aux_labels()
     }
 
-    /// [`intersect`](of_fsas::intersect) with the attributes of both: floating-point ones of the same name add, others of the same name are left
-    /// out.
+    /// [`intersect`](of_fsas::intersect) with the attributes of both: floating-point ones of the
+    /// same name add, others of the same name are left out.
     ///
     /// # Errors
     /// As the function.
@@ -106,8 +108,9 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::merge(self.attributes(), &map_a, other.attributes(), &map_b)?)
     }
 
-    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both; former final arcs have output label 0 in place of -1. Attributes of
-    /// one name that are of two kinds are left out.
+    /// [`replace_fsa`](of_fsas::replace_fsa) of this one's labels, with the attributes of both;
+    /// former final arcs have output label 0 in place of -1. Attributes of one name that are of two
+    /// kinds are left out.
     ///
     /// # Errors
     /// As the function.
@@ -116,7 +119,8 @@ impl<F: Fsas> Graph<F> {
         Graph::from_parts(fsas, crate::k2::compose::either(self, &map_index, src, &map_src)?)?.with_final_aux_labels()
     }
 
-    /// [`compose`](of_fsas::compose()) with default options: the output labels of this one match the labels of `other`.
+    /// [`compose`](of_fsas::compose()) with default options: the output labels of this one match
+    /// the labels of `other`.
     ///
     /// ```
     /// use fsa::k2::linear_fst;
@@ -152,7 +156,8 @@ impl<F: Fsas> Graph<F> {
         self.remove_epsilon_within(Limits::default())
     }
 
-    /// [`remove_epsilon_within`](of_fsas::remove_epsilon_within) with the attributes: whole numbers become lists.
+    /// [`remove_epsilon_within`](of_fsas::remove_epsilon_within) with the attributes: whole numbers
+    /// become lists.
     ///
     /// # Errors
     /// As the function.
@@ -165,7 +170,8 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon::remove_epsilon_keeping(self.fsas(), limits, &kept)?)
     }
 
-    /// [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops) with the attributes: whole numbers become lists.
+    /// [`remove_epsilon_and_add_self_loops`](of_fsas::remove_epsilon_and_add_self_loops) with the
+    /// attributes: whole numbers become lists.
     ///
     /// # Errors
     /// As the function.
@@ -173,8 +179,27 @@ impl<F: Fsas> Graph<F> {
         self.carry_ragged(of_fsas::remove_epsilon_and_add_self_loops(self.fsas())?)
     }
 
-    /// k2's [`determinize`](of_fsas::determinize()) with the attributes: whole numbers become lists. OpenFst's is
-    /// [`determinize_openfst`](Graph::determinize_openfst).
+    /// [`remove_epsilon_log`](of_fsas::remove_epsilon_log) of graphs without attributes.
+    ///
+    /// # Errors
+    /// [`Error::LostAttribute`] if there are attributes, and as the function.
+    pub fn remove_epsilon_log(&self) -> Result<Self, Error> {
+        match self.attributes().iter().next() {
+            Some((name, _)) => Err(Error::LostAttribute { name: name.clone() }),
+            None => Ok(Self::new(of_fsas::remove_epsilon_log(self.fsas())?)),
+        }
+    }
+
+    /// [`with_self_loops`](of_fsas::with_self_loops) of linear FSAs, with the attributes.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn with_self_loops(&self) -> Result<Self, Error> {
+        self.carry(of_fsas::with_self_loops(self.fsas())?)
+    }
+
+    /// k2's [`determinize`](of_fsas::determinize()) with the attributes: whole numbers become
+    /// lists. OpenFst's is [`determinize_openfst`](Graph::determinize_openfst).
     ///
     /// # Errors
     /// As the function.
@@ -189,8 +214,8 @@ impl<F: Fsas> Graph<F> {
 }
 
 impl Graph<FsaVec> {
-    /// [`intersect_device`](of_fsas::intersect_device) with the attributes of both: floating-point ones of the same name add, others of the same
-    /// name are left out.
+    /// [`intersect_device`](of_fsas::intersect_device) with the attributes of both: floating-point
+    /// ones of the same name add, others of the same name are left out.
     ///
     /// # Errors
     /// As the function.
@@ -233,11 +258,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_out_follows() {
+    fn output_labels_follow() {
         assert_eq!(word().closure().unwrap().aux_labels(), Some(&[9, -1, 0][..]));
         assert_eq!(word().reverse().unwrap().aux_labels(), Some(&[0, 9, -1][..]));
         assert_eq!(word().concat(&Graph::new(word().into_parts().0)).unwrap().aux_labels(), Some(&[9, 0, 0, -1][..]));
         assert_eq!(word().add_epsilon_self_loops().unwrap().remove_epsilon_self_loops().unwrap(), word());
+        assert_eq!(word().with_self_loops().unwrap().aux_labels(), Some(&[0, 9, 0, -1][..]));
+        let lost = Error::LostAttribute { name: "aux_labels".into() };
+        assert_eq!(word().remove_epsilon_log(), Err(lost));
         assert_eq!(word().connect().unwrap().top_sort().unwrap().arc_sort().unwrap(), word());
     }
 }

@@ -16,12 +16,14 @@ use crate::support::pair_interner::PairInterner;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Epsilons {
-    /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each pair of paths comes out once and
-    /// totals are right in every semiring (the sequence filter of C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
+    /// Nothing is taken: one side moves while the other waits, first `a`, then `b`, so that each
+    /// pair of paths comes out once and totals are right in every semiring (the sequence filter of
+    /// C. Allauzen, J. Schalkwyk, M. Mohri: *OpenFst*, CIAA 2007).
     #[default]
     Sequenced,
-    /// Nothing is taken, and the two sides may move in any order, as in k2 with `treat_epsilons_specially=True`. Where both have epsilons, a pair of paths
-    /// comes out once for each order: best paths are right, log totals are not.
+    /// Nothing is taken, and the two sides may move in any order, as in k2 with
+    /// `treat_epsilons_specially=True`. Where both have epsilons, a pair of paths comes out once
+    /// for each order: best paths are right, log totals are not.
     AnyOrder,
     /// A symbol like others, as in k2 with `treat_epsilons_specially=False`.
     AsSymbol,
@@ -44,12 +46,14 @@ impl From<Epsilons> for IntersectOptions {
     }
 }
 
-/// The FSAs that accept what both `a` and `b` accept, with the sum of both scores, and the arc maps to both; where one side moves alone, the arc comes
-/// from -1 on the other.
+/// The FSAs that accept what both `a` and `b` accept, with the sum of both scores, and the arc maps
+/// to both; where one side moves alone, the arc comes from -1 on the other.
 ///
-/// FSAs at the same place meet, a single one meets each of several. Arcs are matched in sorted order: what is not sorted is sorted first, on the side,
-/// for which it is better to call [`arc_sort`] once. All states can be reached, but not all need to reach the final one: [`connect`](crate::k2::connect)
-/// leaves those out. Two single FSAs give a single one. O(arcs of the result), times the logarithm of the arcs of a state at the worst.
+/// FSAs at the same place meet, a single one meets each of several. Arcs are matched in sorted
+/// order: what is not sorted is sorted first, on the side, for which it is better to call
+/// [`arc_sort`] once. All states can be reached, but not all need to reach the final one:
+/// [`connect`](crate::k2::connect) leaves those out. Two single FSAs give a single one. O(arcs of
+/// the result), times the logarithm of the arcs of a state at the worst.
 ///
 /// ```
 /// use fsa::k2::{Epsilons, intersect};
@@ -64,7 +68,8 @@ impl From<Epsilons> for IntersectOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::Limit`], [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
+/// [`Error::Size`] if the numbers of FSAs differ and neither is 1, [`Error::Limit`],
+/// [`Error::TooLarge`], and [`Error::Score`] if scores overflow.
 #[doc(alias = "Intersect")]
 pub fn intersect<A: Fsas, B: Fsas>(
     a: &A,
@@ -78,12 +83,15 @@ pub fn intersect<A: Fsas, B: Fsas>(
     Ok((fsas, sorted_a.original(map_a), sorted_b.original(map_b)))
 }
 
-/// Each FSA of `b` with the one of `a` that `b_to_a_map` names, label 0 a symbol like others; both arc maps.
+/// Each FSA of `b` with the one of `a` that `b_to_a_map` names, label 0 a symbol like others; both
+/// arc maps.
 ///
-/// That is what k2's function of this name computes. Its choice `sorted_match_a` is not needed here, as what is not sorted is sorted first.
+/// That is what k2's function of this name computes. Its choice `sorted_match_a` is not needed
+/// here, as what is not sorted is sorted first.
 ///
 /// # Errors
-/// [`Error::Size`] if the map has not one entry for each FSA of `b`, [`Error::OutOfRange`] if it names what is not there, and as [`intersect`].
+/// [`Error::Size`] if the map has not one entry for each FSA of `b`, [`Error::OutOfRange`] if it
+/// names what is not there, and as [`intersect`].
 #[doc(alias = "IntersectDevice")]
 pub fn intersect_device<B: Fsas>(a: &FsaVec, b: &B, b_to_a_map: &[i32]) -> Result<WithArcMaps<B>, Error> {
     Error::same_size(Quantity::PairMapEntries, b.as_fsa_vec().num_fsas(), b_to_a_map.len())?;
@@ -133,14 +141,16 @@ impl<F: Fsas> Sorted<F> {
     }
 }
 
-/// Builds the result. States are numbered as they come up; the final one gets the last number in the end.
+/// Builds the result. States are numbered as they come up; the final one gets the last number in
+/// the end.
 struct Meeting {
     states: PairInterner,
     made: BuiltPair,
     limits: Limits,
 }
 
-/// Both FSAs have sorted arcs. Arcs into pairs that are not to be kept are left out, but for final ones.
+/// Both FSAs have sorted arcs. Arcs into pairs that are not to be kept are left out, but for final
+/// ones.
 pub(crate) fn intersect_pair(
     a: FsaView<'_>,
     b: FsaView<'_>,

@@ -8,16 +8,19 @@ use crate::core::graph::Graph;
 use crate::error::Error;
 use crate::k2::flat::{Flat, check_lists, check_symbols};
 
-/// The name of the attribute of [`levenshtein_graph`] that holds how far the score of each arc is from that of an edit distance.
+/// The name of the attribute of [`levenshtein_graph`] that holds how far the score of each arc is
+/// from that of an edit distance.
 #[doc(alias = "__ins_del_score_offset_internal_attr_")]
 pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 
-/// For each list the graph of all strings and their edits: intersected with another such graph, epsilons being ordinary symbols,
-/// the best path has minus the edit distance of the two lists as its score. O(symbols).
+/// For each list the graph of all strings and their edits: intersected with another such graph,
+/// epsilons being ordinary symbols, the best path has minus the edit distance of the two lists as
+/// its score. O(symbols).
 ///
-/// Substitution has the score -0.5 on either side; insertion and deletion are a self-loop with `ins_del_score` on one side (k2
-/// takes -0.501) against the substitution's arc on the other, so that alignments prefer substitutions. What that makes the score
-/// differ from the distance, `ins_del_score + 0.5` on each self-loop, is in the attribute [`INS_DEL_SCORE_OFFSET`].
+/// Substitution has the score -0.5 on either side; insertion and deletion are a self-loop with
+/// `ins_del_score` on one side (k2 takes -0.501) against the substitution's arc on the other, so
+/// that alignments prefer substitutions. What that makes the score differ from the distance,
+/// `ins_del_score + 0.5` on each self-loop, is in the attribute [`INS_DEL_SCORE_OFFSET`].
 ///
 /// ```
 /// use ragged_core::Ragged;
@@ -28,8 +31,8 @@ pub const INS_DEL_SCORE_OFFSET: &str = "__ins_del_score_offset_internal_attr_";
 /// ```
 ///
 /// # Errors
-/// [`Error::Symbol`] for a symbol below 0; [`Error::Axes`] if there are not two axes; [`Error::Score`] for a score that is no
-/// number; [`Error::TooLarge`].
+/// [`Error::Symbol`] for a symbol below 0; [`Error::Axes`] if there are not two axes;
+/// [`Error::Score`] for a score that is no number; [`Error::TooLarge`].
 pub fn levenshtein_graph(symbols: &Ragged<i32>, ins_del_score: f32) -> Result<Graph<FsaVec>, Error> {
     check_lists(symbols)?;
     check_symbols(symbols.values(), 0)?;

@@ -26,17 +26,20 @@ pub fn linear_fsa(labels: &[i32]) -> Result<Fsa, Error> {
 /// [`linear_fsa`] of each list. O(labels).
 ///
 /// # Errors
-/// [`Error::Symbol`] for a label below 0; [`Error::Axes`] if there are not two axes; [`Error::TooLarge`].
+/// [`Error::Symbol`] for a label below 0; [`Error::Axes`] if there are not two axes;
+/// [`Error::TooLarge`].
 #[doc(alias = "linear_fsa")]
 pub fn linear_fsas(labels: &Ragged<i32>) -> Result<FsaVec, Error> {
     check_lists(labels)?;
     linear(labels.rows(), labels.values())
 }
 
-/// The transducer that accepts `labels` and outputs the label of the same place in `aux_labels` for each.
+/// The transducer that accepts `labels` and outputs the label of the same place in `aux_labels` for
+/// each.
 ///
 /// # Errors
-/// [`Error::Symbol`] for a label below 0; [`Error::Size`] if the numbers of labels differ; [`Error::TooLarge`].
+/// [`Error::Symbol`] for a label below 0; [`Error::Size`] if the numbers of labels differ;
+/// [`Error::TooLarge`].
 pub fn linear_fst(labels: &[i32], aux_labels: &[i32]) -> Result<Graph<Fsa>, Error> {
     Error::same_size(Quantity::AuxLabels, labels.len(), aux_labels.len())?;
     let mut aux_labels = aux_labels.to_vec();
@@ -76,8 +79,8 @@ fn linear<'a>(lists: impl ExactSizeIterator<Item = &'a [i32]>, all: &[i32]) -> R
     Ok(flat.finish()?.0)
 }
 
-/// Linear FSAs with an epsilon self-loop of score 0 before the arc of each state, so that they can be intersected with FSAs whose
-/// epsilons are ordinary symbols; and the arc map. O(arcs).
+/// Linear FSAs with an epsilon self-loop of score 0 before the arc of each state, so that they can
+/// be intersected with FSAs whose epsilons are ordinary symbols; and the arc map. O(arcs).
 ///
 /// ```
 /// use fsa::Graph;

@@ -3,8 +3,9 @@
 use crate::core::arc::Arc;
 use crate::error::Error;
 
-/// `found` for the places of all arcs of `a` and `b` with equal labels; both are sorted by label (as unsigned numbers). O(shorter row, times
-/// the logarithm of the longer one at the worst) + O(pairs found).
+/// `found` for the places of all arcs of `a` and `b` with equal labels; both are sorted by label
+/// (as unsigned numbers). O(shorter row, times the logarithm of the longer one at the worst) +
+/// O(pairs found).
 #[inline]
 pub(crate) fn for_each_match(
     a: &[Arc],
@@ -40,8 +41,8 @@ fn for_each_of_shorter(
 
 /// Where the first arc at or behind `from` stands whose label is not below `label`.
 ///
-/// It is looked for first where it stands if each label has one arc, and then in steps that double, so that a label nearby and one of a dense row are
-/// found at once, and others in logarithmic time.
+/// It is looked for first where it stands if each label has one arc, and then in steps that double,
+/// so that a label nearby and one of a dense row are found at once, and others in logarithmic time.
 pub(crate) fn seek(arcs: &[Arc], from: usize, label: u32) -> usize {
     let below = |at: usize| arcs[at].label.cast_unsigned() < label;
     if from >= arcs.len() || !below(from) {

@@ -7,7 +7,8 @@ use crate::k2::intersect::Epsilons;
 use crate::k2::matching::for_each_match;
 use crate::support::ids::id;
 
-/// A state where two FSAs meet: one of each side, and whether `b` has moved alone, after which `a` must not before they have moved together.
+/// A state where two FSAs meet: one of each side, and whether `b` has moved alone, after which `a`
+/// must not before they have moved together.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair {
     pub(crate) a: i32,
@@ -44,8 +45,8 @@ pub(crate) struct Step {
     pub(crate) from_b: i32,
 }
 
-/// `found` for each arc that leaves a pair: first where `a` moves alone, then where `b` does, then where both move, by their labels. The
-/// arcs of both are sorted, and neither state is a final one.
+/// `found` for each arc that leaves a pair: first where `a` moves alone, then where `b` does, then
+/// where both move, by their labels. The arcs of both are sorted, and neither state is a final one.
 #[inline]
 pub(crate) fn for_each_step(
     (a, b): (FsaView<'_>, FsaView<'_>),

@@ -5,7 +5,8 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
 
-/// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or -1.
+/// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or
+/// -1.
 pub(crate) struct BuiltPair {
     pub(crate) builder: SortedFsaBuilder,
     pub(crate) map_a: Vec<i32>,
@@ -15,8 +16,8 @@ pub(crate) struct BuiltPair {
 /// FSAs with the arc maps to the first and to the second ones that they were made of.
 pub type WithArcMaps<F> = (F, Vec<i32>, Vec<i32>);
 
-/// `run` on each FSA of `a` with the one of `b` at the same place; a single one goes with each of the others. Arc maps of `run` count within
-/// the two FSAs.
+/// `run` on each FSA of `a` with the one of `b` at the same place; a single one goes with each of
+/// the others. Arc maps of `run` count within the two FSAs.
 ///
 /// # Errors
 /// [`Error::Size`] if the numbers of FSAs differ and neither is 1; those of `run`.
@@ -55,7 +56,8 @@ pub(crate) fn map_chosen_pairs(
     Ok((fsas, map_a, map_b))
 }
 
-/// In memory of the right size if less than half of it is used: the rest serves the next pair, where fresh memory would cost more than this copy.
+/// In memory of the right size if less than half of it is used: the rest serves the next pair,
+/// where fresh memory would cost more than this copy.
 fn fitted<T: Copy>(vec: Vec<T>) -> Vec<T> {
     if vec.len() < vec.capacity() / 2 { vec.as_slice().to_vec() } else { vec }
 }

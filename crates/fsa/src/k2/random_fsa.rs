@@ -35,7 +35,8 @@ impl Default for RandomFsaOptions {
 
 /// An FSA drawn at random: the same for the same seed and options, always and everywhere.
 ///
-/// Scores are multiples of 1/1024 from -4 up to 4, so that sums of them are exact. The arcs of a state are in no order.
+/// Scores are multiples of 1/1024 from -4 up to 4, so that sums of them are exact. The arcs of a
+/// state are in no order.
 ///
 /// ```
 /// use fsa::k2::{RandomFsaOptions, random_fsa};

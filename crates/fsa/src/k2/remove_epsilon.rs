@@ -14,22 +14,26 @@ use crate::k2::epsilon_closure::Closures;
 use crate::k2::epsilon_self_loops::add_epsilon_self_loops;
 use crate::support::ids::{id, index, narrow};
 
-/// FSAs without epsilons that give each string the score of its best path before; and for each arc the arcs whose scores it adds up, in the order of
-/// their path: epsilons and then one with a label.
+/// FSAs without epsilons that give each string the score of its best path before; and for each arc
+/// the arcs whose scores it adds up, in the order of their path: epsilons and then one with a
+/// label.
 ///
-/// A state gets the arcs of all states that epsilons lead to, its own first. States other than the start that only epsilons entered are left out;
-/// more may be of no use ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and destination. O(arcs of the
-/// result and of the map), if epsilons make no cycles.
+/// A state gets the arcs of all states that epsilons lead to, its own first. States other than the
+/// start that only epsilons entered are left out; more may be of no use
+/// ([`connect`](crate::k2::connect)). Arcs may stand beside others with the same label and
+/// destination. O(arcs of the result and of the map), if epsilons make no cycles.
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`], [`Error::Score`] if scores overflow.
+/// [`Error::EndlessCycle`] if a cycle of epsilons has a positive score, [`Error::TooLarge`],
+/// [`Error::Score`] if scores overflow.
 #[doc(alias = "RemoveEpsilon")]
 #[doc(alias = "rmepsilon")]
 pub fn remove_epsilon<F: Fsas>(fsas: &F) -> Result<(F, Ragged<i32>), Error> {
     remove_epsilon_within(fsas, Limits::default())
 }
 
-/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part of the arc map.
+/// [`remove_epsilon`] with a limit: on the states and arcs of one FSA of the result, and its part
+/// of the arc map.
 ///
 /// # Errors
 /// [`Error::Limit`], and as [`remove_epsilon`].
@@ -37,8 +41,9 @@ pub fn remove_epsilon_within<F: Fsas>(fsas: &F, limits: Limits) -> Result<(F, Ra
     remove_epsilon_keeping(fsas, limits, &|_| true)
 }
 
-/// [`remove_epsilon_within`], with none but the arcs in the arc map that `kept` names, by their places among those of all FSAs. As the map can have as
-/// many entries as the cube of the states, what does not matter is better not in it.
+/// [`remove_epsilon_within`], with none but the arcs in the arc map that `kept` names, by their
+/// places among those of all FSAs. As the map can have as many entries as the cube of the states,
+/// what does not matter is better not in it.
 ///
 /// # Errors
 /// As [`remove_epsilon_within`].
@@ -53,7 +58,8 @@ pub(crate) fn remove_epsilon_keeping<F: Fsas>(
     Ok((fsas.same_kind(made), lists.finish()?))
 }
 
-/// [`remove_epsilon_within`] without the arc map, in no more memory than what goes in and comes out.
+/// [`remove_epsilon_within`] without the arc map, in no more memory than what goes in and comes
+/// out.
 ///
 /// ```
 /// use fsa::k2::remove_epsilon_without_map;
@@ -72,17 +78,19 @@ pub fn remove_epsilon_without_map<F: Fsas>(fsas: &F, limits: Limits) -> Result<F
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
-/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An arc stands for all ways that epsilons lead to one with
-/// a label, hence there is no arc map.
+/// FSAs without epsilons that give each string the logarithm of the sum of all its paths before. An
+/// arc stands for all ways that epsilons lead to one with a label, hence there is no arc map.
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as [`remove_epsilon`].
+/// [`Error::EndlessCycle`] if the paths around a cycle of epsilons have no finite sum, and as
+/// [`remove_epsilon`].
 pub fn remove_epsilon_log<F: Fsas>(fsas: &F) -> Result<F, Error> {
     let plans = plans(fsas.as_fsa_vec(), Semiring::Log, Limits::default(), None)?;
     Ok(fsas.same_kind(write(&plans, plans.iter().map(|_| None))?))
 }
 
-/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty list in the arc map.
+/// [`remove_epsilon`], and then an epsilon self-loop at each state but the final one, with an empty
+/// list in the arc map.
 ///
 /// # Errors
 /// As [`remove_epsilon`].
@@ -111,8 +119,8 @@ fn write<'a>(plans: &[Plan], lists: impl Iterator<Item = Option<ListSlot<'a>>>) 
     Ok(made)
 }
 
-/// An FSA without epsilons before it is written: which states' arcs each of its states takes over. These are known once all ways of epsilons are, and are
-/// a fraction of the arcs.
+/// An FSA without epsilons before it is written: which states' arcs each of its states takes over.
+/// These are known once all ways of epsilons are, and are a fraction of the arcs.
 #[derive(Default)]
 struct Plan {
     labelled: Labelled,
@@ -147,7 +155,8 @@ struct Step {
 
 const NO_STEP: u32 = u32::MAX;
 
-/// The arcs of one FSA with labels and their places among those of all, -1 for those that the arc map does not name, by the states that they leave.
+/// The arcs of one FSA with labels and their places among those of all, -1 for those that the arc
+/// map does not name, by the states that they leave.
 #[derive(Default)]
 struct Labelled {
     splits: Vec<usize>,
@@ -289,7 +298,8 @@ impl Ways {
         }
     }
 
-    /// The last step of the way to a place. Each place is gone through once for each state that ways begin from.
+    /// The last step of the way to a place. Each place is gone through once for each state that
+    /// ways begin from.
     fn to(&mut self, place: usize, closures: &Closures, kept: Kept<'_>, steps: &mut Vec<Step>) -> Result<u32, Error> {
         let mut at = place;
         // As the best ways have no cycles, the second condition only guards against rounding.

@@ -7,11 +7,13 @@ use crate::error::{Error, Quantity};
 use crate::k2::pairs::WithArcMaps;
 use crate::support::ids::id;
 
-/// Puts a copy of `src`'s FSA `i` in place of each arc of `index` with label `first_symbol` + i; other arcs stay. Returns the FSAs with the arc
-/// map to `index` and the one to `src`. O(states + arcs of the result).
+/// Puts a copy of `src`'s FSA `i` in place of each arc of `index` with label `first_symbol` + i;
+/// other arcs stay. Returns the FSAs with the arc map to `index` and the one to `src`. O(states +
+/// arcs of the result).
 ///
-/// The arc itself leads to the start of the copy with label 0 and its score; the copy's final arcs lead, with label 0, to where it led. The states
-/// of the copy come behind the one that it leaves. An arc to be replaced by an FSA without states is left out.
+/// The arc itself leads to the start of the copy with label 0 and its score; the copy's final arcs
+/// lead, with label 0, to where it led. The states of the copy come behind the one that it leaves.
+/// An arc to be replaced by an FSA without states is left out.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] if `first_symbol` is below 1; [`Error::TooLarge`].

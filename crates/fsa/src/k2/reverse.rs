@@ -4,12 +4,15 @@ use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::{id, index};
 
-/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map. O(states + arcs).
+/// FSAs that accept the reversed strings, with the scores that they had; returns the arc map.
+/// O(states + arcs).
 ///
-/// The old final state becomes the start, left by the old final arcs with label 0; the old start takes its number, and a new arc leads from it
-/// to a final state of its own. The other states keep their numbers. Arcs that leave a state are in the order that they had.
+/// The old final state becomes the start, left by the old final arcs with label 0; the old start
+/// takes its number, and a new arc leads from it to a final state of its own. The other states keep
+/// their numbers. Arcs that leave a state are in the order that they had.
 ///
 /// # Errors
 /// [`Error::TooLarge`].
@@ -23,28 +26,22 @@ pub fn reverse<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
             state if state == last => 0,
             _ => state,
         };
-        // Counting sort by the state that an arc leaves from now on.
-        let mut next = vec![0; last + 2];
-        for arc in fsa.arcs() {
-            next[index(name(arc.dest_state)) + 1] += 1;
+        // The new arc stands for -1.
+        let sources = fsa.arcs().iter().map(|arc| index(name(arc.dest_state))).chain([last]);
+        let by_source = Adjacency::new(last + 2, sources);
+        let mut builder = SortedFsaBuilder::with_capacity(last + 2, fsa.arcs().len() + 1);
+        let mut map = Vec::with_capacity(fsa.arcs().len() + 1);
+        for state in 0..last + 2 {
+            for &from in by_source.row(state) {
+                let arc = fsa.arcs().get(from as usize).map(|arc| {
+                    let label = if arc.label == FINAL { EPSILON } else { arc.label };
+                    Arc { src_state: id(state), dest_state: name(arc.src_state), label, ..*arc }
+                });
+                map.push(if arc.is_some() { from.cast_signed() } else { -1 });
+                builder.arcs.push(arc.unwrap_or(Arc::new(id(last), id(last + 1), FINAL, 0.0)));
+            }
+            builder.end_state();
         }
-        next[last + 1] += 1;
-        for state in 1..next.len() {
-            next[state] += next[state - 1];
-        }
-        let num_arcs = fsa.arcs().len() + 1;
-        let mut builder = SortedFsaBuilder { ends: next[1..].to_vec(), arcs: vec![Arc::default(); num_arcs] };
-        builder.ends.push(num_arcs);
-        let mut map = vec![-1; num_arcs];
-        for (arc, from) in fsa.arcs().iter().zip(0..) {
-            let src_state = name(arc.dest_state);
-            let at = &mut next[index(src_state)];
-            let label = if arc.label == FINAL { EPSILON } else { arc.label };
-            builder.arcs[*at] = Arc { src_state, dest_state: name(arc.src_state), label, ..*arc };
-            map[*at] = from;
-            *at += 1;
-        }
-        builder.arcs[next[last]] = Arc::new(id(last), id(last + 1), FINAL, 0.0);
         Ok((builder, map))
     })?;
     Ok((fsas.same_kind(made), map))

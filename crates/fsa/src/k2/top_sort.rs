@@ -7,10 +7,12 @@ use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::support::ids::{id, index};
 
-/// Renumbers the states so that each arc goes to a later state or, as a self-loop, back to its own; returns the arc map. States that cannot be
-/// reached are kept. FSAs in such an order come back as they are, if that is so of all. O(states + arcs).
+/// Renumbers the states so that each arc goes to a later state or, as a self-loop, back to its own;
+/// returns the arc map. States that cannot be reached are kept. FSAs in such an order come back as
+/// they are, if that is so of all. O(states + arcs).
 ///
-/// The order is that of the longest way from the start, counted in arcs (A. B. Kahn, *Topological sorting of large networks*, 1962).
+/// The order is that of the longest way from the start, counted in arcs (A. B. Kahn, *Topological
+/// sorting of large networks*, 1962).
 ///
 /// # Errors
 /// [`Error::Cycle`] with the states of one, [`Error::StartEntered`].
@@ -36,7 +38,8 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
         entering[arc.states().1] += u32::from(arc.src_state != arc.dest_state);
     }
     let start_entered = entering[0] > 0;
-    // Each state or arc writes where the next state goes, and so one may write behind the last: a branch would often be guessed wrong.
+    // Each state or arc writes where the next state goes, and so one may write behind the last: a
+    // branch would often be guessed wrong.
     let mut order = vec![0; fsa.num_states() + 1];
     let mut len = 0;
     for (state, &entering) in (0..).zip(&entering[..last]) {
@@ -67,7 +70,8 @@ pub(crate) fn order(i: usize, fsa: FsaView<'_>) -> Result<Vec<i32>, Error> {
     Ok(order)
 }
 
-/// The states that wait for others each have one before them that waits: going back from any of them ends in a circle.
+/// The states that wait for others each have one before them that waits: going back from any of
+/// them ends in a circle.
 fn cycle(fsa: FsaView<'_>, waiting: &[u32]) -> Vec<i32> {
     let mut before = vec![-1; waiting.len()];
     for arc in fsa.arcs().iter().filter(|arc| arc.src_state != arc.dest_state) {

@@ -6,8 +6,9 @@ use crate::core::fsa::{Fsa, FsaVec, Fsas};
 use crate::error::{Error, Quantity};
 use crate::support::ids::id;
 
-/// One FSA that accepts what any of these accepts: a new start with epsilon arcs to their starts, in their order, and one final state for all.
-/// Returns the arc map. FSAs without states add nothing; if there are no others, nor has the result any. O(states + arcs).
+/// One FSA that accepts what any of these accepts: a new start with epsilon arcs to their starts,
+/// in their order, and one final state for all. Returns the arc map. FSAs without states add
+/// nothing; if there are no others, nor has the result any. O(states + arcs).
 ///
 /// # Errors
 /// [`Error::TooLarge`].

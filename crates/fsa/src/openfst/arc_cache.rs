@@ -1,10 +1,10 @@
 //! The arcs of those states that were requested last, in bounded memory.
 
 use crate::openfst::lazy_composition::LazyArc;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, number};
 
-/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over what is kept and drops what has not been
-/// looked at since it came by before.
+/// Keeps arcs by the states that they leave. When it is to give memory back, a hand goes round over
+/// what is kept and drops what has not been looked at since it came by before.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ArcCache {
     /// For each state, which of those kept it is, or [`NONE`].
@@ -21,8 +21,6 @@ struct Kept {
     looked_at: bool,
     arcs: Box<[LazyArc]>,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl ArcCache {
     /// Where the arcs of a state are, if they are.

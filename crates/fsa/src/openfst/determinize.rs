@@ -16,9 +16,8 @@ use crate::openfst::machine::{Built, Machine, map_each};
 use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
-use crate::support::ids::index;
-use crate::support::ids::{Ordered, number};
-use crate::support::interner::{Table, mix};
+use crate::support::ids::{NONE, Ordered, index, number};
+use crate::support::interner::{Key, SliceInterner, mix};
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,17 +25,21 @@ use crate::support::interner::{Table, mix};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct DeterminizeOptions {
-    /// Scores that are left behind on the way are rounded to multiples of this, so that states with equal futures can be told.
-    /// OpenFst's 1/1024 unless set.
+    /// Scores that are left behind on the way are rounded to multiples of this, so that states with
+    /// equal futures can be told. OpenFst's 1/1024 unless set.
     pub delta: f32,
-    /// If a transducer outputs different strings for the same input, keep the one with the best score instead of refusing.
+    /// If a transducer outputs different strings for the same input, keep the one with the best
+    /// score instead of refusing.
     pub disambiguate: bool,
-    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's `fstdeterminizestar` does; if not, 0 is a symbol like others.
+    /// Take arcs with label 0 for ways without a symbol, and remove them, as Kaldi's
+    /// `fstdeterminizestar` does; if not, 0 is a symbol like others.
     pub remove_epsilons: bool,
-    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps everything.
+    /// Leave out what lies on no path whose score is within this of the best one's; `None` keeps
+    /// everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
-    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many states as an i32 counts.
+    /// The largest size of one FSA of the result, with its subsets; by default 8 GiB, and as many
+    /// states as an i32 counts.
     pub limits: Limits,
 }
 
@@ -83,19 +86,24 @@ impl DeterminizeOptions {
     }
 }
 
-/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path, with the best score of its paths before.
+/// Equivalent FSAs in which no two arcs of a state have the same label: each string has one path,
+/// with the best score of its paths before.
 ///
-/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early as they are certain, one on an arc; what is left when
-/// the input ends follows on arcs with label 0. Other attributes are refused, as an arc of the result stands for many. States that lead nowhere lead
-/// nowhere afterwards. Epsilons are symbols like others.
+/// The output labels of a transducer (ints under [`AUX_LABELS`](crate::AUX_LABELS)) come as early
+/// as they are certain, one on an arc; what is left when the input ends follows on arcs with label
+/// 0. Other attributes are refused, as an arc of the result stands for many. States that lead
+/// nowhere lead nowhere afterwards. Epsilons are symbols like others.
 ///
-/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the strings without them, and nothing that leads nowhere. The output
-/// labels come as early as they are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only one of its state.
-/// ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that
-/// only arcs with label 0 leave do not count when subsets are compared.
+/// With [`remove_epsilons`](DeterminizeOptions::remove_epsilons) they are none: the result has the
+/// strings without them, and nothing that leads nowhere. The output labels come as early as they
+/// are certain, all of them: what one arc cannot output follows on arcs with label 0, each the only
+/// one of its state. ([`epsilon_normalize`](crate::openfst::epsilon_normalize()) puts these at the
+/// end, where that is possible.) As Kaldi's `DeterminizeStar`, but smaller: states that only arcs
+/// with label 0 leave do not count when subsets are compared.
 ///
-/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is exponential in the worst case and, for some cyclic
-/// FSAs and for transducers that are not functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
+/// Without, as OpenFst's `Determinize` with its quantisation, state by state. The result is
+/// exponential in the worst case and, for some cyclic FSAs and for transducers that are not
+/// functional, infinite; hence the limits. Time and memory in proportion to the subsets of states.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -110,8 +118,9 @@ impl DeterminizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
-/// with a beam or with epsilons removed, [`Error::EndlessCycle`].
+/// [`Error::NotFunctional`]; [`Error::DeterminizeLimit`] where it went on and on;
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; with a beam or
+/// with epsilons removed, [`Error::EndlessCycle`].
 #[doc(alias = "fstdeterminize")]
 #[doc(alias = "determinizestar")]
 pub fn determinize<F: Fsas>(graph: &Graph<F>, options: &DeterminizeOptions) -> Result<Graph<F>, Error> {
@@ -133,7 +142,8 @@ pub(super) fn determinize_one(fsa: usize, machine: Machine<'_>, options: &Determ
     }
 }
 
-/// [`determinize_parts`] for options that remove epsilons: epsilons and output labels on ways that lead nowhere must not make the rest seem endless, or not functional.
+/// [`determinize_parts`] for options that remove epsilons: epsilons and output labels on ways that
+/// lead nowhere must not make the rest seem endless, or not functional.
 pub(super) fn without_epsilons(
     fsa: usize,
     machine: Machine<'_>,
@@ -181,19 +191,13 @@ pub(super) fn determinize_parts(
     Ok((work.builder, work.outputs))
 }
 
-/// A state of the input as a member of a subset: the output string and the cost that are left when the subset is reached.
+/// A state of the input as a member of a subset: the output string and the cost that are left when
+/// the subset is reached.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     pub state: u32,
     pub string: u32,
     pub cost: f32,
-}
-
-impl Element {
-    #[inline]
-    fn same(&self, other: &Self) -> bool {
-        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
-    }
 }
 
 /// An arc out of a subset, before those with the same label are put together.
@@ -211,76 +215,46 @@ impl Record {
     }
 }
 
-/// The subsets met so far, one after another: they are the states of the result.
+impl Key for Element {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        let both = (u64::from(self.state) << 32) | u64::from(self.cost.to_bits());
+        mix(mix(hash, both), u64::from(self.string))
+    }
+}
+
+/// The subsets met so far: they are the states of the result.
 struct Subsets {
-    elements: Vec<Element>,
-    ends: Vec<usize>,
-    table: Table,
+    subsets: SliceInterner<Element>,
     /// For each state of the input, the subset of it alone with nothing left: most of a lexicon.
     alone: Vec<u32>,
 }
 
-/// Not in [`Subsets::alone`].
-const NONE: u32 = u32::MAX;
-
 impl Subsets {
     fn new(num_states: usize) -> Self {
-        Self { elements: Vec::new(), ends: Vec::new(), table: Table::new(), alone: vec![NONE; num_states] }
-    }
-
-    #[inline]
-    fn range(&self, subset: usize) -> std::ops::Range<usize> {
-        subset.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[subset]
+        Self { subsets: SliceInterner::new(), alone: vec![NONE; num_states] }
     }
 
     /// The number of a subset, and whether it is new.
     #[inline]
     fn number(&mut self, subset: &[Element]) -> (u32, bool) {
-        if let [Element { state, string: EMPTY, cost }] = subset
-            && *cost == 0.0
-        {
-            let found = self.alone[*state as usize];
-            if found != NONE {
-                return (found, false);
-            }
-            let made = number(self.ends.len());
-            self.alone[*state as usize] = made;
-            self.elements.extend_from_slice(subset);
-            self.ends.push(self.elements.len());
-            return (made, true);
+        let [Element { state, string: EMPTY, cost: 0.0 }] = *subset else { return self.subsets.number(subset) };
+        let alone = &mut self.alone[state as usize];
+        let is_new = *alone == NONE;
+        if is_new {
+            *alone = self.subsets.push(subset);
         }
-        let (elements, ends) = (&self.elements, &self.ends);
-        let of = |subset: u32| {
-            let subset = subset as usize;
-            &elements[subset.checked_sub(1).map_or(0, |before| ends[before])..ends[subset]]
-        };
-        let is_it = |id: u32| {
-            let found = of(id);
-            found.len() == subset.len() && found.iter().zip(subset).all(|(a, b)| a.same(b))
-        };
-        match self.table.find_or_insert(hash(subset), is_it, ends.len()) {
-            Ok(found) => (found, false),
-            Err(made) => {
-                self.elements.extend_from_slice(subset);
-                self.ends.push(self.elements.len());
-                (made, true)
-            }
-        }
+        (*alone, is_new)
     }
 
     fn bytes(&self) -> usize {
-        self.elements.capacity() * size_of::<Element>()
-            + self.ends.capacity() * size_of::<usize>()
-            + self.alone.len() * size_of::<u32>()
-            + self.table.bytes()
+        self.subsets.bytes() + self.alone.len() * size_of::<u32>()
     }
-}
-
-fn hash(subset: &[Element]) -> u64 {
-    subset.iter().fold(0, |hash, element| {
-        let both = (u64::from(element.state) << 32) | u64::from(element.cost.to_bits());
-        mix(mix(hash, both), u64::from(element.string))
-    })
 }
 
 struct Work<'a> {
@@ -318,12 +292,12 @@ impl Work<'_> {
     /// Each subset when its turn comes; the final one, which nothing leaves, is put last.
     fn run_in_order(&mut self) -> Result<(), Error> {
         let mut next = 0;
-        while next < self.subsets.ends.len() {
+        while next < self.subsets.subsets.len() {
             self.expand(next)?;
             self.builder.end_state();
             next += 1;
         }
-        let order: Vec<_> = (0..number(self.subsets.ends.len())).collect();
+        let order: Vec<_> = (0..number(self.subsets.subsets.len())).collect();
         self.put_final_last(&order)
     }
 
@@ -346,8 +320,7 @@ impl Work<'_> {
     fn gather(&mut self, subset: usize) {
         let Self { machine, subsets, strings, records, closure, .. } = self;
         records.clear();
-        for at in subsets.range(subset) {
-            let Element { state, string, cost } = subsets.elements[at];
+        for &Element { state, string, cost } in subsets.subsets.get(number(subset)) {
             for arc in machine.fsa.arc_range(state as usize) {
                 let Arc { dest_state, label, score, .. } = machine.fsa.arcs()[arc];
                 let cost = (cost - score).max(f32::MIN);
@@ -366,7 +339,8 @@ impl Work<'_> {
         }
     }
 
-    /// The arc for all records of one label, which are sorted by state, and those of a state by cost.
+    /// The arc for all records of one label, which are sorted by state, and those of a state by
+    /// cost.
     fn arc(&mut self, from: usize, records: &[Record]) -> Result<(), Error> {
         let mut group = std::mem::take(&mut self.group);
         group.clear();
@@ -440,10 +414,11 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which is made if there is none.
+    /// Renumbers the states by `order`, in which their arcs stand, with the final one last, which
+    /// is made if there is none.
     fn put_final_last(&mut self, order: &[u32]) -> Result<(), Error> {
         let the_final = self.subsets.alone[self.last as usize];
-        let mut new = vec![NONE; self.subsets.ends.len()];
+        let mut new = vec![NONE; self.subsets.subsets.len()];
         let others = order.iter().filter(|&&state| state != the_final);
         others.clone().zip(0..).for_each(|(&state, place)| new[state as usize] = place);
         let num_others = others.count();
@@ -465,7 +440,7 @@ impl Work<'_> {
     }
 
     fn check_limits(&self) -> Result<(), Error> {
-        let states = self.subsets.ends.len();
+        let states = self.subsets.subsets.len();
         let bytes = self.subsets.bytes()
             + self.strings.bytes()
             + self.builder.arcs.capacity() * size_of::<Arc>()
@@ -476,7 +451,7 @@ impl Work<'_> {
         else {
             return Ok(());
         };
-        let newest = &self.subsets.elements[self.subsets.range(states - 1)];
+        let newest = self.subsets.subsets.get(number(states - 1));
         Err(Error::DeterminizeLimit {
             fsa: self.fsa,
             limited,
@@ -506,7 +481,8 @@ pub(super) fn quantize(cost: f32, delta: f32) -> f32 {
     if rounded.is_finite() { rounded + 0.0 } else { cost }
 }
 
-/// What is needed to leave out what is too far from the best path: the subsets are reached in the order of their best paths.
+/// What is needed to leave out what is too far from the best path: the subsets are reached in the
+/// order of their best paths.
 struct Beam {
     /// From each state of the input to its final state.
     to_final: Vec<f32>,
@@ -547,12 +523,13 @@ impl Beam {
 }
 
 impl Work<'_> {
-    /// The subset with the best path through it first, so that this path is known when its arcs are looked at.
+    /// The subset with the best path through it first, so that this path is known when its arcs are
+    /// looked at.
     fn run_best_first(&mut self) -> Result<(), Error> {
         let (mut done, mut order) = (Vec::new(), Vec::new());
         while let Some(Reverse((_, subset))) = self.beam.as_mut().and_then(|beam| beam.queue.pop()) {
             let subset = subset as usize;
-            done.resize(self.subsets.ends.len(), false);
+            done.resize(self.subsets.subsets.len(), false);
             if !std::mem::replace(&mut done[subset], true) {
                 self.expand(subset)?;
                 self.builder.end_state();

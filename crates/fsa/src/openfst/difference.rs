@@ -8,12 +8,14 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::openfst::trim::trim_part;
 use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::interner::Interner;
 
-/// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from the result to `a`.
+/// The strings that each of `a` accepts and `b` does not, with their scores, and the arc map from
+/// the result to `a`.
 ///
-/// `b` must be deterministic and without epsilons, as OpenFst asks; its scores count for nothing. Epsilons of `a` stay what they are.
-/// The result is connected. O(states of a * states of b) at most, in proportion to what is reached.
+/// `b` must be deterministic and without epsilons, as OpenFst asks; its scores count for nothing.
+/// Epsilons of `a` stay what they are. The result is connected. O(states of a * states of b) at
+/// most, in proportion to what is reached.
 ///
 /// ```
 /// use fsa::{Arc, Fsa};
@@ -26,8 +28,8 @@ use crate::support::interner::{Table, mix};
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] where it needs half of the memory there is;
-/// [`Error::TooLarge`].
+/// [`Error::NotDeterministic`] and [`Error::Epsilons`] for `b`, as FSA 0; [`Error::Limit`] where it
+/// needs half of the memory there is; [`Error::TooLarge`].
 #[doc(alias = "fstdifference")]
 pub fn difference<F: Fsas>(a: &F, b: &Fsa) -> Result<(F, Vec<i32>), Error> {
     let b = Minus::new(b.view())?;
@@ -79,34 +81,27 @@ const GONE: u32 = u32::MAX;
 
 fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), Error> {
     let Some(last) = a.final_state() else { return Ok((SortedFsaBuilder::default(), vec![])) };
-    let (mut pairs, mut table) = (Vec::new(), Table::new());
-    let mut number_of = |pairs: &mut Vec<(u32, u32)>, pair: (u32, u32)| {
-        let hash = mix(0, (u64::from(pair.0) << 32) | u64::from(pair.1));
-        let found = table.find_or_insert(hash, |id| pairs[id as usize] == pair, pairs.len());
-        found.unwrap_or_else(|made| {
-            pairs.push(pair);
-            made
-        })
-    };
+    let mut pairs = Interner::new();
     // The final state stands first, as what its number is to be is not known yet.
-    number_of(&mut pairs, (number(last), GONE));
-    number_of(&mut pairs, (0, if b.splits.len() > 1 { 0 } else { GONE }));
+    pairs.number((number(last), GONE));
+    pairs.number((0, if b.splits.len() > 1 { 0 } else { GONE }));
     let (mut builder, mut map, mut next) = (SortedFsaBuilder::default(), Vec::new(), 1);
-    while let Some(&(state, other)) = pairs.get(next) {
+    while let Some(&(state, other)) = pairs.keys().get(next) {
         for at in a.arc_range(state as usize) {
             let arc = a.arcs()[at];
             let behind = b.step(other, arc.label);
             if arc.label == FINAL && behind != GONE {
                 continue;
             }
-            let dest = number_of(&mut pairs, (arc.dest_state.cast_unsigned(), behind));
+            let dest = pairs.number((arc.dest_state.cast_unsigned(), behind));
             let [src, dest] = [next, dest as usize].map(|state| Error::fit(Quantity::States, state));
             builder.arcs.push(Arc { src_state: src? - 1, dest_state: dest? - 1, ..arc });
             map.push(Error::fit(Quantity::Arcs, at)?);
         }
         builder.end_state();
         next += 1;
-        // Arcs, pairs of states with their place in the table, and what is left of them after trimming.
+        // Arcs, pairs of states with their place in the table, and what is left of them after
+        // trimming.
         let bytes = 2 * builder.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>()) + pairs.capacity() * 32;
         Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;
     }

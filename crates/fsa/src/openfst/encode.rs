@@ -8,7 +8,7 @@ use crate::error::{Error, Quantity};
 use crate::openfst::machine::only_aux_labels;
 use crate::openfst::trim::trim_part;
 use crate::support::ids::index;
-use crate::support::interner::{Table, mix};
+use crate::support::interner::Interner;
 
 /// What each label stands for that [`encode`] made.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,17 +21,19 @@ pub struct Encoder {
     with_scores: bool,
 }
 
-/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and what turns them back.
+/// Acceptors in which one label stands for label, output label, and, if `with_scores`, score; and
+/// what turns them back.
 ///
-/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose score is encoded are two arcs, of which
-/// [`Encoder::decode`] makes one. O(arcs).
+/// Arcs that take and output nothing keep the label 0, if scores are not encoded. Final arcs whose
+/// score is encoded are two arcs, of which [`Encoder::decode`] makes one. O(arcs).
 ///
 /// # Errors
-/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists; [`Error::TooLarge`].
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
+/// these are lists; [`Error::TooLarge`].
 #[doc(alias = "fstencode")]
 pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encoder), Error> {
     let all_aux = only_aux_labels(graph)?;
-    let mut codes = Codes { codes: Vec::new(), table: Table::new() };
+    let mut codes = Interner::new();
     let mut parts = Vec::new();
     for fsa in graph.fsas().as_fsa_vec().iter() {
         let mut builder = SortedFsaBuilder::default();
@@ -49,7 +51,7 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
                 };
                 let silent = !with_scores && aux == EPSILON && (arc.label == EPSILON || arc.label == FINAL);
                 let score = if with_scores { arc.score } else { 0.0 };
-                let label = if silent { arc.label } else { codes.number((arc.label, aux, score))? };
+                let label = if silent { arc.label } else { number(&mut codes, (arc.label, aux, score))? };
                 builder.arcs.push(Arc { dest_state, label, score: arc.score - score, ..arc });
             }
             builder.end_state();
@@ -62,35 +64,27 @@ pub fn encode<F: Fsas>(graph: &Graph<F>, with_scores: bool) -> Result<(F, Encode
         }
         parts.push(builder);
     }
-    let encoder = Encoder { codes: codes.codes, transducer: all_aux.is_some(), with_scores };
+    let encoder =
+        Encoder { codes: codes.keys().iter().map(code).collect(), transducer: all_aux.is_some(), with_scores };
     Ok((graph.fsas().same_kind(SortedFsaBuilder::assemble(parts)?), encoder))
 }
 
-struct Codes {
-    codes: Vec<(i32, i32, f32)>,
-    table: Table,
+/// The number of a code.
+fn number(codes: &mut Interner<(u64, u32)>, (label, aux, score): (i32, i32, f32)) -> Result<i32, Error> {
+    let labels = (u64::from(label.cast_unsigned()) << 32) | u64::from(aux.cast_unsigned());
+    Error::fit(Quantity::EncodedLabels, codes.number((labels, score.to_bits())) as usize + 1)
 }
 
-impl Codes {
-    fn number(&mut self, code: (i32, i32, f32)) -> Result<i32, Error> {
-        let codes = &self.codes;
-        let key = |(label, aux, score): (i32, i32, f32)| {
-            (u64::from(label.cast_unsigned()) << 32 | u64::from(aux.cast_unsigned()), score.to_bits())
-        };
-        let (labels, score) = key(code);
-        let hash = mix(mix(0, labels), score.into());
-        let found = self.table.find_or_insert(hash, |id| key(codes[id as usize]) == (labels, score), codes.len());
-        let id = found.unwrap_or_else(|made| {
-            self.codes.push(code);
-            made
-        });
-        Error::fit(Quantity::EncodedLabels, id as usize + 1)
-    }
+/// The code of a key.
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is what is wanted")]
+fn code(&(labels, score): &(u64, u32)) -> (i32, i32, f32) {
+    (((labels >> 32) as u32).cast_signed(), (labels as u32).cast_signed(), f32::from_bits(score))
 }
 
 impl Encoder {
-    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that have come to encoded arcs since are added. What
-    /// is on no path to the final state is left out. O(arcs).
+    /// Labels, output labels, and scores in place of the labels that stand for them. Scores that
+    /// have come to encoded arcs since are added. What is on no path to the final state is left
+    /// out. O(arcs).
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for labels that were not encoded here.
@@ -112,7 +106,8 @@ impl Encoder {
                             found: i64::from(code),
                         })?,
                     };
-                    // What stood on a final arc leads to a state before the final one, whose own final arc is left out.
+                    // What stood on a final arc leads to a state before the final one, whose own
+                    // final arc is left out.
                     let (dest_state, behind) = match (arc.label, label) {
                         (FINAL, _) => (last, 0.0),
                         (_, FINAL) => {

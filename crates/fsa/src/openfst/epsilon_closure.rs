@@ -10,8 +10,7 @@ use crate::openfst::determinize::Element;
 use crate::openfst::machine::Machine;
 use crate::openfst::potentials::gained_by_rounding;
 use crate::openfst::strings::Strings;
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 
 /// Why a subset cannot be closed.
 #[derive(Debug)]
@@ -40,9 +39,6 @@ pub(super) struct Closure<'a> {
     queue: BinaryHeap<Reverse<(i32, u64, u32)>>,
 }
 
-/// Not a place.
-const NONE: u32 = u32::MAX;
-
 impl<'a> Closure<'a> {
     pub(super) fn new(fsa: usize, machine: Machine<'a>, disambiguate: bool) -> Self {
         let view = machine.fsa;
@@ -64,8 +60,9 @@ impl<'a> Closure<'a> {
         }
     }
 
-    /// Adds to a subset what arcs with label 0 lead to, each state with its best cost, and leaves out the states that no other arcs leave. It comes
-    /// back sorted by state. Every state is visited once, if those arcs make no cycles.
+    /// Adds to a subset what arcs with label 0 lead to, each state with its best cost, and leaves
+    /// out the states that no other arcs leave. It comes back sorted by state. Every state is
+    /// visited once, if those arcs make no cycles.
     pub(super) fn close(&mut self, subset: &mut Vec<Element>, strings: &mut Strings) -> Result<(), Obstacle> {
         if subset.iter().any(|element| self.leaving[element.state as usize].0) {
             let followed = self.follow(subset, strings);
@@ -113,7 +110,8 @@ impl<'a> Closure<'a> {
                     if !better {
                         continue;
                     }
-                    // Who comes by more arcs than there are members came round a cycle, and gained by it.
+                    // Who comes by more arcs than there are members came round a cycle, and gained
+                    // by it.
                     if steps > subset.len() {
                         let (state, visits) = (state as usize, turn);
                         return Err(Obstacle::Cycle(Error::EndlessCycle { fsa: self.fsa, state, visits }));

@@ -14,20 +14,24 @@ use crate::openfst::machine::{Built, Machine, map_each, only_aux_labels};
 use crate::openfst::project::{Side, project};
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
-use crate::support::ids::number;
-use crate::support::ids::{index, narrow};
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::{index, narrow, number};
 use crate::support::interner::{Table, mix};
 
-/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output nothing) come behind all others. Acceptors come back
-/// without epsilons.
+/// Equivalent FSAs on whose paths all arcs that take nothing (or, with [`Side::Output`], output
+/// nothing) come behind all others. Acceptors come back without epsilons.
 ///
-/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those that have none follow at the end. Of several ways
-/// with the same labels the best stays. So a transducer can be determinized whose epsilons are no symbols: as [`determinize`](crate::openfst::determinize()) with
-/// `remove_epsilons` does at once, and, since it need not let labels wait, for more transducers. States that lie on no path are left out.
+/// Output labels by arcs that take nothing wait for the next arc that takes a symbol, and those
+/// that have none follow at the end. Of several ways with the same labels the best stays. So a
+/// transducer can be determinized whose epsilons are no symbols: as
+/// [`determinize`](crate::openfst::determinize()) with `remove_epsilons` does at once, and, since
+/// it need not let labels wait, for more transducers. States that lie on no path are left out.
 ///
-/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would wait. It need not be functional. As OpenFst's
-/// `EpsNormalize` (M. Mohri, *Generic epsilon-removal and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and
-/// memory in proportion to the ways that epsilons lead from state to state, and to the labels that can wait at a state.
+/// It is finite if no cycle outputs more labels than it takes; otherwise ever more labels would
+/// wait. It need not be functional. As OpenFst's `EpsNormalize` (M. Mohri, *Generic epsilon-removal
+/// and input epsilon-normalization algorithms for weighted transducers*, 2002). Time and memory in
+/// proportion to the ways that epsilons lead from state to state, and to the labels that can wait
+/// at a state.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -43,8 +47,10 @@ use crate::support::interner::{Table, mix};
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of epsilons makes scores better; [`Error::OutOfRange`] for more than
-/// 2^24 states; [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if these are lists.
+/// [`Error::EndlessOutput`] where it would be infinite; [`Error::EndlessCycle`] if a cycle of
+/// epsilons makes scores better; [`Error::OutOfRange`] for more than 2^24 states;
+/// [`Error::LostAttribute`] for attributes other than the output labels; [`Error::Attribute`] if
+/// these are lists.
 #[doc(alias = "EpsNormalize")]
 #[doc(alias = "fstepsnormalize")]
 pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<F>, Error> {
@@ -57,7 +63,8 @@ pub fn epsilon_normalize<F: Fsas>(graph: &Graph<F>, side: Side) -> Result<Graph<
 /// No FSA gets more states, nor more ways that epsilons lead to them.
 const MOST_STATES: usize = 1 << 24;
 
-/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may output labels.
+/// Input and output labels of a transducer, exchanged. Other than by `invert`, its final arcs may
+/// output labels.
 fn exchange<F: Fsas>(graph: &Graph<F>) -> Result<Graph<F>, Error> {
     let (fsas, map) = project(graph, Side::Output)?;
     let old = graph.fsas().as_fsa_vec().arcs();
@@ -91,7 +98,8 @@ fn normalize(fsa: usize, machine: Machine<'_>) -> Result<Built, Error> {
     factor(builder, outputs, &mut strings, Rest::Waits, MOST_STATES)
 }
 
-/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are bounded: no cycle adds some.
+/// The labels that wait when a state is reached, of which each arc adds or takes away so many, are
+/// bounded: no cycle adds some.
 ///
 /// # Errors
 /// [`Error::EndlessOutput`].
@@ -103,23 +111,16 @@ fn check_growth(
     if arcs.clone().all(|(_, more)| more <= 0) {
         return Ok(());
     }
-    let mut splits = vec![0_usize; num_states + 2];
-    arcs.clone().for_each(|((src, _), _)| splits[src + 2] += 1);
-    (2..splits.len()).for_each(|state| splits[state] += splits[state - 1]);
-    let mut rows = vec![(0, 0); splits[splits.len() - 1]];
-    for ((src, dest), more) in arcs {
-        rows[splits[src + 1]] = (dest, more);
-        splits[src + 1] += 1;
-    }
-    let row = |state: usize| &rows[splits[state]..splits[state + 1]];
+    let by_source = Adjacency::new(num_states, arcs.clone().map(|((src, _), _)| src));
+    let arcs: Vec<_> = arcs.map(|((_, dest), more)| (dest, more)).collect();
+    let row = |state: usize| by_source.row(state).iter().map(|&arc| arcs[arc as usize]);
     // On a path without cycles each state is left once.
-    let bound: i64 =
-        (0..num_states).map(|state| row(state).iter().map(|&(_, more)| more.max(0)).max().unwrap_or(0)).sum();
+    let bound: i64 = (0..num_states).map(|state| row(state).map(|(_, more)| more.max(0)).max().unwrap_or(0)).sum();
     let (mut waiting, mut queued) = (vec![0; num_states], vec![true; num_states]);
     let mut queue: VecDeque<usize> = (0..num_states).collect();
     while let Some(state) = queue.pop_front() {
         queued[state] = false;
-        for &(dest, more) in row(state) {
+        for (dest, more) in row(state) {
             let length = waiting[state] + more;
             if length > bound {
                 return Err(Error::EndlessOutput { fsa, labels: bound });
@@ -212,7 +213,8 @@ impl<'a> Work<'a> {
         Ok((made, outputs))
     }
 
-    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they output, the best of each.
+    /// All ways over arcs with label 0 from `source` that differ in where they end or in what they
+    /// output, the best of each.
     fn follow(&mut self, source: usize, strings: &mut Strings) -> Result<(), Error> {
         self.ways.clear();
         self.ways.push(Way { state: number(source), string: EMPTY, cost: 0.0, length: 0, queued: true });
@@ -252,7 +254,8 @@ impl<'a> Work<'a> {
                         if known.cost - cost <= ROUNDING * known.cost.abs().max(cost.abs()) {
                             continue;
                         }
-                        // Who comes by more arcs than there are ways came round a cycle, and gained by it.
+                        // Who comes by more arcs than there are ways came round a cycle, and gained
+                        // by it.
                         if new.length > num_ways {
                             let state = state as usize;
                             return Err(Error::EndlessCycle { fsa: self.fsa, state, visits: turn });

@@ -11,10 +11,11 @@ use crate::openfst::strings::Strings;
 use crate::openfst::trim::{trim, trim_part};
 use crate::support::ids::number;
 
-/// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as transducers, have the same output labels.
+/// Whether `a` and `b` accept the same strings with scores within `delta` of each other and, as
+/// transducers, have the same output labels.
 ///
-/// Epsilons are removed. What is not deterministic is determinized, scores and output labels are pushed to the start, and then both must go the same ways (Hopcroft
-/// and Karp).
+/// Epsilons are removed. What is not deterministic is determinized, scores and output labels are
+/// pushed to the start, and then both must go the same ways (Hopcroft and Karp).
 ///
 /// # Errors
 /// Those of determinization, and [`Error::EndlessCycle`]; `a` is FSA 0, `b` is FSA 1.
@@ -76,7 +77,8 @@ impl Canonical {
     }
 }
 
-/// Sorts the arcs of each state by label, final ones last as [`determinize_parts`] has them, and says whether it is deterministic.
+/// Sorts the arcs of each state by label, final ones last as [`determinize_parts`] has them, and
+/// says whether it is deterministic.
 fn sort_rows(arcs: &mut [Arc], ends: &[usize], mut outputs: Option<&mut [u32]>) -> bool {
     let mut start = 0;
     ends.iter().all(|&end| {

@@ -1,17 +1,20 @@
-//! Transducers with a string of output labels on an arc, as transducers with one output label on each arc.
+//! Transducers with a string of output labels on an arc, as transducers with one output label on
+//! each arc.
 
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::SortedFsaBuilder;
 use crate::error::{Error, Quantity};
 use crate::openfst::machine::Built;
 use crate::openfst::strings::{EMPTY, Strings};
-use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::ids::NONE;
+use crate::support::interner::Interner;
 
-/// In place of a state of the input: behind the last of its arcs, where only labels are still to come.
+/// In place of a state of the input: behind the last of its arcs, where only labels are still to
+/// come.
 const BEHIND: u32 = u32::MAX;
 
-/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the input it follows on arcs with label 0.
+/// Where the rest of a string goes, of which an arc outputs the first label. At the end of the
+/// input it follows on arcs with label 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// It waits for the next arc: as OpenFst's `FactorWeightFst`, state by state.
@@ -20,7 +23,8 @@ pub(super) enum Rest {
     AtOnce,
 }
 
-/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of those `outputs`.
+/// A transducer that outputs one label on each arc, from one whose arcs output the `strings` of
+/// those `outputs`.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] if it needs more than `most_states` states.
@@ -42,7 +46,7 @@ pub(super) fn factor(
         return Ok(Built { aux: Some(aux.collect()), builder });
     }
     let work = Work {
-        waiting: Waiting { pairs: Vec::new(), table: Table::new(), nothing: vec![NONE; builder.ends.len()] },
+        waiting: Waiting { pairs: Interner::new(), nothing: vec![NONE; builder.ends.len()] },
         made: SortedFsaBuilder::default(),
         aux: Vec::new(),
         rest,
@@ -51,12 +55,9 @@ pub(super) fn factor(
     work.run(&builder, &outputs, strings)
 }
 
-const NONE: u32 = u32::MAX;
-
 /// The states made: states of the input, each with what is still to be output there.
 struct Waiting {
-    pairs: Vec<(u32, u32)>,
-    table: Table,
+    pairs: Interner<(u32, u32)>,
     /// For each state of the input, the one with nothing to be output.
     nothing: Vec<u32>,
 }
@@ -67,19 +68,11 @@ impl Waiting {
             && let Some(place) = self.nothing.get_mut(state as usize)
         {
             if *place == NONE {
-                *place = number(self.pairs.len());
-                self.pairs.push((state, string));
+                *place = self.pairs.push((state, string));
             }
             return *place;
         }
-        let pairs = &self.pairs;
-        let pair = (state, string);
-        let hash = mix(0, (u64::from(state) << 32) | u64::from(string));
-        let found = self.table.find_or_insert(hash, |id| pairs[id as usize] == pair, pairs.len());
-        found.unwrap_or_else(|made| {
-            self.pairs.push(pair);
-            made
-        })
+        self.pairs.number((state, string))
     }
 }
 
@@ -95,11 +88,11 @@ impl Work {
     fn run(mut self, builder: &SortedFsaBuilder, outputs: &[u32], strings: &mut Strings) -> Result<Built, Error> {
         self.waiting.number(0, EMPTY);
         let mut next = 0;
-        while let Some(&(state_number, pending)) = self.waiting.pairs.get(next) {
+        while let Some(&(state_number, pending)) = self.waiting.pairs.keys().get(next) {
             let from = Error::fit(Quantity::States, next)?;
-            if self.waiting.pairs.len() > self.most_states {
+            if self.waiting.pairs.keys().len() > self.most_states {
                 let what = Quantity::WaitingStates;
-                return Err(Error::too_many(what, self.most_states, self.waiting.pairs.len()));
+                return Err(Error::too_many(what, self.most_states, self.waiting.pairs.keys().len()));
             }
             if builder.ends.get(state_number as usize).is_none() {
                 // Behind the last arc.

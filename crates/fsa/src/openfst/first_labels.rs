@@ -3,25 +3,26 @@
 use crate::core::arc::EPSILON;
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
-use crate::error::{Error, Operation, Quantity};
+use crate::error::{Error, Operation};
 use crate::k2::intersect::Epsilons;
 use crate::k2::meeting::Pair;
-use crate::support::ids::index;
-use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::ids::{NONE, index, number};
+use crate::support::interner::{Key, SliceInterner, mix};
 use crate::support::pair_interner::PairInterner;
 
-/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths from it; for each state of another FSA its
-/// own labels: two states need not meet if they have none in common.
+/// For each state of one FSA, the labels (-1 for the end among them) that can come first on paths
+/// from it; for each state of another FSA its own labels: two states need not meet if they have
+/// none in common.
 ///
-/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes upon them, so that those behind a state of a
-/// tree stand next to each other and a set is an interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition
-/// algorithm for weighted finite-state transducers*, Interspeech 2009).
+/// Labels are numbered in the order in which a depth-first search along the arcs with label 0 comes
+/// upon them, so that those behind a state of a tree stand next to each other and a set is an
+/// interval or a few (C. Allauzen, M. Riley, J. Schalkwyk: *A generalized composition algorithm for
+/// weighted finite-state transducers*, Interspeech 2009).
 #[derive(Debug, Clone)]
 pub(super) struct FirstLabels {
     /// For each state of the first FSA, its set.
     set_of: Vec<u32>,
-    sets: Sets,
+    sets: SliceInterner<Interval>,
     /// For each arc of the second FSA the number of its label, in rising order for each state.
     of_second: Vec<u32>,
 }
@@ -29,7 +30,8 @@ pub(super) struct FirstLabels {
 /// The label of an arc of the second FSA that the first one does not have.
 const NOWHERE: u32 = u32::MAX;
 
-/// Sets with more intervals get some labels more, so that they take little memory and time whatever the FSA is.
+/// Sets with more intervals get some labels more, so that they take little memory and time whatever
+/// the FSA is.
 const MOST_INTERVALS: usize = 64;
 
 impl FirstLabels {
@@ -56,7 +58,7 @@ impl FirstLabels {
             seen: vec![0; num_states],
             earliest: vec![0; num_states],
             num_seen: 0,
-            made: Self { set_of: vec![NONE; num_states], sets: Sets::new(), of_second: Vec::new() },
+            made: Self { set_of: vec![NONE; num_states], sets: SliceInterner::new(), of_second: Vec::new() },
             component: Vec::new(),
             items: Vec::new(),
         };
@@ -86,7 +88,7 @@ impl FirstLabels {
             return true;
         }
         let mut labels = &self.of_second[range];
-        for interval in self.sets.of(self.set_of[index(pair.a)]) {
+        for interval in self.sets.get(self.set_of[index(pair.a)]) {
             if labels.first().is_some_and(|&label| label < interval.first) {
                 labels = &labels[labels.partition_point(|&label| label < interval.first)..];
             }
@@ -112,53 +114,20 @@ struct Interval {
     end: u32,
 }
 
-/// Sets of numbers as intervals in rising order, equal ones once.
-#[derive(Debug, Clone)]
-struct Sets {
-    intervals: Vec<Interval>,
-    ends: Vec<u32>,
-    table: Table,
-}
-
-impl Sets {
-    fn new() -> Self {
-        Self { intervals: Vec::new(), ends: Vec::new(), table: Table::new() }
+impl Key for Interval {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self == other
     }
 
     #[inline]
-    fn of(&self, set: u32) -> &[Interval] {
-        let set = set as usize;
-        let start = set.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.intervals[start as usize..self.ends[set] as usize]
-    }
-
-    /// The set of these, which come in any order; they are used up.
-    fn number(&mut self, items: &mut Vec<Interval>) -> Result<u32, Error> {
-        unite(items);
-        let hash = items.iter().fold(0, |hash, it| mix(hash, u64::from(it.first) << 32 | u64::from(it.end)));
-        let (next, table) = (self.ends.len(), &mut self.table);
-        let of = |set: u32| {
-            let set = set as usize;
-            let start = set.checked_sub(1).map_or(0, |before| self.ends[before]);
-            &self.intervals[start as usize..self.ends[set] as usize]
-        };
-        match table.find_or_insert(hash, |set| of(set) == &items[..], next) {
-            Ok(found) => Ok(found),
-            Err(made) => {
-                self.intervals.extend_from_slice(items);
-                let end = Error::fit(Quantity::LabelIntervals, self.intervals.len())?;
-                self.ends.push(end.cast_unsigned());
-                Ok(made)
-            }
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        self.intervals.capacity() * size_of::<Interval>() + self.ends.capacity() * size_of::<u32>() + self.table.bytes()
+    fn mix(&self, hash: u64) -> u64 {
+        mix(hash, (u64::from(self.first) << 32) | u64::from(self.end))
     }
 }
 
-/// Puts intervals in order and those that touch together; if too many are left, also those between which the smallest gaps are.
+/// Puts intervals in order and those that touch together; if too many are left, also those between
+/// which the smallest gaps are.
 fn unite(items: &mut Vec<Interval>) {
     items.sort_unstable();
     close_gaps(items, 0);
@@ -181,10 +150,9 @@ fn close_gaps(items: &mut Vec<Interval>, gap: u32) {
     });
 }
 
-const NONE: u32 = u32::MAX;
-
-/// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along the arcs with label 0: the states of one have the
-/// same set, and it is complete when those behind it are.
+/// R. Tarjan's search for strongly connected components (SIAM Journal on Computing 1, 1972), along
+/// the arcs with label 0: the states of one have the same set, and it is complete when those behind
+/// it are.
 struct Search<'a> {
     fsa: FsaView<'a>,
     /// Whether arcs with label 0 are passed.
@@ -257,7 +225,7 @@ impl Search<'_> {
                 // One set after another is often the same.
                 if set != NONE && only != Some(set) {
                     only = Some(set);
-                    self.items.extend_from_slice(self.made.sets.of(set));
+                    self.items.extend_from_slice(self.made.sets.get(set));
                 }
             }
             for arc in others {
@@ -268,7 +236,8 @@ impl Search<'_> {
                 unite(&mut self.items);
             }
         }
-        let set = self.made.sets.number(&mut self.items)?;
+        unite(&mut self.items);
+        let (set, _) = self.made.sets.number(&self.items);
         for &state in &self.component[first..] {
             self.made.set_of[state as usize] = set;
         }
@@ -354,7 +323,7 @@ mod tests {
         let tree = Fsa::from_arcs(5, arcs.map(|(src, dest, label)| Arc::new(src, dest, label, 0.0)).to_vec()).unwrap();
         let tree = arc_sort(&tree).unwrap().0;
         let ahead = FirstLabels::new(tree.view(), tree.view(), Epsilons::Sequenced, Limits::default()).unwrap();
-        assert!((0..4).all(|state: usize| ahead.sets.of(ahead.set_of[state]).len() == 1));
+        assert!((0..4).all(|state: usize| ahead.sets.get(ahead.set_of[state]).len() == 1));
         let n = 200_000;
         let chain: Vec<_> = (0..n).map(|i| Arc::new(i, i + 1, if i + 1 == n { FINAL } else { 0 }, 0.0)).collect();
         let chain = Fsa::from_arcs(index(n) + 1, chain).unwrap();

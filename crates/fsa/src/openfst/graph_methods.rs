@@ -1,5 +1,7 @@
 //! OpenFst's algorithms as methods of [`Graph`].
 
+use ragged_core::Ragged;
+
 use crate::core::fsa::{Fsa, Fsas};
 use crate::core::graph::Graph;
 use crate::error::Error;
@@ -9,9 +11,11 @@ use crate::openfst::encode::Encoder;
 use crate::openfst::minimize::MinimizeOptions;
 use crate::openfst::project::Side;
 use crate::openfst::push::PushTo;
+use crate::openfst::shortest_paths::Unique;
 
 impl<F: Fsas> Graph<F> {
-    /// [`openfst::determinize`](openfst::determinize()); k2's is [`determinize`](Graph::determinize).
+    /// [`openfst::determinize`](openfst::determinize()); k2's is
+    /// [`determinize`](Graph::determinize).
     ///
     /// # Errors
     /// As the function.
@@ -66,6 +70,14 @@ impl<F: Fsas> Graph<F> {
     pub fn project(&self, side: Side) -> Result<Self, Error> {
         let projected = openfst::project(self, side)?;
         self.clone().without(crate::core::graph::AUX_LABELS).carry(projected)
+    }
+
+    /// [`openfst::shortest_paths`](openfst::shortest_paths()): the arcs of the `n` best paths of each FSA.
+    ///
+    /// # Errors
+    /// As the function.
+    pub fn shortest_paths(&self, n: usize, unique: Unique) -> Result<Ragged<i32>, Error> {
+        openfst::shortest_paths(self, n, unique)
     }
 
     /// [`openfst::encode`](openfst::encode()).

@@ -23,12 +23,15 @@ use crate::support::pair_interner::PairInterner;
 pub struct LazyOptions {
     /// What label 0 means between the two.
     pub epsilons: Epsilons,
-    /// Whether states are left out where no label that can come next in the first graph is one of the second. On, unless set.
+    /// Whether states are left out where no label that can come next in the first graph is one of
+    /// the second. On, unless set.
     #[doc(alias = "LookAheadComposeFilter")]
     pub look_ahead: bool,
-    /// The largest size of states, arcs and what looks ahead, without the two graphs and sorted copies of them; by default 8 GiB.
+    /// The largest size of states, arcs and what looks ahead, without the two graphs and sorted
+    /// copies of them; by default 8 GiB.
     pub limits: Limits,
-    /// How much of it arcs may take that were requested before; those of the state requested last stay in any case. 64 MiB unless set.
+    /// How much of it arcs may take that were requested before; those of the state requested last
+    /// stay in any case. 64 MiB unless set.
     #[doc(alias = "gc_limit")]
     pub cache_bytes: usize,
 }
@@ -73,9 +76,11 @@ impl LazyOptions {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct LazyArc {
-    /// The states as the composition numbers them, the label that the first graph takes, and both scores together.
+    /// The states as the composition numbers them, the label that the first graph takes, and both
+    /// scores together.
     pub arc: Arc,
-    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it outputs lists, which `arc_b` leads to.
+    /// What the second graph outputs; the label where both met if it outputs nothing, 0 if it
+    /// outputs lists, which `arc_b` leads to.
     pub aux_label: i32,
     /// The arc of the first graph, -1 if it waits. Its attributes are those at this place.
     pub arc_a: i32,
@@ -83,15 +88,19 @@ pub struct LazyArc {
     pub arc_b: i32,
 }
 
-/// What [`compose`](crate::k2::compose()) makes, state by state as one walks it: for graphs that are too large to be written down, and for walks that see but a
-/// part of them.
+/// What [`compose`](crate::k2::compose()) makes, state by state as one walks it: for graphs that
+/// are too large to be written down, and for walks that see but a part of them.
 ///
-/// States are numbered as they come up; the start is 0 and the final state is 1, whether paths lead there or not. Arcs stay in a cache of bounded size, and what
-/// was dropped is computed again, with the same numbers. In which order states are requested has a bearing on their numbers, and on nothing else.
+/// States are numbered as they come up; the start is 0 and the final state is 1, whether paths lead
+/// there or not. Arcs stay in a cache of bounded size, and what was dropped is computed again, with
+/// the same numbers. In which order states are requested has a bearing on their numbers, and on
+/// nothing else.
 ///
-/// With look-ahead, on unless switched off, a state comes up only if one of the labels that can come next in the first graph is on an arc of the second
-/// one (or the second has an arc with label 0 there, behind which may be any). That leaves out most dead ends where the first graph outputs
-/// its labels late, as a determinized lexicon does; scores and labels are not moved to earlier arcs.
+/// With look-ahead, on unless switched off, a state comes up only if one of the labels that can
+/// come next in the first graph is on an arc of the second one (or the second has an arc with label
+/// 0 there, behind which may be any). That leaves out most dead ends where the first graph outputs
+/// its labels late, as a determinized lexicon does; scores and labels are not moved to earlier
+/// arcs.
 ///
 /// A search for the best path that never has the whole graph:
 ///
@@ -161,11 +170,12 @@ impl LazyComposition {
     /// The number of the final state.
     pub const FINAL_STATE: i32 = 1;
 
-    /// Of two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of both with look-ahead, or to sort what is not sorted; otherwise O(1).
+    /// Of two graphs, as [`compose`](crate::k2::compose()) takes them. O(states + arcs) of both
+    /// with look-ahead, or to sort what is not sorted; otherwise O(1).
     ///
     /// # Errors
-    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it outputs what cannot be a label; [`Error::Limit`] if
-    /// what looks ahead takes too much.
+    /// [`Error::Attribute`] if `a` outputs lists, [`Error::FinalLabel`] or [`Error::Label`] if it
+    /// outputs what cannot be a label; [`Error::Limit`] if what looks ahead takes too much.
     pub fn new(a: &Graph<Fsa>, b: &Graph<Fsa>, options: &LazyOptions) -> Result<Self, Error> {
         let LazyOptions { epsilons, look_ahead, limits, cache_bytes } = *options;
         let (sorted_a, sorted_b) = (Sorted::of(&output_acceptor(a)?)?, Sorted::of(b.fsas())?);
@@ -206,13 +216,15 @@ impl LazyComposition {
         Some((a, b))
     }
 
-    /// The arcs that leave a state that has come up: first where the first graph moves alone, then where the second one does, then by the labels where
-    /// they meet. O(arcs of the shorter side, times the logarithm of the longer one at the worst) + O(arcs returned) if they are not in the
-    /// cache.
+    /// The arcs that leave a state that has come up: first where the first graph moves alone, then
+    /// where the second one does, then by the labels where they meet. O(arcs of the shorter side,
+    /// times the logarithm of the longer one at the worst) + O(arcs returned) if they are not in
+    /// the cache.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a state that has not come up; [`Error::Score`] if scores overflow; [`Error::Limit`]: states do not go, so that a walk
-    /// that meets more of them than fit has to end.
+    /// [`Error::OutOfRange`] for a state that has not come up; [`Error::Score`] if scores overflow;
+    /// [`Error::Limit`]: states do not go, so that a walk that meets more of them than fit has to
+    /// end.
     pub fn arcs(&mut self, state: i32) -> Result<&[LazyArc], Error> {
         let number = u32::try_from(state).ok().filter(|&number| (number as usize) < self.states.len());
         let number = number.ok_or_else(|| Error::OutOfRange {
@@ -223,17 +235,18 @@ impl LazyComposition {
         })?;
         let place = match self.cache.find(number) {
             Some(place) => place,
-            None => self.work_out(number)?,
+            None => self.compute(number)?,
         };
         Ok(self.cache.arcs(place))
     }
 
-    /// The whole of it as [`compose`](crate::k2::compose()) makes it, the same arcs in the same order if there is no look-ahead, whatever has been requested before. The
-    /// labels where both met become the attribute `inner_labels`, if it has a name. Needs memory of its own within the limit, beside
-    /// what is kept here.
+    /// The whole of it as [`compose`](crate::k2::compose()) makes it, the same arcs in the same
+    /// order if there is no look-ahead, whatever has been requested before. The labels where both
+    /// met become the attribute `inner_labels`, if it has a name. Needs memory of its own within
+    /// the limit, beside what is kept here.
     ///
-    /// With look-ahead the result is equivalent to that, with the same totals in every semiring, and has no more states and arcs. It can still have states that lead
-    /// nowhere.
+    /// With look-ahead the result is equivalent to that, with the same totals in every semiring,
+    /// and has no more states and arcs. It can still have states that lead nowhere.
     ///
     /// # Errors
     /// As [`compose`](crate::k2::compose()).
@@ -269,7 +282,7 @@ impl LazyComposition {
     }
 
     /// The arcs of a state are put into the cache; at which place there.
-    fn work_out(&mut self, number: u32) -> Result<usize, Error> {
+    fn compute(&mut self, number: u32) -> Result<usize, Error> {
         // Arcs of hubs do not keep their memory for ever.
         self.steps.clear();
         self.steps.shrink_to(USUAL_STEPS);

@@ -28,7 +28,8 @@ impl<'a> Machine<'a> {
         self.aux.map_or(EPSILON, |aux| aux[arc].max(EPSILON))
     }
 
-    /// Whether the output label of every arc is its input label: then it is an acceptor, whatever it is called.
+    /// Whether the output label of every arc is its input label: then it is an acceptor, whatever
+    /// it is called.
     fn repeats_itself(&self) -> bool {
         self.aux.is_some_and(|aux| {
             self.fsa
@@ -51,7 +52,8 @@ pub(super) struct Built {
 /// The FSAs and their output labels; of several FSAs, what `run` makes of each.
 ///
 /// # Errors
-/// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the output labels are lists; those of `run`.
+/// [`Error::LostAttribute`] if there are other attributes; [`Error::Attribute`] if the output
+/// labels are lists; those of `run`.
 pub(super) fn map_each<F: Fsas>(
     graph: &Graph<F>,
     run: impl Fn(usize, Machine<'_>) -> Result<Built, Error> + Sync,

@@ -13,9 +13,8 @@ use crate::openfst::partition::{Automaton, same_futures};
 use crate::openfst::push::{Pushed, push_to_start};
 use crate::openfst::strings::Strings;
 use crate::openfst::trim::{Trimmed, trim};
-use crate::support::ids::index;
-use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::ids::{NONE, index, number};
+use crate::support::interner::Interner;
 
 /// How [`minimize`] works.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,12 +22,15 @@ use crate::support::interner::{Table, mix};
 #[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct MinimizeOptions {
-    /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as of OpenFst's `kDelta` and of [`determinize`](crate::openfst::determinize());
-    /// the command `fstminimize` has 1e-6.
+    /// Scores are equal if they are rounded to the same multiple of this: 1/1024 unless set, as of
+    /// OpenFst's `kDelta` and of [`determinize`](crate::openfst::determinize()); the command
+    /// `fstminimize` has 1e-6.
     pub delta: f32,
-    /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but there may be smaller ones.
+    /// Take FSAs that are not deterministic as well: the result is equivalent and not larger, but
+    /// there may be smaller ones.
     pub allow_nondet: bool,
-    /// The largest size of one FSA and of the work on it; what may need more is refused, mostly before the work begins. By default there is none.
+    /// The largest size of one FSA and of the work on it; what may need more is refused, mostly
+    /// before the work begins. By default there is none.
     pub limits: Limits,
 }
 
@@ -61,12 +63,14 @@ impl MinimizeOptions {
     }
 }
 
-/// The smallest equivalent deterministic FSAs. Scores, and the output labels of a transducer, are pushed towards the start, which makes
-/// states comparable that differ only in where their scores and labels stand; then states with the same future become one.
+/// The smallest equivalent deterministic FSAs. Scores, and the output labels of a transducer, are
+/// pushed towards the start, which makes states comparable that differ only in where their scores
+/// and labels stand; then states with the same future become one.
 ///
-/// Labels that come two at a time after pushing wait for later arcs, which can need states of their own, as in OpenFst. A start state that
-/// can be entered again gets another one before it, if there is something to be pushed through. Other attributes than the output labels are
-/// refused. Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
+/// Labels that come two at a time after pushing wait for later arcs, which can need states of their
+/// own, as in OpenFst. A start state that can be entered again gets another one before it, if there
+/// is something to be pushed through. Other attributes than the output labels are refused.
+/// Connected or not, the result is. O(states + arcs) without cycles, O(arcs * log(states)) with.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -81,8 +85,8 @@ impl MinimizeOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`]; [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists;
-/// [`Error::Limit`].
+/// [`Error::NotDeterministic`] unless that is allowed; [`Error::EndlessCycle`];
+/// [`Error::LostAttribute`]; [`Error::Attribute`] if the output labels are lists; [`Error::Limit`].
 #[doc(alias = "fstminimize")]
 pub fn minimize<F: Fsas>(graph: &Graph<F>, options: &MinimizeOptions) -> Result<Graph<F>, Error> {
     map_each(graph, |fsa, machine| minimize_one(fsa, machine, options))
@@ -126,12 +130,14 @@ pub(super) fn minimize_one(fsa: usize, machine: Machine<'_>, options: &MinimizeO
     }
 }
 
-/// What is held at a time for an arc at the most: the arc twice (36 with what it outputs and where it stood), its symbol as a key in a table that has just
-/// grown (44) and as a number, with the state behind (8), and while states are told apart its place among those that enter a state, with the
-/// same symbol, and in a signature (36).
+/// What is held at a time for an arc at the most: the arc twice (36 with what it outputs and where
+/// it stood), its symbol as a key in a table that has just grown (44) and as a number, with the
+/// state behind (8), and while states are told apart its place among those that enter a state, with
+/// the same symbol, and in a signature (36).
 const BYTES_OF_ARC: usize = 124;
 
-/// The same for a state: the ends of its arcs twice, its place in walks, its cost and string, and three numbers in each of two partitions.
+/// The same for a state: the ends of its arcs twice, its place in walks, its cost and string, and
+/// three numbers in each of two partitions.
 const BYTES_OF_STATE: usize = 80;
 
 /// Whether no two arcs of a state have the same label.
@@ -170,25 +176,19 @@ fn not_deterministic(machine: Machine<'_>, fsa: usize, label: i32) -> Error {
 
 /// A number for each arc: equal ones for the same label, string and rounded score.
 fn symbols(work: &Pushed, delta: f32) -> Vec<u32> {
-    let (mut known, mut table) = (Vec::<(u64, u32)>::new(), Table::new());
+    let mut known = Interner::new();
     let arcs = work.builder.arcs.iter().enumerate();
     arcs.map(|(at, arc)| {
         let cost = quantize(-arc.score, delta).to_bits();
         let output = work.outputs.as_ref().map_or(0, |outputs| outputs[at]);
-        let symbol = ((u64::from(arc.label.cast_unsigned()) << 32) | u64::from(cost), output);
-        let hash = mix(mix(0, symbol.0), symbol.1.into());
-        let found = table.find_or_insert(hash, |id| known[id as usize] == symbol, known.len());
-        found.unwrap_or_else(|made| {
-            known.push(symbol);
-            made
-        })
+        known.number(((u64::from(arc.label.cast_unsigned()) << 32) | u64::from(cost), output))
     })
     .collect()
 }
 
-/// One state for each class, in the order in which they are met from the start; its arcs are those of the first of its states.
+/// One state for each class, in the order in which they are met from the start; its arcs are those
+/// of the first of its states.
 fn merge(work: Pushed, symbols: &[u32], classes: &[u32], num_classes: usize, deterministic: bool) -> Pushed {
-    const NONE: u32 = u32::MAX;
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
     let mut first = vec![NONE; num_classes];

@@ -14,10 +14,11 @@ use crate::openfst::trim::trim;
 
 /// Equivalent FSAs without epsilons, deterministic and minimal.
 ///
-/// Of a transducer, label and output label together are taken for one symbol, which every transducer survives; it becomes deterministic in these pairs, and
-/// minimal but for labels that stand earlier or later. For FSAs with cycles and scores that are not deterministic yet, the score is taken into the
-/// symbol as well, as determinization might not end otherwise: the result has no two arcs of a state with the same label and score. As Thrax
-/// and `fstoptimize` do it.
+/// Of a transducer, label and output label together are taken for one symbol, which every
+/// transducer survives; it becomes deterministic in these pairs, and minimal but for labels that
+/// stand earlier or later. For FSAs with cycles and scores that are not deterministic yet, the
+/// score is taken into the symbol as well, as determinization might not end otherwise: the result
+/// has no two arcs of a state with the same label and score. As Thrax and `fstoptimize` do it.
 ///
 /// # Errors
 /// Those of [`remove_epsilon`], [`determinize`] and [`minimize`].

@@ -1,7 +1,8 @@
 //! States with the same future.
 
+use crate::support::adjacency::Adjacency;
 use crate::support::ids::number;
-use crate::support::interner::{Table, mix};
+use crate::support::interner::SliceInterner;
 
 /// An automaton as three flat arrays; the last state is the final one, every other one has an arc.
 pub(super) struct Automaton<'a> {
@@ -13,41 +14,13 @@ pub(super) struct Automaton<'a> {
     pub dests: &'a [u32],
 }
 
-/// A number for each state; states have the same if what stands on the arcs of all their paths is the same, and how these paths branch.
-/// The numbers are 0 to one below the second number returned.
+/// A number for each state; states have the same if what stands on the arcs of all their paths is
+/// the same, and how these paths branch. The numbers are 0 to one below the second number returned.
 pub(super) fn same_futures(automaton: &Automaton<'_>, acyclic: bool, deterministic: bool) -> (Vec<u32>, usize) {
     match (acyclic, deterministic) {
         (true, _) => backwards(automaton),
         (false, true) => refine(automaton),
         (false, false) => rounds(automaton),
-    }
-}
-
-/// What can be told of a state by its arcs, and a number for all states with the same.
-struct Register {
-    items: Vec<u64>,
-    ends: Vec<usize>,
-    table: Table,
-}
-
-impl Register {
-    fn new() -> Self {
-        Self { items: Vec::new(), ends: Vec::new(), table: Table::new() }
-    }
-
-    fn number(&mut self, signature: &[u64]) -> u32 {
-        let (items, ends) = (&self.items, &self.ends);
-        let of = |id: u32| {
-            let id = id as usize;
-            &items[id.checked_sub(1).map_or(0, |before| ends[before])..ends[id]]
-        };
-        let hash = signature.iter().fold(0, |hash, &item| mix(hash, item));
-        let found = self.table.find_or_insert(hash, |id| of(id) == signature, ends.len());
-        found.unwrap_or_else(|made| {
-            self.items.extend_from_slice(signature);
-            self.ends.push(self.items.len());
-            made
-        })
     }
 }
 
@@ -70,31 +43,33 @@ impl Automaton<'_> {
     }
 }
 
-/// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in topological order. O(arcs).
+/// Without cycles: from the end to the start, a state is new if its arcs are. The states must be in
+/// topological order. O(arcs).
 fn backwards(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
-    let (mut register, mut signature) = (Register::new(), Vec::new());
+    let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
     for state in (0..numbers.len()).rev() {
         automaton.signature(state, |dest| numbers[dest], &mut signature);
-        numbers[state] = register.number(&signature);
+        numbers[state] = register.number(&signature).0;
     }
-    (numbers, register.ends.len())
+    (numbers, register.len())
 }
 
-/// Step by step: states differ if their arcs lead to states that have been found to differ. O(states * arcs), but seldom.
+/// Step by step: states differ if their arcs lead to states that have been found to differ.
+/// O(states * arcs), but seldom.
 fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     let mut numbers = vec![0; automaton.ends.len()];
     let (mut signature, mut count) = (Vec::new(), 1);
     loop {
-        let mut register = Register::new();
+        let mut register = SliceInterner::new();
         let next: Vec<_> = (0..numbers.len())
             .map(|state| {
                 automaton.signature(state, |dest| numbers[dest], &mut signature);
                 signature.push(u64::from(numbers[state]));
-                register.number(&signature)
+                register.number(&signature).0
             })
             .collect();
-        let before = std::mem::replace(&mut count, register.ends.len());
+        let before = std::mem::replace(&mut count, register.len());
         numbers = next;
         if before == count {
             return (numbers, count);
@@ -102,35 +77,36 @@ fn rounds(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     }
 }
 
-/// Valmari's refinement of two partitions by each other, of the states and of the arcs, of deterministic automata
-/// (Information Processing Letters 112, 2012). O(arcs * log(states)).
+/// Valmari's refinement of two partitions by each other, of the states and of the arcs, of
+/// deterministic automata (Information Processing Letters 112, 2012). O(arcs * log(states)).
 fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     // States with the same symbols on their arcs to begin with.
     let num_states = automaton.ends.len();
-    let (mut register, mut signature) = (Register::new(), Vec::new());
+    let (mut register, mut signature) = (SliceInterner::new(), Vec::new());
     let first: Vec<_> = (0..num_states)
         .map(|state| {
             signature.clear();
             signature.extend(automaton.arcs_of(state).map(|arc| u64::from(automaton.symbols[arc])));
             signature.sort_unstable();
-            register.number(&signature)
+            register.number(&signature).0
         })
         .collect();
     let num_symbols = automaton.symbols.iter().max().map_or(0, |&most| most as usize + 1);
-    let mut states = Partition::new(&first, register.ends.len());
+    let mut states = Partition::new(&first, register.len());
     let mut arcs = Partition::new(automaton.symbols, num_symbols);
     drop(register);
 
     let mut sources = vec![0_u32; automaton.dests.len()];
     (0..num_states).for_each(|state| sources[automaton.arcs_of(state)].fill(number(state)));
-    let (entering, splits) = sorted_by(automaton.dests, num_states);
+    let entering = Adjacency::new(num_states, automaton.dests.iter().map(|&dest| dest as usize));
 
-    // All sets of states but one have to be looked at, and the arcs with each symbol are known to leave whole sets.
+    // All sets of states but one have to be looked at, and the arcs with each symbol are known to
+    // leave whole sets.
     let (mut next_states, mut next_arcs) = (1, num_symbols);
     while next_states < states.num_sets() {
         for at in states.set(next_states) {
             let state = states.elements[at] as usize;
-            for &arc in &entering[splits[state] as usize..splits[state + 1] as usize] {
+            for &arc in entering.row(state) {
                 arcs.mark(arc);
             }
         }
@@ -148,22 +124,8 @@ fn refine(automaton: &Automaton<'_>) -> (Vec<u32>, usize) {
     (states.set_of, count)
 }
 
-/// The numbers of all entries in the order of their keys, and where those of each key start. O(entries + keys).
-fn sorted_by(keys: &[u32], num_keys: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut splits = vec![0_u32; num_keys + 2];
-    keys.iter().for_each(|&key| splits[key as usize + 2] += 1);
-    (2..splits.len()).for_each(|key| splits[key] += splits[key - 1]);
-    let mut order = vec![0; keys.len()];
-    for (&key, entry) in keys.iter().zip(0..) {
-        let place = &mut splits[key as usize + 1];
-        order[*place as usize] = entry;
-        *place += 1;
-    }
-    splits.pop();
-    (order, splits)
-}
-
-/// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the new set.
+/// Disjoint sets that are split into what is marked and what is not; the smaller part becomes the
+/// new set.
 struct Partition {
     /// The elements set by set.
     elements: Vec<u32>,
@@ -181,10 +143,12 @@ struct Partition {
 
 impl Partition {
     fn new(set_of: &[u32], num_sets: usize) -> Self {
-        let (elements, splits) = sorted_by(set_of, num_sets);
+        let sorted = Adjacency::new(num_sets, set_of.iter().map(|&set| set as usize));
+        let elements = sorted.order().to_vec();
         let mut place = vec![0; elements.len()];
         elements.iter().zip(0..).for_each(|(&element, at)| place[element as usize] = at);
-        let bounds = splits.windows(2).map(|pair| (pair[0], pair[1])).collect();
+        let bound = |range: std::ops::Range<usize>| (number(range.start), number(range.end));
+        let bounds = (0..num_sets).map(|set| bound(sorted.range(set))).collect();
         Self { elements, place, set_of: set_of.to_vec(), bounds, marked: vec![0; num_sets], touched: Vec::new() }
     }
 

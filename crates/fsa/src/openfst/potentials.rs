@@ -1,13 +1,16 @@
-//! How far each state is from the final one, in costs and in labels to be output: what weights are pushed by.
+//! How far each state is from the final one, in costs and in labels to be output: what weights are
+//! pushed by.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::core::adjacency::{Entering, FEW_SWEEPS, sweep};
+use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::support::ids::{Ordered, number};
+use crate::support::sweep::{FEW_SWEEPS, sweep};
+use crate::support::walks::find_circle;
 
 /// The cost of the best path from each state to the final one, infinite where there is none.
 ///
@@ -20,8 +23,8 @@ pub(super) fn costs_to_final(fsa: usize, view: FsaView<'_>) -> Result<Vec<f32>, 
     }
 }
 
-/// The cost of the best path from each state to state `target`, infinite where there is none. Fastest if the numbers of the states
-/// rise along most arcs: O(states + arcs) if along all.
+/// The cost of the best path from each state to state `target`, infinite where there is none.
+/// Fastest if the numbers of the states rise along most arcs: O(states + arcs) if along all.
 ///
 /// # Errors
 /// [`Error::EndlessCycle`].
@@ -48,17 +51,18 @@ pub(super) fn costs_to(fsa: usize, target: usize, entering: &Entering<'_>) -> Re
     }
 }
 
-/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed, from the first to the last.
+/// The same where costs may be negative (R. Bellman, L. Ford): the states whose costs have changed,
+/// from the first to the last.
 fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<Vec<f32>, Error> {
     let num_states = entering.num_states();
     let (mut costs, mut via, mut queued) =
-        (vec![f32::INFINITY; num_states], vec![NONE; num_states], vec![false; num_states]);
+        (vec![f32::INFINITY; num_states], vec![None; num_states], vec![false; num_states]);
     costs[target] = 0.0;
     let (mut queue, mut visits) = (VecDeque::from([target]), 0);
     while let Some(state) = queue.pop_front() {
         queued[state] = false;
         visits += 1;
-        if visits % num_states as u64 == 0 && goes_round(&via) {
+        if visits % num_states as u64 == 0 && find_circle(num_states, |state| via[state]).is_some() {
             return Err(Error::EndlessCycle { fsa, state, visits });
         }
         for &arc in entering.of(state) {
@@ -66,7 +70,7 @@ fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<V
             let source = arc.states().0;
             let cost = (costs[state] - arc.score).max(f32::MIN);
             if cost < costs[source] && !gained_by_rounding(cost, costs[source]) {
-                (costs[source], via[source]) = (cost, number(state));
+                (costs[source], via[source]) = (cost, Some(state));
                 if !std::mem::replace(&mut queued[source], true) {
                     queue.push_back(source);
                 }
@@ -74,24 +78,6 @@ fn first_to_last(fsa: usize, target: usize, entering: &Entering<'_>) -> Result<V
         }
     }
     Ok(costs)
-}
-
-/// Not a state.
-const NONE: u32 = u32::MAX;
-
-/// Whether the ways to the target go round a cycle, as they do once a cycle makes costs better (B. Cherkassky, A. Goldberg, *Negative-cycle detection
-/// algorithms*, 1999). O(states).
-fn goes_round(via: &[u32]) -> bool {
-    // For each state the walk that came to it first; a walk begins at each state in turn, and ends where one has been.
-    let mut walks = vec![NONE; via.len()];
-    (0..number(via.len())).any(|walk| {
-        let mut state = walk;
-        while state != NONE && walks[state as usize] == NONE {
-            walks[state as usize] = walk;
-            state = via[state as usize];
-        }
-        state != NONE && walks[state as usize] == walk
-    })
 }
 
 /// Dijkstra's algorithm, where no cost is negative. O(arcs * log(arcs)).
@@ -125,7 +111,8 @@ pub(super) fn gained_by_rounding(new: f32, old: f32) -> bool {
 /// Not yet known: every string begins with it.
 const ALL: u32 = u32::MAX;
 
-/// The longest string that all paths from each state to the `target` begin to output. All states must have such paths.
+/// The longest string that all paths from each state to the `target` begin to output. All states
+/// must have such paths.
 pub(super) fn strings_to(target: usize, entering: &Entering<'_>, outputs: &[u32], strings: &mut Strings) -> Vec<u32> {
     let num_states = entering.num_states();
     let mut known = vec![ALL; num_states];

@@ -17,9 +17,11 @@ pub enum Side {
     Output,
 }
 
-/// The acceptors of the input or the output labels of transducers, and the arc map. Acceptors stay as they are.
+/// The acceptors of the input or the output labels of transducers, and the arc map. Acceptors stay
+/// as they are.
 ///
-/// A label that is output by an arc into the final state stands on an arc of its own, before a final arc whose place in the arc map is -1.
+/// A label that is output by an arc into the final state stands on an arc of its own, before a
+/// final arc whose place in the arc map is -1.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};

@@ -1,8 +1,8 @@
 //! Pushing scores, and the output labels, towards the start or the end.
 
-use crate::core::adjacency::Entering;
 use crate::core::arc::{Arc, EPSILON, FINAL};
 use crate::core::builder::{self, SortedFsaBuilder};
+use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
@@ -13,17 +13,21 @@ use crate::openfst::strings::{EMPTY, Strings};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum PushTo {
-    /// Each arc gets as much of the best score behind it as can be known there: from every state the best path has the score 0.
+    /// Each arc gets as much of the best score behind it as can be known there: from every state
+    /// the best path has the score 0.
     #[default]
     Initial,
-    /// The other way round, into the arcs that enter the final state: to every other state the best path from the start has the score 0.
+    /// The other way round, into the arcs that enter the final state: to every other state the best
+    /// path from the start has the score 0.
     Final,
 }
 
-/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states + arcs) without cycles.
+/// Equivalent FSAs whose scores stand as early, or as late, as they can, and the arc map. O(states +
+/// arcs) without cycles.
 ///
-/// If a start state that can be entered again would have a score before it, a new start state gets one arc with label 0 and this score, whose place in
-/// the arc map is -1. Arcs that are on no path from the start to the final state keep their scores.
+/// If a start state that can be entered again would have a score before it, a new start state gets
+/// one arc with label 0 and this score, whose place in the arc map is -1. Arcs that are on no path
+/// from the start to the final state keep their scores.
 ///
 /// ```
 /// use fsa::{Arc, Fsa};
@@ -49,7 +53,7 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuild
     let Some(last) = view.final_state() else { return Ok((builder, map)) };
     match to {
         PushTo::Initial => {
-            let costs = costs_to(fsa, last, &Entering::new(&builder.ends, &builder.arcs))?;
+            let costs = costs_to(fsa, last, &Entering::new(builder.ends.len(), &builder.arcs))?;
             push_costs(&mut builder, &costs);
             if costs[0] != 0.0 && costs[0] < f32::INFINITY && pass_start(&mut builder, -costs[0])? {
                 map.insert(0, -1);
@@ -59,7 +63,7 @@ fn push_one(fsa: usize, view: FsaView<'_>, to: PushTo) -> Result<(SortedFsaBuild
             let turned: Vec<_> = (builder.arcs.iter())
                 .map(|arc| Arc { src_state: arc.dest_state, dest_state: arc.src_state, ..*arc })
                 .collect();
-            let costs = costs_to(fsa, 0, &Entering::new(&builder.ends, &turned))?;
+            let costs = costs_to(fsa, 0, &Entering::new(builder.ends.len(), &turned))?;
             for arc in &mut builder.arcs {
                 let (src, dest) = arc.states();
                 let behind = if arc.label == FINAL { 0.0 } else { costs[dest] };
@@ -83,7 +87,8 @@ fn push_costs(builder: &mut SortedFsaBuilder, costs: &[f32]) {
     }
 }
 
-/// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can be entered again: then `true`.
+/// Adds `score` to all paths, on the arcs of the start state, or on a new arc before it if it can
+/// be entered again: then `true`.
 fn pass_start(builder: &mut SortedFsaBuilder, score: f32) -> Result<bool, Error> {
     if builder.arcs.iter().all(|arc| arc.dest_state != 0) {
         let end = builder.ends[0];
@@ -120,7 +125,7 @@ pub(super) struct Pushed {
 pub(super) fn push_to_start(fsa: usize, work: &mut Pushed, strings: &mut Strings) -> Result<(f32, u32), Error> {
     let Pushed { builder, outputs } = work;
     let last = builder.ends.len() - 1;
-    let entering = Entering::new(&builder.ends, &builder.arcs);
+    let entering = Entering::new(builder.ends.len(), &builder.arcs);
     let weighted = builder.arcs.iter().any(|arc| arc.score != 0.0);
     let costs = if weighted { Some(costs_to(fsa, last, &entering)?) } else { None };
     let known = outputs.as_ref().map(|outputs| strings_to(last, &entering, outputs, strings));

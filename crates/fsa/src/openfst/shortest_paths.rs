@@ -21,10 +21,11 @@ pub enum Unique {
     AuxLabels,
 }
 
-/// The `n` best paths of each FSA, the best first, as `[fsa][path][arc]`: places of arcs. Fewer if there are fewer.
+/// The `n` best paths of each FSA, the best first, as `[fsa][path][arc]`: places of arcs. Fewer if
+/// there are fewer.
 ///
-/// It is [`n_best_paths`] or, with strings that are to be different, [`n_best_strings`]: FSAs may have cycles and epsilons, and cost and order are
-/// theirs.
+/// It is [`n_best_paths`] or, with strings that are to be different, [`n_best_strings`]: FSAs may
+/// have cycles and epsilons, and cost and order are theirs.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Graph};
@@ -39,7 +40,8 @@ pub enum Unique {
 /// ```
 ///
 /// # Errors
-/// Those of the two; [`Error::Attribute`] if different output labels are requested, and there are none or lists.
+/// Those of the two; [`Error::Attribute`] if different output labels are requested, and there are
+/// none or lists.
 #[doc(alias = "fstshortestpath")]
 pub fn shortest_paths<F: Fsas>(graph: &Graph<F>, n: usize, unique: Unique) -> Result<Ragged<i32>, Error> {
     match unique {

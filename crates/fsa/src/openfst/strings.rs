@@ -1,6 +1,7 @@
-//! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the first label is one look away.
+//! Strings of labels as numbers: equal strings have equal numbers, and what is left behind the
+//! first label is one look away.
 
-use crate::support::interner::{Table, mix};
+use crate::support::interner::Interner;
 
 /// The empty string.
 pub(super) const EMPTY: u32 = 0;
@@ -9,36 +10,27 @@ pub(super) const EMPTY: u32 = 0;
 #[derive(Debug)]
 pub(super) struct Strings {
     /// The first label and the rest of string `i + 1`.
-    cells: Vec<(i32, u32)>,
-    table: Table,
+    cells: Interner<(u32, u32)>,
     /// For reversing strings.
     scratch: Vec<i32>,
 }
 
 impl Strings {
     pub(super) fn new() -> Self {
-        Self { cells: Vec::new(), table: Table::new(), scratch: Vec::new() }
+        Self { cells: Interner::new(), scratch: Vec::new() }
     }
 
     /// The first label and the rest; `None` of the empty string.
     #[inline]
     pub(super) fn split(&self, string: u32) -> Option<(i32, u32)> {
-        (string as usize).checked_sub(1).map(|cell| self.cells[cell])
+        let cell = (string as usize).checked_sub(1)?;
+        let (first, rest) = self.cells.keys()[cell];
+        Some((first.cast_signed(), rest))
     }
 
     /// `first` before `rest`.
     pub(super) fn cons(&mut self, first: i32, rest: u32) -> u32 {
-        let cells = &self.cells;
-        let cell = (first, rest);
-        let hash = mix(0, (u64::from(first.cast_unsigned()) << 32) | u64::from(rest));
-        let found = self.table.find_or_insert(hash, |id| cells[id as usize] == cell, cells.len());
-        match found {
-            Ok(id) => id + 1,
-            Err(id) => {
-                self.cells.push(cell);
-                id + 1
-            }
-        }
+        self.cells.number((first.cast_unsigned(), rest)) + 1
     }
 
     /// `string` with `label` behind it; a label that outputs nothing changes nothing.
@@ -112,7 +104,7 @@ impl Strings {
 
     /// The memory that they take.
     pub(super) fn bytes(&self) -> usize {
-        self.cells.capacity() * size_of::<(i32, u32)>() + self.table.bytes()
+        self.cells.bytes()
     }
 }
 

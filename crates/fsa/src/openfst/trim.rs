@@ -1,15 +1,15 @@
 //! What of a machine lies on paths from the start to the final state, in a good order.
 
-use crate::core::adjacency::Entering;
 use crate::core::arc::Arc;
 use crate::core::builder::SortedFsaBuilder;
+use crate::core::entering::Entering;
 use crate::core::view::FsaView;
 use crate::error::Error;
-use crate::support::ids::index;
-use crate::support::ids::number;
+use crate::support::ids::{NONE, index, number};
 
-/// States that are on a path from the start, which is the first, to the final state, which is the last; the numbers rise along the
-/// arcs wherever there is no cycle. Arcs with the score -inf are on no path.
+/// States that are on a path from the start, which is the first, to the final state, which is the
+/// last; the numbers rise along the arcs wherever there is no cycle. Arcs with the score -inf are
+/// on no path.
 #[derive(Debug, Default)]
 pub(super) struct Trimmed {
     pub builder: SortedFsaBuilder,
@@ -69,13 +69,12 @@ pub(super) fn trim(view: FsaView<'_>) -> Trimmed {
     made
 }
 
-const NONE: u32 = u32::MAX;
-
 /// What a depth-first search from the start sees.
 struct Walk {
     /// The states in the order in which they were left for good.
     finished: Vec<u32>,
-    /// Those from which the final state can be reached; if there are cycles, those that were visited.
+    /// Those from which the final state can be reached; if there are cycles, those that were
+    /// visited.
     useful: Vec<bool>,
     cyclic: bool,
 }

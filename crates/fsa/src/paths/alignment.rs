@@ -13,12 +13,15 @@ pub const REF_LABELS: &str = "ref_labels";
 /// The name of the attribute with the symbols of the hypothesis, 0 where it has none.
 pub const HYP_LABELS: &str = "hyp_labels";
 
-/// Aligns each hypothesis with a reference, so that as few symbols as possible are replaced, put in or left out: the Levenshtein distance.
+/// Aligns each hypothesis with a reference, so that as few symbols as possible are replaced, put in
+/// or left out: the Levenshtein distance.
 ///
-/// Both are `[sequence][symbol]`, of symbols other than 0 and -1; `hyp_to_ref` names the reference of each hypothesis. For each hypothesis there is a linear FSA: one
-/// arc for each pair of symbols and one final arc. The label is the symbol where both have the same, else 0; the attributes [`REF_LABELS`]
-/// and [`HYP_LABELS`] have those of either side, 0 where it has none, -1 on the final arc. The score is 0 where the symbols agree, else -1, so
-/// that the total is the distance with its sign turned. Of several alignments one with most replacements is chosen, as k2's does.
+/// Both are `[sequence][symbol]`, of symbols other than 0 and -1; `hyp_to_ref` names the reference
+/// of each hypothesis. For each hypothesis there is a linear FSA: one arc for each pair of symbols
+/// and one final arc. The label is the symbol where both have the same, else 0; the attributes
+/// [`REF_LABELS`] and [`HYP_LABELS`] have those of either side, 0 where it has none, -1 on the
+/// final arc. The score is 0 where the symbols agree, else -1, so that the total is the distance
+/// with its sign turned. Of several alignments one with most replacements is chosen, as k2's does.
 /// O(symbols of the reference × symbols of the hypothesis) time, and as many bytes.
 ///
 /// ```
@@ -36,8 +39,9 @@ pub const HYP_LABELS: &str = "hyp_labels";
 /// ```
 ///
 /// # Errors
-/// [`Error::Axes`] unless both have two axes; [`Error::Size`] if there is not one reference for each hypothesis; [`Error::OutOfRange`] if it is
-/// none of those there are; [`Error::Symbol`] for symbols below 1; [`Error::TooLarge`].
+/// [`Error::Axes`] unless both have two axes; [`Error::Size`] if there is not one reference for
+/// each hypothesis; [`Error::OutOfRange`] if it is none of those there are; [`Error::Symbol`] for
+/// symbols below 1; [`Error::TooLarge`].
 #[doc(alias = "levenshtein_distance")]
 pub fn levenshtein_alignment(
     refs: &Ragged<i32>,
@@ -95,7 +99,8 @@ enum Step {
 struct Table {
     /// For each pair of lengths, but for those without symbols on either side.
     steps: Vec<Step>,
-    /// For each length of the hypothesis, the number of errors and below it that of symbols put in or left out.
+    /// For each length of the hypothesis, the number of errors and below it that of symbols put in
+    /// or left out.
     costs: Vec<u64>,
 }
 

@@ -8,14 +8,18 @@ use crate::paths::suffixes::{Set, sets, suffix_array};
 /// What [`get_best_matching_stats`] finds out about each token.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MatchingStats {
-    /// The sum of the scores of the tokens with the longest context in common, divided by the sum of their counts; 0 where that is 0.
+    /// The sum of the scores of the tokens with the longest context in common, divided by the sum
+    /// of their counts; 0 where that is 0.
     pub mean: Vec<f32>,
-    /// The mean of their squared scores less the square of the mean; 0 where the sum of their counts is below 2.
+    /// The mean of their squared scores less the square of the mean; 0 where the sum of their
+    /// counts is below 2.
     pub var: Vec<f32>,
-    /// The sum of their counts; 0, as in k2, where no token with a count is the same: then the mean and the variance are those of all tokens.
+    /// The sum of their counts; 0, as in k2, where no token with a count is the same: then the mean
+    /// and the variance are those of all tokens.
     pub counts: Vec<i64>,
-    /// How many tokens they have in common, up to and with this one, but not more than the highest order requested; that is also
-    /// what a match back to the beginning of the token's own sentence counts as.
+    /// How many tokens they have in common, up to and with this one, but not more than the highest
+    /// order requested; that is also what a match back to the beginning of the token's own sentence
+    /// counts as.
     pub ngram_order: Vec<i32>,
 }
 
@@ -34,15 +38,17 @@ pub struct MatchingOptions {
     pub max_order: i32,
 }
 
-/// For each token those that have most in common with it, counted backwards from the token itself, and statistics of their scores.
+/// For each token those that have most in common with it, counted backwards from the token itself,
+/// and statistics of their scores.
 ///
-/// `tokens` is `[sentence][token]`, each sentence with `eos` at its end; `scores` and `counts` have an entry for each token. Keys are
-/// tokens with a count, mostly 1; queries have 0, and should have score 0, since the scores of all that match are summed up. The result
-/// is made for queries.
+/// `tokens` is `[sentence][token]`, each sentence with `eos` at its end; `scores` and `counts` have
+/// an entry for each token. Keys are tokens with a count, mostly 1; queries have 0, and should have
+/// score 0, since the scores of all that match are summed up. The result is made for queries.
 ///
-/// As in k2, matching goes on beyond the beginning of a sentence into the one before, as if `eos` stood before the first. Where no token with most
-/// in common has a count, the next larger set of tokens is taken. O(n log n) for n tokens: the sets are the intervals of a suffix array of
-/// the tokens in reverse.
+/// As in k2, matching goes on beyond the beginning of a sentence into the one before, as if `eos`
+/// stood before the first. Where no token with most in common has a count, the next larger set of
+/// tokens is taken. O(n log n) for n tokens: the sets are the intervals of a suffix array of the
+/// tokens in reverse.
 ///
 /// ```
 /// use fsa::paths::{MatchingOptions, get_best_matching_stats};
@@ -58,8 +64,9 @@ pub struct MatchingOptions {
 /// ```
 ///
 /// # Errors
-/// [`Error::Axes`] unless `tokens` has two axes; [`Error::Size`] if there is not one score and one count for each token; [`Error::OutOfRange`]
-/// for tokens, or `eos`, outside of their range, for counts below 0 and orders below 1; [`Error::Score`] for scores that are not finite.
+/// [`Error::Axes`] unless `tokens` has two axes; [`Error::Size`] if there is not one score and one
+/// count for each token; [`Error::OutOfRange`] for tokens, or `eos`, outside of their range, for
+/// counts below 0 and orders below 1; [`Error::Score`] for scores that are not finite.
 #[doc(alias = "GetBestMatchingStats")]
 pub fn get_best_matching_stats(
     tokens: &Ragged<i32>,

@@ -11,10 +11,11 @@ use crate::error::{Error, Quantity};
 use crate::paths::passes::forward_best;
 use crate::support::ids::index;
 
-/// The best path of each FSA as an FSA of its own, with the arc map; without states where there is no path.
+/// The best path of each FSA as an FSA of its own, with the arc map; without states where there is
+/// no path.
 ///
-/// Scores add up in f64. Of several best paths it is the one whose last arc, seen from the end, stands last. The FSAs must be top-sorted and
-/// without loops. O(states + arcs).
+/// Scores add up in f64. Of several best paths it is the one whose last arc, seen from the end,
+/// stands last. The FSAs must be top-sorted and without loops. O(states + arcs).
 ///
 /// ```
 /// use fsa::paths::shortest_path;
@@ -37,7 +38,8 @@ pub fn shortest_path<F: Fsas>(fsas: &F) -> Result<(F, Vec<i32>), Error> {
     Ok((fsas.same_kind(made), map))
 }
 
-/// The arcs of the best path of each FSA, `[fsa][arc]`, counted over all FSAs; none where there is no path. As [`shortest_path`] chooses.
+/// The arcs of the best path of each FSA, `[fsa][arc]`, counted over all FSAs; none where there is
+/// no path. As [`shortest_path`] chooses.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`].
@@ -76,7 +78,8 @@ fn linear(arcs: impl ExactSizeIterator<Item = Arc>) -> Result<SortedFsaBuilder, 
     Ok(builder)
 }
 
-/// The FSA of each path, `[path][arc]` with arcs of `fsas` counted over all, and the arc map. The paths must go from a start to a final state.
+/// The FSA of each path, `[path][arc]` with arcs of `fsas` counted over all, and the arc map. The
+/// paths must go from a start to a final state.
 pub(super) fn fsas_of_paths(fsas: &FsaVec, paths: &Ragged<i32>) -> Result<(FsaVec, Vec<i32>), Error> {
     let splits = paths.shape().last_splits();
     let (mut states, mut arc_splits, mut arcs) = (vec![0], vec![0], Vec::with_capacity(paths.num_elements()));

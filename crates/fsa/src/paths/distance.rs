@@ -3,20 +3,27 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::core::adjacency::{Entering, FEW_SWEEPS, sweep};
 use crate::core::each_fsa::{by_states, for_each_with};
+use crate::core::entering::Entering;
 use crate::core::fsa::Fsas;
-use crate::core::semiring::Semiring;
+use crate::core::semiring::{Semiring, log_add};
 use crate::core::view::FsaView;
 use crate::error::Error;
 use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_best, forward_log};
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::number;
+use crate::support::sweep::{FEW_SWEEPS, sweep};
+use crate::support::walks::find_circle;
 
-/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where there is none. Cycles are allowed.
+/// The score of all paths, or of the best one, from the start of its FSA to each state; -inf where
+/// there is none. Cycles are allowed.
 ///
-/// States are taken in the order of their strongly connected components, and so those of an FSA without cycles just once. Within a component of
-/// several states the best scores are found from the highest down where no score is above 0 (E. W. Dijkstra), else from the first found
-/// to the last; sums of all paths go round until they change by no more than `delta`, self-loops being summed up exactly (M. Mohri, *Semiring frameworks
-/// and algorithms for shortest-distance problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
+/// States are taken in the order of their strongly connected components, and so those of an FSA
+/// without cycles just once. Within a component of several states the best scores are found from
+/// the highest down where no score is above 0 (E. W. Dijkstra), else from the first found to the
+/// last; sums of all paths go round until they change by no more than `delta`, self-loops being
+/// summed up exactly (M. Mohri, *Semiring frameworks and algorithms for shortest-distance
+/// problems*, 2002). O(states + arcs) without cycles; as often as sums go round, with them.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -30,13 +37,15 @@ use crate::paths::passes::{backward_best, backward_log, best_leaving, forward_be
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if there is a cycle around which the best score rises, or the sum does not converge; it is found with bounded work.
+/// [`Error::EndlessCycle`] if there is a cycle around which the best score rises, or the sum does
+/// not converge; it is found with bounded work.
 #[doc(alias = "ShortestDistance")]
 pub fn shortest_distance<F: Fsas>(fsas: &F, semiring: Semiring, delta: f64) -> Result<Vec<f64>, Error> {
     distances(fsas, semiring, delta, Direction::FromStart)
 }
 
-/// The score of all paths, or of the best one, from each state to the final one of its FSA; otherwise as [`shortest_distance`].
+/// The score of all paths, or of the best one, from each state to the final one of its FSA;
+/// otherwise as [`shortest_distance`].
 ///
 /// # Errors
 /// As [`shortest_distance`].
@@ -85,8 +94,8 @@ fn goes_on(fsa: FsaView<'_>) -> bool {
     fsa.arcs().iter().all(|arc| arc.dest_state > arc.src_state)
 }
 
-/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at the final state and where there is no path.
-/// The arcs never lead round a cycle.
+/// The best score from each state to the final one, and the first arc of a best path; [`NO_ARC`] at
+/// the final state and where there is no path. The arcs never lead round a cycle.
 pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec<u32>), Error> {
     let mut scores = vec![f64::NEG_INFINITY; fsa.num_states()];
     let Some(last) = fsa.final_state() else { return Ok((scores, vec![])) };
@@ -107,8 +116,9 @@ pub(super) fn best_to_final(i: usize, fsa: FsaView<'_>) -> Result<(Vec<f64>, Vec
     Ok((scores, via))
 }
 
-/// [`best_to_final`] by going through the states from the last to the first, again and again, which is quickest where arcs mostly lead to later states;
-/// `None` if that takes long, as it does with some cycles.
+/// [`best_to_final`] by going through the states from the last to the first, again and again, which
+/// is quickest where arcs mostly lead to later states; `None` if that takes long, as it does with
+/// some cycles.
 fn best_in_few_sweeps(fsa: FsaView<'_>, scores: &mut [f64]) -> Option<Vec<u32>> {
     let last = fsa.final_state()?;
     let mut via = vec![NO_ARC; scores.len()];
@@ -141,42 +151,32 @@ struct Link {
 
 /// The arcs in the direction of the search.
 struct Links {
-    splits: Vec<u32>,
+    by_source: Adjacency,
     links: Vec<Link>,
 }
 
 impl Links {
     fn new(fsa: FsaView<'_>, direction: Direction) -> Self {
         let ends = |(from, to): (usize, usize)| if direction == Direction::FromStart { (from, to) } else { (to, from) };
-        let mut splits = vec![0_u32; fsa.num_states() + 2];
-        fsa.arcs().iter().for_each(|arc| splits[ends(arc.states()).0 + 2] += 1);
-        (2..splits.len()).for_each(|state| splits[state] += splits[state - 1]);
-        let mut links = vec![Link { to: 0, arc: 0, score: 0.0 }; fsa.arcs().len()];
-        for (arc, it) in (0..).zip(fsa.arcs()) {
-            let (from, to) = ends(it.states());
-            let place = &mut splits[from + 1];
-            links[*place as usize] = Link { to: number(to), arc, score: it.score };
-            *place += 1;
-        }
-        Self { splits, links }
+        let by_source = Adjacency::new(fsa.num_states(), fsa.arcs().iter().map(|arc| ends(arc.states()).0));
+        let link = |&arc: &u32| {
+            let it = &fsa.arcs()[arc as usize];
+            Link { to: number(ends(it.states()).1), arc, score: it.score }
+        };
+        let links = by_source.order().iter().map(link).collect();
+        Self { by_source, links }
     }
 
     #[inline]
     fn of(&self, state: usize) -> &[Link] {
-        &self.links[self.splits[state] as usize..self.splits[state + 1] as usize]
+        &self.links[self.by_source.range(state)]
     }
-}
-
-/// A state as it is kept in tables; there are fewer than 2^31.
-#[inline]
-#[expect(clippy::cast_possible_truncation, reason = "numbers of states fit an i32")]
-fn number(state: usize) -> u32 {
-    state as u32
 }
 
 /// No change below this is waited for: sums of logarithms have no more digits.
 const LEAST_DELTA: f64 = 1e-14;
-/// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each state, counts as endless.
+/// A sum that has not converged after so many visits to states, and [`MOST_VISITS_EACH`] for each
+/// state, counts as endless.
 const MOST_VISITS: u64 = 1_000_000;
 const MOST_VISITS_EACH: u64 = 10_000;
 
@@ -251,7 +251,8 @@ impl<'a> Search<'a> {
         if self.links.of(state).iter().any(rises) { Err(self.endless(state, 1)) } else { Ok(()) }
     }
 
-    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ e^score).
+    /// What going round the loops of a state any number of times adds to its score: -ln(1 - Σ
+    /// e^score).
     fn loops(&self, state: usize) -> Result<f64, Error> {
         let loops = self.links.of(state).iter().filter(|link| link.to as usize == state);
         let sum = loops.fold(f64::NEG_INFINITY, |sum, link| log_add(sum, f64::from(link.score)));
@@ -288,7 +289,8 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The same where scores may rise on the way: the states whose scores changed, from the first to the last.
+    /// The same where scores may rise on the way: the states whose scores changed, from the first
+    /// to the last.
     fn first_to_last(&mut self, component: &[usize], mut queue: VecDeque<usize>) -> Result<(), Error> {
         let links = self.links;
         let mut queued = vec![false; component.len()];
@@ -313,27 +315,15 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes scores better.
+    /// The ways that the best scores came do not go round a cycle, as they do once a cycle makes
+    /// scores better.
     fn check_ways(&self, component: &[usize], visits: u64) -> Result<(), Error> {
-        // For each state the walk that came to it first; a walk begins at each state in turn, and ends where one has been.
-        let mut walks = vec![UNSEEN; component.len()];
-        for (walk, &start) in (0..).zip(component) {
-            let mut state = start;
-            loop {
-                let been = &mut walks[self.places[state] as usize];
-                if *been == walk {
-                    return Err(self.endless(state, visits));
-                }
-                let (before, arc) = self.via[state];
-                let before = before as usize;
-                if *been != UNSEEN || arc == NO_ARC || self.components[before] != self.components[state] {
-                    break;
-                }
-                *been = walk;
-                state = before;
-            }
-        }
-        Ok(())
+        let before = |at: usize| {
+            let (before, arc) = self.via[component[at]];
+            let stays = arc != NO_ARC && self.components[before as usize] == self.components[component[at]];
+            stays.then(|| self.places[before as usize] as usize)
+        };
+        find_circle(component.len(), before).map_or(Ok(()), |at| Err(self.endless(component[at], visits)))
     }
 
     /// The sums of all paths within a component, in which other components have led to some states.
@@ -376,8 +366,9 @@ impl<'a> Search<'a> {
         Ok(())
     }
 
-    /// The strongly connected components of the states that can be reached: the states of each side by side, and where they end.
-    /// Components that can be reached come before those that they can be reached from (R. Tarjan, 1972).
+    /// The strongly connected components of the states that can be reached: the states of each side
+    /// by side, and where they end. Components that can be reached come before those that they can
+    /// be reached from (R. Tarjan, 1972).
     fn find_components(&mut self, start: usize) -> (Vec<usize>, Vec<usize>) {
         let (mut states, mut ends) = (Vec::new(), vec![0]);
         // For each state when it was found, and the earliest found one that it leads back to.
@@ -424,12 +415,6 @@ impl<'a> Search<'a> {
 
 /// The number of a component that is not known yet.
 const UNSEEN: u32 = u32::MAX;
-
-/// ln(e^a + e^b)
-fn log_add(a: f64, b: f64) -> f64 {
-    let (low, high) = if a < b { (a, b) } else { (b, a) };
-    if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
 
 /// A state in the order of scores.
 #[derive(Debug, PartialEq)]

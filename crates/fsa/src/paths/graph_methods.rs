@@ -16,10 +16,12 @@ use crate::paths::scores::{backward_scores, forward_scores, total_scores};
 use crate::paths::stochastic::set_scores_stochastic;
 
 impl<F: Fsas> Graph<F> {
-    /// The best path of each FSA, as an FSA of its own with the attributes; without states where there is no path.
+    /// The best path of each FSA, as an FSA of its own with the attributes; without states where
+    /// there is no path.
     ///
-    /// Cycles are allowed. Of several best paths it is that of [`shortest_path`](crate::paths::shortest_path()) where
-    /// all FSAs are top-sorted, else the first of [`n_best_paths`](crate::paths::n_best_paths()).
+    /// Cycles are allowed. Of several best paths it is that of
+    /// [`shortest_path`](crate::paths::shortest_path()) where all FSAs are top-sorted, else the
+    /// first of [`n_best_paths`](crate::paths::n_best_paths()).
     ///
     /// ```
     /// use fsa::FsaBuilder;
@@ -48,8 +50,8 @@ impl<F: Fsas> Graph<F> {
         }
     }
 
-    /// The `n` best paths of each FSA with different output labels (or labels, of an acceptor), the best first, with
-    /// the attributes: [`Nbest::best`]. Cycles are allowed.
+    /// The `n` best paths of each FSA with different output labels (or labels, of an acceptor), the
+    /// best first, with the attributes: [`Nbest::best`]. Cycles are allowed.
     ///
     /// ```
     /// use fsa::io::K2Text;
@@ -67,7 +69,8 @@ impl<F: Fsas> Graph<F> {
         Nbest::best(self, n)
     }
 
-    /// [`random_paths`](crate::paths::random_paths()) as FSAs with the attributes, `num_paths` for each FSA.
+    /// [`random_paths`](crate::paths::random_paths()) as FSAs with the attributes, `num_paths` for
+    /// each FSA.
     ///
     /// # Errors
     /// As the function.
@@ -75,7 +78,8 @@ impl<F: Fsas> Graph<F> {
         Nbest::of_paths(self, &random_paths(self.fsas(), num_paths)?)
     }
 
-    /// [`sample_paths`](crate::paths::sample_paths()) as FSAs with the attributes, `num_paths` for each FSA.
+    /// [`sample_paths`](crate::paths::sample_paths()) as FSAs with the attributes, `num_paths` for
+    /// each FSA.
     ///
     /// # Errors
     /// As the function.

@@ -13,11 +13,13 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::paths::distance::{NO_ARC, best_to_final};
 
-/// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over all FSAs.
+/// The `n` best paths of each FSA, from the best down: `[fsa][path][arc]`, with arcs counted over
+/// all FSAs.
 ///
-/// There are fewer where there are fewer paths. Cycles are allowed. A path follows an earlier one, leaves it once, and goes on in the best way from there; so each
-/// costs the length of what is new of it (as J. Y. Yen, 1971, with the best scores to the final state known beforehand). O(states + arcs + n × length of the
-/// paths × log n), memory for n ways to go on besides the paths.
+/// There are fewer where there are fewer paths. Cycles are allowed. A path follows an earlier one,
+/// leaves it once, and goes on in the best way from there; so each costs the length of what is new
+/// of it (as J. Y. Yen, 1971, with the best scores to the final state known beforehand). O(states +
+/// arcs + n × length of the paths × log n), memory for n ways to go on besides the paths.
 ///
 /// ```
 /// use fsa::paths::n_best_paths;
@@ -29,24 +31,28 @@ use crate::paths::distance::{NO_ARC, best_to_final};
 /// ```
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
+/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Limit`] where paths need half
+/// of the memory there is; [`Error::TooLarge`].
 #[doc(alias = "ShortestPath")]
 #[doc(alias = "fstshortestpath")]
 pub fn n_best_paths<F: Fsas>(fsas: &F, n: usize) -> Result<Ragged<i32>, Error> {
     collect(fsas, |i, fsa| best_paths(i, fsa, n))
 }
 
-/// For each of the `n` best strings of each FSA its best path, from the best string down: `[fsa][path][arc]`, with arcs counted over
-/// all FSAs.
+/// For each of the `n` best strings of each FSA its best path, from the best string down:
+/// `[fsa][path][arc]`, with arcs counted over all FSAs.
 ///
-/// `labels` has an entry for each arc, such as what it outputs; 0 and below do not count. So each string comes once, with the score of its best path, while several of
-/// the [`n_best_paths`] may have the same. Strings are made longer label by label, each with the states that it leads to and the best scores there: the FSA
-/// is made deterministic as far as is needed, in the order of what can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the n-best-strings
+/// `labels` has an entry for each arc, such as what it outputs; 0 and below do not count. So each
+/// string comes once, with the score of its best path, while several of the [`n_best_paths`] may
+/// have the same. Strings are made longer label by label, each with the states that it leads to and
+/// the best scores there: the FSA is made deterministic as far as is needed, in the order of what
+/// can still be reached (M. Mohri, M. Riley, *An efficient algorithm for the n-best-strings
 /// problem*, 2002).
 ///
 /// # Errors
-/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one label for each arc; [`Error::Limit`] where paths need half of
-/// the memory there is; [`Error::TooLarge`].
+/// [`Error::EndlessCycle`] if a cycle makes scores better; [`Error::Size`] if there is not one
+/// label for each arc; [`Error::Limit`] where paths need half of the memory there is;
+/// [`Error::TooLarge`].
 pub fn n_best_strings<F: Fsas>(fsas: &F, labels: &[i32], n: usize) -> Result<Ragged<i32>, Error> {
     Error::same_size(Quantity::Labels, fsas.as_fsa_vec().num_arcs(), labels.len())?;
     collect(fsas, |i, fsa| Strings::new(i, fsa, &labels[fsa.first_arc()..][..fsa.arcs().len()])?.best(n))
@@ -204,7 +210,8 @@ impl<'a> Order<'a> {
         let range = self.fsa.arc_range(state);
         if !std::mem::replace(&mut self.sorted[state], true) {
             let mut arcs = std::mem::take(&mut self.arcs);
-            // The best comes first among equals too, so that ways never go round a cycle for nothing.
+            // The best comes first among equals too, so that ways never go round a cycle for
+            // nothing.
             let key = |&arc: &u32| (arc == self.best[state], self.over(arc));
             arcs[range.clone()].sort_by(|a, b| {
                 let (a, b) = (key(a), key(b));
@@ -273,7 +280,8 @@ struct Strings<'a> {
 /// What a string is made longer from.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// Which ways lead to states over the last label; those over arcs without label are still to be added.
+    /// Which ways lead to states over the last label; those over arcs without label are still to be
+    /// added.
     String { first: u32, end: u32 },
     /// The way to the final state.
     Complete(u32),
@@ -350,7 +358,8 @@ impl<'a> Strings<'a> {
             for arc in self.fsa.arc_range(from) {
                 let (label, next) = self.over(arc, way);
                 let known = self.current[next.state as usize];
-                // After as many rounds as there are states only rounding makes something better, round a cycle that should gain nothing.
+                // After as many rounds as there are states only rounding makes something better,
+                // round a cycle that should gain nothing.
                 let better = match known {
                     NO_ARC => true,
                     known => {

@@ -16,7 +16,8 @@ use crate::support::ids::index;
 /// The name of the attribute with the part of each score that a language model has given.
 pub const LM_SCORES: &str = "lm_scores";
 
-/// For each utterance some paths, as linear FSAs with the attributes of the lattice that they come from.
+/// For each utterance some paths, as linear FSAs with the attributes of the lattice that they come
+/// from.
 ///
 /// ```
 /// use fsa::paths::Nbest;
@@ -59,8 +60,9 @@ impl Nbest {
         Self::new(paths, utterances)
     }
 
-    /// Takes `num_paths` [`random_paths`] of each FSA of a lattice whose scores are multiplied by `scale` for that (smaller numbers give
-    /// more different ones), and keeps of those with the same words the first.
+    /// Takes `num_paths` [`random_paths`] of each FSA of a lattice whose scores are multiplied by
+    /// `scale` for that (smaller numbers give more different ones), and keeps of those with the
+    /// same words the first.
     ///
     /// # Errors
     /// As [`random_paths`]; [`Error::Score`] if a score becomes infinite or NaN by `scale`.
@@ -76,7 +78,8 @@ impl Nbest {
         Self::from_paths(lattice, &paths)
     }
 
-    /// The `n` best sequences of words of each FSA of a lattice, exactly, from the best down, each with its best path.
+    /// The `n` best sequences of words of each FSA of a lattice, exactly, from the best down, each
+    /// with its best path.
     ///
     /// # Errors
     /// As [`n_best_strings`]; [`Error::Attribute`] if the arcs output lists.
@@ -99,12 +102,14 @@ impl Nbest {
         Ok(Self { paths, utterances })
     }
 
-    /// The different sequences of an attribute along `num_paths` [`random_paths`] of each FSA, as linear FSAs with these as their labels and
-    /// scores of 0; entries that are 0 or -1 are left out. Of a lattice with words as output labels and tokens as the attribute it gives the
-    /// token sequences, to be scored by [`intersect`](Self::intersect).
+    /// The different sequences of an attribute along `num_paths` [`random_paths`] of each FSA, as
+    /// linear FSAs with these as their labels and scores of 0; entries that are 0 or -1 are left
+    /// out. Of a lattice with words as output labels and tokens as the attribute it gives the token
+    /// sequences, to be scored by [`intersect`](Self::intersect).
     ///
     /// # Errors
-    /// As [`random_paths`]; [`Error::Attribute`] if there are no whole numbers or lists of that name; [`Error::Symbol`] for entries below -1.
+    /// As [`random_paths`]; [`Error::Attribute`] if there are no whole numbers or lists of that
+    /// name; [`Error::Symbol`] for entries below -1.
     #[doc(alias = "generate_nbest_list")]
     pub fn sequences_of<F: Fsas>(lattice: &Graph<F>, attribute: &str, num_paths: usize) -> Result<Self, Error> {
         let paths = random_paths(lattice.fsas(), num_paths)?;
@@ -115,12 +120,13 @@ impl Nbest {
         };
         let unique = entries.remove_values_leq(0).unique();
         let utterances = unique.num_repeats.shape().last_splits().clone();
-        let paths = Graph::new(linear_fsas(&unique.lists.remove_axis(0)?)?);
+        let paths = Graph::new(linear_fsas(&unique.rows.remove_axis(0)?)?);
         Ok(Self { paths, utterances })
     }
 
-    /// The best path that each of these paths has in the FSA of its utterance, with the scores and attributes of both: each label of a path meets an
-    /// equal one, and epsilons of the FSA are passed over. Paths that are not in it become FSAs without states. These paths should have no
+    /// The best path that each of these paths has in the FSA of its utterance, with the scores and
+    /// attributes of both: each label of a path meets an equal one, and epsilons of the FSA are
+    /// passed over. Paths that are not in it become FSAs without states. These paths should have no
     /// epsilons; `lattice` has an FSA for each utterance, without cycles.
     ///
     /// ```
@@ -136,7 +142,8 @@ impl Nbest {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one FSA for each utterance; [`Error::Cycle`]; [`Error::TooLarge`].
+    /// [`Error::Size`] if there is not one FSA for each utterance; [`Error::Cycle`];
+    /// [`Error::TooLarge`].
     #[doc(alias = "Nbest.intersect")]
     pub fn intersect(&self, lattice: &Graph<FsaVec>) -> Result<Self, Error> {
         Error::same_size(Quantity::LatticeFsas, self.utterances.num_rows(), lattice.fsas().num_fsas())?;
@@ -148,7 +155,8 @@ impl Nbest {
         Ok(Self { paths: best, utterances: self.utterances.clone() })
     }
 
-    /// For each path the [graph](levenshtein_graph) of its words and their edits, concatenated over utterances.
+    /// For each path the [graph](levenshtein_graph) of its words and their edits, concatenated over
+    /// utterances.
     ///
     /// # Errors
     /// As [`levenshtein_graph`].
@@ -157,7 +165,8 @@ impl Nbest {
         levenshtein_graph(&self.words().remove_axis(0)?, ins_del_score)
     }
 
-    /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the first.
+    /// Takes paths of a lattice, `[fsa][path][arc]`, and keeps of those with the same words the
+    /// first.
     fn from_paths<F: Fsas>(lattice: &Graph<F>, paths: &Ragged<i32>) -> Result<Self, Error> {
         let unique = words(lattice, paths)?.unique();
         let (kept, _) = paths.index(1, &unique.new2old)?;
@@ -174,7 +183,8 @@ impl Nbest {
         &self.utterances
     }
 
-    /// The words of each path, `[utterance][path][word]`: what it outputs, or its labels where nothing is output, without 0 and -1.
+    /// The words of each path, `[utterance][path][word]`: what it outputs, or its labels where
+    /// nothing is output, without 0 and -1.
     pub fn words(&self) -> Ragged<i32> {
         let fsas = self.paths.fsas();
         let arcs: Vec<_> = (0..).take(fsas.num_arcs()).collect();
@@ -184,7 +194,8 @@ impl Nbest {
         words(&self.paths, &every).expect("all arcs are there")
     }
 
-    /// The sum of the scores of each path, `[utterance][path]`; minus infinity for an FSA without states.
+    /// The sum of the scores of each path, `[utterance][path]`; minus infinity for an FSA without
+    /// states.
     pub fn total_scores(&self) -> Ragged<f64> {
         let sum = |fsa: crate::core::view::FsaView<'_>| match fsa.arcs() {
             [] => f64::NEG_INFINITY,
@@ -195,7 +206,8 @@ impl Nbest {
         shape.and_then(|shape| Ragged::new(shape, sums)).expect("one for each path")
     }
 
-    /// The `k` paths of each utterance with the highest total scores, from the highest down; where there are fewer, the last comes again.
+    /// The `k` paths of each utterance with the highest total scores, from the highest down; where
+    /// there are fewer, the last comes again.
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -217,16 +229,19 @@ impl Nbest {
     }
 }
 
-/// The lattice with the scores of a language model in place of those that it has: its `lm_scores`, which are in its scores, are taken away, and
-/// those of `grammar` come in their place. It keeps the labels (tokens) and what is output (words), which `grammar` accepts.
+/// The lattice with the scores of a language model in place of those that it has: its `lm_scores`,
+/// which are in its scores, are taken away, and those of `grammar` come in their place. It keeps
+/// the labels (tokens) and what is output (words), which `grammar` accepts.
 ///
-/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice output nothing ([`add_epsilon_self_loops`]). The result is
-/// connected and top-sorted. States and arcs are as many as the pairs that meet.
+/// `grammar` needs an epsilon self-loop at each state where arcs of the lattice output nothing
+/// ([`add_epsilon_self_loops`]). The result is connected and top-sorted. States and arcs are as
+/// many as the pairs that meet.
 ///
 /// [`add_epsilon_self_loops`]: crate::k2::add_epsilon_self_loops()
 ///
 /// # Errors
-/// [`Error::Attribute`] without `lm_scores`, or if nothing is output; [`Error::Cycle`]; [`Error::TooLarge`]: prune the lattice with
+/// [`Error::Attribute`] without `lm_scores`, or if nothing is output; [`Error::Cycle`];
+/// [`Error::TooLarge`]: prune the lattice with
 /// [`prune_on_arc_post`](crate::paths::prune_on_arc_post).
 #[doc(alias = "whole_lattice_rescoring")]
 pub fn rescore_lattice(lattice: &Graph<FsaVec>, grammar: &Graph<Fsa>) -> Result<Graph<FsaVec>, Error> {

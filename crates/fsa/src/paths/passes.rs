@@ -1,8 +1,9 @@
 //! The loops over one FSA that the scores of its states and their gradients are made of.
 //!
-//! Whatever goes from the end to the start finds the arcs of a state side by side. What goes from the start to the end first puts a copy of
-//! the other end and the score of each arc beside those that enter the same state: a counting sort of eight bytes for each arc, which costs
-//! less than to look them up where they are.
+//! Whatever goes from the end to the start finds the arcs of a state side by side. What goes from
+//! the start to the end first puts a copy of the other end and the score of each arc beside those
+//! that enter the same state: a counting sort of eight bytes for each arc, which costs less than to
+//! look them up where they are.
 
 use std::ops::Range;
 
@@ -206,7 +207,8 @@ pub(super) fn backward_log<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut 
     check_range(fsa, scores)
 }
 
-/// The score of the best path from the start to each state, and its last arc; -1 where there is none. Of several best arcs it is the last.
+/// The score of the best path from the start to each state, and its last arc; -1 where there is
+/// none. Of several best arcs it is the last.
 ///
 /// # Errors
 /// [`Error::NotTopSorted`], [`Error::Overflow`].
@@ -264,7 +266,8 @@ pub(super) fn backward_best<T: Real>(fsa: usize, view: FsaView<'_>, scores: &mut
     check_range(fsa, scores)
 }
 
-/// The first arc of the best path from a state with that score to the final one, if there is one. Of several it is the last.
+/// The first arc of the best path from a state with that score to the final one, if there is one.
+/// Of several it is the last.
 pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T]) -> Option<usize> {
     if scores[state] == none() {
         return None;
@@ -276,7 +279,8 @@ pub(super) fn best_leaving<T: Real>(view: FsaView<'_>, state: usize, scores: &[T
     })
 }
 
-/// The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the states and are changed.
+/// The gradient with respect to arcs of [`forward_log`]'s scores; `grads` are those of the states
+/// and are changed.
 struct ForwardLogGrad<'a, T> {
     view: FsaView<'a>,
     scores: &'a [T],
@@ -314,7 +318,8 @@ impl<T: Real> Kernel for ForwardLogGrad<'_, T> {
     }
 }
 
-/// The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the states and are changed.
+/// The gradient with respect to arcs of [`backward_log`]'s scores; `grads` are those of the states
+/// and are changed.
 struct BackwardLogGrad<'a, T> {
     view: FsaView<'a>,
     scores: &'a [T],
@@ -350,18 +355,20 @@ impl<T: Real> Kernel for BackwardLogGrad<'_, T> {
     }
 }
 
-/// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to that of arcs.
+/// The gradient of [`forward_log`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs.
 pub(super) fn forward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     dispatch(ForwardLogGrad { view, scores, grads, to });
 }
 
-/// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to that of arcs.
+/// The gradient of [`backward_log`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs.
 pub(super) fn backward_log_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     dispatch(BackwardLogGrad { view, scores, grads, to });
 }
 
-/// The gradient of [`forward_best`]'s scores: from that of states, `grads`, which are changed, to that of arcs. All of a state's goes to
-/// its best entering arc.
+/// The gradient of [`forward_best`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs. All of a state's goes to its best entering arc.
 pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in (0..grads.len()).rev() {
@@ -372,8 +379,8 @@ pub(super) fn forward_best_grad<T: Real>(view: FsaView<'_>, last_arcs: &[i32], g
     }
 }
 
-/// The gradient of [`backward_best`]'s scores: from that of states, `grads`, which are changed, to that of arcs. All of a state's goes to
-/// its best leaving arc.
+/// The gradient of [`backward_best`]'s scores: from that of states, `grads`, which are changed, to
+/// that of arcs. All of a state's goes to its best leaving arc.
 pub(super) fn backward_best_grad<T: Real>(view: FsaView<'_>, scores: &[T], grads: &mut [T], to: &mut [T]) {
     to.fill(T::ZERO);
     for state in 0..grads.len() {

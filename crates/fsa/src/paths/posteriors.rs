@@ -13,11 +13,12 @@ use crate::paths::prune;
 use crate::paths::scores::{BackwardScoresSaved, ForwardScoresSaved, backward, forward};
 use crate::support::threads::{join, share, worth};
 
-/// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by how much the best path over the
-/// arc is worse than the best of all.
+/// The logarithm of the share of all paths that goes over each arc; in the tropical semiring, by
+/// how much the best path over the arc is worse than the best of all.
 ///
-/// That is the forward score of the state that the arc leaves, the score of the arc, and the backward score of the state that it enters, less the
-/// total. -inf for arcs on no path. The FSAs must be top-sorted and without loops. O(states + arcs).
+/// That is the forward score of the state that the arc leaves, the score of the arc, and the
+/// backward score of the state that it enters, less the total. -inf for arcs on no path. The FSAs
+/// must be top-sorted and without loops. O(states + arcs).
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -110,8 +111,8 @@ pub struct ArcPosteriorsSaved<T> {
 }
 
 impl<T: Real> ArcPosteriorsSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the posterior of each. 0 in FSAs without
-    /// paths. O(states + arcs).
+    /// The gradient with respect to the scores of all arcs, from that with respect to the posterior
+    /// of each. 0 in FSAs without paths. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each arc.
@@ -149,7 +150,8 @@ impl<T: Real> ArcPosteriorsSaved<T> {
     }
 }
 
-/// The FSAs without the arcs over which less than the share `threshold` of all paths goes, and the arc map. All states stay. O(states + arcs).
+/// The FSAs without the arcs over which less than the share `threshold` of all paths goes, and the
+/// arc map. All states stay. O(states + arcs).
 ///
 /// # Errors
 /// As [`forward_scores`](crate::paths::forward_scores).

@@ -4,7 +4,8 @@ use crate::core::builder::{SortedFsaBuilder, map_arcs};
 use crate::core::fsa::Fsas;
 use crate::error::{Error, Quantity};
 
-/// The arcs that `keep` names by their places among those of all FSAs, with all states, and the arc map.
+/// The arcs that `keep` names by their places among those of all FSAs, with all states, and the arc
+/// map.
 pub(super) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) -> Result<(F, Vec<i32>), Error> {
     let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let (mut builder, mut map) = (SortedFsaBuilder::default(), Vec::new());

@@ -10,14 +10,18 @@ use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
 use crate::paths::passes::backward_log;
 
-/// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with arcs counted over all FSAs.
+/// `num_paths` paths of each FSA, chosen evenly by their probabilities: `[fsa][path][arc]`, with
+/// arcs counted over all FSAs.
 ///
-/// All paths of an FSA lie side by side on a line, each as wide as it is probable, in the order of their arcs; the paths are those that are
-/// found at the points (i + 1/2) / `num_paths`. So likely paths come several times, and the result is always the same, as k2's is. An FSA
-/// without paths has none. The FSAs must be top-sorted and without loops. O(states + arcs + length of the paths times log arcs of a state).
+/// All paths of an FSA lie side by side on a line, each as wide as it is probable, in the order of
+/// their arcs; the paths are those that are found at the points (i + 1/2) / `num_paths`. So likely
+/// paths come several times, and the result is always the same, as k2's is. An FSA without paths
+/// has none. The FSAs must be top-sorted and without loops. O(states + arcs + length of the paths
+/// times log arcs of a state).
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is;
+/// [`Error::TooLarge`].
 #[doc(alias = "RandomPaths")]
 pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, Error> {
     draw(fsas, num_paths, |_, path| {
@@ -26,13 +30,15 @@ pub fn random_paths<F: Fsas>(fsas: &F, num_paths: usize) -> Result<Ragged<i32>, 
     })
 }
 
-/// `num_paths` paths of each FSA, drawn at random: `[fsa][path][arc]`, with arcs counted over all FSAs.
+/// `num_paths` paths of each FSA, drawn at random: `[fsa][path][arc]`, with arcs counted over all
+/// FSAs.
 ///
-/// Each path is drawn on its own, with its share of all paths as its probability; it is the same for the same `seed`, FSA and number of
-/// the path. Otherwise as [`random_paths`].
+/// Each path is drawn on its own, with its share of all paths as its probability; it is the same
+/// for the same `seed`, FSA and number of the path. Otherwise as [`random_paths`].
 ///
 /// # Errors
-/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is; [`Error::TooLarge`].
+/// [`Error::NotTopSorted`]; [`Error::Limit`] where paths need half of the memory there is;
+/// [`Error::TooLarge`].
 pub fn sample_paths<F: Fsas>(fsas: &F, num_paths: usize, seed: u64) -> Result<Ragged<i32>, Error> {
     let stream = Philox::new(seed);
     draw(fsas, num_paths, |fsa, path| {
@@ -61,8 +67,9 @@ fn real(x: usize) -> f64 {
     x as f64
 }
 
-/// `points` makes for each FSA and path a function that gives the next point in [0, 1) where to choose an arc of a state; it is given what
-/// the last choice left of the last point, scaled to [0, 1) again.
+/// `points` makes for each FSA and path a function that gives the next point in [0, 1) where to
+/// choose an arc of a state; it is given what the last choice left of the last point, scaled to [0,
+/// 1) again.
 fn draw<F: Fsas, P: FnMut(f64) -> f64>(
     fsas: &F,
     num_paths: usize,
@@ -75,7 +82,8 @@ fn draw<F: Fsas, P: FnMut(f64) -> f64>(
         for path in 0..num_paths {
             cut.walk(points(i, path), &mut arcs);
             if path == 0 || arcs.capacity() - arcs.len() < fsa.num_states() {
-                // All paths have as many arcs as those so far, or about so; with a copy for all FSAs.
+                // All paths have as many arcs as those so far, or about so; with a copy for all
+                // FSAs.
                 let of_path =
                     size_of::<usize>() + size_of::<i32>() + (arcs.len() / (path + 1)).max(1) * size_of::<i32>();
                 let bytes = num_paths.saturating_mul(2 * of_path);

@@ -12,10 +12,11 @@ use crate::paths::passes::{
     forward_log_grad, none,
 };
 
-/// The score of all paths (or of the best one) from the start of its FSA to each state; -inf where there is none, 0 at the start.
+/// The score of all paths (or of the best one) from the start of its FSA to each state; -inf where
+/// there is none, 0 at the start.
 ///
-/// The FSAs must be top-sorted and without loops. O(states + arcs), on several threads where there are several FSAs. The scores of
-/// arcs are f32, the sums are of the type T.
+/// The FSAs must be top-sorted and without loops. O(states + arcs), on several threads where there
+/// are several FSAs. The scores of arcs are f32, the sums are of the type T.
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -49,7 +50,8 @@ pub fn forward_scores_saved<T: Real, F: Fsas>(
     Ok((scores.clone(), ForwardScoresSaved { fsas, semiring, scores, last_arcs }))
 }
 
-/// The score of all paths (or of the best one) from each state to the final one of its FSA; -inf where there is none, 0 at the final state.
+/// The score of all paths (or of the best one) from each state to the final one of its FSA; -inf
+/// where there is none, 0 at the final state.
 ///
 /// The FSAs must be top-sorted and without loops. O(states + arcs).
 ///
@@ -76,8 +78,9 @@ pub fn backward_scores_saved<T: Real, F: Fsas>(
 
 /// The score of all paths (or of the best one) of each FSA; -inf if there is none.
 ///
-/// They are summed up from the end to the start, so that in the logarithmic semiring the forward score of the final state may differ in its last
-/// digit. The FSAs must be top-sorted and without loops. O(states + arcs).
+/// They are summed up from the end to the start, so that in the logarithmic semiring the forward
+/// score of the final state may differ in its last digit. The FSAs must be top-sorted and without
+/// loops. O(states + arcs).
 ///
 /// ```
 /// use fsa::{Arc, Fsa, Semiring};
@@ -121,7 +124,8 @@ pub fn total_scores_saved<T: Real, F: Fsas>(
     })
 }
 
-/// Scores of states, and in the tropical semiring the last arc of the best path to each, counted within its FSA.
+/// Scores of states, and in the tropical semiring the last arc of the best path to each, counted
+/// within its FSA.
 pub(super) fn forward<T: Real>(fsas: &FsaVec, semiring: Semiring) -> Result<(Vec<T>, Vec<i32>), Error> {
     let mut scores = memory::zeros::<T>(fsas.num_states());
     let mut last_arcs = Vec::new();
@@ -170,8 +174,9 @@ pub struct ForwardScoresSaved<T> {
 }
 
 impl<T: Real> ForwardScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the score of each state. In the tropical semiring
-    /// that of a state goes to its best entering arc, the last one if there are several. O(states + arcs).
+    /// The gradient with respect to the scores of all arcs, from that with respect to the score of
+    /// each state. In the tropical semiring that of a state goes to its best entering arc, the last
+    /// one if there are several. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
@@ -193,8 +198,9 @@ pub struct BackwardScoresSaved<T> {
 }
 
 impl<T: Real> BackwardScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the score of each state. In the tropical semiring
-    /// that of a state goes to its best leaving arc, the last one if there are several. O(states + arcs).
+    /// The gradient with respect to the scores of all arcs, from that with respect to the score of
+    /// each state. In the tropical semiring that of a state goes to its best leaving arc, the last
+    /// one if there are several. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each state.
@@ -222,8 +228,8 @@ enum Totals<T> {
 }
 
 impl<T: Real> TotalScoresSaved<T> {
-    /// The gradient with respect to the scores of all arcs, from that with respect to the total of each FSA: each arc's share of all
-    /// paths, or all on the best path. O(states + arcs).
+    /// The gradient with respect to the scores of all arcs, from that with respect to the total of
+    /// each FSA: each arc's share of all paths, or all on the best path. O(states + arcs).
     ///
     /// # Errors
     /// [`Error::Size`] if there is not one entry for each FSA.
@@ -248,8 +254,8 @@ impl<T: Real> TotalScoresSaved<T> {
     }
 }
 
-/// Runs a gradient over each FSA: `run` takes where its states are among those of all, the FSA, the gradients of its states, and where
-/// those of its arcs go.
+/// Runs a gradient over each FSA: `run` takes where its states are among those of all, the FSA, the
+/// gradients of its states, and where those of its arcs go.
 fn spread<T: Real>(
     fsas: &FsaVec,
     mut grads: Vec<T>,

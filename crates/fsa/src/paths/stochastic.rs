@@ -5,7 +5,8 @@ use ragged_core::{Ragged, RaggedShape};
 use crate::core::fsa::{FsaVec, Fsas};
 use crate::error::{Error, Quantity};
 
-/// The FSAs with scores whose exponentials add up to 1 over the arcs of each state: x - ln Σ e^x. O(states + arcs).
+/// The FSAs with scores whose exponentials add up to 1 over the arcs of each state: x - ln Σ e^x.
+/// O(states + arcs).
 ///
 /// ```
 /// use fsa::paths::set_scores_stochastic;
@@ -27,8 +28,8 @@ pub fn set_scores_stochastic<F: Fsas>(fsas: &F) -> Result<F, Error> {
     Ok(fsas.same_kind(vec.with_scores(&scores)?))
 }
 
-/// The gradient of [`set_scores_stochastic`] with respect to the scores before it. `stochastic` is its result, `out_grad` has an entry for each
-/// arc: g - e^y Σ g. O(states + arcs).
+/// The gradient of [`set_scores_stochastic`] with respect to the scores before it. `stochastic` is
+/// its result, `out_grad` has an entry for each arc: g - e^y Σ g. O(states + arcs).
 ///
 /// # Errors
 /// [`Error::Size`] if `out_grad` has not one entry for each arc.

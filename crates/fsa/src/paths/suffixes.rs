@@ -1,18 +1,19 @@
 //! All suffixes of a text in order, and the sets of them that begin alike.
 
+use crate::support::adjacency::Adjacency;
 use std::ops::Range;
 
 /// Where the suffixes of a text begin, in the order of the dictionary. O(n log n).
 ///
-/// Suffixes that are in order by their first k symbols come in order by their first 2k, by the rank of what begins k symbols later (U. Manber,
-/// G. Myers, *Suffix arrays*, 1993).
+/// Suffixes that are in order by their first k symbols come in order by their first 2k, by the rank
+/// of what begins k symbols later (U. Manber, G. Myers, *Suffix arrays*, 1993).
 pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     let size = text.len();
     let mut order: Vec<u32> = (0..).take(size).collect();
     order.sort_by_key(|&at| text[at as usize]);
     let mut ranks = vec![0_u32; size];
     let mut different = rank(&order, &mut ranks, |a, b| text[a] == text[b]);
-    let (mut by_second, mut starts, mut new_ranks) = (Vec::with_capacity(size), Vec::new(), vec![0; size]);
+    let (mut by_second, mut new_ranks) = (Vec::with_capacity(size), vec![0; size]);
     let mut known = 1;
     while different < size {
         // In the order of what begins `known` symbols later; where nothing does, first.
@@ -20,15 +21,8 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
         by_second.extend((0..).take(size).skip(size.saturating_sub(known)));
         by_second.extend(order.iter().filter(|&&at| at as usize >= known).map(|&at| at - known as u32));
         // Then, without a change of that order, by the first symbols.
-        starts.clear();
-        starts.resize(different + 1, 0_u32);
-        ranks.iter().for_each(|&rank| starts[rank as usize + 1] += 1);
-        (1..starts.len()).for_each(|rank| starts[rank] += starts[rank - 1]);
-        for &at in &by_second {
-            let place = &mut starts[ranks[at as usize] as usize];
-            order[*place as usize] = at;
-            *place += 1;
-        }
+        let by_first = Adjacency::new(different, by_second.iter().map(|&at: &u32| ranks[at as usize] as usize));
+        order = by_first.order().iter().map(|&second| by_second[second as usize]).collect();
         let second = |at: usize| ranks.get(at + known);
         different = rank(&order, &mut new_ranks, |a, b| ranks[a] == ranks[b] && second(a) == second(b));
         std::mem::swap(&mut ranks, &mut new_ranks);
@@ -37,7 +31,8 @@ pub(super) fn suffix_array(text: &[i32]) -> Vec<u32> {
     order
 }
 
-/// Numbers the suffixes by their order, those that are the `same` alike; returns how many numbers there are.
+/// Numbers the suffixes by their order, those that are the `same` alike; returns how many numbers
+/// there are.
 fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -> usize {
     let mut last = 0;
     for (i, &at) in order.iter().enumerate() {
@@ -47,7 +42,8 @@ fn rank(order: &[u32], ranks: &mut [u32], same: impl Fn(usize, usize) -> bool) -
     if order.is_empty() { 0 } else { last as usize + 1 }
 }
 
-/// Suffixes that have as many first symbols in common as all of them have with one another: an interval of the suffix array.
+/// Suffixes that have as many first symbols in common as all of them have with one another: an
+/// interval of the suffix array.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Set {
     /// How many symbols.
@@ -58,9 +54,11 @@ pub(super) struct Set {
     pub parent: usize,
 }
 
-/// All sets of two or more suffixes and that of all, which comes first; and for each place in the text the smallest that its suffix is in.
+/// All sets of two or more suffixes and that of all, which comes first; and for each place in the
+/// text the smallest that its suffix is in.
 ///
-/// The numbers of common symbols are found by T. Kasai and others (2001), the sets from them by M. Abouelhoda, S. Kurtz, E. Ohlebusch (2004). O(n).
+/// The numbers of common symbols are found by T. Kasai and others (2001), the sets from them by M.
+/// Abouelhoda, S. Kurtz, E. Ohlebusch (2004). O(n).
 pub(super) fn sets(text: &[i32], order: &[u32]) -> (Vec<Set>, Vec<usize>) {
     let common = common_prefixes(text, order);
     let size = text.len();
@@ -136,7 +134,8 @@ mod tests {
             let (sets, of_place) = sets(&text, &order);
             for (place, &set) in of_place.iter().enumerate() {
                 let mut set = &sets[set];
-                // The smallest set is that of all suffixes that share most; the parents share less and less.
+                // The smallest set is that of all suffixes that share most; the parents share less
+                // and less.
                 let all = |least| (0..text.len()).filter(|&other| shared(&text[place..], &text[other..]) >= least).count();
                 let others = (0..text.len()).filter(|&other| other != place);
                 let most = others.map(|other| shared(&text[place..], &text[other..])).max().unwrap_or(0);

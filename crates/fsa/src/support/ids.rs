@@ -30,6 +30,9 @@ pub(crate) fn number(index: usize) -> u32 {
     index as u32
 }
 
+/// No state, arc or other index.
+pub(crate) const NONE: u32 = u32::MAX;
+
 /// Numbers in their total order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ordered(pub(crate) f32);

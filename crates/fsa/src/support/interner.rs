@@ -1,4 +1,7 @@
-//! One open-addressing hash table for everything that is interned here: it holds numbers, the things themselves lie in flat arrays.
+//! Numbers 0, 1, 2, ... for keys, in the order in which they come: open-addressing hash tables over
+//! flat arrays.
+
+use crate::support::ids;
 
 /// Mixes eight more bytes into a hash.
 #[inline]
@@ -7,10 +10,11 @@ pub(crate) fn mix(hash: u64, value: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// Numbers 0, 1, 2, ... of things, found by the things' hashes.
+/// The numbers of keys, found by the hashes of these; the keys themselves lie elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
-    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place. The length is a power of two.
+    /// The upper half is that of the hash, the lower half the number plus one; 0 is a free place.
+    /// The length is a power of two.
     places: Vec<u64>,
     len: usize,
 }
@@ -20,8 +24,8 @@ impl Table {
         Self { places: vec![0; 16], len: 0 }
     }
 
-    /// The number of the thing with this hash, of which the upper half counts, for which `is_it` holds. If there is none, `next` is taken in as its
-    /// number and comes back as the error.
+    /// The number of the key with this hash, of which the upper half counts, for which `is_it`
+    /// holds. If there is none, `next` becomes its number and is returned as the error.
     #[inline]
     pub(crate) fn find_or_insert(&mut self, hash: u64, is_it: impl Fn(u32) -> bool, next: usize) -> Result<u32, u32> {
         if !self.has_room(1) {
@@ -38,8 +42,8 @@ impl Table {
             }
             at = (at + 1) & (self.places.len() - 1);
         }
-        // Numbers are below 2^32 - 1: nobody has memory for so many things of 8 bytes and more and does not meet a limit before.
-        let next = u32::try_from(next).ok().filter(|&next| next < u32::MAX).expect("fewer than 2^32 things");
+        // 2^32 keys of 8 bytes and more are beyond all limits.
+        let next = u32::try_from(next).ok().filter(|&next| next < u32::MAX).expect("fewer than 2^32 keys");
         self.places[at] = (hash & TAG) | u64::from(next + 1);
         self.len += 1;
         Err(next)
@@ -76,6 +80,153 @@ impl Table {
     }
 }
 
+/// A key of an [`Interner`], or an element of one of a [`SliceInterner`].
+pub(crate) trait Key: Copy {
+    /// Whether both are the same key.
+    fn is(&self, other: &Self) -> bool;
+
+    /// Mixes it into a hash.
+    fn mix(&self, hash: u64) -> u64;
+}
+
+impl Key for u64 {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        mix(hash, *self)
+    }
+}
+
+impl Key for (u32, u32) {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        mix(hash, (u64::from(self.0) << 32) | u64::from(self.1))
+    }
+}
+
+impl Key for (u64, u32) {
+    #[inline]
+    fn is(&self, other: &Self) -> bool {
+        self == other
+    }
+
+    #[inline]
+    fn mix(&self, hash: u64) -> u64 {
+        mix(mix(hash, self.0), self.1.into())
+    }
+}
+
+/// Numbers for keys.
+#[derive(Debug, Clone)]
+pub(crate) struct Interner<K> {
+    keys: Vec<K>,
+    table: Table,
+}
+
+impl<K: Key> Interner<K> {
+    pub(crate) fn new() -> Self {
+        Self { keys: Vec::new(), table: Table::new() }
+    }
+
+    /// The number of a key, which is the next one if it is new.
+    #[inline]
+    pub(crate) fn number(&mut self, key: K) -> u32 {
+        let keys = &self.keys;
+        let found = self.table.find_or_insert(key.mix(0), |id| keys[id as usize].is(&key), keys.len());
+        found.unwrap_or_else(|new| {
+            self.keys.push(key);
+            new
+        })
+    }
+
+    /// Gives a key the next number, by which alone it is found.
+    #[inline]
+    pub(crate) fn push(&mut self, key: K) -> u32 {
+        self.keys.push(key);
+        ids::number(self.keys.len() - 1)
+    }
+
+    /// All keys by their numbers.
+    #[inline]
+    pub(crate) fn keys(&self) -> &[K] {
+        &self.keys
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<K>() + self.table.bytes()
+    }
+}
+
+/// Numbers for keys that are slices.
+#[derive(Debug, Clone)]
+pub(crate) struct SliceInterner<K> {
+    elements: Vec<K>,
+    ends: Vec<usize>,
+    table: Table,
+}
+
+impl<K: Key> SliceInterner<K> {
+    pub(crate) fn new() -> Self {
+        Self { elements: Vec::new(), ends: Vec::new(), table: Table::new() }
+    }
+
+    /// How many slices have a number.
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The number of a slice, and whether it is new.
+    #[inline]
+    pub(crate) fn number(&mut self, slice: &[K]) -> (u32, bool) {
+        let (elements, ends) = (&self.elements, &self.ends);
+        let is_it = |id: u32| {
+            let found = &elements[range(ends, id)];
+            found.len() == slice.len() && found.iter().zip(slice).all(|(a, b)| a.is(b))
+        };
+        let hash = slice.iter().fold(0, |hash, element| element.mix(hash));
+        match self.table.find_or_insert(hash, is_it, ends.len()) {
+            Ok(found) => (found, false),
+            Err(_) => (self.push(slice), true),
+        }
+    }
+
+    /// Gives a slice the next number, by which alone it is found.
+    #[inline]
+    pub(crate) fn push(&mut self, slice: &[K]) -> u32 {
+        self.elements.extend_from_slice(slice);
+        self.ends.push(self.elements.len());
+        ids::number(self.ends.len() - 1)
+    }
+
+    /// The slice of a number.
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &[K] {
+        &self.elements[range(&self.ends, number)]
+    }
+
+    /// The memory that it takes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.elements.capacity() * size_of::<K>() + self.ends.capacity() * size_of::<usize>() + self.table.bytes()
+    }
+}
+
+#[inline]
+fn range(ends: &[usize], number: u32) -> std::ops::Range<usize> {
+    let number = number as usize;
+    number.checked_sub(1).map_or(0, |before| ends[before])..ends[number]
+}
+
 /// The upper half.
 const TAG: u64 = !0 << 32;
 
@@ -96,7 +247,7 @@ fn first_place(hash: u64, len: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Also where many things have one hash, or their hashes differ in what is not kept only.
+    /// Also where many keys have one hash, or their hashes differ in what is not kept only.
     #[test]
     fn all_are_found_again() {
         let hashes: [fn(u64) -> u64; 5] = [|i| mix(0, i), |i| i % 7, |i| i << 54, |i| !(i << 32), |_| u64::MAX];

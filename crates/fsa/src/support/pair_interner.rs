@@ -7,7 +7,8 @@ use crate::error::{Error, Quantity};
 pub(crate) struct PairInterner {
     /// The pairs by their numbers.
     pairs: Vec<u64>,
-    /// Numbers plus one, 0 where a place is free; as many as a power of two, and at least twice as many as pairs.
+    /// Numbers plus one, 0 where a place is free; as many as a power of two, and at least twice as
+    /// many as pairs.
     places: Vec<u32>,
 }
 

@@ -1,4 +1,5 @@
-//! Work on several FSAs, or on parts of one, by several threads where it pays. What comes out does not depend on their number.
+//! Work on several FSAs, or on parts of one, by several threads where it pays. What comes out does
+//! not depend on their number.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +40,8 @@ pub(crate) fn join<A: Send, B: Send>(
     (a(), b())
 }
 
-/// `run` on 0 .. `num`, on several threads. Not generic, so that rayon's code is compiled once and not for each algorithm.
+/// `run` on 0 .. `num`, on several threads. Not generic, so that rayon's code is compiled once and
+/// not for each algorithm.
 fn for_each_index(num: usize, run: &(dyn Fn(usize) + Sync)) {
     #[cfg(feature = "rayon")]
     {
@@ -62,7 +64,8 @@ pub(crate) fn share<J: Send>(parallel: bool, jobs: impl Iterator<Item = J>, run:
     });
 }
 
-/// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are worth it; the results are in the order of the jobs.
+/// `run` on each of `jobs` and its number, on several threads where `num_arcs` to go through are
+/// worth it; the results are in the order of the jobs.
 ///
 /// # Errors
 /// That of the first job that has one.
@@ -79,7 +82,8 @@ pub(crate) fn for_each_job<J: Send, T: Send>(
     results.into_iter().flatten().collect()
 }
 
-/// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits` counts the values of the rows.
+/// Rows cut in pieces of about as many values each, several for each thread if `parallel`; `splits`
+/// counts the values of the rows.
 pub(crate) fn pieces(parallel: bool, splits: &[i32]) -> Vec<Range<usize>> {
     let num_rows = splits.len() - 1;
     let num_pieces = if parallel { PIECES * num_threads() } else { 1 };

@@ -43,7 +43,8 @@ fn graph(score: impl Strategy<Value = f32> + 'static, acyclic: bool) -> impl Str
     })
 }
 
-/// For each pair of strings taken and output, without epsilons, the best score; of a graph without cycles.
+/// For each pair of strings taken and output, without epsilons, the best score; of a graph without
+/// cycles.
 fn language(graph: &Graph<Fsa>) -> Vec<(Vec<i32>, Vec<i32>, f64)> {
     let (view, aux_labels) = (graph.fsas().view(), graph.aux_labels().unwrap());
     let Some(last) = view.final_state() else { return vec![] };
@@ -336,8 +337,8 @@ fn compact_types_of_files_are_read() {
     assert!(message.contains("\"standork\"") && message.contains("fstmap --map_type=to_standard IN OUT"), "{message}");
 }
 
-/// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what `fstconvert --fst_type=const --fst_align` made
-/// of that.
+/// What `fstcompile` of OpenFst 1.7.9 made of `0 1 7 70 0.5`, `1 1 0 8`, `1 0.25`, and what
+/// `fstconvert --fst_type=const --fst_align` made of that.
 const BY_OPENFST: [&str; 2] = [
     "d6fdb27e06000000766563746f72080000007374616e646172640200000000000000030082598100000000000000000000000200000000\
      00000000000000000000000000807f010000000000000007000000460000000000003f010000000000803e010000000000000000000000\

@@ -1,4 +1,5 @@
-//! Damaged input for every reader: errors may come of it, and nothing worse. How to search longer stands in `kaldera-fuzz`.
+//! Damaged input for every reader: errors may come of it, and nothing worse. How to search longer
+//! stands in `kaldera-fuzz`.
 
 use std::fmt::Debug;
 
@@ -7,7 +8,8 @@ use fsa::io::{K2Text, OpenFstBinary, OpenFstText, SymbolTable};
 use fsa::{EPSILON, Fsa, Fsas, Graph};
 use kaldera_fuzz::fuzz;
 
-/// Nothing is made that the input has no bytes for: `number` of what is named by it may at most be `times` its length, besides a few.
+/// Nothing is made that the input has no bytes for: `number` of what is named by it may at most be
+/// `times` its length, besides a few.
 #[track_caller]
 fn in_proportion(number: usize, times: usize, input: &[u8]) {
     const FEW: usize = 1 << 17;
@@ -61,7 +63,8 @@ fn k2_text() {
         let Ok(text) = std::str::from_utf8(bytes) else { return };
         for format in &formats {
             let print = |graph: &Graph<Fsa>| format.print(graph).expect("what was read can be printed");
-            // k2 prints nothing for a start without arcs, so that with costs another state is then taken for it.
+            // k2 prints nothing for a start without arcs, so that with costs another state is then
+            // taken for it.
             let starts = |graph: &Graph<Fsa>| graph.fsas().arcs().first().is_none_or(|arc| arc.src_state == 0);
             if format.read(text).is_ok_and(|graph| starts(&graph)) {
                 text_reads_back(text, |text| format.read(text), print);

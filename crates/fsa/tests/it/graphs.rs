@@ -1,4 +1,5 @@
-//! Lexica, n-gram models, hot words and CTC graphs beside what they mean, computed in the most direct way.
+//! Lexica, n-gram models, hot words and CTC graphs beside what they mean, computed in the most
+//! direct way.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -15,14 +16,17 @@ use ragged_core::Ragged;
 /// Scores are sums of a few numbers of single precision, each below 64.
 const TOLERANCE: f64 = 1e-4;
 
-// ---------------------------------------------------------------------------------------------------------------- n-grams
+// ----------------------------------------------------------------------------------------------------------------
+// n-grams
 
-/// N-grams of the words a, b, c, d between <s> and </s>, with log10 of their probabilities and back-off weights.
+/// N-grams of the words a, b, c, d between <s> and </s>, with log10 of their probabilities and
+/// back-off weights.
 pub(crate) type Entries = HashMap<Vec<&'static str>, (f64, f64)>;
 
 pub(crate) const WORDS: [&str; 6] = ["<s>", "a", "b", "c", "d", "</s>"];
 
-/// Any order up to 4, any n-grams that sentences can have; also such whose first or last words are no n-gram. All words are unigrams.
+/// Any order up to 4, any n-grams that sentences can have; also such whose first or last words are
+/// no n-gram. All words are unigrams.
 pub(crate) fn entries() -> impl Strategy<Value = (usize, Entries)> {
     let weight = || (-300..=0_i32, -100..=100_i32).prop_map(|(p, bow)| (f64::from(p) / 100.0, f64::from(bow) / 100.0));
     let ngram = prop::collection::vec(0..WORDS.len(), 2..=4);
@@ -72,7 +76,8 @@ fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'s
     }
 }
 
-/// The score of a sentence where back-off arcs are taken only by need, and whether all states on the way are those of a deterministic automaton.
+/// The score of a sentence where back-off arcs are taken only by need, and whether all states on
+/// the way are those of a deterministic automaton.
 fn walk(grammar: &Fsa, backoff: i32, sentence: &[i32]) -> f64 {
     let (view, mut state, mut total) = (grammar.view(), 0, 0.0);
     for &label in sentence.iter().chain(&[FINAL]) {
@@ -208,7 +213,8 @@ fn there_may_be_fewer_n_grams_than_the_header_counts() {
     }
 }
 
-/// All that some standard takes for white space, but for blank, tab and the ends of lines, can stand in a word.
+/// All that some standard takes for white space, but for blank, tab and the ends of lines, can
+/// stand in a word.
 #[test]
 fn fields_end_at_blanks_tabs_and_ends_of_lines_only() {
     let spaces =
@@ -287,9 +293,11 @@ fn words_out_of_the_table_are_added_skipped_or_refused() {
     assert_eq!(error.to_string(), "n-gram model, line 8: a word that the table does not have: a");
 }
 
-// ---------------------------------------------------------------------------------------------------------------- transducers
+// ----------------------------------------------------------------------------------------------------------------
+// transducers
 
-/// All (inputs, outputs) of paths of at most `most` arcs and `words` outputs, without epsilons and final labels, with the score of the best one and the number of paths.
+/// All (inputs, outputs) of paths of at most `most` arcs and `words` outputs, without epsilons and
+/// final labels, with the score of the best one and the number of paths.
 fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>, Vec<i32>), (f64, usize)> {
     let (view, aux) = (graph.fsas().view(), graph.aux_labels().unwrap());
     let mut found: HashMap<_, (f64, usize)> = HashMap::new();
@@ -315,7 +323,8 @@ fn language(graph: &Graph<Fsa>, most: usize, words: usize) -> HashMap<(Vec<i32>,
     found
 }
 
-// ---------------------------------------------------------------------------------------------------------------- lexica
+// ----------------------------------------------------------------------------------------------------------------
+// lexica
 
 pub(crate) fn lexicon_text() -> impl Strategy<Value = Vec<(usize, Vec<usize>)>> {
     prop::collection::vec((0..4_usize, prop::collection::vec(0..2_usize, 1..4)), 1..6).prop_map(|mut entries| {
@@ -344,7 +353,8 @@ proptest! {
             let list: Vec<_> = list.iter().map(|&token| tokens.find(TOKENS[token]).unwrap()).collect();
             (words.find(SPOKEN[*word]).unwrap(), list)
         };
-        // One word, or two, with silence or without at each place: its tokens, the words, and the score.
+        // One word, or two, with silence or without at each place: its tokens, the words, and the
+        // score.
         let places = if silence {
             vec![(vec![], 0.75_f64.ln()), (vec![tokens.find("SIL").unwrap()], 0.25_f64.ln())]
         } else {
@@ -476,9 +486,11 @@ fn words_that_a_given_table_lacks_can_be_one_of_its_own() {
     assert!(lexicon.left_out().is_empty() && words.find("b").is_none());
 }
 
-// ---------------------------------------------------------------------------------------------------------------- hot words
+// ----------------------------------------------------------------------------------------------------------------
+// hot words
 
-/// The bonus of a string: of each place at which a phrase ends, the bonus of all tokens on the way to its node.
+/// The bonus of a string: of each place at which a phrase ends, the bonus of all tokens on the way
+/// to its node.
 fn bonus(phrases: &[(Vec<i32>, f32)], string: &[i32]) -> f64 {
     // What a token is worth: the most that a phrase gives it that begins so.
     let worth = |prefix: &[i32]| {
@@ -493,7 +505,8 @@ fn bonus(phrases: &[(Vec<i32>, f32)], string: &[i32]) -> f64 {
     ends.map(|phrase| total(phrase)).sum()
 }
 
-/// The score of the best path of a string through an FSA with epsilons, of which none is in a cycle of them.
+/// The score of the best path of a string through an FSA with epsilons, of which none is in a cycle
+/// of them.
 fn best(fsa: &Fsa, string: &[i32]) -> f64 {
     let view = fsa.view();
     let mut scores = HashMap::from([(0_usize, 0.0_f64)]);
@@ -578,9 +591,11 @@ fn hot_words_that_are_wrong_are_refused() {
     assert_eq!((none.num_states(), none.to_fsa(2).unwrap().num_arcs()), (1, 3));
 }
 
-// ---------------------------------------------------------------------------------------------------------------- CTC
+// ----------------------------------------------------------------------------------------------------------------
+// CTC
 
-/// A small transducer from the tokens 1 to 3 without epsilons, whose arcs all go on, some in a circle.
+/// A small transducer from the tokens 1 to 3 without epsilons, whose arcs all go on, some in a
+/// circle.
 fn token_graph() -> impl Strategy<Value = Graph<Fsa>> {
     let arc = (0..3_i32, 0..3_i32, 1..4_i32, 10..13_i32, -8..0_i32);
     (prop::collection::vec(arc, 1..8), prop::collection::vec(any::<bool>(), 3)).prop_map(|(arcs, finals)| {
@@ -629,7 +644,8 @@ fn frames_of(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>),
 }
 
 proptest! {
-    /// Each string of frames that collapses to tokens of the graph is there once for each of its paths, and nothing else is.
+    /// Each string of frames that collapses to tokens of the graph is there once for each of its
+    /// paths, and nothing else is.
     #[test]
     fn frames_are_those_that_collapse_to_the_graphs_tokens(graph in token_graph(), frames in 0..5_usize) {
         let tokens = language(&graph, frames + 1, frames);
@@ -667,9 +683,11 @@ proptest! {
     }
 }
 
-// ---------------------------------------------------------------------------------------------------------------- HLG
+// ----------------------------------------------------------------------------------------------------------------
+// HLG
 
-/// Strings of frames with the words that they are decoded to, and the score of the best path: lists of words, and frames all of one length.
+/// Strings of frames with the words that they are decoded to, and the score of the best path: lists
+/// of words, and frames all of one length.
 fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f64> {
     let (view, words) = (graph.fsas().view(), graph.attributes().lists("aux_labels").unwrap());
     let mut now = HashMap::from([((0, vec![], vec![]), 0.0_f64)]);
@@ -697,13 +715,14 @@ fn decoded(graph: &Graph<Fsa>, frames: usize) -> HashMap<(Vec<i32>, Vec<i32>), f
 const QUANTIZED: f64 = 0.02;
 
 proptest! {
-    /// Each string of frames is decoded to sequences of words that sound so, the best one with the score that the grammar gives it. Where words sound
-    /// alike, removing epsilons keeps the best.
+    /// Each string of frames is decoded to sequences of words that sound so, the best one with the
+    /// score that the grammar gives it. Where words sound alike, removing epsilons keeps the best.
     #[test]
     fn hlg_decodes_what_the_lexicon_and_the_grammar_allow(
         entries in lexicon_text(), (order, ngrams) in entries(), minimize: bool, modified: bool,
     ) {
-        // The words of the lexicon are some of those of the model. Scores that rise in a circle have no best path, and cannot be pushed.
+        // The words of the lexicon are some of those of the model. Scores that rise in a circle
+        // have no best path, and cannot be pushed.
         let ngrams: Entries = ngrams.into_iter().map(|(ngram, (p, bow))| (ngram, (p, bow.min(0.0)))).collect();
         let line = |(word, tokens): &(usize, Vec<usize>)| {
             let tokens: Vec<_> = tokens.iter().map(|&token| TOKENS[token]).collect();

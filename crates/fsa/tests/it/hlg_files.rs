@@ -51,7 +51,8 @@ fn frames(tokens: &[i32], choices: &mut impl Iterator<Item = u8>) -> Vec<i32> {
 }
 
 proptest! {
-    /// In memory, in OpenFst's binary file, in its text with symbols, and in k2's text, all frames of random sentences cost the same; in all topologies.
+    /// In memory, in OpenFst's binary file, in its text with symbols, and in k2's text, all frames
+    /// of random sentences cost the same; in all topologies.
     #[test]
     fn files_of_decoding_graphs_decode_as_in_memory(
         entries in lexicon_text(), (order, ngrams) in entries(), modified: bool, silence: bool, topology: bool,
@@ -109,7 +110,8 @@ proptest! {
     }
 }
 
-/// A word without a path because the same label is blank and epsilon, or a path too many: what the file of O09 had.
+/// A word without a path because the same label is blank and epsilon, or a path too many: what the
+/// file of O09 had.
 #[test]
 fn a_blank_between_repeats_is_kept_in_files() {
     let (lexicon, arpa) =

@@ -31,7 +31,8 @@ fn epsilons() -> impl Strategy<Value = Epsilons> {
     prop::sample::select(vec![Epsilons::Sequenced, Epsilons::AnyOrder, Epsilons::AsSymbol])
 }
 
-/// All arcs by the states that they leave, requested in an order that `pick` gives; up to the first error.
+/// All arcs by the states that they leave, requested in an order that `pick` gives; up to the first
+/// error.
 fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<i32, Vec<LazyArc>>, Result<(), Error>) {
     let mut found = BTreeMap::new();
     let mut open: Vec<_> = lazy.start().into_iter().collect();
@@ -49,7 +50,8 @@ fn walk(lazy: &mut LazyComposition, pick: impl Fn(usize) -> usize) -> (BTreeMap<
     (found, Ok(()))
 }
 
-/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, output labels, and arc maps.
+/// The arcs of a walk, with states numbered as [`compose`](fsa::k2::compose()) does it, output
+/// labels, and arc maps.
 fn in_order(found: &BTreeMap<i32, Vec<LazyArc>>) -> (Vec<Arc>, Vec<i32>, Vec<(i32, i32)>) {
     let mut order: Vec<i32> = found.keys().copied().take(1).collect();
     let (mut arcs, mut at) = (vec![], 0);
@@ -180,7 +182,8 @@ fn what_is_not_there() {
     );
 }
 
-/// 3,000 x 3,000 arcs of one label leave the start: more than the limit, which is found out before they are all there.
+/// 3,000 x 3,000 arcs of one label leave the start: more than the limit, which is found out before
+/// they are all there.
 #[test]
 fn a_state_with_too_many_arcs_is_refused() {
     let hub = || {

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside.
 
+mod dense;
 mod first_steps;
 mod formats;
 mod fuzz;

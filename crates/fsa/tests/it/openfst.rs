@@ -10,7 +10,8 @@ use fsa::openfst::{
 use fsa::{AUX_LABELS, Arc, Equivalence, Error, FINAL, Fsa, Graph, Limited, Limits, equivalent};
 use proptest::prelude::*;
 
-/// Scores are multiples of 1/1024, so that nothing is rounded away; sums of a few of them are exact in f32.
+/// Scores are multiples of 1/1024, so that nothing is rounded away; sums of a few of them are exact
+/// in f32.
 const SCORE: f32 = 1e-4;
 const DELTA: f32 = 1.0 / 1024.0;
 
@@ -30,7 +31,8 @@ fn transducer(seed: u64, least: i32) -> Graph<Fsa> {
     Graph::new(fsa).with_aux_labels(aux).unwrap()
 }
 
-/// What a path takes, outputs, and scores. Epsilons output are left out; those taken only if `skip`.
+/// What a path takes, outputs, and scores. Epsilons output are left out; those taken only if
+/// `skip`.
 type Path = (Vec<i32>, Vec<i32>, f32);
 
 fn paths_from(graph: &Graph<Fsa>, start: usize, skip: bool) -> Vec<Path> {
@@ -77,7 +79,8 @@ fn assert_same(a: &Graph<Fsa>, b: &Graph<Fsa>, skip: bool) {
     }
 }
 
-/// `best` is deterministic and has, for each input of the relation `right`, one of the best outputs and no other.
+/// `best` is deterministic and has, for each input of the relation `right`, one of the best outputs
+/// and no other.
 fn assert_best(best: &Graph<Fsa>, right: &Relation) {
     assert!(is_deterministic(best.fsas()));
     let best = relation(best, true);
@@ -108,7 +111,8 @@ fn is_normal(graph: &Graph<Fsa>, side: Side) -> bool {
     (0..view.arcs().len()).all(|at| label(at) != 0 || only_epsilons(view.arcs()[at].dest_state))
 }
 
-/// The number of different futures of states, scores counted from the best one; that of the final state differs from all.
+/// The number of different futures of states, scores counted from the best one; that of the final
+/// state differs from all.
 fn num_futures(graph: &Graph<Fsa>) -> usize {
     let futures = (0..graph.fsas().num_states() - 1).map(|state| {
         let paths = paths_from(graph, state, false);
@@ -349,7 +353,8 @@ fn cycles_that_put_out_more_than_they_take() {
 }
 
 proptest! {
-    /// Epsilons are none, whichever side has them and wherever they stand; what cannot be told is refused.
+    /// Epsilons are none, whichever side has them and wherever they stand; what cannot be told is
+    /// refused.
     #[test]
     fn equivalence_is_that_of_the_relations(seed: u64, other: u64, change: bool) {
         let graph = transducer(seed, 0);

@@ -13,7 +13,8 @@ const SINGLE: f64 = 1e-4;
 const DIFFERENCE: f64 = 1e-4;
 const STEP: f32 = 1.0 / 1024.0;
 
-/// Arcs between any two states; `forward` ones go to later states. Scores are multiples of 1/64, so that their sums are exact.
+/// Arcs between any two states; `forward` ones go to later states. Scores are multiples of 1/64, so
+/// that their sums are exact.
 fn arcs(states: usize, forward: bool) -> impl Strategy<Value = Vec<Arc>> {
     let last = states as i32 - 1;
     let arc = (0..last, 0..last, 1..=last, 0..4, -192..192_i32);
@@ -501,7 +502,8 @@ fn n_best_lists_of_other_lattices_are_refused() {
     assert!(matches!(Nbest::sequences_of(one.paths(), "tokens", 3), Err(Error::Attribute { .. })));
 }
 
-/// A lattice of two words, 1 and 2, spelled 11 and 12; a grammar that knows only the second, at another price.
+/// A lattice of two words, 1 and 2, spelled 11 and 12; a grammar that knows only the second, at
+/// another price.
 #[test]
 fn a_lattice_gets_the_scores_of_another_grammar() {
     let arcs = vec![

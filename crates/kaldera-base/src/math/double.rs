@@ -8,10 +8,12 @@
 //! | `tanh` | 3 ulp | all arguments |
 //! | `sigmoid` | 3 ulp | all arguments; 1 in 2^1074 where the result is subnormal |
 //!
-//! Against 42 digits (mpmath) the errors of 24,000 arguments were 1.1, 1.0, 2.4 and 2.2 ulp at most.
+//! Against 42 digits (mpmath) the errors of 24,000 arguments were 1.1, 1.0, 2.4 and 2.2 ulp at
+//! most.
 //!
-//! The way is that of the functions for `f32`, with longer polynomials, again Chebyshev fits of ours. No instruction set but
-//! AVX-512 converts between `f64` and 64-bit integers, so integers are read off the last bits of a sum with 1.5 x 2^52.
+//! The way is that of the functions for `f32`, with longer polynomials, again Chebyshev fits of
+//! ours. No instruction set but AVX-512 converts between `f64` and 64-bit integers, so integers are
+//! read off the last bits of a sum with 1.5 x 2^52.
 
 use crate::simd::Doubles;
 
@@ -40,14 +42,16 @@ pub fn ln<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
     let tiny = s.splat(f64::MIN_POSITIVE);
     let scaled = s.select_lt(x, tiny, s.mul(x, s.splat(TWO_POW_52)), x);
     let e0 = s.select_lt(x, tiny, s.splat(-52.0), s.splat(0.0));
-    // x = 2^e m with m in [√½, √2). The exponent with its bias is not negative, and a number as the last bits of 2^52.
+    // x = 2^e m with m in [√½, √2). The exponent with its bias is not negative, and a number as the
+    // last bits of 2^52.
     let bits = s.bits_of(scaled);
     let bias = s.splat_u64(BIAS << MANTISSA_BITS);
     let exponent = s.shr_u64::<MANTISSA_BITS>(s.add_u64(s.sub_u64(bits, s.splat_u64(SQRT_HALF_BITS)), bias));
     let m = s.of_bits(s.add_u64(s.sub_u64(bits, s.shl_u64::<MANTISSA_BITS>(exponent)), bias));
     let e = s.of_bits(s.or_u64(exponent, s.splat_u64(TWO_POW_52.to_bits())));
     let e = s.add(s.sub(e, s.splat(TWO_POW_52 + BIAS as f64)), e0);
-    // ln m = 2 atanh(r), r = (m-1)/(m+1): an odd series that starts 2r + 2r³/3. With f = m - 1, 2r = f - r f.
+    // ln m = 2 atanh(r), r = (m-1)/(m+1): an odd series that starts 2r + 2r³/3. With f = m - 1,
+    // 2r = f - r f.
     let f = s.sub(m, s.splat(1.0));
     let r = s.div(f, s.add(m, s.splat(1.0)));
     let z = s.mul(r, r);
@@ -110,12 +114,14 @@ fn power_of_2<D: Doubles>(s: D, n: D::Vector) -> D::Vector {
 /// e to the power x.
 #[inline(always)]
 pub fn exp<D: Doubles>(s: D, x: D::Vector) -> D::Vector {
-    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays. At the lower one both factors below are exactly 0: a product that
-    // is rounded to 0 takes many processors a hundred times as long, and -inf is frequent.
+    // Beyond these bounds the result is 0 or infinite all the same. A NaN stays. At the lower one
+    // both factors below are exactly 0: a product that is rounded to 0 takes many processors a
+    // hundred times as long, and -inf is frequent.
     let x = s.min(s.splat(710.0), s.max(s.splat(-1418.0), x));
     let (n, y) = reduced_exp_m1(s, x);
     let y = s.add(y, s.splat(1.0));
-    // 2^n in two factors, so that each is a normal number where the result is subnormal or just below infinity.
+    // 2^n in two factors, so that each is a normal number where the result is subnormal or just
+    // below infinity.
     let half = s.sub(s.mul_add(n, s.splat(0.5), s.splat(MAGIC)), s.splat(MAGIC));
     s.mul(s.mul(y, power_of_2(s, half)), power_of_2(s, s.sub(n, half)))
 }
@@ -151,7 +157,8 @@ mod tests {
     use super::*;
     use crate::simd::{Kernel, Lanes, Simd, available, dispatch_at};
 
-    /// Numbers of all exponents and both signs, infinities and NaN, and many where the functions are not trivial.
+    /// Numbers of all exponents and both signs, infinities and NaN, and many where the functions
+    /// are not trivial.
     fn doubles() -> Vec<f64> {
         let everywhere = (0..1_u64 << 18).map(|i| f64::from_bits((i << 46) ^ i.wrapping_mul(0x9E37_79B9_7F4A)));
         let around_0 = (-400_000..400_000).map(|i| f64::from(i) / 523.7);
@@ -210,7 +217,8 @@ mod tests {
         }
     }
 
-    /// The platform's functions stand for the exact ones: they are good to an ulp, `tanh` to two, which the bounds allow for.
+    /// The platform's functions stand for the exact ones: they are good to an ulp, `tanh` to two,
+    /// which the bounds allow for.
     fn check(f: Function, exact: fn(f64) -> f64, bound: f64) {
         let xs = doubles();
         for level in available() {

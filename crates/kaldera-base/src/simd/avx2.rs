@@ -3,9 +3,10 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::doubles::Avx2Doubles;
-use super::integers::Avx2Integers;
-use super::{Kernel, Simd};
+use crate::simd::doubles::Avx2Doubles;
+use crate::simd::integers::Avx2Integers;
+use crate::simd::sealed::Sealed;
+use crate::simd::{Kernel, Simd};
 
 const LANES: usize = 8;
 
@@ -57,7 +58,7 @@ fn first_lanes(len: usize) -> __m256i {
     _mm256_cmpgt_epi32(len, _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 }
 
-impl super::sealed::Sealed for Avx2 {}
+impl Sealed for Avx2 {}
 
 impl Simd for Avx2 {
     const LANES: usize = LANES;

@@ -3,10 +3,11 @@
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
 
-use super::avx2::Avx2;
-use super::doubles::Avx512Doubles;
-use super::integers::Avx512Integers;
-use super::{Kernel, Simd};
+use crate::simd::avx2::Avx2;
+use crate::simd::doubles::Avx512Doubles;
+use crate::simd::integers::Avx512Integers;
+use crate::simd::sealed::Sealed;
+use crate::simd::{Kernel, Simd};
 
 const LANES: usize = 16;
 
@@ -76,7 +77,7 @@ fn first_lanes(len: usize) -> __mmask16 {
     ((1_u32 << len.min(LANES)) - 1) as __mmask16
 }
 
-impl super::sealed::Sealed for Avx512 {}
+impl Sealed for Avx512 {}
 
 impl Simd for Avx512 {
     const LANES: usize = LANES;

@@ -8,7 +8,7 @@ mod portable;
 
 use std::fmt;
 
-use super::Lanes;
+use crate::simd::numbers::Lanes;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2Doubles;
@@ -51,8 +51,8 @@ pub trait Doubles: Lanes<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kernel, Simd, available, dispatch_at};
     use super::*;
+    use crate::simd::{Kernel, Simd, available, dispatch_at};
 
     struct Check;
     impl Kernel for Check {

@@ -8,8 +8,8 @@ mod portable;
 
 use std::fmt;
 
-use super::Simd;
-use super::sealed::Sealed;
+use crate::simd::Simd;
+use crate::simd::sealed::Sealed;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) use avx2::Avx2Integers;
@@ -118,8 +118,8 @@ int!(i64);
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kernel, available, dispatch_at};
     use super::*;
+    use crate::simd::{Kernel, available, dispatch_at};
 
     struct Check;
     impl Kernel for Check {

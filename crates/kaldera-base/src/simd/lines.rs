@@ -1,6 +1,6 @@
 //! Memory that vectors of any instruction set can lie in.
 
-use super::Simd;
+use crate::simd::Simd;
 
 /// One cache line.
 #[derive(Debug, Clone, Copy)]
@@ -71,8 +71,8 @@ impl Lines {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Kernel, Simd, available, dispatch_at};
     use super::*;
+    use crate::simd::{Kernel, Simd, available, dispatch_at};
 
     struct Fill;
     impl Kernel for Fill {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use super::Simd;
-use super::sealed::Sealed;
+use crate::simd::Simd;
+use crate::simd::sealed::Sealed;
 
 /// The arithmetic of one instruction set on vectors of `T`, which is `f32` or `f64`.
 ///

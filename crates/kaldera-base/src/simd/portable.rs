@@ -2,9 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::doubles::PortableDoubles;
-use super::integers::PortableIntegers;
-use super::{Kernel, Simd};
+use crate::simd::doubles::PortableDoubles;
+use crate::simd::integers::PortableIntegers;
+use crate::simd::sealed::Sealed;
+use crate::simd::{Kernel, Simd};
 
 const LANES: usize = 8;
 
@@ -43,7 +44,7 @@ fn mul_add(a: f32, b: f32, c: f32) -> f32 {
     if cfg!(any(target_arch = "aarch64", target_feature = "fma")) { a.mul_add(b, c) } else { a * b + c }
 }
 
-impl super::sealed::Sealed for Portable {}
+impl Sealed for Portable {}
 
 impl Simd for Portable {
     const LANES: usize = LANES;

@@ -1,6 +1,6 @@
 //! Files of FSTs in any of the formats, told by what is in them.
 
-use std::fs::File;
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Cursor, Read, Write as _};
 use std::path::Path;
 
@@ -64,7 +64,8 @@ pub(super) fn is_standard(name: &str) -> bool {
     matches!(name, "" | "-")
 }
 
-/// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it is compressed with gzip.
+/// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it
+/// is compressed with gzip.
 pub(super) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
     let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
     let mut input: Box<dyn Read> = if is_standard(name) {
@@ -204,7 +205,8 @@ impl FstFile {
     }
 }
 
-/// Writes a file, which appears complete or not at all, or to standard output, whose reader may stop listening.
+/// Writes a file, which appears complete or not at all, or to standard output, whose reader may
+/// stop listening.
 pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
     if is_standard(name) {
         let mut stdout = io::stdout().lock();
@@ -215,8 +217,14 @@ pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
             _ => Ok(()),
         };
     }
+    let failed = |error: io::Error| Trouble::Failed(format!("cannot write '{name}': {error}"));
+    // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the
+    // bytes.
+    if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        return OpenOptions::new().write(true).open(name).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+    }
     let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
-    file.write_all(bytes).map_err(|error| Trouble::Failed(format!("cannot write '{name}': {error}")))?;
+    file.write_all(bytes).map_err(failed)?;
     drop(file);
     partial.finish().map_err(|error| Trouble::failed(&error))?;
     Ok(())

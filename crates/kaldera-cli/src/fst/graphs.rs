@@ -166,7 +166,8 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
 }
 
-/// Writes what the labels of the graph stand for: where options say so, or beside the output, if that is a file.
+/// Writes what the labels of the graph stand for: where options say so, or beside the output, if
+/// that is a file.
 fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
     for (name, kind, table) in [(&options.write_tokens, "tokens", tokens), (&options.write_words, "words", words)] {
         if !name.is_empty() {

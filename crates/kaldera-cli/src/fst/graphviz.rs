@@ -28,10 +28,14 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
         Trouble::Failed(format!("cannot run '{DOT}' of Graphviz: {why}; --layout=own needs no other program"))
     })?;
     // Each pipe has its thread, so that neither side waits for the other.
-    let stdin = child.stdin.take();
-    let writer = thread::spawn(move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes())));
-    let stdout = reader(child.stdout.take());
-    let stderr = reader(child.stderr.take());
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let write = move || stdin.map_or(Ok(()), |mut stdin| stdin.write_all(text.as_bytes()));
+    let start = || Ok((thread::Builder::new().spawn(write)?, reader(stdout)?, reader(stderr)?));
+    let (writer, stdout, stderr) = start().map_err(|error: io::Error| {
+        let _ = child.kill();
+        let _ = child.wait();
+        Trouble::Failed(format!("cannot start a thread to run '{DOT}' of Graphviz: {error}; --layout=own needs none"))
+    })?;
     let ended = wait(&mut child, limit);
     if !matches!(ended, Ok(Some(_))) {
         let _ = child.kill();
@@ -58,8 +62,8 @@ fn draw(program: &mut Command, text: String, limit: Duration) -> Result<String, 
     Err(Trouble::Failed(format!("'{DOT}' of Graphviz failed ({status}): {}", said.trim())))
 }
 
-fn reader(pipe: Option<impl Read + Send + 'static>) -> thread::JoinHandle<Vec<u8>> {
-    thread::spawn(move || {
+fn reader(pipe: Option<impl Read + Send + 'static>) -> io::Result<thread::JoinHandle<Vec<u8>>> {
+    thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut pipe) = pipe {
             // What comes before an error is shown.

@@ -16,6 +16,7 @@ use clap::Command;
 use files::{Format, FstFile, is_standard, write_bytes};
 use kaldera::fsa::io::SymbolTable;
 use kaldera::fsa::{Fsa, Graph};
+use kaldera::io::overwrite::ExistingFiles;
 use operations::OPERATIONS;
 use options::Options;
 use tables::Tables;
@@ -24,7 +25,7 @@ use crate::layout::{columns, wrap};
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::people::{Trouble, arguments, end, print};
 use crate::similar::did_you_mean;
-use crate::{Call, HELP, USAGE, VERSION, log};
+use crate::{Call, HELP, USAGE, VERSION, log, threads};
 
 const TOOL: &str = "fst";
 /// The operation whose output is a drawing.
@@ -130,8 +131,19 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     let arguments: Option<Vec<String>> = arguments.into_iter().map(|argument| argument.into_string().ok()).collect();
     let mut arguments = arguments.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
     let output = take_output(operation.inputs, &mut arguments)?;
+    refuse_overwriting(arguments.iter().chain(options.inputs()), options.outputs().chain([&output]))?;
     options.arguments.clone_from(&arguments);
     options.output.clone_from(&output);
+    threads::with_pool(|| carry_out(operation, options, &arguments, &output))
+}
+
+/// Reads the inputs, and writes what an operation makes of them.
+fn carry_out(
+    operation: &Operation,
+    mut options: Options,
+    arguments: &[String],
+    output: &str,
+) -> Result<ExitCode, Trouble> {
     let inputs = match operation.inputs {
         Inputs::Other(_) => vec![],
         _ => arguments.iter().map(|name| FstFile::read(name)).collect::<Result<Vec<_>, _>>()?,
@@ -147,28 +159,46 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     }
     // What is wrong with the output is told before the work.
     if operation.name == DRAW {
-        options.format = drawing_format(&output, &options.format)?.to_owned();
+        options.format = drawing_format(output, &options.format)?.to_owned();
     } else if operation.options.contains(&"format") {
-        file.format = output_format(&output, &options.format, file.format)?;
+        file.format = output_format(output, &options.format, file.format)?;
         file.set_fst_type(&options.fst_type)?;
         if file.format == Format::Binary {
-            refuse_terminal(&output)?;
+            refuse_terminal(output)?;
         }
     }
     match (operation.run)(&options, inputs)? {
         Made::Fst(graph) => {
             file.graph = graph;
-            file.write(&output)?;
+            file.write(output)?;
         }
         Made::Labelled { graph, input_symbols, output_symbols } => {
             (file.graph, file.input_symbols, file.output_symbols) = (graph, input_symbols, output_symbols);
-            file.write(&output)?;
+            file.write(output)?;
         }
-        Made::Text(text) => write_bytes(&output, text.as_bytes())?,
+        Made::Text(text) => write_bytes(output, text.as_bytes())?,
         Made::Answer(yes) => return Ok(ExitCode::from(if yes { 0 } else { 2 })),
         Made::Nothing => {}
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a call whose output would replace one of its inputs.
+fn refuse_overwriting<'a>(
+    inputs: impl Iterator<Item = &'a String>,
+    outputs: impl Iterator<Item = &'a String>,
+) -> Result<(), Trouble> {
+    let existing = ExistingFiles::of(outputs.filter(|name| !is_standard(name)));
+    for input in inputs {
+        let input = if is_standard(input) { "/dev/stdin" } else { input };
+        if let Some(output) = existing.find(input) {
+            let output = output.display();
+            return Err(Trouble::Usage(format!(
+                "'{output}' would overwrite the input '{input}': write to another file"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Takes the output from the arguments, and makes the inputs as many as there must be.

@@ -419,7 +419,8 @@ fn info(options: &Options, files: Vec<FstFile>) -> Result<Made, Trouble> {
     Ok(Made::Text(text))
 }
 
-/// What OpenFst's `fstinfo` counts: final costs are no arcs, and the state that they lead to is none.
+/// What OpenFst's `fstinfo` counts: final costs are no arcs, and the state that they lead to is
+/// none.
 #[derive(Default)]
 struct Sizes {
     states: usize,
@@ -703,7 +704,8 @@ fn within(options: &Options, operation: Work, needed: usize, arcs: usize) -> Res
     Err(failed(Error::Limit { operation, limited: Limited::Bytes, limit, needed, states: arcs, arcs }))
 }
 
-/// An FST of these paths, each a list of places of arcs, side by side from the start to the final state.
+/// An FST of these paths, each a list of places of arcs, side by side from the start to the final
+/// state.
 fn paths_as_fst<'a>(
     graph: &Graph<Fsa>,
     paths: impl Iterator<Item = &'a [i32]> + Clone,

@@ -9,7 +9,8 @@ use super::operations::project_side;
 use super::options::Options;
 use kaldera::fsa::openfst::Side;
 
-/// What an operation does with the tables of its inputs, and what must be equal before. A table that one of two files lacks is equal to any.
+/// What an operation does with the tables of its inputs, and what must be equal before. A table
+/// that one of two files lacks is equal to any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tables {
     /// The operation knows tables itself, or has no result.

@@ -2,10 +2,12 @@
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Component, Path};
 use std::process::ExitCode;
 
 use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::io::overwrite::refuse_overwriting;
+use kaldera::io::specifier::Rspecifier;
 use kaldera::io::table::SequentialReader;
 use kaldera::io::wxfilename::Output;
 use kaldera::matrix::Matrix;
@@ -93,10 +95,16 @@ fn write_files(
     write: impl Fn(&mut dyn Write, &Matrix<f32>) -> io::Result<()>,
 ) -> Result<bool, Failure> {
     make_folder(&files.output_dir)?;
+    let input = Rspecifier::parse(rspecifier)?.rxfilename;
     let mut written = 0_u64;
     for entry in SequentialReader::<Matrix<f32>>::open(rspecifier)? {
         let (key, matrix) = entry?;
+        if !stays_in_folder(&key) {
+            let place = "as its file would lie outside --output-dir";
+            return Err(Failure::KeyAsFile { key, place });
+        }
         let name = format!("{}/{key}.{}", files.output_dir, files.output_ext);
+        refuse_overwriting(&[&format!("ark:{input}")], &[&name])?;
         let mut file = Output::create_path(&name)?;
         write(&mut file, &matrix).map_err(|source| kaldera::io::Error::Write { name, source })?;
         file.close()?;
@@ -104,6 +112,12 @@ fn write_files(
     }
     info!("{written} feature files written to {}", files.output_dir);
     Ok(written > 0)
+}
+
+/// Whether a file with this name is in the folder, or in one below it.
+fn stays_in_folder(key: &str) -> bool {
+    let is_below = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+    !key.contains('\0') && Path::new(key).components().all(is_below)
 }
 
 /// The folder itself, not those above it.

@@ -42,6 +42,8 @@ pub(crate) enum Failure {
     SingleFile { name: &'static str, input: String },
     #[error("'{input}' and '{output}' are a table and a single file: put ark: or scp: before both, or neither")]
     Mixed { input: String, output: String },
+    #[error("'{key}' cannot be the name of a file, {place}")]
+    KeyAsFile { key: String, place: &'static str },
     #[error("recording '{key}' has no duration in its header: check where it comes from, or try --read-entire-file")]
     NoDuration { key: String },
 }

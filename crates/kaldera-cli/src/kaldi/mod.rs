@@ -35,9 +35,9 @@ use std::ffi::{OsStr, OsString};
 use std::ops::RangeInclusive;
 use std::process::ExitCode;
 
-use kaldera::feat::options::{OptionSet, Registry};
-use kaldera::io::Holder;
+use kaldera::feat::options::{OptionSet, OptionValue, Registry};
 use kaldera::io::table::TableWriter;
+use kaldera::io::{Holder, overwrite};
 
 use self::failure::Failure;
 use crate::parse_options::{OptionsError, ParseOptions, Request, Syntax, shell_line};
@@ -159,11 +159,53 @@ fn run_any<O: OptionSet>(
         log::say(parser.help());
         return ExitCode::from(1);
     }
-    match utf8(plain).and_then(|plain| body(options, plain)) {
+    drop(parser);
+    let checked = utf8(plain).and_then(|plain| {
+        refuse_overwriting(&mut options, &plain)?;
+        body(options, plain)
+    });
+    match checked {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(failure) if failure.is_broken_pipe() => ExitCode::from(KILLED_BY_SIGPIPE),
         Err(failure) => throw(&failure),
+    }
+}
+
+/// Ends a run whose output would empty one of its inputs, before anything is opened. Here alone our programs refuse what Kaldi's
+/// do not.
+fn refuse_overwriting(options: &mut impl OptionSet, plain: &[String]) -> Result<(), Failure> {
+    let mut files = FileOptions::default();
+    options.register(&mut files);
+    let (inputs, output) = match plain {
+        [inputs @ .., output] if !inputs.is_empty() => (inputs, Some(output)),
+        inputs => (inputs, None),
+    };
+    let inputs: Vec<_> = inputs.iter().chain(&files.inputs).map(String::as_str).collect();
+    let outputs: Vec<_> = output.into_iter().chain(&files.outputs).map(String::as_str).collect();
+    Ok(overwrite::refuse_overwriting(&inputs, &outputs)?)
+}
+
+/// The files and tables that options name.
+#[derive(Default)]
+struct FileOptions {
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl<'a> Registry<'a> for FileOptions {
+    fn add(&mut self, name: &'static str, value: &'a mut dyn OptionValue, _doc: &'static str) {
+        let files = match name {
+            "exclude" | "include" | "spk2utt" | "utt2spk" | "vtln-map" | "weights" => &mut self.inputs,
+            "write-num-frames" | "write-utt2dur" => &mut self.outputs,
+            _ => return,
+        };
+        // A text is shown between quotes.
+        let shown = value.show();
+        let file = shown.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(&shown);
+        if !file.is_empty() {
+            files.push(file.to_owned());
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{self, IsTerminal as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,8 @@ use kaldera::feat::{
     VadEnergyOptions,
 };
 use kaldera::pipeline::{
-    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Inputs, Pipeline, PitchFeatures, ReadOptions, Shard, Summary,
+    Cmvn, ENDINGS, FeatureExtractor, FeatureFile, Found, Inputs, Pipeline, PitchFeatures, ReadOptions, RunId, Shard,
+    Summary,
 };
 
 use super::{Trouble, arguments, print};
@@ -52,15 +53,16 @@ dither, and the noise in the change of pitch, differ: they are 0 unless asked fo
 Done to the features, in this order: --with-pitch beside them, --cmvn, --deltas, --vad (only voiced
 frames stay). For a job array: --shard 2/8 does the second eighth of the inputs and writes
 OUT.2-of-8.ark; 'kaldera merge -o OUT.ark' makes one file of all. With --resume a run goes on where one
-of the same options was cut off, and does nothing if OUT exists.
+of the same options and inputs was cut off, and does nothing if OUT is what such a run has completed;
+OUT.resume, beside it, says so.
 
 Examples:
   kaldera features --kind fbank --num-mel-bins 80 -o fbank.ark recordings/
   kaldera features --kind mfcc --with-pitch --cmvn=speaker -o mfcc.ark data/train
   kaldera features --kind fbank --preset lhotse -j4 -o fbank.npz cuts.jsonl.gz
 
-Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage,
-130 stopped.";
+Exit status: 0 all went well, 1 some or all recordings failed or OUT cannot be written, 2 wrong usage
+(also an OUT that is an input), 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// The kinds of features.
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
@@ -508,7 +510,10 @@ fn pipeline<'a, E: FeatureExtractor>(
         .vtln_warp(options.vtln_warp)
         .subtract_mean(options.subtract_mean)
         .reading(ReadOptions::default().with_allow_truncated(options.allow_truncated).with_pipes(!options.no_pipes))
-        .stop_when(interrupt::watch());
+        .stop_when(interrupt::watch(
+            TOOL,
+            if options.resume { "--resume goes on from here" } else { "nothing was written" },
+        ));
     if options.jobs > 0 {
         pipeline = pipeline.jobs(usize::try_from(options.jobs).unwrap_or(usize::MAX));
     }
@@ -545,21 +550,23 @@ fn extract<E: FeatureExtractor>(
         inputs = inputs.shard(shard).map_err(trouble)?;
         output = shard.path(&output);
     }
-    if options.resume && output.exists() {
-        if !options.quiet {
-            print(&format!("{} is complete: nothing to do\n", output.display()))?;
+    let file = if options.resume {
+        let run = RunId::new(settings, &inputs);
+        match FeatureFile::found(&output, run).map_err(trouble)? {
+            Found::Complete { matrices } => return complete(&output, inputs.len() as u64 - matrices, options.quiet),
+            Found::Other { reason } => tracing::warn!("{} {reason}: all is done anew", output.display()),
+            _ => {}
         }
-        return Ok(ExitCode::SUCCESS);
-    }
-    let file =
-        if options.resume { FeatureFile::resume(&output, fingerprint(settings)) } else { FeatureFile::create(&output) };
+        FeatureFile::resume(&output, run)
+    } else {
+        FeatureFile::create(&output)
+    };
     let mut file = file.map_err(trouble)?;
     let mut progress = Progress::new(inputs.utterances().len(), options.quiet);
     let summary = match pipeline.run_with(&inputs, &mut file, |so_far| progress.tell(so_far)) {
         Err(Error::Stopped) => {
             progress.end();
-            let left = if options.resume { "--resume goes on from here" } else { "nothing was written" };
-            say(format_args!("kaldera {TOOL}: stopped; {left}"));
+            drop(file);
             return Ok(interrupt::stopped());
         }
         summary => summary.map_err(trouble)?,
@@ -607,9 +614,20 @@ fn tell_others(others: &[PathBuf]) {
     }
 }
 
-/// A number that stands for a text: FNV-1a, which is the same in every version of this program.
-fn fingerprint(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
+/// Tells of an output that an earlier run has completed, but for some recordings that failed in it.
+fn complete(output: &Path, failed: u64, quiet: bool) -> Result<ExitCode, Trouble> {
+    let output = output.display();
+    if failed > 0 {
+        say(format_args!(
+            "kaldera {TOOL}: {output} is complete but for {} that failed: mend or remove them, and all is done anew",
+            recordings(failed)
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
+    if !quiet {
+        print(&format!("{output} is complete: nothing to do\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn check(name: &str, value: f32, holds: bool, expected: &str) -> Result<(), Trouble> {
@@ -627,9 +645,14 @@ fn is_wspecifier(output: &str) -> bool {
 /// Errors of what was typed are wrong usage.
 pub(super) fn trouble(error: Error) -> Trouble {
     match error {
-        Error::NoInputs | Error::UnknownFormat { .. } | Error::EmptyShard { .. } | Error::DuplicateKey { .. } => {
-            Trouble::Usage(log::one_line(&error))
-        }
+        Error::NoInputs
+        | Error::UnknownFormat { .. }
+        | Error::EmptyShard { .. }
+        | Error::DuplicateKey { .. }
+        | Error::Overwrite { .. }
+        | Error::Io(kaldera::io::Error::Overwrite { .. })
+        | Error::Key { .. }
+        | Error::MixedShards { .. } => Trouble::Usage(log::one_line(&error)),
         error => Trouble::failed(&error),
     }
 }

@@ -11,7 +11,6 @@ use kaldera::pipeline::{FeatureFile, FeatureSink, merge, shards_of};
 
 use super::features::trouble;
 use super::{Trouble, arguments, print};
-use crate::log::say;
 use crate::parse_options::{ParseOptions, Syntax};
 use crate::{Call, interrupt};
 
@@ -29,7 +28,8 @@ Examples:
   kaldera merge -o fbank.ark
   kaldera merge -o all.npz dev.ark test.npz
 
-Exit status: 0 merged, 1 not merged, 2 wrong usage, 130 stopped.";
+Exit status: 0 merged, 1 not merged, 2 wrong usage (also an OUT that is a part), 130 stopped by Ctrl-C,
+143 by SIGTERM.";
 
 /// Answers a call of `kaldera merge`.
 pub(crate) fn run(call: Call<'_>) -> ExitCode {
@@ -51,10 +51,11 @@ fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
     } else {
         parts.into_iter().map(PathBuf::from).collect()
     };
-    let mut sink = Stoppable { file: FeatureFile::create(&output).map_err(trouble)?, stop: interrupt::watch() };
+    let stop = interrupt::watch(TOOL, "nothing was written");
+    let mut sink = Stoppable { file: FeatureFile::create(&output).map_err(trouble)?, stop };
     let summary = match merge(&parts, &mut sink) {
         Err(Error::Stopped) => {
-            say(format_args!("kaldera {TOOL}: stopped; nothing was written"));
+            drop(sink);
             return Ok(interrupt::stopped());
         }
         summary => summary.map_err(trouble)?,
@@ -84,5 +85,9 @@ impl FeatureSink for Stoppable<'_> {
             return Err(Error::Stopped);
         }
         self.file.write(key, features)
+    }
+
+    fn outputs(&self) -> Vec<PathBuf> {
+        self.file.outputs()
     }
 }

@@ -15,6 +15,7 @@ use kaldera::feat::{
     Error as FeatError, Fbank, FbankOptions, PitchExtractionOptions, ProcessPitchOptions, Spectrogram,
     SpectrogramOptions,
 };
+use kaldera::io::overwrite::{self, ExistingFiles};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::matrix::Matrix;
 use kaldera::pipeline::{FeatureExtractor, Inputs, NccfAndPitch, PartialFile, Pipeline, PitchFeatures, read_features};
@@ -47,7 +48,7 @@ Examples:
   kaldera plot fbank.npz utt1 -o utt1.png
   kaldera plot recording.wav -o recording.svg
 
-Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped.";
+Exit status: 0 shown, 1 not shown, 2 wrong usage, 130 stopped by Ctrl-C, 143 by SIGTERM.";
 
 /// Keys that an error shows when the one asked for is not there.
 const KEYS_SHOWN: usize = 5;
@@ -70,7 +71,10 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
         return Err(Trouble::Usage(format!("option --frame-shift: {frame_shift} is not 0 or more")));
     }
     let format = if output.is_empty() { None } else { Some(Format::of(&output)?) };
-    let stop = interrupt::watch();
+    let stop = interrupt::watch(TOOL, "nothing was drawn");
+    if format.is_some() {
+        refuse_overwriting(&arguments, &output)?;
+    }
     let picture = match arguments.as_slice() {
         [recording] if is_recording(recording) => Picture::of_recording(Path::new(recording), frame_shift / 1000.0)?,
         [feats, key @ ..] if key.len() <= 1 => {
@@ -105,6 +109,25 @@ fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
         print(&format!("{output}: {}\n", picture.summary()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Ends a run whose picture would replace what it is drawn of.
+fn refuse_overwriting(arguments: &[OsString], output: &str) -> Result<(), Trouble> {
+    let existing = ExistingFiles::of([output]);
+    for input in arguments {
+        let listed = match input.to_str() {
+            Some(input) if is_rspecifier(input) => overwrite::refuse_overwriting(&[input], &[output]),
+            Some(input) if input.ends_with(".scp") => {
+                overwrite::refuse_overwriting(&[&format!("scp:{input}")], &[output])
+            }
+            _ => Ok(()),
+        };
+        listed.map_err(|error| Trouble::Usage(log::one_line(&error)))?;
+        if existing.find(input).is_some() {
+            return Err(Trouble::Usage(format!("-o {output} would overwrite the input {}", input.display())));
+        }
+    }
+    Ok(())
 }
 
 /// Files of features are told by their endings, and rspecifiers by their beginnings.

@@ -1,4 +1,5 @@
-//! `kaldera fst`: graphs of lexica and models in files, tables that are given, compressed texts and pipes, limits.
+//! `kaldera fst`: graphs of lexica and models in files, tables that are given, compressed texts and
+//! pipes, limits.
 
 use std::fs;
 use std::io::Write as _;
@@ -172,7 +173,8 @@ fn gzip(text: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Wherever a text is read, it may be compressed, under any name, in several members, or come from a command.
+/// Wherever a text is read, it may be compressed, under any name, in several members, or come from
+/// a command.
 #[cfg(unix)]
 #[test]
 fn texts_may_be_compressed_or_come_from_commands() {

@@ -1,4 +1,5 @@
-//! `kaldera fst`: which symbol tables the result of each operation has, what is refused, and what is counted.
+//! `kaldera fst`: which symbol tables the result of each operation has, what is refused, and what
+//! is counted.
 
 use std::fs;
 

@@ -1,5 +1,7 @@
 //! The command in processes of its own: what it writes, what it says and how it ends.
 
+#[cfg(unix)]
+mod faults;
 mod feature_programs;
 mod fst;
 mod fst_graphs;
@@ -7,7 +9,11 @@ mod fst_tables;
 mod inputs;
 mod kaldi_face;
 mod kaldi_tables;
+#[cfg(target_os = "linux")]
+mod limits;
 mod manners;
+#[cfg(unix)]
+mod outputs;
 mod people;
 mod pipelines;
 #[cfg(unix)]

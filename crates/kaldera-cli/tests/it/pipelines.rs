@@ -182,24 +182,30 @@ fn a_run_that_is_stopped_leaves_nothing() {
 #[cfg(unix)]
 fn a_run_that_was_stopped_goes_on() {
     let bench = Bench::new();
-    stopping_script(&bench);
-    let run = |options: &[&str], input: &str| {
-        bench.run(&[&["features", "--kind=fbank", "--jobs=1", "-o", "x.ark", "--resume"], options, &[input]].concat())
+    data(&bench);
+    let stop_once = "if mkdir stopped 2> /dev/null; then kill -INT $PPID; sleep 0.5; fi; cat wav/anna-2.wav |";
+    let list = format!("anna-1 wav/anna-1.wav\nanna-2 {stop_once}\nben-1 wav/ben-1.wav\n");
+    fs::write(bench.path("stop.scp"), list).unwrap();
+    let run = |options: &[&str]| {
+        bench.run(
+            &[&["features", "--kind=fbank", "--jobs=1", "-o", "x.ark", "--resume"], options, &["stop.scp"]].concat(),
+        )
     };
-    run(&[], "stop.scp").with(130).tells(&["--resume goes on"]);
+    run(&[]).with(130).tells(&["--resume goes on"]);
     assert!(!bench.path("x.ark").exists());
     let parts = || bench.names().into_iter().filter(|name| name.ends_with(".part")).count();
     assert_eq!(parts(), 1);
-    run(&["--num-mel-bins=40"], "stop.scp").with(130);
+    fs::remove_dir(bench.path("stopped")).unwrap();
+    run(&["--num-mel-bins=40"]).with(130).tells(&["of a run with other options or inputs"]);
     assert_eq!(parts(), 2, "other options, another file");
 
-    let ended = run(&[], "data").with(0);
-    assert!(ended.stdout.contains("3 recordings") && ended.stdout.contains("1 recording were there"), "{ended:?}");
-    bench.run(&["features", "-q", "--kind=fbank", "-o", "y.ark", "data"]).with(0);
+    let ended = run(&[]).with(0);
+    assert!(ended.stdout.contains("2 recordings") && ended.stdout.contains("1 recording were there"), "{ended:?}");
+    bench.run(&["features", "-q", "--kind=fbank", "-o", "y.ark", "stop.scp"]).with(0);
     assert!(fs::read(bench.path("x.ark")).unwrap() == fs::read(bench.path("y.ark")).unwrap());
     let scp = fs::read_to_string(bench.path("x.scp")).unwrap();
     assert_eq!(scp, fs::read_to_string(bench.path("y.scp")).unwrap().replace("y.ark", "x.ark"));
-    assert!(run(&[], "data").with(0).stdout.contains("nothing to do"));
+    assert!(run(&[]).with(0).stdout.contains("nothing to do"));
 }
 
 #[test]
@@ -245,7 +251,7 @@ fn recordings_of_other_widths_are_the_same() {
     let both = features(&bench.path("x.ark"));
     assert!(both[0].1 == both[1].1);
     fs::write(bench.path("bad.flac"), "fLaC, it says").unwrap();
-    bench.run(&["features", "-q", "--kind=fbank", "-o", "y.ark", "bad.flac"]).with(1).tells(&["bad.flac", "decode"]);
+    bench.run(&["features", "-q", "--kind=fbank", "-o", "y.ark", "bad.flac"]).with(1).tells(&["bad.flac", "truncated"]);
 }
 
 /// A checksum over whole bytes, the highest bit first, as FLAC has it.

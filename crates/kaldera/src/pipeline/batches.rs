@@ -46,7 +46,7 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     ///
     /// let pipeline = Pipeline::new(&fbank).jobs(2);
     /// let batches: Vec<_> = pipeline.batches(utterances, 2)?.collect::<Result<_, _>>()?;
-    /// assert_eq!((batches[0].features.rows(), batches[0].features.width()), (98 + 48, 23));
+    /// assert_eq!((batches[0].features.num_rows(), batches[0].features.width()), (98 + 48, 23));
     /// assert_eq!(batches[0].features.lod().offsets(0), [0, 98, 146]);
     /// assert_eq!(batches[1].keys, ["c"]);
     /// # Ok::<(), kaldera::Error>(())

@@ -48,18 +48,17 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     let stream = MediaSourceStream::new(Box::new(Cursor::new(bytes)), MediaSourceStreamOptions::default());
     let options = (FormatOptions::default(), MetadataOptions::default());
     let probed = symphonia::default::get_probe().probe(&Hint::new(), stream, options.0, options.1);
-    let mut format = probed.map_err(|error| match formats::Format::of(&head) {
+    let mut format = probed.map_err(|error| match (formats::Format::of(&head), error) {
         // Nothing that is known.
-        formats::Format::Unknown => formats::not_audio(&head),
-        _ => error.into(),
+        (formats::Format::Unknown, _) => formats::not_audio(&head),
+        (_, error) if is_end(&error) => Error::NoEnd,
+        (_, error) => error.into(),
     })?;
     let mut decoded = Decoded { samples: Vec::new(), layout: None, most };
     let ended = match (decoded.read_all(&mut *format), truncated) {
         (Ok(()), Some((expected, found))) => Err(Error::Truncated { expected, found, unit: "bytes" }),
         (Ok(()), None) if !has_end => Err(Error::NoEnd),
-        (Err(Error::Decode(SymphoniaError::IoError(error))), _) if error.kind() == ErrorKind::UnexpectedEof => {
-            Err(Error::NoEnd)
-        }
+        (Err(Error::Decode(error)), _) if is_end(&error) => Err(Error::NoEnd),
         (ended, _) => ended,
     };
     match ended {
@@ -72,6 +71,11 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
     }
     let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
     Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
+}
+
+/// Whether a decoder wants more bytes than there are.
+fn is_end(error: &SymphoniaError) -> bool {
+    matches!(error, SymphoniaError::IoError(error) if error.kind() == ErrorKind::UnexpectedEof)
 }
 
 /// What has been decoded.

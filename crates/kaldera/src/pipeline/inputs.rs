@@ -42,6 +42,8 @@ pub struct Inputs {
     utterances: Vec<Utterance>,
     rejected: Vec<Arc<Error>>,
     others: Vec<PathBuf>,
+    /// The paths that they were listed from.
+    pub(super) paths: Vec<PathBuf>,
 }
 
 /// A recording, or a part of one, that becomes one matrix of features.
@@ -136,9 +138,9 @@ impl Inputs {
     /// # Errors
     /// No path at all, a folder or list that cannot be read or is empty, a key that occurs twice.
     pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, Error> {
+        let paths: Vec<_> = paths.into_iter().map(|path| path.as_ref().to_owned()).collect();
         let mut inputs = Self::default();
-        for path in paths {
-            let path = path.as_ref();
+        for path in &paths {
             if path.join(data_folder::RECORDINGS).is_file() {
                 inputs.add_list(path, data_folder::add)?;
             } else if path.is_dir() {
@@ -156,7 +158,7 @@ impl Inputs {
             return Err(Error::NoInputs);
         }
         inputs.check_keys()?;
-        Ok(inputs)
+        Ok(Self { paths, ..inputs })
     }
 
     /// Adds what `add` finds in `path`, which must be something.
@@ -250,7 +252,8 @@ impl Inputs {
         if utterances.is_empty() {
             return Err(Error::EmptyShard { shard, recordings: self.utterances.len() });
         }
-        let inputs = Self { utterances: utterances.to_vec(), ..Self::default() };
+        let paths = self.paths.clone();
+        let inputs = Self { utterances: utterances.to_vec(), paths, ..Self::default() };
         if shard.index > 1 {
             return Ok(inputs);
         }
@@ -296,6 +299,12 @@ impl Shard {
     pub fn parse(text: &str) -> Option<Self> {
         let (index, count) = text.split_once('/')?;
         Self::new(index.parse().ok()?, count.parse().ok()?)
+    }
+
+    /// How many parts there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// What the shard's part of the file `path` is called: of `x.ark` it is `x.2-of-8.ark`.

@@ -6,6 +6,9 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use kaldi_io::overwrite;
+
+use super::overwrite::refuse_overwriting;
 use super::sink::folder_of;
 use super::{FeatureSink, Shard, Summary, read_features};
 use crate::Error;
@@ -24,15 +27,25 @@ use crate::Error;
 /// ```
 ///
 /// # Errors
-/// A part that cannot be read, a key that occurs twice, a sink that fails.
+/// A part that is an [output](FeatureSink::outputs) of `sink`, or that cannot be read, a key that occurs twice, a sink that fails.
 pub fn merge<P: AsRef<Path>>(
     parts: impl IntoIterator<Item = P>,
     sink: &mut impl FeatureSink,
 ) -> Result<Summary, Error> {
+    let parts: Vec<P> = parts.into_iter().collect();
+    let outputs = sink.outputs();
+    refuse_overwriting(parts.iter().map(AsRef::as_ref), &outputs)?;
+    let outputs: Vec<_> = outputs.iter().filter_map(|output| output.to_str()).collect();
+    for part in &parts {
+        let part: &Path = part.as_ref();
+        if part.extension().is_some_and(|ending| ending == "scp") {
+            overwrite::refuse_overwriting(&[&format!("scp:{}", part.display())], &outputs)?;
+        }
+    }
     let mut summary = Summary::default();
     let mut seen: HashMap<String, PathBuf> = HashMap::new();
     for part in parts {
-        let part = part.as_ref();
+        let part: &Path = part.as_ref();
         read_features(part, |key, features| {
             match seen.entry(key.to_owned()) {
                 Entry::Vacant(entry) => entry.insert(part.to_owned()),
@@ -54,7 +67,7 @@ pub fn merge<P: AsRef<Path>>(
 /// The files that the shards of `path` have written, in their order; see [`Shard::path`].
 ///
 /// # Errors
-/// [`Error::NoShards`] and [`Error::MissingShard`].
+/// [`Error::NoShards`], [`Error::MissingShard`] and [`Error::MixedShards`].
 pub fn shards_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     let path = path.as_ref();
     let folder = folder_of(path);
@@ -63,24 +76,28 @@ pub fn shards_of(path: impl AsRef<Path>) -> Result<Vec<PathBuf>, Error> {
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         found.extend(shard_of(path, &entry.map_err(unreadable)?.path()));
     }
-    let Some(&(count, _)) = found.iter().max() else { return Err(Error::NoShards { path: path.to_owned() }) };
-    (1..=count)
-        .map(|index| {
-            let shard = Shard::new(index, count).ok_or_else(|| Error::NoShards { path: path.to_owned() })?;
-            let part = shard.path(path);
-            if found.contains(&(count, index)) { Ok(part) } else { Err(Error::MissingShard { part }) }
-        })
+    let counts = found.iter().map(|shard| shard.count());
+    let (Some(fewer), Some(count)) = (counts.clone().min(), counts.max()) else {
+        return Err(Error::NoShards { path: path.to_owned() });
+    };
+    if fewer < count {
+        return Err(Error::MixedShards { path: path.to_owned(), fewer, more: count });
+    }
+    let parts = (1..=count).filter_map(|index| Shard::new(index, count)).map(|shard| (shard, shard.path(path)));
+    parts
+        .map(|(shard, part)| if found.contains(&shard) { Ok(part) } else { Err(Error::MissingShard { part }) })
         .collect()
 }
 
-/// Count and index of the shard of `whole` that `part` is, by its name.
-fn shard_of(whole: &Path, part: &Path) -> Option<(usize, usize)> {
+/// The shard of `whole` that `part` is, by its name.
+fn shard_of(whole: &Path, part: &Path) -> Option<Shard> {
     if whole.extension() != part.extension() {
         return None;
     }
     let stem = part.file_stem()?.to_str()?.strip_prefix(whole.file_stem()?.to_str()?)?;
     let (index, count) = stem.strip_prefix('.')?.split_once("-of-")?;
-    Some((count.parse().ok()?, index.parse().ok()?))
+    let shard = Shard::new(index.parse().ok()?, count.parse().ok()?)?;
+    (shard.path(whole).file_name() == part.file_name()).then_some(shard)
 }
 
 #[cfg(test)]
@@ -119,6 +136,8 @@ mod tests {
             let second = Shard::new(2, 3).unwrap().path(&whole);
             fs::remove_file(&second).unwrap();
             assert!(matches!(shards_of(&whole), Err(Error::MissingShard { part }) if part == second));
+            write(&Shard::new(1, 2).unwrap().path(&whole), &[9]);
+            assert!(matches!(shards_of(&whole), Err(Error::MixedShards { fewer: 2, more: 3, .. })));
         }
     }
 

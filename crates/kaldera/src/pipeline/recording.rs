@@ -364,9 +364,6 @@ impl Reader {
 /// Enough to read a header at once; samples go past this buffer.
 const HEADER_BYTES: usize = 1 << 10;
 
-/// The most bytes of a file that is decoded as a whole.
-const MOST_BYTES: u64 = 1 << 32;
-
 fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
     let file = File::open(path).map_err(|source| Error::Open { source })?;
     read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
@@ -417,6 +414,8 @@ fn read_stream(reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording
 /// Decodes what is not WAV, or not of a common kind; `begin` has been read of it.
 #[cfg(feature = "symphonia")]
 fn read_other(begin: Vec<u8>, reader: &mut dyn Read, options: &ReadOptions) -> Result<Recording, Error> {
+    /// It is decoded as a whole.
+    const MOST_BYTES: u64 = 1 << 32;
     let mut bytes = begin;
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(|source| Error::Open { source })?;
     if bytes.is_empty() {

@@ -1,19 +1,24 @@
 //! Where features go.
 
 mod ark_scp;
+mod hash;
+mod keys;
 mod npz;
 mod partial;
+mod resume;
 mod safetensors;
 mod staged;
 
 pub use self::partial::PartialFile;
 pub(super) use self::partial::folder_of;
+pub use self::resume::{Found, RunId};
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use kaldi_matrix::{Matrix, SubMatrix};
 
-use self::ark_scp::ArkScp;
+use self::ark_scp::{Ark, ArkScp};
 use self::npz::Npz;
 use self::safetensors::Safetensors;
 use self::staged::Staged;
@@ -34,6 +39,19 @@ pub trait FeatureSink {
     fn has(&self, _key: &str) -> bool {
         false
     }
+
+    /// Refuses a key that cannot be stored, before anything is computed for it.
+    ///
+    /// # Errors
+    /// [`Error::Key`].
+    fn check_key(&self, _key: &str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// The files that are to be replaced: none of them may be an input.
+    fn outputs(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
 }
 
 /// Keeps everything in memory.
@@ -48,10 +66,16 @@ impl FeatureSink for Vec<(String, Matrix<f32>)> {
 /// A file of features in the format that its ending tells; see [`ENDINGS`].
 ///
 /// It is written under another name in the same folder and gets its own in [`finish`](Self::finish), so that whoever
-/// finds it finds all of it. Without `finish`, nothing is left. All formats are written as the features come: memory
-/// does not grow with them, only with the number of keys.
+/// finds it finds all of it, also after a power cut: data are synced before a name is given, and a new archive never stands beside
+/// an old index. Without `finish`, nothing is left. All formats are written as the features come: memory does not grow with them,
+/// only with the number of keys.
 #[derive(Debug)]
-pub struct FeatureFile(Format);
+pub struct FeatureFile {
+    format: Format,
+    path: PathBuf,
+    run: Option<RunId>,
+    keys: HashSet<String>,
+}
 
 #[derive(Debug)]
 enum Format {
@@ -61,6 +85,39 @@ enum Format {
     Staged(Staged),
 }
 
+impl Format {
+    fn create(path: &Path) -> Result<Self, Error> {
+        Ok(match path.extension().and_then(|ending| ending.to_str()) {
+            Some("ark") => Self::ArkScp(ArkScp::create(path)?),
+            Some("npz") => Self::Npz(Npz::create(path)?),
+            Some("safetensors") => Self::Safetensors(Safetensors::create(path)?),
+            _ => return Err(Error::UnknownFormat { path: path.to_owned() }),
+        })
+    }
+
+    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+        match self {
+            Self::ArkScp(file) => file.write(key, features),
+            Self::Npz(file) => file.write(key, features),
+            Self::Safetensors(file) => file.write(key, features),
+            Self::Staged(file) => file.write(key, features),
+        }
+    }
+
+    /// The complete files, which only need their names, in the order in which they are to get them; and what is to be removed then.
+    fn complete(self) -> Result<(Vec<PartialFile>, Option<Ark>), Error> {
+        Ok(match self {
+            Self::ArkScp(file) => (file.complete()?.into(), None),
+            Self::Npz(file) => (vec![file.complete()?], None),
+            Self::Safetensors(file) => (vec![file.complete()?], None),
+            Self::Staged(file) => {
+                let (files, staging) = file.complete()?;
+                (files, Some(staging))
+            }
+        })
+    }
+}
+
 impl FeatureFile {
     /// Begins a file; what stands at `path` stays until [`finish`](Self::finish).
     ///
@@ -68,31 +125,44 @@ impl FeatureFile {
     /// An ending that tells no format, a folder that is missing or cannot be written to.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, Error> {
         let path = path.as_ref();
-        let format = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("ark") => Format::ArkScp(ArkScp::create(path)?),
-            Some("npz") => Format::Npz(Npz::create(path)?),
-            Some("safetensors") => Format::Safetensors(Safetensors::create(path)?),
-            _ => return Err(Error::UnknownFormat { path: path.to_owned() }),
-        };
-        Ok(Self(format))
+        Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
     }
 
     /// Goes on with a file that an earlier run has not completed. What is there is [there](FeatureSink::has), but for a last matrix
     /// that was cut off.
     ///
-    /// The unfinished file lies beside `path` and is called `path` with `.RUN.part` behind. It is an archive, whatever the format of
-    /// the file: of formats that cannot be gone on with, all is written once more in the end. `run` stands for whatever decides
-    /// the values, so that features of other options are never mixed in. Other than without resuming, it stays when a run ends
-    /// before its time.
+    /// The unfinished file lies beside `path`, and is called `path.RUN.XXXXXX.part`. It is an archive, whatever the format of
+    /// the file: of formats that cannot be gone on with, all is written once more in the end. `run` stands for whatever decides the
+    /// values, so that features of other options or inputs are never mixed in. Other than without resuming, it stays when a run ends
+    /// before its time. A finished file has a record beside it, `path.resume`, for [`found`](Self::found).
     ///
     /// # Errors
     /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
-    pub fn resume(path: impl AsRef<Path>, run: u64) -> Result<Self, Error> {
+    pub fn resume(path: impl AsRef<Path>, run: RunId) -> Result<Self, Error> {
         let path = path.as_ref();
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("ark") => Ok(Self(Format::ArkScp(ArkScp::resume(path, run)?))),
-            _ => Ok(Self(Format::Staged(Staged::resume(path, run)?))),
-        }
+        let (format, keys) = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("ark") => {
+                let file = ArkScp::resume(path, run)?;
+                let keys = file.earlier().clone();
+                (Format::ArkScp(file), keys)
+            }
+            _ => {
+                let file = Staged::resume(path, run)?;
+                let keys = file.earlier().clone();
+                (Format::Staged(file), keys)
+            }
+        };
+        Ok(Self { format, path: path.to_owned(), run: Some(run), keys })
+    }
+
+    /// Whether `path` is what `run` would write: the record that [`finish`](Self::finish) has left beside it after
+    /// [`resume`](Self::resume) must be of the same run, and of files of the same lengths and times. A file without a record is never
+    /// taken for complete.
+    ///
+    /// # Errors
+    /// [`Error::Read`], where the system does not tell.
+    pub fn found(path: impl AsRef<Path>, run: RunId) -> Result<Found, Error> {
+        resume::find(run, &files_of(path.as_ref()))
     }
 
     /// Completes the file and gives it its name. Returns the names of what was written: for `x.ark` also `x.scp`.
@@ -100,30 +170,49 @@ impl FeatureFile {
     /// # Errors
     /// When the rest cannot be written; nothing is left then.
     pub fn finish(self) -> Result<Vec<PathBuf>, Error> {
-        match self.0 {
-            Format::ArkScp(file) => file.finish(),
-            Format::Npz(file) => file.finish(),
-            Format::Safetensors(file) => file.finish(),
-            Format::Staged(file) => file.finish(),
+        let files = files_of(&self.path);
+        let matrices = self.keys.len() as u64;
+        let (complete, staging) = self.format.complete()?;
+        partial::publish(complete, Some(&resume::record_of(&self.path)))?;
+        // Before the record: what is recorded as complete has nothing beside it that is not.
+        if let Some(staging) = staging {
+            staging.remove();
         }
+        if let Some(run) = self.run {
+            resume::write_record(run, matrices, &files)?;
+        }
+        Ok(files)
     }
+}
+
+/// All files that are written for `path`.
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    let index = (path.extension().is_some_and(|ending| ending == "ark")).then(|| path.with_extension("scp"));
+    std::iter::once(path.to_owned()).chain(index).collect()
 }
 
 impl FeatureSink for FeatureFile {
     fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
-        match &mut self.0 {
-            Format::ArkScp(file) => file.write(key, features),
-            Format::Npz(file) => file.write(key, features),
-            Format::Safetensors(file) => file.write(key, features),
-            Format::Staged(file) => file.write(key, features),
-        }
+        self.check_key(key)?;
+        keys::take(&mut self.keys, &self.path, key)?;
+        self.format.write(key, features)
     }
 
     fn has(&self, key: &str) -> bool {
-        match &self.0 {
-            Format::ArkScp(file) => file.has(key),
-            Format::Staged(file) => file.has(key),
+        match &self.format {
+            Format::ArkScp(file) => file.earlier().contains(key),
+            Format::Staged(file) => file.earlier().contains(key),
             Format::Npz(_) | Format::Safetensors(_) => false,
         }
+    }
+
+    fn check_key(&self, key: &str) -> Result<(), Error> {
+        keys::check(&self.path, matches!(self.format, Format::Staged(_)), key)
+    }
+
+    fn outputs(&self) -> Vec<PathBuf> {
+        let mut outputs = files_of(&self.path);
+        outputs.push(resume::record_of(&self.path));
+        outputs
     }
 }

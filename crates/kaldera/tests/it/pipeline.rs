@@ -8,7 +8,7 @@ use kaldera::feat::{Fbank, FbankOptions, PlpOptions};
 use kaldera::io::table::{RandomAccessReader, SequentialReader};
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::{Matrix, SubMatrix};
-use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Utterance};
+use kaldera::pipeline::{Cmvn, FeatureFile, FeatureSink, Inputs, Pipeline, Utterance, merge};
 use kaldera::{Error, Recording};
 use ndarray::Array2;
 use safetensors::SafeTensors;
@@ -275,7 +275,7 @@ fn a_recording_whose_rows_are_not_finite_fails_and_spoils_no_statistics() {
         assert!(found == expected);
         let [failure] = &summary.failures[..] else { panic!("{:?}", summary.failures) };
         assert_eq!(failure.utterance.key, "b");
-        assert!(matches!(failure.source, Error::NotFinite { rows: 3, frames: 23, first: 10 }), "{}", failure.source);
+        assert!(matches!(failure.source, Error::NotFinite { rows: 2, frames: 23, first: 11 }), "{}", failure.source);
     }
 }
 
@@ -291,5 +291,41 @@ fn one_row_and_silence_are_normalised_to_zeros() {
             assert!(summary.failures.is_empty());
             assert!(features[0].1.data().iter().all(|x| x.abs() < 1e-3), "{:?}", features[0].1);
         }
+    }
+}
+
+#[test]
+fn a_run_replaces_no_recording_and_takes_no_key_that_its_format_cannot_hold() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    write_wav(&at("a.wav"), 8000, 16_000.0);
+    fs::copy(at("a.wav"), at("rec.ark")).unwrap();
+    fs::write(at("list.scp"), format!("a {}\n", at("a.wav").display())).unwrap();
+    let fbank = fbank();
+    let pipeline = Pipeline::new(&fbank);
+    let before = names(folder.path());
+    for (input, output) in [("rec.ark", "rec.ark"), ("list.scp", "list.ark")] {
+        let inputs = Inputs::from_paths([at(input)]).unwrap();
+        let refused = pipeline.run_to_file(&inputs, at(output));
+        assert!(matches!(refused, Err(Error::Overwrite { .. })), "{refused:?}");
+    }
+    for (output, key) in [("x.safetensors", "__metadata__"), ("x.ark", "a b"), ("x.npz", "../a"), ("x.npz", "")] {
+        let inputs = Inputs::new(vec![Utterance::new(key, at("a.wav"))]).unwrap();
+        let refused = pipeline.run_to_file(&inputs, at(output));
+        assert!(matches!(&refused, Err(Error::Key { key: found, .. }) if found == key), "{refused:?}");
+    }
+    let refused = merge([at("x.ark")], &mut FeatureFile::create(at("x.ark")).unwrap());
+    assert!(refused.is_err());
+    assert_eq!(names(folder.path()), before);
+    assert_eq!(fs::read(at("rec.ark")).unwrap(), fs::read(at("a.wav")).unwrap());
+}
+
+#[test]
+fn a_key_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for ending in ENDINGS {
+        let mut file = FeatureFile::create(folder.path().join("x").with_extension(ending)).unwrap();
+        file.write("a", Matrix::zeros(1, 2).view()).unwrap();
+        assert!(matches!(file.write("a", Matrix::zeros(1, 2).view()), Err(Error::Key { .. })), "{ending}");
     }
 }

@@ -10,9 +10,9 @@ use crate::rxfilename::{Input, Rxfilename, classify};
 
 /// One line of a script file.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ScriptLine {
+pub(crate) struct ScriptLine {
     pub(super) key: String,
-    pub(super) rxfilename: String,
+    pub(crate) rxfilename: String,
     pub(super) range: Option<String>,
 }
 
@@ -31,13 +31,13 @@ impl ScriptLine {
 }
 
 /// The lines of a script file in order. An error is the last item.
-pub(super) struct ScriptLines {
+pub(crate) struct ScriptLines {
     input: UntilEnd,
     line: u64,
 }
 
 impl ScriptLines {
-    pub(super) fn new(input: Input) -> Self {
+    pub(crate) fn new(input: Input) -> Self {
         ScriptLines { input: UntilEnd::new(input), line: 0 }
     }
 

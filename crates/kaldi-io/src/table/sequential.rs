@@ -2,7 +2,7 @@
 
 use std::iter::{FusedIterator, Peekable};
 use std::path::Path;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, SendError, sync_channel};
 use std::thread;
 
 use tracing::warn;
@@ -162,24 +162,34 @@ impl<T: Holder> SequentialReader<T> {
     }
 
     /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then stays unread when the reader
-    /// is dropped.
+    /// is dropped. Where no thread can be started, it reads as without, and warns.
     #[must_use]
     pub fn in_background(self) -> Self {
         let permissive = self.permissive;
         // It holds no object: one is read, waiting to be taken.
         let (sender, receiver) = sync_channel(0);
+        let (hand_over, taken) = sync_channel::<Source<T>>(1);
         let span = tracing::Span::current();
-        thread::spawn(move || {
+        let read = move || {
             let _span = span.entered();
-            let mut source = self.source;
+            let Ok(mut source) = taken.recv() else { return };
             // Sending fails once the reader has been dropped.
             while let Some(item) = source.next() {
                 if sender.send(item).is_err() {
                     break;
                 }
             }
-        });
-        SequentialReader { source: Source::Background(receiver), permissive }
+        };
+        if let Err(error) = thread::Builder::new().spawn(read) {
+            warn!("cannot start a thread to read in the background: {error}");
+            return self;
+        }
+        let source = match hand_over.send(self.source) {
+            Ok(()) => Source::Background(receiver),
+            // The thread has ended, and will read nothing.
+            Err(SendError(source)) => source,
+        };
+        SequentialReader { source, permissive }
     }
 }
 

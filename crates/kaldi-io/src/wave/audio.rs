@@ -136,7 +136,9 @@ impl WaveAudio {
         }
         let samples = samples.truncated(whole / encoding.bytes());
         let truncated = promised.filter(|&promised| (found as u64) < promised).map(|promised| (promised, found as u64));
-        if truncated.is_none() && whole < found {
+        // Behind a stream of an odd number of bytes sox writes a pad byte.
+        let is_pad_byte = whole % 2 == 1 && found - whole == 1;
+        if truncated.is_none() && whole < found && !is_pad_byte {
             warn!("the last frame of the recording has {} bytes of {frame}: leaving it out", found - whole);
         }
         Ok((Self { samp_freq: format.sample_rate as f32, num_channels, samples }, truncated))

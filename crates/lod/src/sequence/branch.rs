@@ -1,16 +1,19 @@
-//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch needs.
+//! Sequences parted in two by a mask, and put together again: what an if-else over a mini-batch
+//! needs.
 
 use ragged_core::RaggedShape;
 use tensor_strided::Element;
 
-use super::runs::MovedRows;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::runs::MovedRows;
+use crate::tensor::LodTensor;
 
 /// What the gradient of one branch of [`split_by_mask`] needs.
 pub type BranchSaved = MovedRows;
 
-/// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the others, each in their order, with
-/// the levels below.
+/// The sequences of level `level` (rows, if there is no LoD) for which `mask` is true, and the
+/// others, each in their order, with the levels below.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -33,7 +36,7 @@ pub fn split_by_mask<T: Element>(
     mask: &[bool],
     level: usize,
 ) -> Result<((LodTensor<T>, BranchSaved), (LodTensor<T>, BranchSaved)), Error> {
-    let size = if x.lod().is_none() && level == 0 { x.rows() } else { x.lod().check_level(level)?.num_rows() };
+    let size = if x.lod().is_none() && level == 0 { x.num_rows() } else { x.lod().check_level(level)?.num_rows() };
     Error::check_size("the number of flags", size, mask.len())?;
     let branch = |wanted: bool| {
         let chosen: Vec<i32> = (0..).zip(mask).filter(|&(_, &flag)| flag == wanted).map(|(i, _)| i).collect();
@@ -45,7 +48,8 @@ pub fn split_by_mask<T: Element>(
     Ok((branch(true)?, branch(false)?))
 }
 
-/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one of `yes` where it is true.
+/// The sequences of `yes` and `no` (rows, without LoD) in the order that `mask` says: the next one
+/// of `yes` where it is true.
 ///
 /// # Errors
 /// [`Error::Size`] if there is not one flag for each; [`Error::NumLevels`]; [`Error::RowShape`].
@@ -56,7 +60,7 @@ pub fn merge_by_mask<T: Element>(yes: &LodTensor<T>, no: &LodTensor<T>, mask: &[
     if expected != found {
         return Err(Error::NumLevels { what: "both branches", expected, found });
     }
-    let of = |x: &LodTensor<T>| if x.lod().is_none() { x.rows() } else { x.lod().num_elements(0) };
+    let of = |x: &LodTensor<T>| if x.lod().is_none() { x.num_rows() } else { x.lod().num_sequences(0) };
     let wanted = mask.iter().filter(|&&flag| flag).count();
     Error::check_size("the number of flags that are set", of(yes), wanted)?;
     Error::check_size("the number of flags that are not set", of(no), mask.len() - wanted)?;
@@ -77,5 +81,5 @@ pub fn merge_by_mask<T: Element>(yes: &LodTensor<T>, no: &LodTensor<T>, mask: &[
         (Some(yes), Some(no)) => RaggedShape::merge(&[yes, no], &order)?.0.into(),
         _ => Lod::none(),
     };
-    yes.like(yes.rows() + no.rows(), values, lod)
+    yes.like(yes.num_rows() + no.num_rows(), values, lod)
 }

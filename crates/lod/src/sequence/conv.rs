@@ -4,13 +4,16 @@ use kaldera_base::gemm::{Operand, gemm};
 use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 
-use super::{add_to, check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{add_to, check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// Rows whose contexts are laid out at once.
 const BLOCK: usize = 256;
 
-/// The rows around a row that a convolution looks at: from `start` rows after it (before it, if negative) on, `length` rows.
+/// The rows around a row that a convolution looks at: from `start` rows after it (before it, if
+/// negative) on, `length` rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(deny_unknown_fields))]
@@ -54,10 +57,12 @@ pub struct ConvGradients<T: Real> {
     pub padding: Option<LodTensor<T>>,
 }
 
-/// The context of each row, its rows one behind the other, times `filter`: `[context.length * D, M]` for rows of `D` values.
+/// The context of each row, its rows concatenated, times `filter`: `[context.length * D, M]` for
+/// rows of `D` values.
 ///
-/// Beyond its sequence, a context has zeros, or rows of `padding`, `[up + down, D]`, where up and down are how many there can be
-/// before and after: p rows before the first is row up - p, and p rows after the last is row up + p - 1.
+/// Beyond its sequence, a context has zeros, or rows of `padding`, `[up + down, D]`, where up and
+/// down are how many there can be before and after: p rows before the first is row up - p, and p
+/// rows after the last is row up + p - 1.
 ///
 /// ```
 /// use lod::sequence::{Context, conv};
@@ -71,7 +76,8 @@ pub struct ConvGradients<T: Real> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter or a padding of another size; [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter or a padding of
+/// another size; [`Error::TooLarge`].
 #[doc(alias = "sequence_conv")]
 pub fn conv<T: Real>(
     x: &LodTensor<T>,
@@ -83,13 +89,13 @@ pub fn conv<T: Real>(
     let (width, filters) = (x.width(), filter.width());
     let depth = (context.length as usize).checked_mul(width);
     let depth = depth.ok_or(Error::TooLarge { what: "the width of a context", size: u64::MAX })?;
-    Error::check_size("the number of rows of the filter", depth, filter.rows())?;
+    Error::check_size("the number of rows of the filter", depth, filter.num_rows())?;
     if let Some(padding) = padding {
         let (up, down) = context.padding();
-        Error::check_size("the number of rows of the padding", up + down, padding.rows())?;
+        Error::check_size("the number of rows of the padding", up + down, padding.num_rows())?;
         Error::check_size("the width of the padding", width, padding.width())?;
     }
-    let mut values = memory::zeros(x.rows() * filters);
+    let mut values = memory::zeros(x.num_rows() * filters);
     let mut lines = Lines::new(x, sequences, context, padding);
     let b = Operand { data: filter.values(), row_step: filters, col_step: 1 };
     for out in values.chunks_mut((BLOCK * filters).max(1)) {
@@ -97,7 +103,7 @@ pub fn conv<T: Real>(
         let a = Operand { data: lines.next(rows), row_step: depth, col_step: 1 };
         gemm(rows, filters, depth, T::ONE, a, b, T::ZERO, out, filters);
     }
-    let y = LodTensor::from_vec([x.rows(), filters], values, x.lod().clone())?;
+    let y = LodTensor::from_vec([x.num_rows(), filters], values, x.lod().clone())?;
     Ok((y, ConvSaved { x: x.clone(), filter: filter.clone(), padding: padding.cloned(), context }))
 }
 
@@ -172,14 +178,14 @@ impl<T: Real> ConvSaved<T> {
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<ConvGradients<T>, Error> {
         let Self { x, filter, padding, context } = self;
         let sequences = sequences(x)?;
-        let (width, filters, depth) = (x.width(), filter.width(), filter.rows());
-        check_gradient(x.rows(), filters, out_grad)?;
+        let (width, filters, depth) = (x.width(), filter.width(), filter.num_rows());
+        check_gradient(x.num_rows(), filters, out_grad)?;
         let mut x_grad = memory::zeros(x.values().len());
         let mut filter_grad = memory::zeros(filter.values().len());
         let mut padding_grad = padding.as_ref().map(|padding| vec![T::ZERO; padding.values().len()]);
         let mut lines = Lines::new(x, sequences, *context, padding.as_ref());
-        let mut places = sources(sequences, *context, padding.is_some());
-        let mut line_grads = vec![T::ZERO; BLOCK.min(x.rows()) * depth];
+        let mut from = sources(sequences, *context, padding.is_some());
+        let mut line_grads = vec![T::ZERO; BLOCK.min(x.num_rows()) * depth];
         let transposed_filter = Operand { data: filter.values(), row_step: 1, col_step: filters };
         for out_grad in out_grad.values().chunks((BLOCK * filters).max(1)) {
             let rows = out_grad.len() / filters;
@@ -188,8 +194,8 @@ impl<T: Real> ConvSaved<T> {
             gemm(depth, filters, rows, T::ONE, transposed_lines, grad, T::ONE, &mut filter_grad, filters);
             gemm(rows, depth, filters, T::ONE, grad, transposed_filter, T::ZERO, &mut line_grads, depth);
             let pieces = line_grads.chunks_exact(width.max(1)).take(rows * context.length as usize);
-            for (piece, place) in pieces.zip(&mut places) {
-                match (place, &mut padding_grad) {
+            for (piece, source) in pieces.zip(&mut from) {
+                match (source, &mut padding_grad) {
                     (Source::Row(row), _) => add_to(&mut x_grad[row * width..][..width], piece),
                     (Source::Padding(row), Some(grad)) => add_to(&mut grad[row * width..][..width], piece),
                     _ => {}
@@ -198,10 +204,10 @@ impl<T: Real> ConvSaved<T> {
         }
         let padding = padding.as_ref().zip(padding_grad);
         Ok(ConvGradients {
-            x: x.like(x.rows(), x_grad, x.lod().clone())?,
+            x: x.like(x.num_rows(), x_grad, x.lod().clone())?,
             filter: filter.like(depth, filter_grad, filter.lod().clone())?,
             padding: padding
-                .map(|(padding, grad)| padding.like(padding.rows(), grad, padding.lod().clone()))
+                .map(|(padding, grad)| padding.like(padding.num_rows(), grad, padding.lod().clone()))
                 .transpose()?,
         })
     }
@@ -214,8 +220,8 @@ pub struct RowConvSaved<T: Real> {
     filter: LodTensor<T>,
 }
 
-/// Row t of a sequence becomes Σ x\[t + k\] filter\[k\], element by element, over the rows of `filter`, `[steps, D]`: a look ahead,
-/// with zeros beyond the end.
+/// Row t of a sequence becomes Σ x\[t + k\] filter\[k\], element by element, over the rows of
+/// `filter`, `[steps, D]`: a look ahead, with zeros beyond the end.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for a filter of another width.
@@ -228,7 +234,7 @@ pub fn row_conv<T: Real>(x: &LodTensor<T>, filter: &LodTensor<T>) -> Result<(Lod
         let out = values[row * width..][..width].iter_mut();
         out.zip(x.row(from).iter().zip(filter.row(k))).for_each(|(out, (&x, &weight))| *out += x * weight);
     })?;
-    Ok((x.like(x.rows(), values, x.lod().clone())?, saved))
+    Ok((x.like(x.num_rows(), values, x.lod().clone())?, saved))
 }
 
 impl<T: Real> RowConvSaved<T> {
@@ -236,7 +242,7 @@ impl<T: Real> RowConvSaved<T> {
     fn each_pair(&self, mut f: impl FnMut(usize, usize, usize)) -> Result<(), Error> {
         for rows in sequences(&self.x)? {
             for row in rows.clone() {
-                (row..rows.end).zip(0..self.filter.rows()).for_each(|(from, k)| f(row, from, k));
+                (row..rows.end).zip(0..self.filter.num_rows()).for_each(|(from, k)| f(row, from, k));
             }
         }
         Ok(())
@@ -249,7 +255,7 @@ impl<T: Real> RowConvSaved<T> {
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         let Self { x, filter } = self;
         let width = x.width();
-        check_gradient(x.rows(), width, out_grad)?;
+        check_gradient(x.num_rows(), width, out_grad)?;
         let mut x_grad = memory::zeros(x.values().len());
         let mut filter_grad = vec![T::ZERO; filter.values().len()];
         self.each_pair(|row, from, k| {
@@ -259,6 +265,6 @@ impl<T: Real> RowConvSaved<T> {
             let filter_grad = filter_grad[k * width..][..width].iter_mut();
             filter_grad.zip(g.iter().zip(x.row(from))).for_each(|(grad, (&g, &x))| *grad += g * x);
         })?;
-        Ok((x.like(x.rows(), x_grad, Lod::none())?, filter.like(filter.rows(), filter_grad, Lod::none())?))
+        Ok((x.like(x.num_rows(), x_grad, Lod::none())?, filter.like(filter.num_rows(), filter_grad, Lod::none())?))
     }
 }

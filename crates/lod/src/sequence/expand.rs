@@ -3,14 +3,17 @@
 use ragged_core::RowSplits;
 use tensor_strided::Element;
 
-use super::{MovedRows, only_level, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::runs::MovedRows;
+use crate::sequence::{only_level, sequences};
+use crate::tensor::LodTensor;
 
-/// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level `ref_level` of `y` has elements, one
-/// behind the other; `None` means the last level.
+/// Each sequence of `x`, or each row if `x` has no LoD, as often as the sequence of level
+/// `ref_level` of `y` has elements; `None` means the last level.
 ///
-/// An empty sequence is repeated as empty ones; what is repeated no times is left out. The result has one level if `x` has, else
-/// none.
+/// An empty sequence is repeated as empty ones; what is repeated no times is left out. The result
+/// has one level if `x` has, else none.
 ///
 /// ```
 /// use lod::sequence::expand;
@@ -24,8 +27,8 @@ use crate::{Error, Lod, LodTensor};
 /// ```
 ///
 /// # Errors
-/// [`Error::NumLevels`] if `x` has more than one level; [`Error::NoLevel`]; [`Error::Size`] if the level has not one sequence
-/// for each of `x`; [`Error::TooLarge`].
+/// [`Error::NumLevels`] if `x` has more than one level; [`Error::NoLevel`]; [`Error::Size`] if the
+/// level has not one sequence for each of `x`; [`Error::TooLarge`].
 #[doc(alias = "sequence_expand")]
 pub fn expand<T: Element>(
     x: &LodTensor<T>,
@@ -34,7 +37,7 @@ pub fn expand<T: Element>(
 ) -> Result<(LodTensor<T>, MovedRows), Error> {
     let counts = y.check_level(ref_level.unwrap_or(y.num_levels().saturating_sub(1)))?;
     match (x.lod().num_levels(), x.lod().last()) {
-        (_, None) => repeated(x, RowSplits::regular(x.rows(), 1)?, counts, |_| Ok(Lod::none())),
+        (_, None) => repeated(x, RowSplits::regular(x.num_rows(), 1)?, counts, |_| Ok(Lod::none())),
         (1, Some(sequences)) => repeated(x, sequences.clone(), counts, |repeated| Lod::new([repeated])),
         (found, _) => Err(Error::NumLevels { what: "the LoD of what is expanded", expected: 1, found }),
     }
@@ -43,14 +46,16 @@ pub fn expand<T: Element>(
 /// Each row of `x` as often as the sequence of `y` has elements. The result shares the LoD `y`.
 ///
 /// # Errors
-/// [`Error::NumLevels`] if `y` has not one level; [`Error::Size`] if it has not one sequence for each row.
+/// [`Error::NumLevels`] if `y` has not one level; [`Error::Size`] if it has not one sequence for
+/// each row.
 #[doc(alias = "sequence_expand_as")]
 pub fn expand_as<T: Element>(x: &LodTensor<T>, y: &Lod) -> Result<(LodTensor<T>, MovedRows), Error> {
     let counts = only_level("the LoD to expand to", y)?;
-    repeated(x, RowSplits::regular(x.rows(), 1)?, &counts, |_| Ok(y.clone()))
+    repeated(x, RowSplits::regular(x.num_rows(), 1)?, &counts, |_| Ok(y.clone()))
 }
 
-/// The `parts` of the rows of `x`, each as often as `counts` says; `lod` makes the LoD from the repeated parts.
+/// The `parts` of the rows of `x`, each as often as `counts` says; `lod` makes the LoD from the
+/// repeated parts.
 fn repeated<T: Element>(
     x: &LodTensor<T>,
     parts: RowSplits,

@@ -3,10 +3,13 @@
 use ragged_core::{Number, Ragged, RaggedShape};
 use tensor_strided::Element;
 
-use super::sequences;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::sequences;
+use crate::tensor::LodTensor;
 
-/// For each id the `window` ids from it on, `pad_value` beyond the end of its sequence: `[N, window]`.
+/// For each id the `window` ids from it on, `pad_value` beyond the end of its sequence: `[N,
+/// window]`.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -18,12 +21,13 @@ use crate::{Error, Lod, LodTensor};
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more than one id; [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more than one id;
+/// [`Error::TooLarge`].
 #[doc(alias = "sequence_enumerate")]
 pub fn enumerate<T: Element>(x: &LodTensor<T>, window: usize, pad_value: T) -> Result<LodTensor<T>, Error> {
     let sequences = sequences(x)?;
     Error::check_size("the number of ids in a row", 1, x.width())?;
-    let size = x.rows().checked_mul(window).filter(|&size| size <= isize::MAX as usize / size_of::<T>().max(1));
+    let size = x.num_rows().checked_mul(window).filter(|&size| size <= isize::MAX as usize / size_of::<T>().max(1));
     let mut values = Vec::with_capacity(size.ok_or(Error::TooLarge { what: "the number of ids", size: u64::MAX })?);
     for rows in sequences {
         for row in rows.clone() {
@@ -32,7 +36,7 @@ pub fn enumerate<T: Element>(x: &LodTensor<T>, window: usize, pad_value: T) -> R
             values.extend(std::iter::repeat_n(pad_value, window - there.len()));
         }
     }
-    LodTensor::from_vec([x.rows(), window], values, x.lod().clone())
+    LodTensor::from_vec([x.num_rows(), window], values, x.lod().clone())
 }
 
 /// The sequences without the ids that are among `tokens`; a sequence may become empty.
@@ -48,8 +52,8 @@ pub fn erase<T: Number>(x: &LodTensor<T>, tokens: &[T]) -> Result<LodTensor<T>, 
     x.like(kept.num_elements(), kept.into_parts().1, x.lod().with_last(last)?)
 }
 
-/// For each of `lengths` as many `true` and then `false` up to `max_length`, which is the greatest of them if `None`:
-/// `[.., max_length]`.
+/// For each of `lengths` as many `true` and then `false` up to `max_length`, which is the greatest
+/// of them if `None`: `[.., max_length]`.
 ///
 /// ```
 /// use lod::sequence::mask;

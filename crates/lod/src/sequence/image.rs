@@ -3,8 +3,10 @@
 use kaldera_base::Real;
 use ragged_core::RowSplits;
 
-use super::check_gradient;
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::check_gradient;
+use crate::tensor::LodTensor;
 
 /// Which patches [`im2sequence`] takes of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,12 +29,12 @@ pub struct Im2SequenceSaved {
     grid: [usize; 2],
 }
 
-/// The patches of each image of `[images, channels, height, width]`, line by line, as a sequence of rows
-/// `channels * patch height * patch width`.
+/// The patches of each image of `[images, channels, height, width]`, line by line, as a sequence of
+/// rows `channels * patch height * patch width`.
 ///
 /// # Errors
-/// [`Error::Size`] for another number of axes than 4; [`Error::Nothing`] for a patch or a stride of 0, or patches larger than the
-/// padded image; [`Error::TooLarge`].
+/// [`Error::Size`] for another number of axes than 4; [`Error::Nothing`] for a patch or a stride of
+/// 0, or patches larger than the padded image; [`Error::TooLarge`].
 pub fn im2sequence<T: Real>(x: &LodTensor<T>, patches: Patches) -> Result<(LodTensor<T>, Im2SequenceSaved), Error> {
     let &[images, channels, height, width] = &x.shape()[..] else {
         return Err(Error::Size { what: "the number of axes", expected: 4, found: x.shape().len() });
@@ -54,14 +56,15 @@ pub fn im2sequence<T: Real>(x: &LodTensor<T>, patches: Patches) -> Result<(LodTe
     values
         .try_reserve_exact(size)
         .map_err(|_| Error::TooLarge { what: "the number of values of patches", size: size as u64 })?;
-    saved.each_place(|place| values.push(place.map_or(T::ZERO, |place| x.values()[place])));
+    saved.each_position(|position| values.push(position.map_or(T::ZERO, |position| x.values()[position])));
     let lod = Lod::new([RowSplits::regular(images, lines * columns)?])?;
     Ok((LodTensor::from_vec([images * lines * columns, row], values, lod)?, saved))
 }
 
 impl Im2SequenceSaved {
-    /// Calls `f` with the place in the images of each value of the patches in turn, `None` in the padding.
-    fn each_place(&self, mut f: impl FnMut(Option<usize>)) {
+    /// Calls `f` with the position in the images of each value of the patches in turn, `None` in
+    /// the padding.
+    fn each_position(&self, mut f: impl FnMut(Option<usize>)) {
         let [images, channels, height, width] = self.shape;
         let Patches { kernel, stride, padding: [up, left, ..] } = self.patches;
         for image in 0..images {
@@ -87,9 +90,9 @@ impl Im2SequenceSaved {
         check_gradient(self.shape[0] * self.grid[0] * self.grid[1], row, out_grad)?;
         let mut grad = vec![T::ZERO; self.shape.iter().product()];
         let mut out_grad = out_grad.values().iter();
-        self.each_place(|place| {
-            if let (Some(place), Some(&g)) = (place, out_grad.next().as_ref()) {
-                grad[place] += *g;
+        self.each_position(|position| {
+            if let (Some(position), Some(&g)) = (position, out_grad.next().as_ref()) {
+                grad[position] += *g;
             }
         });
         LodTensor::from_vec(self.shape, grad, Lod::none())

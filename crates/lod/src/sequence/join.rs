@@ -4,9 +4,12 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::expand::moved_within;
-use super::{MovedRows, check_gradient, only_level, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::expand::moved_within;
+use crate::sequence::runs::MovedRows;
+use crate::sequence::{check_gradient, only_level, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradients of [`concat()`] need.
 #[derive(Debug, Clone)]
@@ -15,7 +18,7 @@ pub struct ConcatSaved {
     rows: usize,
 }
 
-/// Sequence i of the result is the i-th sequences of all sources, one behind the other.
+/// Sequence i of the result is the i-th sequences of all sources, concatenated.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -28,8 +31,9 @@ pub struct ConcatSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::Nothing`] without sources; [`Error::NoLevel`] for one without LoD; [`Error::Size`] or [`Error::LevelMismatch`] if they
-/// have not the same number of sequences, the same upper levels or the same shape of a row; [`Error::TooLarge`].
+/// [`Error::Nothing`] without sources; [`Error::NoLevel`] for one without LoD; [`Error::Size`] or
+/// [`Error::LevelMismatch`] if they have not the same number of sequences, the same upper levels or
+/// the same shape of a row; [`Error::TooLarge`].
 #[doc(alias = "sequence_concat")]
 pub fn concat<T: Element>(sources: &[&LodTensor<T>]) -> Result<(LodTensor<T>, ConcatSaved), Error> {
     let first = *sources.first().ok_or(Error::Nothing { what: "tensor to concatenate" })?;
@@ -46,7 +50,7 @@ pub fn concat<T: Element>(sources: &[&LodTensor<T>]) -> Result<(LodTensor<T>, Co
             });
         }
     }
-    let rows = sources.iter().map(|source| source.rows()).sum::<usize>();
+    let rows = sources.iter().map(|source| source.num_rows()).sum::<usize>();
     let lengths = (0..all[0].num_rows()).map(|i| all.iter().map(|splits| splits.len_of(i)).sum());
     let last = RowSplits::from_lengths(lengths)?;
     let mut values = memory::with_capacity(rows * first.width());
@@ -95,8 +99,8 @@ impl ConcatSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if there is not one number for each sequence; [`Error::Part`] for
-/// rows that are not there.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if there is not one number for each
+/// sequence; [`Error::Part`] for rows that are not there.
 #[doc(alias = "sequence_slice")]
 pub fn slice<T: Element>(
     x: &LodTensor<T>,
@@ -128,5 +132,5 @@ pub fn reverse<T: Element>(x: &LodTensor<T>) -> Result<(LodTensor<T>, MovedRows)
     let splits = only_level("the LoD of what is reversed", x.lod())?;
     let runs = splits.rows().flat_map(|rows| rows.rev().map(|row| row..row + 1));
     let moved = MovedRows::new(x, runs.collect());
-    Ok((x.like(x.rows(), moved.gather(x), x.lod().clone())?, moved))
+    Ok((x.like(x.num_rows(), moved.gather(x), x.lod().clone())?, moved))
 }

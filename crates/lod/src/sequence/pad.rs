@@ -4,8 +4,10 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::{check_gradient, only_level};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, only_level};
+use crate::tensor::LodTensor;
 
 /// What the gradient of [`pad`] needs.
 #[derive(Debug, Clone)]
@@ -16,9 +18,11 @@ pub struct PadSaved {
     padded_length: usize,
 }
 
-/// The sequences as `[sequences, length, ..]`, each filled up at its end with `pad_value`: one value, or one row.
+/// The sequences as `[sequences, length, ..]`, each filled up at its end with `pad_value`: one
+/// value, or one row.
 ///
-/// `padded_length` is the length, that of the longest sequence if `None`. The lengths are those of the LoD.
+/// `padded_length` is the length, that of the longest sequence if `None`. The lengths are those of
+/// the LoD.
 ///
 /// ```
 /// use lod::LodTensor;
@@ -31,8 +35,8 @@ pub struct PadSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NumLevels`] unless the tensor has one level; [`Error::Size`] for a padding of another width;
-/// [`Error::PaddedLength`] if a sequence is longer; [`Error::TooLarge`].
+/// [`Error::NumLevels`] unless the tensor has one level; [`Error::Size`] for a padding of another
+/// width; [`Error::PaddedLength`] if a sequence is longer; [`Error::TooLarge`].
 #[doc(alias = "sequence_pad")]
 #[doc(alias = "pad_sequence")]
 pub fn pad<T: Element>(
@@ -95,12 +99,13 @@ pub struct UnpadSaved {
     sequences: RowSplits,
 }
 
-/// Of each row of a padded batch `[sequences, length, ..]` the first `lengths[i]` steps, one sequence after the other. Of
-/// `[sequences, length]`, rows of one value.
+/// Of each row of a padded batch `[sequences, length, ..]` the first `lengths[i]` steps, one
+/// sequence after the other. Of `[sequences, length]`, rows of one value.
 ///
 /// # Errors
-/// [`Error::Scalar`] for less than two axes; [`Error::Size`] if there is not one length for each sequence; [`Error::Part`] for
-/// one that is negative or longer than the batch; [`Error::TooLarge`].
+/// [`Error::Scalar`] for less than two axes; [`Error::Size`] if there is not one length for each
+/// sequence; [`Error::Part`] for one that is negative or longer than the batch;
+/// [`Error::TooLarge`].
 #[doc(alias = "sequence_unpad")]
 #[doc(alias = "unpad_sequence")]
 pub fn unpad<T: Element>(x: &LodTensor<T>, lengths: &[i64]) -> Result<(LodTensor<T>, UnpadSaved), Error> {

@@ -5,8 +5,10 @@ use kaldera_base::{Real, memory};
 use ragged_core::RowSplits;
 use tensor_strided::Shape;
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What [`pool`] makes of the rows of a sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -36,7 +38,8 @@ pub struct PoolSaved {
     max_index: Vec<i32>,
 }
 
-/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result has the upper levels.
+/// One row of each sequence, `pad_value` in all its columns where a sequence is empty. The result
+/// has the upper levels.
 ///
 /// ```
 /// use lod::sequence::{Pool, pool};
@@ -49,7 +52,8 @@ pub struct PoolSaved {
 /// # Ok::<(), lod::Error>(())
 /// ```
 ///
-/// Each column is summed in the order of the rows. A NaN is the highest value only where there is nothing else.
+/// Each column is summed in the order of the rows. A NaN is the highest value only where there is
+/// nothing else.
 ///
 /// # Errors
 /// [`Error::NoLevel`] for a tensor without LoD.
@@ -142,8 +146,8 @@ fn divisor<T: Real>(how: Pool, len: usize) -> T {
 }
 
 impl PoolSaved {
-    /// Of [`Pool::Max`], for each column of each sequence the row that has the highest value, -1 for an empty sequence. Of the
-    /// others, nothing.
+    /// Of [`Pool::Max`], for each column of each sequence the row that has the highest value, -1
+    /// for an empty sequence. Of the others, nothing.
     #[doc(alias = "MaxIndex")]
     pub fn max_index(&self) -> &[i32] {
         &self.max_index

@@ -4,8 +4,10 @@ use kaldera_base::Real;
 use ragged_core::RowSplits;
 use tensor_strided::{Element, Shape};
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradient of [`reshape`] needs.
 #[derive(Debug, Clone)]
@@ -30,8 +32,8 @@ pub struct ReshapeSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence has no whole number of such rows;
-/// [`Error::TooLarge`].
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::NotDivisible`] if a sequence has no whole
+/// number of such rows; [`Error::TooLarge`].
 #[doc(alias = "sequence_reshape")]
 pub fn reshape<T: Element>(x: &LodTensor<T>, width: usize) -> Result<(LodTensor<T>, ReshapeSaved), Error> {
     let old = x.width();
@@ -69,15 +71,15 @@ pub struct ResetSaved {
     lod: Lod,
 }
 
-/// The same rows with the LoD `target`, or, if `append`, with the levels of `target` below those that are there. Nothing is
-/// copied.
+/// The same rows with the LoD `target`, or, if `append`, with the levels of `target` below those
+/// that are there. Nothing is copied.
 ///
 /// # Errors
-/// [`Error::Rows`] if `target` is for another number of rows, [`Error::LevelMismatch`] if it does not fit below, [`Error::Nothing`]
-/// if it has no levels or no sequences.
+/// [`Error::Rows`] if `target` is for another number of rows, [`Error::LevelMismatch`] if it does
+/// not fit below, [`Error::Nothing`] if it has no levels or no sequences.
 #[doc(alias = "lod_reset")]
 pub fn reset<T: Element>(x: &LodTensor<T>, target: &Lod, append: bool) -> Result<(LodTensor<T>, ResetSaved), Error> {
-    if target.is_none() || target.num_elements(0) == 0 {
+    if target.is_none() || target.num_sequences(0) == 0 {
         return Err(Error::Nothing { what: "sequence in the new LoD" });
     }
     let lod = if append { x.lod().below(target)? } else { target.clone() };

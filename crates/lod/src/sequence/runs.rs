@@ -1,14 +1,18 @@
-//! Results whose rows are rows of their source, in another order, some more than once, some not at all.
+//! Results whose rows are rows of their source, in another order, some more than once, some not at
+//! all.
 
 use std::ops::Range;
 
 use kaldera_base::{Real, memory};
 use tensor_strided::{Element, Shape};
 
-use super::{add_to, check_gradient};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{add_to, check_gradient};
+use crate::tensor::LodTensor;
 
-/// Which rows of its source became those of a result: what the gradient of an operator needs that only moves rows.
+/// Which rows of its source became those of a result: what the gradient of an operator needs that
+/// only moves rows.
 #[derive(Debug, Clone)]
 pub struct MovedRows {
     source_shape: Shape,
@@ -35,7 +39,8 @@ impl MovedRows {
         values
     }
 
-    /// The gradient of the source: each of its rows has the sum of the gradients of the rows that it became.
+    /// The gradient of the source: each of its rows has the sum of the gradients of the rows that
+    /// it became.
     ///
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.

@@ -2,8 +2,10 @@
 
 use kaldera_base::Real;
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradients of [`scatter`] need; the ids are shared.
 #[derive(Debug, Clone)]
@@ -14,8 +16,8 @@ pub struct ScatterSaved {
     x_lod: Lod,
 }
 
-/// `x` with `updates` added: the values of sequence i go to the columns of row i that `ids` names; of the same column, all are
-/// added.
+/// `x` with `updates` added: the values of sequence i go to the columns of row i that `ids` names;
+/// of the same column, all are added.
 ///
 /// ```
 /// use lod::sequence::scatter;
@@ -29,46 +31,48 @@ pub struct ScatterSaved {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for ids without LoD; [`Error::Size`] if they have not one sequence for each row, or there is not one update
-/// for each in the same sequences; [`Error::Id`] for a column that is not there.
+/// [`Error::NoLevel`] for ids without LoD; [`Error::Size`] if they have not one sequence for each
+/// row, or there is not one update for each in the same sequences; [`Error::Id`] for a column that
+/// is not there.
 #[doc(alias = "sequence_scatter")]
 pub fn scatter<T: Real>(
     x: &LodTensor<T>,
     ids: &LodTensor<i64>,
     updates: &LodTensor<T>,
 ) -> Result<(LodTensor<T>, ScatterSaved), Error> {
-    Error::check_size("the number of sequences of ids", x.rows(), sequences(ids)?.num_rows())?;
+    Error::check_size("the number of sequences of ids", x.num_rows(), sequences(ids)?.num_rows())?;
     Error::check_size("the number of ids in a row", 1, ids.width())?;
     Error::check_size("the number of updates", ids.values().len(), updates.values().len())?;
     if updates.lod().last() != ids.lod().last() {
         let (expected, found) = (ids.lod().num_levels(), updates.lod().num_levels());
         return Err(Error::NumLevels { what: "the updates, divided as the ids,", expected, found });
     }
-    let saved = ScatterSaved { ids: ids.clone(), rows: x.rows(), width: x.width(), x_lod: x.lod().clone() };
+    let saved = ScatterSaved { ids: ids.clone(), rows: x.num_rows(), width: x.width(), x_lod: x.lod().clone() };
     if let Some(position) = ids.values().iter().position(|&id| usize::try_from(id).map_or(true, |id| id >= x.width())) {
         return Err(Error::Id { position, found: ids.values()[position], size: x.width() });
     }
     let mut out = x.clone();
     let values = out.values_mut();
-    saved.places().zip(updates.values()).for_each(|(place, &update)| values[place] += update);
+    saved.positions().zip(updates.values()).for_each(|(position, &update)| values[position] += update);
     Ok((out, saved))
 }
 
 impl ScatterSaved {
     /// Where each update went.
-    fn places(&self) -> impl Iterator<Item = usize> + '_ {
+    fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         let sequences = self.ids.lod().last().into_iter().flat_map(|splits| splits.rows()).enumerate();
         sequences
             .flat_map(move |(row, ids)| self.ids.values()[ids].iter().map(move |&id| row * self.width + id as usize))
     }
 
-    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as Paddle's, without LoD.
+    /// The gradients of `x`, which is that of the output, and of the updates; the latter, as
+    /// Paddle's, without LoD.
     ///
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
     pub fn backward<T: Real>(&self, out_grad: &LodTensor<T>) -> Result<(LodTensor<T>, LodTensor<T>), Error> {
         check_gradient(self.rows, self.width, out_grad)?;
-        let updates: Vec<T> = self.places().map(|place| out_grad.values()[place]).collect();
+        let updates: Vec<T> = self.positions().map(|position| out_grad.values()[position]).collect();
         let updates = LodTensor::from_vec(self.ids.shape(), updates, Lod::none())?;
         Ok((out_grad.with_lod(self.x_lod.clone())?, updates))
     }

@@ -3,8 +3,9 @@
 use kaldera_base::memory;
 use ragged_core::{Float, Ragged, RaggedShape};
 
-use super::{check_gradient, sequences};
-use crate::{Error, LodTensor};
+use crate::error::Error;
+use crate::sequence::{add_to, check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradient of a softmax needs: its result, which is shared with it.
 #[derive(Debug, Clone)]
@@ -14,8 +15,8 @@ pub struct SoftmaxSaved<T: Float> {
 
 /// e^x / Σ e^x over each sequence of single values.
 ///
-/// The highest value of a sequence is subtracted first, which Paddle's CPU kernel does not do (it overflows to NaN). A sequence of
-/// only -inf has zeros.
+/// The highest value of a sequence is subtracted first, which Paddle's CPU kernel does not do (it
+/// overflows to NaN). A sequence of only -inf has zeros.
 ///
 /// ```
 /// use lod::sequence::softmax;
@@ -27,14 +28,14 @@ pub struct SoftmaxSaved<T: Float> {
 /// ```
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more or fewer values than one, which
-/// [`column_softmax`] takes.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] for rows of more or fewer values
+/// than one, which [`column_softmax`] takes.
 #[doc(alias = "sequence_softmax")]
 pub fn softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved<T>), Error> {
     let sequences = sequences(x)?.clone();
     Error::check_size("the width of a row", 1, x.width())?;
     let y = Ragged::new(RaggedShape::new([sequences])?, x.buffer().clone())?.softmax().into_parts().1;
-    saved(x.like(x.rows(), y, x.lod().clone())?)
+    saved(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
 /// [`softmax`] of each column alone, for rows of any width.
@@ -62,13 +63,13 @@ pub fn column_softmax<T: Float>(x: &LodTensor<T>) -> Result<(LodTensor<T>, Softm
         }
         T::exp_in_place(y);
         sums.fill(zero);
-        y.chunks_exact(width).for_each(|row| super::add_to(&mut sums, row));
+        y.chunks_exact(width).for_each(|row| add_to(&mut sums, row));
         sums.iter_mut().filter(|sum| **sum == zero).for_each(|sum| *sum = T::from_f64(1.0));
         for row in y.chunks_exact_mut(width) {
             row.iter_mut().zip(&sums).for_each(|(y, &sum)| *y /= sum);
         }
     }
-    saved(x.like(x.rows(), y, x.lod().clone())?)
+    saved(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
 fn saved<T: Float>(y: LodTensor<T>) -> Result<(LodTensor<T>, SoftmaxSaved<T>), Error> {
@@ -81,7 +82,7 @@ impl<T: Float> SoftmaxSaved<T> {
     /// # Errors
     /// [`Error::Size`] if `out_grad` has not the shape of the result.
     pub fn backward(&self, out_grad: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
-        let (rows, width) = (self.y.rows(), self.y.width());
+        let (rows, width) = (self.y.num_rows(), self.y.width());
         check_gradient(rows, width, out_grad)?;
         let mut grad: Vec<T> = memory::zeros(rows * width);
         let mut sums = vec![<T as ragged_core::Number>::ZERO; width];

@@ -3,8 +3,10 @@
 use kaldera_base::Real;
 use ragged_core::RowSplits;
 
-use super::{check_gradient, sequences};
-use crate::{Error, Lod, LodTensor};
+use crate::error::Error;
+use crate::lod::Lod;
+use crate::sequence::{check_gradient, sequences};
+use crate::tensor::LodTensor;
 
 /// What the gradient of [`topk_avg_pool`] needs.
 #[derive(Debug, Clone)]
@@ -18,14 +20,16 @@ pub struct TopkSaved {
     x_lod: Lod,
 }
 
-/// For each row, channel and k of `topks`, the sum of the k highest scores of the row, or of all if it has fewer, divided by k.
+/// For each row, channel and k of `topks`, the sum of the k highest scores of the row, or of all if
+/// it has fewer, divided by k.
 ///
-/// Sequence i of `x` are the scores `[channels, rows, columns]` of sequence i of `row` with sequence i of `column`. The result has
-/// the rows and the LoD of `row` and `channels * topks.len()` columns. Of equal scores the first is taken first.
+/// Sequence i of `x` are the scores `[channels, rows, columns]` of sequence i of `row` with
+/// sequence i of `column`. The result has the rows and the LoD of `row` and `channels *
+/// topks.len()` columns. Of equal scores the first is taken first.
 ///
 /// # Errors
-/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if the sequences do not fit each other; [`Error::Nothing`] for no k
-/// or one of 0.
+/// [`Error::NoLevel`] for a tensor without LoD; [`Error::Size`] if the sequences do not fit each
+/// other; [`Error::Nothing`] for no k or one of 0.
 #[doc(alias = "sequence_topk_avg_pooling")]
 pub fn topk_avg_pool<T: Real>(
     x: &LodTensor<T>,
@@ -61,11 +65,11 @@ pub fn topk_avg_pool<T: Real>(
                 order.extend(0..num_columns);
                 order.sort_by(|&a, &b| line[b].to_f64().total_cmp(&line[a].to_f64()));
                 order.truncate(max_k);
-                let places = order.iter().map(|&place| place as i32).chain(std::iter::repeat(-1));
-                positions.extend(places.take(max_k));
+                let best = order.iter().map(|&position| position as i32).chain(std::iter::repeat(-1));
+                positions.extend(best.take(max_k));
                 let to = (rows.row(i).start + r) * width + channel * topks.len();
                 for (out, &k) in out[to..].iter_mut().zip(topks) {
-                    let sum = order.iter().take(k).fold(T::ZERO, |sum, &place| sum + line[place]);
+                    let sum = order.iter().take(k).fold(T::ZERO, |sum, &position| sum + line[position]);
                     *out = sum / T::from_f64(k as f64);
                 }
             }
@@ -77,8 +81,8 @@ pub fn topk_avg_pool<T: Real>(
 }
 
 impl TopkSaved {
-    /// For each sequence, row and channel, which columns have the highest scores, the highest first, -1 where there are fewer than
-    /// the greatest k.
+    /// For each sequence, row and channel, which columns have the highest scores, the highest
+    /// first, -1 where there are fewer than the greatest k.
     #[doc(alias = "pos")]
     pub fn positions(&self) -> &[i32] {
         &self.positions
@@ -94,17 +98,17 @@ impl TopkSaved {
         check_gradient(rows.num_elements(), width, out_grad)?;
         let mut grad = vec![T::ZERO; scores.num_elements()];
         let max_k = topks.iter().copied().max().unwrap_or(1);
-        let mut places = positions.chunks_exact(max_k);
+        let mut best = positions.chunks_exact(max_k);
         for i in 0..rows.num_rows() {
             let (num_rows, num_columns) = (rows.len_of(i), columns.len_of(i));
             for r in 0..num_rows {
-                for (channel, places) in (0..*channels).zip(&mut places) {
+                for (channel, best) in (0..*channels).zip(&mut best) {
                     let begin = scores.row(i).start + (channel * num_rows + r) * num_columns;
                     let from = (rows.row(i).start + r) * width + channel * topks.len();
                     for (&g, &k) in out_grad.values()[from..].iter().zip(topks) {
                         let share = g / T::from_f64(k as f64);
-                        let taken = places.iter().take(k).filter_map(|&place| usize::try_from(place).ok());
-                        taken.for_each(|place| grad[begin + place] += share);
+                        let taken = best.iter().take(k).filter_map(|&position| usize::try_from(position).ok());
+                        taken.for_each(|position| grad[begin + position] += share);
                     }
                 }
             }

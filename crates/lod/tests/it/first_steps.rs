@@ -12,7 +12,7 @@ fn sequences_become_a_tensor() {
     assert_eq!(x, LodTensor::from_sequences(&lists).unwrap());
     assert_eq!(x, lists.iter().cloned().collect::<LodTensor<f64>>());
     assert_eq!(x, LodTensor::from(Ragged::from(lists.clone())));
-    assert_eq!((x.lengths(), x.num_sequences(), x.rows()), (vec![2, 0, 1], 3, 3));
+    assert_eq!((x.lengths(), x.num_sequences(), x.num_rows()), (vec![2, 0, 1], 3, 3));
     assert_eq!((x.lod().lengths(0), x.lod().to_string()), (vec![2, 0, 1], "[[0, 2, 2, 3]]".into()));
     assert_eq!(x.sequences().map(<[f64]>::to_vec).collect::<Vec<_>>(), lists);
 }
@@ -40,7 +40,7 @@ fn utterances_of_frames_become_a_tensor() {
 #[test]
 fn nothing_is_the_default() {
     let none = LodTensor::<f32>::default();
-    assert_eq!((none.rows(), none.num_sequences(), none.lengths(), none.sequences().count()), (0, 0, vec![], 0));
+    assert_eq!((none.num_rows(), none.num_sequences(), none.lengths(), none.sequences().count()), (0, 0, vec![], 0));
     assert_eq!(LodTensor::from(Vec::<Vec<f32>>::new()).num_sequences(), 0);
     let no_rows = LodTensor::try_from(vec![Vec::<Vec<f32>>::new(); 2]).unwrap();
     assert_eq!((no_rows.lengths(), no_rows.width()), (vec![0, 0], 0));
@@ -80,7 +80,7 @@ fn debug_of_a_large_batch_is_short() {
 }
 
 #[test]
-fn tensors_cross_threads() {
+fn tensors_are_send_and_sync() {
     const fn send_and_sync<T: Send + Sync>() {}
     const _: () = {
         send_and_sync::<LodTensor<f32>>();

@@ -1,4 +1,5 @@
-//! Every gradient of a sequence operator against finite differences in double precision, on random sequences, many of them empty.
+//! Every gradient of a sequence operator against finite differences in double precision, on random
+//! sequences, many of them empty.
 
 use lod::sequence::{self, Context, Patches, Pool};
 use lod::{Error, Lod, LodTensor};
@@ -6,7 +7,8 @@ use proptest::prelude::*;
 
 /// A change of an input that is small against the values and large against their rounding.
 const STEP: f64 = 1e-5;
-/// Central differences of smooth functions of values around 1 err by some STEP², and by the rounding of values divided by STEP.
+/// Central differences of smooth functions of values around 1 err by some STEP², and by the
+/// rounding of values divided by STEP.
 const TOLERANCE: f64 = 1e-7;
 
 /// Numbers that look random, none near another: so no maximum changes by a STEP.
@@ -25,14 +27,15 @@ fn plain(rows: usize, width: usize, salt: u64) -> LodTensor<f64> {
     LodTensor::from_vec([rows, width], values(rows * width, salt), Lod::none()).unwrap()
 }
 
-/// The gradient of Σ weight · y that `backward` says `x` has, against the differences that `forward` shows.
+/// The gradient of Σ weight · y that `backward` says `x` has, against the differences that
+/// `forward` shows.
 fn check(
     x: &LodTensor<f64>,
     forward: impl Fn(&LodTensor<f64>) -> Result<LodTensor<f64>, Error>,
     backward: impl Fn(&LodTensor<f64>) -> Result<LodTensor<f64>, Error>,
 ) -> Result<(), TestCaseError> {
     let y = forward(x).unwrap();
-    let weights = y.like(y.rows(), values(y.values().len(), 99), y.lod().clone()).unwrap();
+    let weights = y.like(y.num_rows(), values(y.values().len(), 99), y.lod().clone()).unwrap();
     let loss = |x: &LodTensor<f64>| -> f64 {
         forward(x).unwrap().values().iter().zip(weights.values()).map(|(y, weight)| y * weight).sum()
     };
@@ -60,7 +63,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn pools(lengths in lengths(), width in 1..4_usize) {
+    fn pool_gradients_equal_finite_differences(lengths in lengths(), width in 1..4_usize) {
         let x = tensor(&lengths, width, 1);
         for how in [Pool::Average, Pool::Sum, Pool::Sqrt, Pool::Max, Pool::First, Pool::Last] {
             let (_, saved) = sequence::pool(&x, how, 0.5).unwrap();
@@ -69,14 +72,14 @@ proptest! {
     }
 
     #[test]
-    fn softmaxes(lengths in lengths(), width in 1..4_usize) {
+    fn softmax_gradients_equal_finite_differences(lengths in lengths(), width in 1..4_usize) {
         let x = tensor(&lengths, width, 2);
         let (_, saved) = sequence::column_softmax(&x).unwrap();
         check(&x, |x| Ok(sequence::column_softmax(x)?.0), |g| saved.backward(g))?;
     }
 
     #[test]
-    fn rows_that_move(pairs in prop::collection::vec((0..4_usize, 0..4_usize), 0..5), width in 1..3_usize) {
+    fn gradients_of_moved_rows_equal_finite_differences(pairs in prop::collection::vec((0..4_usize, 0..4_usize), 0..5), width in 1..3_usize) {
         let (lengths, counts): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
         let x = tensor(&lengths, width, 3);
         let y = Lod::from_lengths(&[&counts]).unwrap();
@@ -97,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn padding(lengths in lengths(), width in 1..3_usize, more in 0..3_usize) {
+    fn padding_gradients_equal_finite_differences(lengths in lengths(), width in 1..3_usize, more in 0..3_usize) {
         let x = tensor(&lengths, width, 6);
         let padded_length = Some(lengths.iter().max().unwrap_or(&0) + more);
         let (padded, saved) = sequence::pad(&x, &[7.0], padded_length).unwrap();
@@ -109,7 +112,7 @@ proptest! {
     }
 
     #[test]
-    fn convolutions(
+    fn convolution_gradients_equal_finite_differences(
         lengths in lengths(), width in 1..3_usize, filters in 1..3_usize,
         start in -4..3_i32, length in 1..5_u32, padded: bool,
     ) {
@@ -132,7 +135,7 @@ proptest! {
     }
 
     #[test]
-    fn scattering_and_reshaping(lengths in lengths(), width in 1..4_usize) {
+    fn scatter_and_reshape_gradients_equal_finite_differences(lengths in lengths(), width in 1..4_usize) {
         let x = plain(lengths.len(), width, 11);
         let ids: Vec<i64> = (0..lengths.iter().sum::<usize>()).map(|i| (i * 5 % width) as i64).collect();
         let updates = tensor(&lengths, 1, 12);
@@ -146,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn the_highest_scores(sizes in prop::collection::vec((0..4_usize, 0..4_usize), 0..4), channels in 1..3_usize) {
+    fn topk_gradients_equal_finite_differences(sizes in prop::collection::vec((0..4_usize, 0..4_usize), 0..4), channels in 1..3_usize) {
         let (rows, columns): (Vec<usize>, Vec<usize>) = sizes.iter().copied().unzip();
         let scores: Vec<usize> = sizes.iter().map(|(rows, columns)| channels * rows * columns).collect();
         let (row, column) = (Lod::from_lengths(&[rows]).unwrap(), Lod::from_lengths(&[columns]).unwrap());
@@ -157,7 +160,7 @@ proptest! {
     }
 
     #[test]
-    fn patches(
+    fn im2sequence_gradients_equal_finite_differences(
         shape in (0..3_usize, 1..3_usize, 1..5_usize, 1..5_usize),
         kernel in (1..3_usize, 1..3_usize), stride in (1..3_usize, 1..3_usize), padding in prop::array::uniform4(1..3_usize),
     ) {

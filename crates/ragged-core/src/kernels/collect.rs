@@ -2,9 +2,9 @@
 
 use std::mem::{MaybeUninit, needs_drop};
 
-use kaldera_base::memory;
+use kaldera_base::{memory, par};
 
-use super::divide::{Cut, current_num_threads, join, over_values};
+use crate::kernels::divide::{Cut, over_values};
 
 /// Elements that are written at once, whatever the length of a run.
 ///
@@ -198,14 +198,14 @@ fn fill_parts<R: Sync, T: Clone + Send>(
     len_of: &(impl Fn(&R) -> usize + Sync),
     fill: &(impl Fn(&[R], &mut Slot<'_, T>) + Sync),
 ) {
-    if slot.elements.len() < 2 * TASK || runs.len() < 2 || current_num_threads() == 1 {
+    if runs.len() < 2 || par::num_parts(slot.elements.len(), TASK) == 1 {
         fill(runs, &mut slot);
         assert_eq!(slot.filled, slot.elements.len(), "runs have the length that was said");
         return;
     }
     let (left, right) = runs.split_at(runs.len() / 2);
     let (left_room, right_room) = slot.cut(left.iter().map(len_of).sum());
-    join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
+    par::join(|| fill_parts(left, left_room, len_of, fill), || fill_parts(right, right_room, len_of, fill));
 }
 
 #[cfg(test)]
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_dropping_is_neither_lost_nor_dropped_twice() {
+    fn values_are_dropped_exactly_once() {
         let shared = std::sync::Arc::new(5);
         let source = vec![std::sync::Arc::clone(&shared); 100];
         let runs = [(0, 3), (90, 10), (50, 0), (0, 50)];

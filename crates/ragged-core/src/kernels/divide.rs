@@ -1,15 +1,14 @@
 //! Rows in parts for the threads of rayon's pool. A row is never cut, so that results are those of
 //! one thread.
 
-use super::reduce::rows_of;
+use kaldera_base::par;
 
-#[cfg(feature = "rayon")]
-pub(crate) use rayon::{current_num_threads, join};
+use crate::kernels::rows::rows_of;
 
 /// Rows and values together that are worth a task of their own, where nothing else is said.
 pub(super) const TASK: usize = 1 << 15;
 
-/// Memory that can be cut in two: a slice, or two slices that are cut at the same place.
+/// Memory that can be cut in two: a slice, or two slices that are cut at the same position.
 pub(crate) trait Cut: Send + Sized {
     /// The first `at` entries, and the rest.
     fn cut(self, at: usize) -> (Self, Self);
@@ -73,7 +72,7 @@ fn divide<O: Cut>(
     let rows = splits.len() - 1;
     let work_before = |row: usize| (splits[row] - splits[0]) as usize + row;
     let work = work_before(rows);
-    if work < 2 * task || rows < 2 || current_num_threads() == 1 {
+    if rows < 2 || par::num_parts(work, task) == 1 {
         return f(first_row, splits, out);
     }
     let (mut low, mut high) = (1, rows - 1);
@@ -82,21 +81,10 @@ fn divide<O: Cut>(
         if work_before(middle) < work / 2 { low = middle + 1 } else { high = middle }
     }
     let (left, right) = out.cut(position(splits, low));
-    join(
+    par::join(
         || divide(task, first_row, &splits[..=low], left, position, f),
         || divide(task, first_row + low, &splits[low..], right, position, f),
     );
-}
-
-/// Without rayon, there is one thread, and nothing is cut.
-#[cfg(not(feature = "rayon"))]
-pub(crate) fn current_num_threads() -> usize {
-    1
-}
-
-#[cfg(not(feature = "rayon"))]
-pub(crate) fn join<A, B>(a: impl FnOnce() -> A, b: impl FnOnce() -> B) -> (A, B) {
-    (a(), b())
 }
 
 #[cfg(test)]
@@ -104,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_done_once_wherever_it_is_cut() {
+    fn every_row_is_processed_once() {
         let lengths = (0..200_000).map(|i| if i % 50_000 == 7 { 300_000 } else { i % 3 });
         let splits: Vec<i32> = std::iter::once(0)
             .chain(lengths.scan(0, |end, n| {

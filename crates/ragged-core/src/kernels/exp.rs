@@ -9,8 +9,9 @@ use kaldera_base::Real;
 use kaldera_base::math;
 use kaldera_base::simd::{Kernel, Lines, Simd, dispatch};
 
-use super::collect::{AHEAD, FEW, Slot};
-use super::reduce::{max_of_row, rows_of, sum_of_row};
+use crate::kernels::collect::{AHEAD, FEW, Slot};
+use crate::kernels::reduce::{max_of_row, sum_of_row};
+use crate::kernels::rows::rows_of;
 
 /// What [`ExpKernels::normalize_rows`] makes of a value x in a row whose exponentials have the sum
 /// s.
@@ -179,7 +180,7 @@ impl Exponentials {
         }
     }
 
-    /// The logarithms of the sums of `rows`, in their places.
+    /// The logarithms of the sums of `rows`, in their rows.
     #[inline(always)]
     fn log_sums<S: Simd>(&mut self, s: S, rows: usize) {
         for sums in self.sums.vectors(s, rows.div_ceil(S::LANES)) {
@@ -277,8 +278,8 @@ impl Kernel for Normalize<'_, '_> {
 mod tests {
     use kaldera_base::simd::{available, dispatch_at};
 
-    use super::super::collect::collect_rows;
     use super::*;
+    use crate::kernels::collect::collect_rows;
 
     /// Rows around the sizes of vectors and blocks, some of them of infinities.
     fn rows() -> (Vec<i32>, Vec<f32>) {

@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::collect::{Slot, collect};
+use crate::kernels::collect::{Slot, collect};
 
 /// Consecutive entries of one axis of one source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,31 +21,31 @@ impl Run {
 
     /// The elements from its first one on, and how many it stands for.
     #[inline(always)]
-    fn place<'a, T>(&self, sources: &[&'a [T]]) -> (&'a [T], usize) {
+    fn slice<'a, T>(&self, sources: &[&'a [T]]) -> (&'a [T], usize) {
         (&sources[self.source as usize][self.begin as usize..], self.len())
     }
 }
 
 /// The values of runs of elements, concatenated, in the memory of `values` if that is enough.
 pub(crate) fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[&[T]], runs: &[Run]) -> Vec<T> {
-    follow_places(values, runs, Run::len, |run| run.place(sources))
+    follow_slices(values, runs, Run::len, |run| run.slice(sources))
 }
 
-/// The elements that `place` says of each run, concatenated, in the memory of `values` if that is
+/// The elements that `slice` gives of each run, concatenated, in the memory of `values` if that is
 /// enough: so many at the beginning of a slice, which may be longer. `len` says how many.
 #[inline(always)]
-pub(crate) fn follow_places<'a, T: Clone + Send + Sync + 'a, R: Sync>(
+pub(crate) fn follow_slices<'a, T: Clone + Send + Sync + 'a, R: Sync>(
     values: Vec<T>,
     runs: &[R],
     len: impl Fn(&R) -> usize + Sync,
-    place: impl Fn(&R) -> (&'a [T], usize) + Copy + Sync,
+    slice: impl Fn(&R) -> (&'a [T], usize) + Copy + Sync,
 ) -> Vec<T> {
-    collect(values, runs, len, |runs, slot| dispatch(Follow { runs, place, slot }))
+    collect(values, runs, len, |runs, slot| dispatch(Follow { runs, slice, slot }))
 }
 
 struct Follow<'a, 's, T, R, F> {
     runs: &'a [R],
-    place: F,
+    slice: F,
     slot: &'a mut Slot<'s, T>,
 }
 
@@ -61,17 +61,17 @@ impl<'v, T: Clone + 'v, R, F: Fn(&R) -> (&'v [T], usize)> Kernel for Follow<'_, 
         const LINE: usize = 16;
         /// Lines of a run that are prefetched: the processor prefetches the rest by itself.
         const LINES: usize = 32;
-        let Self { runs, place, slot } = self;
+        let Self { runs, slice, slot } = self;
         for (i, run) in runs.iter().enumerate() {
             if let Some(next) = runs.get(i + DISTANCE) {
-                let (next, len) = place(next);
+                let (next, len) = slice(next);
                 memory::prefetch_l2(next, 0);
                 memory::prefetch_l2(next, LINE);
                 for at in (2 * LINE..len).step_by(LINE).take(LINES - 2) {
                     memory::prefetch_l2(next, at);
                 }
             }
-            let (values, len) = place(run);
+            let (values, len) = slice(run);
             slot.append(values, len);
         }
     }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_of_nothing() {
+    fn empty_runs_and_elements_without_size_are_copied() {
         assert!(follow::<i32>(Vec::new(), &[&[]], &[]).is_empty());
         assert!(follow(Vec::new(), &[&[1, 2]], &[Run { source: 0, begin: 2, end: 2 }]).is_empty());
         assert_eq!(follow(Vec::new(), &[&[(), ()]], &[Run { source: 0, begin: 0, end: 2 }]), [(), ()]);

@@ -3,7 +3,8 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Int, Integers, Kernel, Simd, dispatch};
 
-use super::reduce::{PREFETCH_DISTANCE, RowKernels, rows_of};
+use crate::kernels::reduce::{PREFETCH_DISTANCE, RowKernels};
+use crate::kernels::rows::rows_of;
 
 /// Runs a kernel with as many vectors [together](fold_row) as most rows have.
 macro_rules! over {
@@ -51,7 +52,8 @@ pub(crate) fn or_rows<T: Int>(splits: &[i32], values: &[T], initial: T, out: &mu
     over!(Ors { splits, values, initial, out });
 }
 
-/// What is said of each row, which begins at a place, and an initial value, as numbers of one type.
+/// What is said of each row, which begins at a position, and an initial value, as numbers of one
+/// type.
 macro_rules! row_kernel {
     ($name:ident -> $out:ty, |$s:ident, $row:ident, $begin:pat_param, $initial:ident| $e:expr) => {
         struct $name<'a, T, const TOGETHER: usize> {
@@ -181,9 +183,9 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
     }
     let (mut best, mut last) = (initial, None);
     for (i, part) in row.chunks(MOST * L::LANES).enumerate() {
-        let place;
-        (best, place) = last_of_part::<T, L, TOGETHER, LOWEST>(s, part, best);
-        last = place.map(|place| i * MOST * L::LANES + place).or(last);
+        let position;
+        (best, position) = last_of_part::<T, L, TOGETHER, LOWEST>(s, part, best);
+        last = position.map(|position| i * MOST * L::LANES + position).or(last);
     }
     last
 }
@@ -193,7 +195,7 @@ fn last_of_best<T: Int, L: Integers<T>, const TOGETHER: usize, const LOWEST: boo
 #[inline(always)]
 fn last_of<T: Int, L: Integers<T>, const TOGETHER: usize>(s: L, row: &[T], x: T) -> Option<usize> {
     let x = s.splat(x);
-    // One more than its place.
+    // One more than its position.
     let mut last = 0;
     let mut look = |begin: usize, part: &[T]| {
         let same = s.equal_partial(part, x);
@@ -384,7 +386,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
         #[test]
-        fn ties_and_ends_are_those_of_a_loop(
+        fn argbest_of_ties_and_ends_equals_a_loop(
             first in 0_i32..70,
             lengths in prop::collection::vec(prop_oneof![0_i32..20, 0_i32..300], 1..12),
             few in prop::collection::vec(any::<i64>(), 1..5),

@@ -3,8 +3,9 @@
 use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::collect::{AHEAD, FEW, Slot, collect_rows};
-use super::reduce::{rows_of, sum_of_row};
+use crate::kernels::collect::{AHEAD, FEW, Slot, collect_rows};
+use crate::kernels::reduce::sum_of_row;
+use crate::kernels::rows::rows_of;
 
 /// `op` of each value of each row and the number that `numbers` has for the row.
 pub(crate) fn combine_rows<T: Copy + Send + Sync>(

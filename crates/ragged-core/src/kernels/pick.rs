@@ -3,7 +3,7 @@
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use crate::Error;
+use crate::error::Error;
 
 /// Whether indexes name entries of `axis`, of which there are `size`; -1 names nothing, which only
 /// axis 0 allows.

@@ -1,22 +1,15 @@
 //! One number of each row: what there is, and how it is done for floats.
 
-use std::ops::Range;
-
 use kaldera_base::Real;
 use kaldera_base::memory;
 use kaldera_base::simd::{Kernel, Lanes, MAX_LANES, Simd, dispatch};
 
-use super::sort::SortKernels;
+use crate::kernels::rows::rows_of;
+use crate::kernels::sort::SortKernels;
 
 /// Bytes between what is read and what is prefetched: the processor itself prefetches no further
 /// than a page of 4 KiB.
 pub(super) const PREFETCH_DISTANCE: usize = 8 << 10;
-
-/// The rows between splits.
-#[inline(always)]
-pub(crate) fn rows_of(splits: &[i32]) -> impl ExactSizeIterator<Item = Range<usize>> + Clone {
-    splits.windows(2).map(|ends| ends[0] as usize..ends[1] as usize)
-}
 
 /// Reductions of rows for one type of number.
 pub trait RowKernels: SortKernels {
@@ -144,7 +137,7 @@ row_kernel!(MinRows, |s, row, initial| {
     -s.max_lane(s.mul(lowest, s.splat(-T::ONE)))
 });
 
-/// The place of the last of the highest values of each row, or of the `LOWEST`.
+/// The position of the last of the highest values of each row, or of the `LOWEST`.
 struct BestRows<'a, T, const LOWEST: bool> {
     splits: &'a [i32],
     values: &'a [T],
@@ -283,7 +276,10 @@ mod tests {
 
     /// The last highest and lowest of each row of few different numbers, and of numbers that are
     /// all different.
-    fn check_places<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(numbers: impl Fn(i32) -> T, initials: &[T]) {
+    fn check_positions<T: RowKernels + Copy + PartialOrd + std::fmt::Debug>(
+        numbers: impl Fn(i32) -> T,
+        initials: &[T],
+    ) {
         let splits = rows().0;
         let values: Vec<T> = (0..splits[300]).map(|i| numbers(i.wrapping_mul(0x9E37_79B9_u32.cast_signed()))).collect();
         for &initial in initials {
@@ -302,10 +298,10 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_the_best_is_found() {
-        check_places(|x| f64::from(x >> 30) * 0.0, &[0.0, -0.0, f64::NAN, f64::MIN]);
-        check_places(|x| if x & 3 == 0 { f64::NAN } else { f64::from(x) }, &[f64::NEG_INFINITY, 5.0]);
-        check_places(
+    fn argmax_is_the_last_of_equal_values() {
+        check_positions(|x| f64::from(x >> 30) * 0.0, &[0.0, -0.0, f64::NAN, f64::MIN]);
+        check_positions(|x| if x & 3 == 0 { f64::NAN } else { f64::from(x) }, &[f64::NEG_INFINITY, 5.0]);
+        check_positions(
             |x| if x & 3 == 0 { f32::NAN } else { (x >> 29) as f32 * 0.0 },
             &[f32::NAN, 0.0, f32::NEG_INFINITY],
         );

@@ -7,7 +7,7 @@
 
 use kaldera_base::simd::{Kernel, Simd, dispatch};
 
-use super::reduce::rows_of;
+use crate::kernels::rows::rows_of;
 
 /// Sorting of rows for one type of number.
 pub trait SortKernels: Sized + Copy {

@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// Takes away axis `axis`: the lists on it are put together in the lists above them; without the first axis its lists
-    /// are one after the other; without the last, the lists above it become the elements. O(lists above `axis`).
+    /// Takes away axis `axis`: the rows on it are put together in the rows above them; without the
+    /// first axis its rows are one after the other; without the last, the rows above it become the
+    /// elements. O(rows above `axis`).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -40,8 +42,9 @@ impl RaggedShape {
         Ok(Self::trusted(layers))
     }
 
-    /// One more axis, as k2 does it: for 0, one list that holds everything; for any other `axis`, each entry of it
-    /// becomes a list of its own that holds this entry alone. Other layers are shared. O(entries of `axis`).
+    /// One more axis, as k2 does it: for 0, one row that holds everything; for any other `axis`,
+    /// each entry of it becomes a row of its own that holds this entry alone. Other layers are
+    /// shared. O(entries of `axis`).
     ///
     /// ```
     /// use ragged_core::RaggedShape;

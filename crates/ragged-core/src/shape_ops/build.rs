@@ -5,21 +5,22 @@ use std::sync::Arc;
 
 use kaldera_base::random::Philox;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// `num_lists` lists of `len` elements each. O(num_lists).
+    /// `num_rows` rows of `len` elements each. O(num_rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`] if the product is above `i32::MAX`.
     #[doc(alias = "RegularRaggedShape")]
     #[doc(alias = "regular_ragged_shape")]
-    pub fn regular(num_lists: usize, len: usize) -> Result<Self, Error> {
-        Ok(Self::trusted([Layer::new(RowSplits::regular(num_lists, len)?)]))
+    pub fn regular(num_rows: usize, len: usize) -> Result<Self, Error> {
+        Ok(Self::trusted([Layer::new(RowSplits::regular(num_rows, len)?)]))
     }
 
-    /// One list of `num_elements` elements. O(1).
+    /// One row of `num_elements` elements. O(1).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -28,7 +29,7 @@ impl RaggedShape {
         Self::regular(1, num_elements)
     }
 
-    /// No lists at all, of `num_axes` axes. O(num_axes).
+    /// No rows at all, of `num_axes` axes. O(num_axes).
     ///
     /// # Errors
     /// [`Error::TooFewAxes`] for less than 2 axes.
@@ -41,7 +42,8 @@ impl RaggedShape {
         Ok(Self::trusted(std::iter::repeat_n(layer, num_axes - 1)))
     }
 
-    /// A random shape for tests, the same for the same seed on every machine: a quarter of its lists is empty.
+    /// A random shape for tests, the same for the same seed on every machine: a quarter of its rows
+    /// is empty.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -53,8 +55,8 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] if less than 2 axes are possible, [`Error::Range`] for a range without numbers,
-    /// [`Error::TooLarge`].
+    /// [`Error::TooFewAxes`] if less than 2 axes are possible, [`Error::Range`] for a range without
+    /// numbers, [`Error::TooLarge`].
     #[doc(alias = "RandomRaggedShape")]
     #[doc(alias = "random_ragged_shape")]
     pub fn random(
@@ -75,7 +77,7 @@ impl RaggedShape {
         let axes = random.from(&num_axes);
         let mut size = random.from(&num_elements);
         let mut layers = Vec::with_capacity(axes - 1);
-        // From the elements up: lists until all below are in one, then perhaps some empty ones.
+        // From the elements up: rows until all below are in one, then perhaps some empty ones.
         for _ in 1..axes {
             let mut lengths = Vec::new();
             let mut left = size;
@@ -92,10 +94,11 @@ impl RaggedShape {
         Self::new(layers)
     }
 
-    /// Puts `bottom` below: the elements of this shape become the lists of `bottom`. Memory is shared. O(axes).
+    /// Puts `bottom` below: the elements of this shape become the rows of `bottom`. Memory is
+    /// shared. O(axes).
     ///
     /// # Errors
-    /// [`Error::LayerMismatch`] if `bottom` has not one list for each element.
+    /// [`Error::LayerMismatch`] if `bottom` has not one row for each element.
     #[doc(alias = "ComposeRaggedShapes")]
     #[doc(alias = "ComposeRaggedShapes3")]
     pub fn compose(&self, bottom: &Self) -> Result<Self, Error> {
@@ -106,11 +109,12 @@ impl RaggedShape {
         Ok(Self::trusted(self.layers().iter().chain(bottom.layers()).map(Arc::clone)))
     }
 
-    /// The reverse of [`compose`](Self::compose): the axes up to `axis`, and the axes from `axis` on. Memory is shared.
-    /// O(axes).
+    /// The reverse of [`compose`](Self::compose): the axes up to `axis`, and the axes from `axis`
+    /// on. Memory is shared. O(axes).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] for less than 3 axes, [`Error::Axis`] if `axis` is the first or the last.
+    /// [`Error::TooFewAxes`] for less than 3 axes, [`Error::Axis`] if `axis` is the first or the
+    /// last.
     #[doc(alias = "DecomposeRaggedShape")]
     pub fn decompose(&self, axis: usize) -> Result<(Self, Self), Error> {
         self.check_num_axes(3)?;

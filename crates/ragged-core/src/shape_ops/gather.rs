@@ -1,17 +1,19 @@
-//! The one loop behind every operation that picks lists: runs of consecutive entries, followed down the layers.
+//! The one loop behind every operation that picks rows: runs of consecutive entries, followed down
+//! the layers.
 
 use std::sync::Arc;
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{Run, collect};
+use crate::row_splits::RowSplits;
 use crate::shape::Layer;
-use crate::{Error, RowSplits};
 
 impl Run {
     /// Every entry of a source of this size.
     pub(crate) fn whole(source: usize, size: usize) -> Result<Self, Error> {
-        Ok(Self { source: number_of(source)?, begin: 0, end: Error::fit("the number of lists", size)? })
+        Ok(Self { source: number_of(source)?, begin: 0, end: Error::fit("the number of rows", size)? })
     }
 }
 
@@ -20,15 +22,17 @@ pub(crate) fn number_of(source: usize) -> Result<u32, Error> {
     u32::try_from(source).map_err(|_| Error::TooLarge { what: "the number of sources", size: source as u64 })
 }
 
-/// The lists that `runs` name, one after the other: their layers, and the runs of elements that they hold.
+/// The rows that `runs` name, one after the other: their layers, and the runs of elements that they
+/// hold.
 ///
-/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what is copied).
+/// `sources` are the layers of each source from the axis of the runs down. O(runs x layers + what
+/// is copied).
 pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(Vec<Arc<Layer>>, Vec<Run>), Error> {
     let num_layers = sources.first().map_or(0, |layers| layers.len());
     let mut made = Vec::with_capacity(num_layers);
     for depth in 0..num_layers {
         let rows = runs.iter().map(Run::len).sum();
-        Error::fit("the number of lists", rows)?;
+        Error::fit("the number of rows", rows)?;
         let splits_of: Vec<&[i32]> = sources.iter().map(|layers| layers[depth].splits.as_ref()).collect();
         let mut splits = memory::with_capacity(rows + 1);
         splits.push(0);
@@ -46,9 +50,9 @@ pub(crate) fn gather(sources: &[&[Arc<Layer>]], mut runs: Vec<Run>) -> Result<(V
     Ok((made, runs))
 }
 
-/// As [`gather`], for single lists in any order: (source, list), where list -1 is an empty one.
+/// As [`gather`], for single rows in any order: (source, row), where row -1 is an empty one.
 ///
-/// Sources without layers have elements in the place of lists, of which none can be -1.
+/// Sources without layers have elements in the place of rows, of which none can be -1.
 pub(crate) fn gather_rows(
     sources: &[&[Arc<Layer>]],
     rows: impl ExactSizeIterator<Item = (u32, i32)> + Clone,
@@ -58,7 +62,7 @@ pub(crate) fn gather_rows(
     if sources.iter().all(|layers| layers.is_empty()) {
         return Ok((Vec::new(), memory::collect(rows.map(|(source, row)| Run { source, begin: row, end: row + 1 }))));
     }
-    Error::fit("the number of lists", rows.len())?;
+    Error::fit("the number of rows", rows.len())?;
     let tops: Vec<&[i32]> = sources.iter().map(|layers| layers[0].splits.as_ref()).collect();
     let mut splits: Vec<i32> = memory::zeros(rows.len() + 1);
     let mut runs: Vec<Run> = memory::zeros(rows.len());

@@ -1,20 +1,23 @@
-//! Some of the lists: one, a range, or any by index.
+//! Some of the rows: one, a range, or any by index.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather_rows, indexes_of};
+use crate::error::Error;
+use crate::ids;
 use crate::kernels::{Run, check_indexes};
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits, ids};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
-    /// The lists of axis `axis` that `indexes` name, and for each new element, which old one it is.
+    /// The rows of axis `axis` that `indexes` name, and for each new element, which old one it is.
     ///
-    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty list. Below, the lists above stay
-    /// as they are (though some may become empty), so that the indexes must not go back to an earlier one of them.
+    /// On axis 0 any order is possible, an index may come again, and -1 gives an empty row. Below,
+    /// the rows above stay as they are (though some may become empty), so that the indexes must not
+    /// go back to an earlier one of them.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -52,10 +55,10 @@ impl RaggedShape {
         Ok((Self::trusted(layers), runs))
     }
 
-    /// The layers above `axis` of the lists that `indexes` name, if there are such lists.
+    /// The layers above `axis` of the rows that `indexes` name, if there are such rows.
     fn index_above(&self, axis: usize, indexes: &[i32]) -> Result<Vec<Arc<Layer>>, Error> {
         Self::check_axis(axis, 0..=self.num_axes() - 1)?;
-        Error::fit("the number of lists", indexes.len())?;
+        Error::fit("the number of rows", indexes.len())?;
         check_indexes(axis, indexes, self.tot_size(axis))?;
         let mut layers = Vec::with_capacity(self.layers().len());
         if let Some(above) = axis.checked_sub(1) {
@@ -71,7 +74,7 @@ impl RaggedShape {
         Ok(layers)
     }
 
-    /// List `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.
+    /// Row `i` of axis 0, with one axis fewer. O(its size); memory is shared where it starts at 0.
     ///
     /// [`view`](Self::view) looks at it without making anything.
     ///
@@ -80,13 +83,14 @@ impl RaggedShape {
     #[doc(alias = "Index")]
     pub fn index0(&self, i: usize) -> Result<Self, Error> {
         self.check_num_axes(3)?;
-        self.view().list(i)?.to_shape()
+        self.view().row(i)?.to_shape()
     }
 
-    /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their elements.
+    /// The entries `begin..end` of axis `axis`, which becomes axis 0, and the range of their
+    /// elements.
     ///
-    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range are `begin..begin`, which says
-    /// nothing of where elements are and may be beyond the last.
+    /// O(its size); memory is shared where it starts at 0. As in k2, the elements of an empty range
+    /// are `begin..begin`, which says nothing of where elements are and may be beyond the last.
     ///
     /// # Errors
     /// [`Error::Axis`] for the last axis, [`Error::Range`].
@@ -109,13 +113,13 @@ impl RaggedShape {
         Ok((Self::trusted(layers), elements))
     }
 
-    /// The first `num_lists` lists of axis 0. Memory is shared. O(axes).
+    /// The first `num_rows` rows of axis 0. Memory is shared. O(axes).
     ///
     /// # Errors
     /// [`Error::Range`].
     #[doc(alias = "Prefix")]
-    pub fn prefix(&self, num_lists: usize) -> Result<Self, Error> {
-        self.arange(0, 0, num_lists).map(|(shape, _)| shape)
+    pub fn prefix(&self, num_rows: usize) -> Result<Self, Error> {
+        self.arange(0, 0, num_rows).map(|(shape, _)| shape)
     }
 
     /// [`prefix`](Self::prefix) for each of some sizes.
@@ -124,7 +128,7 @@ impl RaggedShape {
     /// [`Error::Range`].
     #[doc(alias = "GetPrefixes")]
     pub fn prefixes(&self, sizes: &[usize]) -> Result<Vec<Self>, Error> {
-        sizes.iter().map(|&num_lists| self.prefix(num_lists)).collect()
+        sizes.iter().map(|&num_rows| self.prefix(num_rows)).collect()
     }
 }
 

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
+use crate::error::Error;
 use crate::kernels::Run;
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather, gather_rows, indexes_of, merge_map_of, number_of};
 
 impl RaggedShape {
-    /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from: number i of the merge map
-    /// is `index_in_source * num_sources + source`.
+    /// Puts shapes side by side on a new axis `axis`, and tells where each element comes from:
+    /// number i of the merge map is `index_in_source * num_sources + source`.
     ///
-    /// On axis 0, each shape becomes one list. Below, the shapes must agree down to axis `axis - 1`, each entry of which
-    /// becomes a list with one entry for each shape.
+    /// On axis 0, each shape becomes one row. Below, the shapes must agree down to axis `axis - 1`,
+    /// each entry of which becomes a row with one entry for each shape.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -55,11 +56,11 @@ impl RaggedShape {
             let source = source.borrow();
             if source.tot_size(above) != size {
                 let found = source.tot_size(above);
-                return Err(Error::Disagree { what: "number of lists", source_index, expected: size, found });
+                return Err(Error::Disagree { what: "number of rows", source_index, expected: size, found });
             }
             if let Some(axis) = (1..=above).find(|&axis| source.row_splits(axis) != first.row_splits(axis)) {
                 let (expected, found) = first_difference(first.row_splits(axis), source.row_splits(axis));
-                return Err(Error::Disagree { what: "lengths of lists above the axis", source_index, expected, found });
+                return Err(Error::Disagree { what: "lengths of rows above the axis", source_index, expected, found });
             }
         }
         let num_sources = number_of(sources.len())?;
@@ -71,11 +72,12 @@ impl RaggedShape {
         Ok((Self::trusted(above.chain([Layer::new(rows)]).chain(below)), runs))
     }
 
-    /// Puts shapes one after the other along axis `axis`, and tells where each element comes from, as
-    /// [`stack`](Self::stack) does.
+    /// Puts shapes one after the other along axis `axis`, and tells where each element comes from,
+    /// as [`stack`](Self::stack) does.
     ///
-    /// Along axis 0 the lists follow one another; along axis 1 the first lists of all are joined into one, the second
-    /// ones, and so on; along any further one, the shapes must agree down to axis `axis - 1`.
+    /// Along axis 0 the rows follow one another; along axis 1 the first rows of all are joined into
+    /// one, the second ones, and so on; along any further one, the shapes must agree down to axis
+    /// `axis - 1`.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -104,14 +106,14 @@ impl RaggedShape {
         Ok((stacked.remove_axis(axis)?, runs))
     }
 
-    /// Lists of axis 0 of several shapes in the order of `merge_map`, whose numbers are `list * num_sources + source`;
-    /// and the merge map of the elements.
+    /// Rows of axis 0 of several shapes in the order of `merge_map`, whose numbers are `list *
+    /// num_sources + source`; and the merge map of the elements.
     ///
-    /// O(axes x lists + elements).
+    /// O(axes x rows + elements).
     ///
     /// # Errors
-    /// [`Error::NoSources`], [`Error::MergeMap`] for a list that does not exist, [`Error::Disagree`] on the number of
-    /// axes, [`Error::TooLarge`].
+    /// [`Error::NoSources`], [`Error::MergeMap`] for a row that does not exist, [`Error::Disagree`]
+    /// on the number of axes, [`Error::TooLarge`].
     #[doc(alias = "Merge")]
     pub fn merge(sources: &[impl Borrow<Self>], merge_map: &[u32]) -> Result<(Self, Vec<u32>), Error> {
         let (shape, runs) = Self::merge_runs(sources, merge_map)?;
@@ -135,7 +137,7 @@ impl RaggedShape {
         Ok((Self::trusted(layers), runs))
     }
 
-    /// Adds the lists of `other` behind these. O(both sizes).
+    /// Adds the rows of `other` behind these. O(both sizes).
     ///
     /// # Errors
     /// [`Error::Disagree`] on the number of axes, [`Error::TooLarge`]; the shape is as before then.
@@ -146,12 +148,12 @@ impl RaggedShape {
         Ok(())
     }
 
-    /// The reverse of [`stack`](Self::stack): the shapes of the first, second ... entry of each list on `axis`, and for
-    /// each of them, which elements it has.
+    /// The reverse of [`stack`](Self::stack): the shapes of the first, second ... entry of each row
+    /// on `axis`, and for each of them, which elements it has.
     ///
-    /// Shorter lists count as if filled with empty lists at their end, or at their start without `pad_right`. On the last
-    /// axis there are no lists to fill with, and they have less elements. Parts that have one axis only, those of a shape
-    /// of two axes, come as one list.
+    /// Shorter rows count as if filled with empty rows at their end, or at their start without
+    /// `pad_right`. On the last axis there are no rows to fill with, and they have less elements.
+    /// Parts that have one axis only, those of a shape of two axes, come as one row.
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -164,7 +166,7 @@ impl RaggedShape {
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     ///
-    /// O(parts x lists above `axis` + elements).
+    /// O(parts x rows above `axis` + elements).
     ///
     /// # Errors
     /// [`Error::Axis`], [`Error::TooLarge`].
@@ -174,7 +176,7 @@ impl RaggedShape {
         Self::check_axis(axis, 0..=last)?;
         let Some(above) = axis.checked_sub(1) else {
             let part = |list: usize| {
-                let view = self.view().list(list)?;
+                let view = self.view().row(list)?;
                 let elements = view.elements();
                 let shape = if last == 1 { Self::trivial(elements.len())? } else { view.to_shape()? };
                 Ok((shape, memory::collect(elements.start as i32..elements.end as i32)))
@@ -183,7 +185,7 @@ impl RaggedShape {
         };
         let parts = self.max_size(axis);
         let lists = &self.layers()[above].splits;
-        // The entry of each list that belongs to part k.
+        // The entry of each row that belongs to part k.
         let entries = |k: usize| {
             lists.rows().map(move |list| {
                 let at = if pad_right { Some(k) } else { (k + list.len()).checked_sub(parts) };
@@ -209,8 +211,9 @@ impl RaggedShape {
         (0..parts).map(part).collect()
     }
 
-    /// Where the entries of each shape begin if all are put one behind the other: for each axis of the shapes, the sums of
-    /// the sizes of the shapes before, with the sum of all at the end. O(axes x shapes).
+    /// Where the entries of each shape begin if all are concatenated: for each axis of the shapes,
+    /// the sums of the sizes of the shapes before, with the sum of all at the end. O(axes x
+    /// shapes).
     ///
     /// # Errors
     /// [`Error::NoSources`], [`Error::Disagree`] on the number of axes.
@@ -265,11 +268,11 @@ mod tests {
         assert_eq!(RaggedShape::cat(0, &[] as &[RaggedShape]), Err(Error::NoSources));
         assert_eq!(
             RaggedShape::cat(1, &[&a, &b]),
-            Err(Error::Disagree { what: "number of lists", source_index: 1, expected: 2, found: 3 })
+            Err(Error::Disagree { what: "number of rows", source_index: 1, expected: 2, found: 3 })
         );
         assert_eq!(
             RaggedShape::stack(2, &[&a, &shape(&[2, 1])]),
-            Err(Error::Disagree { what: "lengths of lists above the axis", source_index: 1, expected: 1, found: 2 })
+            Err(Error::Disagree { what: "lengths of rows above the axis", source_index: 1, expected: 1, found: 2 })
         );
         assert_eq!(
             RaggedShape::cat(0, &[&a, &a.unsqueeze(0).unwrap()]),
@@ -280,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn appended_lists_follow() {
+    fn append_equals_concatenation() {
         let mut shape = RaggedShape::regular(2, 1).unwrap();
         shape.append(&RaggedShape::trivial(3).unwrap()).unwrap();
         assert_eq!(shape.row_splits(1).as_ref(), [0, 1, 2, 5]);

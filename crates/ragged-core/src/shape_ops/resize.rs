@@ -1,19 +1,22 @@
-//! Lists that grow and shrink at their ends, and shapes that cover others.
+//! Rows that grow and shrink at their ends, and shapes that cover others.
 
 use std::borrow::Borrow;
 
 use kaldera_base::memory;
 
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 impl RaggedShape {
-    /// Each innermost list with `change` elements more, or fewer if it is negative. O(innermost lists).
+    /// Each innermost row with `change` elements more, or fewer if it is negative. O(innermost
+    /// rows).
     ///
-    /// The shape of values with a prefix or suffix added to each list is that for 1.
+    /// The shape of values with a prefix or suffix added to each row is that for 1.
     ///
     /// # Errors
-    /// [`Error::TooShort`] for a list with fewer elements than are to be taken away, [`Error::TooLarge`].
+    /// [`Error::TooShort`] for a row with fewer elements than are to be taken away,
+    /// [`Error::TooLarge`].
     #[doc(alias = "ChangeSublistSize")]
     #[doc(alias = "AddSuffixToRagged")]
     #[doc(alias = "AddPrefixToRagged")]
@@ -25,8 +28,8 @@ impl RaggedShape {
         self.with_lengths(lists.rows().map(|list| list.len().saturating_add_signed(change as isize)))
     }
 
-    /// As [`change_sublist_size`](Self::change_sublist_size), but empty lists stay empty, and a list with fewer elements
-    /// than are to be taken away becomes empty. O(innermost lists).
+    /// As [`change_sublist_size`](Self::change_sublist_size), but empty rows stay empty, and a row
+    /// with fewer elements than are to be taken away becomes empty. O(innermost rows).
     ///
     /// # Errors
     /// [`Error::TooLarge`].
@@ -36,7 +39,7 @@ impl RaggedShape {
         self.with_lengths(self.last_splits().rows().map(|list| changed(list.len())))
     }
 
-    /// The same lists, the innermost of other lengths.
+    /// The same rows, the innermost of other lengths.
     fn with_lengths(&self, lengths: impl Iterator<Item = usize>) -> Result<Self, Error> {
         let mut layers = self.layers().to_vec();
         layers.pop();
@@ -44,13 +47,14 @@ impl RaggedShape {
         Ok(Self::trusted(layers))
     }
 
-    /// The smallest shape of two axes in which each shape fits: each list as long as the longest in its place.
+    /// The smallest shape of two axes in which each shape fits: each row as long as the longest in
+    /// its place.
     ///
-    /// O(shapes x lists). [`forward_map`](Self::forward_map) tells where the elements are.
+    /// O(shapes x rows). [`forward_map`](Self::forward_map) tells where the elements are.
     ///
     /// # Errors
-    /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`] on the number of
-    /// lists; [`Error::TooLarge`].
+    /// [`Error::NoSources`]; [`Error::Axis`] for a shape of more than two axes; [`Error::Disagree`]
+    /// on the number of rows; [`Error::TooLarge`].
     #[doc(alias = "CoveringShape")]
     pub fn covering(sources: &[impl Borrow<Self>]) -> Result<Self, Error> {
         let first = sources.first().ok_or(Error::NoSources)?.borrow();
@@ -59,7 +63,7 @@ impl RaggedShape {
             let lists = source.borrow().only_splits()?;
             if lists.num_rows() != lengths.len() {
                 let (expected, found) = (lengths.len(), lists.num_rows());
-                return Err(Error::Disagree { what: "number of lists", source_index, expected, found });
+                return Err(Error::Disagree { what: "number of rows", source_index, expected, found });
             }
             for (longest, list) in lengths.iter_mut().zip(lists.rows()) {
                 *longest = list.len().max(*longest);
@@ -68,7 +72,8 @@ impl RaggedShape {
         Ok(Self::trusted([Layer::new(RowSplits::from_lengths(lengths)?)]))
     }
 
-    /// For each element of this shape, which covers `source`, the element of `source` in its place, or -1. O(elements).
+    /// For each element of this shape, which covers `source`, the element of `source` in its place,
+    /// or -1. O(elements).
     ///
     /// ```
     /// use ragged_core::RaggedShape;
@@ -81,22 +86,22 @@ impl RaggedShape {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a list of `source` is longer than the one here or the
-    /// numbers of lists differ.
+    /// [`Error::Axis`] for more than two axes; [`Error::Size`] if a row of `source` is longer than
+    /// the one here or the numbers of rows differ.
     #[doc(alias = "CoveringShapeForwardMap")]
     pub fn forward_map(&self, source: &Self) -> Result<Vec<i32>, Error> {
         let (lists, inner) = (self.only_splits()?, source.only_splits()?);
         if lists.num_rows() != inner.num_rows() {
             let (expected, found) = (lists.num_rows(), inner.num_rows());
-            return Err(Error::Size { what: "the number of lists", expected, found });
+            return Err(Error::Size { what: "the number of rows", expected, found });
         }
         let mut map = memory::collect(std::iter::repeat_n(-1, lists.num_elements()));
         for (list, inner) in lists.rows().zip(inner.rows()) {
             let (expected, found) = (list.len(), inner.len());
-            let places = map[list].get_mut(..found);
-            let places =
-                places.ok_or(Error::Size { what: "the length of a covered list, at most,", expected, found })?;
-            places.iter_mut().zip(inner).for_each(|(place, element)| *place = element as i32);
+            let covered = map[list].get_mut(..found);
+            let covered =
+                covered.ok_or(Error::Size { what: "the length of a covered row, at most,", expected, found })?;
+            covered.iter_mut().zip(inner).for_each(|(to, element)| *to = element as i32);
         }
         Ok(map)
     }
@@ -113,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_shrink_or_fit_is_refused() {
+    fn shapes_that_cannot_shrink_or_fit_are_refused() {
         let shape = RaggedShape::new([RowSplits::from_lengths([2, 1]).unwrap()]).unwrap();
         assert_eq!(shape.change_sublist_size(-2), Err(Error::TooShort { row: 1, len: 1, change: -2 }));
         assert!(shape.change_sublist_size(i32::MIN).is_err());

@@ -1,10 +1,11 @@
-//! Some lists or elements left out.
+//! Some rows or elements left out.
 
 use kaldera_base::memory;
 
-use crate::{Error, RaggedShape};
+use crate::error::Error;
+use crate::shape::RaggedShape;
 
-/// Which of a number of things are kept, and their new and old numbers.
+/// Which elements are kept, and their new and old numbers.
 ///
 /// ```
 /// use ragged_core::Renumbering;
@@ -21,10 +22,10 @@ pub struct Renumbering {
 }
 
 impl Renumbering {
-    /// Numbers those that are kept. O(things).
+    /// Numbers those that are kept. O(elements).
     ///
     /// # Errors
-    /// [`Error::TooLarge`] for more than `i32::MAX` things.
+    /// [`Error::TooLarge`] for more than `i32::MAX` elements.
     pub fn new(keep: impl Into<Vec<bool>>) -> Result<Self, Error> {
         let keep = keep.into();
         let new2old = kept(&keep)?;
@@ -49,8 +50,8 @@ impl Renumbering {
         &self.new2old
     }
 
-    /// For each old number, how many before it are kept: its new number if it is kept itself. The last entry, one more
-    /// than there are things, is [`num_new`](Self::num_new). O(things).
+    /// For each old number, how many before it are kept: its new number if it is kept itself. The
+    /// last entry, one more than there are elements, is [`num_new`](Self::num_new). O(elements).
     #[doc(alias = "Old2New")]
     pub fn old2new(&self) -> Vec<i32> {
         let mut before = 0;
@@ -85,8 +86,9 @@ fn kept(keep: &[bool]) -> Result<Vec<i32>, Error> {
 }
 
 impl RaggedShape {
-    /// The shape with those entries of axis `axis` that are kept; and for each element left, which old one it is. Lists
-    /// above stay, even if nothing is left in them. `keep` is flags, or a [`Renumbering`].
+    /// The shape with those entries of axis `axis` that are kept; and for each element left, which
+    /// old one it is. Rows above stay, even if nothing is left in them. `keep` is flags, or a
+    /// [`Renumbering`].
     ///
     /// O(entries of the axis + size of the result).
     ///
@@ -98,13 +100,13 @@ impl RaggedShape {
         self.index(axis, &self.kept_of(axis, keep.as_ref())?)
     }
 
-    /// Leaves out lists of the axis before the last and elements of the last at once; an element is left if it and its
-    /// list are kept. Returns the shape and the old number of each element left.
+    /// Leaves out rows of the axis before the last and elements of the last at once; an element is
+    /// left if it and its row are kept. Returns the shape and the old number of each element left.
     ///
-    /// O(lists + elements).
+    /// O(rows + elements).
     ///
     /// # Errors
-    /// [`Error::Size`] if there is not one flag for each list and each element.
+    /// [`Error::Size`] if there is not one flag for each row and each element.
     #[doc(alias = "SubsetRaggedShape")]
     pub fn subset_last_two(
         &self,
@@ -118,13 +120,13 @@ impl RaggedShape {
         Ok((shape, memory::collect(left.iter().map(|&element| elements[element as usize]))))
     }
 
-    /// Leaves out the empty lists among the entries of axis `axis`; and for each entry left, which old one it is. A list
-    /// that holds empty lists is not empty. No element is lost.
+    /// Leaves out the empty rows among the entries of axis `axis`; and for each entry left, which
+    /// old one it is. A row that holds empty rows is not empty. No element is lost.
     ///
     /// O(entries of the axis + size of the result).
     ///
     /// # Errors
-    /// [`Error::Axis`] for the last axis, which has elements and no lists.
+    /// [`Error::Axis`] for the last axis, which has elements and no rows.
     #[doc(alias = "RemoveEmptyLists")]
     #[doc(alias = "RemoveEmptyListsAxis0")]
     pub fn remove_empty_lists(&self, axis: usize) -> Result<(Self, Vec<i32>), Error> {
@@ -135,11 +137,12 @@ impl RaggedShape {
         Ok((shape, left))
     }
 
-    /// Leaves out those empty lists among the entries of axis `axis` that are not kept. No element is lost.
+    /// Leaves out those empty rows among the entries of axis `axis` that are not kept. No element
+    /// is lost.
     ///
     /// # Errors
-    /// [`Error::Axis`] for the last axis, [`Error::Size`] if there is not one flag for each entry, or if a list that is
-    /// not kept has entries.
+    /// [`Error::Axis`] for the last axis, [`Error::Size`] if there is not one flag for each entry,
+    /// or if a row that is not kept has entries.
     #[doc(alias = "RemoveSomeEmptyLists")]
     #[doc(alias = "RenumberAxis0Simple")]
     pub fn remove_some_empty_lists(&self, axis: usize, keep: impl AsRef<[bool]>) -> Result<Self, Error> {
@@ -148,7 +151,7 @@ impl RaggedShape {
         let mut lost = self.row_splits(axis + 1).rows().zip(keep.as_ref()).filter(|&(_, keep)| !keep);
         match lost.find(|(list, _)| !list.is_empty()) {
             Some((list, _)) => {
-                Err(Error::Size { what: "the length of a list that is left out", expected: 0, found: list.len() })
+                Err(Error::Size { what: "the length of a row that is left out", expected: 0, found: list.len() })
             }
             None => Ok(self.index_runs(axis, &left)?.0),
         }
@@ -168,6 +171,7 @@ impl RaggedShape {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::row_splits::RowSplits;
 
     #[test]
     fn flags_that_do_not_fit_are_refused() {
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn both_last_axes_lose_at_once() {
+    fn subset_last_two_equals_two_subsets() {
         let shape = RaggedShape::regular(3, 2).unwrap();
         let (left, elements) =
             shape.subset_last_two([true, false, true], [true, true, true, false, false, true]).unwrap();
@@ -187,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn only_empty_lists_go() {
-        let shape = RaggedShape::new([crate::RowSplits::new(vec![0, 0, 2, 2]).unwrap()]).unwrap();
+    fn remove_empty_lists_removes_only_empty_ones() {
+        let shape = RaggedShape::new([RowSplits::new(vec![0, 0, 2, 2]).unwrap()]).unwrap();
         assert_eq!(shape.remove_some_empty_lists(0, [false, true, true]).unwrap().row_splits(1).as_ref(), [0, 2, 2]);
         assert_eq!(shape.remove_empty_lists(0).unwrap().1, [1]);
     }

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use kaldera_base::memory;
 
-use super::gather::{gather_rows, indexes_of};
+use crate::error::Error;
 use crate::kernels::Run;
-use crate::shape::Layer;
-use crate::{Error, RaggedShape, RowSplits};
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
+use crate::shape_ops::gather::{gather_rows, indexes_of};
 
 impl RaggedShape {
     /// Exchanges the axes 0 and 1, and tells for each new element, which old one it is.
@@ -22,11 +23,11 @@ impl RaggedShape {
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     ///
-    /// O(axes x lists of axis 1 + elements).
+    /// O(axes x rows of axis 1 + elements).
     ///
     /// # Errors
-    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the lists of axis 0 differ in length, which
-    /// [`make_transposable`](Self::make_transposable) mends.
+    /// [`Error::TooFewAxes`] for less than 3 axes; [`Error::NotRegular`] if the rows of axis 0
+    /// differ in length, which [`make_transposable`](Self::make_transposable) mends.
     #[doc(alias = "Transpose")]
     pub fn transpose(&self) -> Result<(Self, Vec<i32>), Error> {
         let (shape, runs) = self.transpose_runs()?;
@@ -50,8 +51,9 @@ impl RaggedShape {
         Ok((Self::trusted([top].into_iter().chain(below)), runs))
     }
 
-    /// Makes all lists of axis 1 as long as the longest, so that the shape can be transposed: empty lists are added to
-    /// shorter ones, or elements if there are two axes only. O(new size of axis 1); layers below axis 2 are shared.
+    /// Makes all rows of axis 1 as long as the longest, so that the shape can be transposed: empty
+    /// rows are added to shorter ones, or elements if there are two axes only. O(new size of axis
+    /// 1); layers below axis 2 are shared.
     ///
     /// # Errors
     /// [`Error::TooLarge`].

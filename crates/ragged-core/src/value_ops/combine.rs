@@ -4,12 +4,16 @@ use std::borrow::Borrow;
 
 use kaldera_base::memory;
 
-use crate::kernels::{self, Run, grow_rows};
-use crate::ragged::check_size;
+use crate::error::Error;
+use crate::kernels;
+use crate::kernels::{Run, grow_rows};
+use crate::ragged::{Ragged, check_size};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 use crate::shape_ops::gather::indexes_of;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
 
-/// The values of runs of elements, one after the other, in the memory of `values` if that is enough.
+/// The values of runs of elements, one after the other, in the memory of `values` if that is
+/// enough.
 fn follow<T: Clone + Send + Sync>(values: Vec<T>, sources: &[impl Borrow<Ragged<T>>], runs: &[Run]) -> Vec<T> {
     match sources {
         [one] => kernels::follow(values, &[one.borrow().values()], runs),
@@ -22,9 +26,11 @@ fn shapes<'a, T: 'a>(sources: &'a [impl Borrow<Ragged<T>>]) -> Vec<&'a RaggedSha
 }
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// The lists of `axis` that `indexes` name, and for each value which old one it is; see [`RaggedShape::index`].
+    /// The rows of `axis` that `indexes` name, and for each value which old one it is; see
+    /// [`RaggedShape::index`].
     ///
-    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second result.
+    /// The gradient by the values is [`index_add`](crate::index_add) of the output's by the second
+    /// result.
     ///
     /// # Errors
     /// As [`RaggedShape::index`].
@@ -59,7 +65,8 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
-    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large enough and nothing shares it.
+    /// [`select`](Self::select) into `out`, whose values' memory is used again if it is large
+    /// enough and nothing shares it.
     ///
     /// # Errors
     /// As [`RaggedShape::index`]; `out` is as it was then.
@@ -69,23 +76,25 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(())
     }
 
-    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and nothing shares it.
+    /// Becomes the elements of `runs`, in the memory that it has if that is large enough and
+    /// nothing shares it.
     fn refill(&mut self, shape: RaggedShape, sources: &[impl Borrow<Self>], runs: &[Run]) {
         let used = std::mem::replace(self, sources[0].borrow().clone()).into_parts().1.into_unshared();
         *self = Self::trusted(shape, follow(used.unwrap_or_default(), sources, runs));
     }
 
-    /// One more axis: in the lists of `indexes`, the lists of axis 0 that they name; -1 names an empty one.
+    /// One more axis: in the rows of `indexes`, the rows of axis 0 that they name; -1 names an
+    /// empty one.
     ///
     /// # Errors
-    /// If an index is below -1 or there is no such list, or there would be too many values.
+    /// If an index is below -1 or there is no such row, or there would be too many values.
     #[doc(alias = "Index")]
     pub fn index_ragged(&self, indexes: &Ragged<i32>) -> Result<Self, Error> {
         let (shape, values) = self.select(0, indexes.values())?.into_parts();
         Ok(Self::trusted(indexes.shape().compose(&shape)?, values))
     }
 
-    /// One list of the tensors' lists after the others along `axis`; see [`RaggedShape::cat`].
+    /// One row of the tensors' rows after the others along `axis`; see [`RaggedShape::cat`].
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -104,8 +113,8 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and nothing shares it: fresh memory takes the system longer
-    /// to clear than it takes to fill.
+    /// [`cat`](Self::cat) into `out`, whose values' memory is used again if it is large enough and
+    /// nothing shares it: fresh memory takes the system longer to clear than it takes to fill.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -133,7 +142,7 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// The lists of axis 0 of the tensors in the order of `merge_map`; see [`RaggedShape::merge`].
+    /// The rows of axis 0 of the tensors in the order of `merge_map`; see [`RaggedShape::merge`].
     ///
     /// # Errors
     /// As [`RaggedShape::merge`].
@@ -143,17 +152,19 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), sources, &runs)))
     }
 
-    /// Puts the lists of `other` after those of `self` on axis 0.
+    /// Puts the rows of `other` after those of `self` on axis 0.
     ///
     /// # Errors
-    /// If the numbers of axes differ or there would be too many lists or values; `self` is as it was then.
+    /// If the numbers of axes differ or there would be too many rows or values; `self` is as it was
+    /// then.
     #[doc(alias = "Append")]
     pub fn append(&mut self, other: &Self) -> Result<(), Error> {
         *self = Self::cat(0, &[&*self, other])?;
         Ok(())
     }
 
-    /// Axes 0 and 1 exchanged, where all lists of axis 0 have one length; see [`RaggedShape::transpose`].
+    /// Axes 0 and 1 exchanged, where all rows of axis 0 have one length; see
+    /// [`RaggedShape::transpose`].
     ///
     /// # Errors
     /// As [`RaggedShape::transpose`].
@@ -163,42 +174,42 @@ impl<T: Clone + Send + Sync> Ragged<T> {
         Ok(Self::trusted(shape, follow(Vec::new(), &[self], &runs)))
     }
 
-    /// Each innermost list with one more value, at its end.
+    /// Each innermost row with one more value, at its end.
     ///
     /// # Errors
-    /// If there is not one value for each list, or there would be too many values.
+    /// If there is not one value for each row, or there would be too many values.
     #[doc(alias = "AddSuffixToRagged")]
-    pub fn add_suffix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grown::<true>(per_list)
+    pub fn add_suffix(&self, per_row: &[T]) -> Result<Self, Error> {
+        self.grown::<true>(per_row)
     }
 
-    /// Each innermost list with one more value, at its start.
+    /// Each innermost row with one more value, at its start.
     ///
     /// # Errors
-    /// If there is not one value for each list, or there would be too many values.
+    /// If there is not one value for each row, or there would be too many values.
     #[doc(alias = "AddPrefixToRagged")]
-    pub fn add_prefix(&self, per_list: &[T]) -> Result<Self, Error> {
-        self.grown::<false>(per_list)
+    pub fn add_prefix(&self, per_row: &[T]) -> Result<Self, Error> {
+        self.grown::<false>(per_row)
     }
 
-    fn grown<const AT_END: bool>(&self, per_list: &[T]) -> Result<Self, Error> {
-        check_size("the number of values for lists", self.num_rows(), per_list.len())?;
+    fn grown<const AT_END: bool>(&self, per_row: &[T]) -> Result<Self, Error> {
+        check_size("the number of values for rows", self.num_rows(), per_row.len())?;
         let lists = self.shape().last_splits();
         let splits = RowSplits::from_lengths(lists.rows().map(|list| list.len() + 1))?;
-        let values = grow_rows::<T, AT_END>(lists.as_ref(), splits.as_ref(), self.values(), per_list);
+        let values = grow_rows::<T, AT_END>(lists.as_ref(), splits.as_ref(), self.values(), per_row);
         Ok(Self::trusted(self.shape().with_last_splits(splits), values))
     }
 }
 
 impl<T> Ragged<T> {
-    /// List `i` of axis 0, with one axis fewer. The values are shared, not copied.
+    /// Row `i` of axis 0, with one axis fewer. The values are shared, not copied.
     ///
     /// # Errors
     /// As [`RaggedShape::index0`]: for two axes, see [`row`](Self::row).
     #[doc(alias = "Index")]
     pub fn index0(&self, i: usize) -> Result<Self, Error> {
         let shape = self.shape().index0(i)?;
-        let elements = self.shape().view().list(i)?.elements();
+        let elements = self.shape().view().row(i)?.elements();
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
@@ -213,7 +224,8 @@ impl<T> Ragged<T> {
         Ok(Self::trusted(shape, self.buffer().slice(elements)))
     }
 
-    /// Without `axis`, which is not the last: its lists are joined to those of the one above. The values are shared.
+    /// Without `axis`, which is not the last: its rows are joined to those of the one above. The
+    /// values are shared.
     ///
     /// # Errors
     /// If there are less than three axes or it is the last.
@@ -223,10 +235,10 @@ impl<T> Ragged<T> {
         Ok(Self::trusted(self.shape().remove_axis(axis)?, self.buffer().clone()))
     }
 
-    /// A new `axis` whose lists have one entry each. The values are shared.
+    /// A new `axis` whose rows have one entry each. The values are shared.
     ///
     /// # Errors
-    /// If `axis` is beyond the last: a value cannot become a list.
+    /// If `axis` is beyond the last: a value cannot become a row.
     #[doc(alias = "Unsqueeze")]
     pub fn unsqueeze(&self, axis: usize) -> Result<Self, Error> {
         Ok(Self::trusted(self.shape().unsqueeze(axis)?, self.buffer().clone()))

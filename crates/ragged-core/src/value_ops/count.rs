@@ -2,12 +2,14 @@
 
 use kaldera_base::memory;
 
-use crate::ragged::check_size;
-use crate::{Error, Ragged, RaggedShape, RowSplits};
+use crate::error::Error;
+use crate::ragged::{Ragged, check_size};
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
 
 impl Ragged<i32> {
-    /// The order that sorts all values, which are columns below `num_cols`, and keeps that of equal ones: how a sparse matrix
-    /// of compressed rows is transposed.
+    /// The order that sorts all values, which are columns below `num_cols`, and keeps that of equal
+    /// ones: how a sparse matrix of compressed rows is transposed.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -43,16 +45,17 @@ impl Ragged<i32> {
         Ok(order)
     }
 
-    /// How often each number occurs, where list i may hold numbers of row i of `ranges`.
+    /// How often each number occurs, where row i may hold numbers of row i of `ranges`.
     ///
-    /// The result has the rows of `ranges` as lists: the count of number v is its value v.
+    /// The result has the rows of `ranges` as rows: the count of number v is its value v.
     ///
     /// # Errors
-    /// If there are more than two axes or another number of rows than lists, or a value is out of the range of its list.
+    /// If there are more than two axes or another number of rows than rows, or a value is out of
+    /// the range of its row.
     #[doc(alias = "GetCountsPartitioned")]
     pub fn counts_partitioned(&self, ranges: &RowSplits) -> Result<Self, Error> {
         check_size("the number of axes", 2, self.num_axes())?;
-        check_size("the number of lists", self.dim0(), ranges.num_rows())?;
+        check_size("the number of rows", self.dim0(), ranges.num_rows())?;
         let mut counts = memory::zeros(ranges.num_elements());
         for (from, to) in self.shape().last_splits().rows().zip(ranges) {
             for position in from {

@@ -2,13 +2,16 @@
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{check_indexes, picked, rows_of};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged, index_select};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::Number;
+use crate::value_ops::select::index_select;
 
-/// In the lists of `indexes`, the elements of `src` that they name; `default` for -1.
+/// In the rows of `indexes`, the elements of `src` that they name; `default` for -1.
 ///
-/// Its gradient by `src` is [`index_add`](crate::index_add) of the output's by the values of `indexes`.
+/// Its gradient by `src` is [`index_add`](crate::index_add) of the output's by the values of
+/// `indexes`.
 ///
 /// ```
 /// use ragged_core::{Ragged, index_tensor_ragged};
@@ -25,7 +28,7 @@ pub fn index_tensor_ragged<T: Clone>(src: &[T], indexes: &Ragged<i32>, default: 
     indexes.with_values(index_select(src, indexes.values(), default)?)
 }
 
-/// The sum of the elements of `src` that each innermost list of `indexes` names; -1 adds nothing.
+/// The sum of the elements of `src` that each innermost row of `indexes` names; -1 adds nothing.
 ///
 /// # Errors
 /// If an index is below -1 or beyond the end of `src`.
@@ -39,7 +42,8 @@ pub fn index_and_sum<T: Number>(src: &[T], indexes: &Ragged<i32>) -> Result<Vec<
 /// The gradient of [`index_and_sum`] by its source, which has `src_len` elements.
 ///
 /// # Errors
-/// If there is not one output gradient for each list, or an index is below -1 or not below `src_len`.
+/// If there is not one output gradient for each row, or an index is below -1 or not below
+/// `src_len`.
 pub fn index_and_sum_grad<T: Number>(src_len: usize, indexes: &Ragged<i32>, out_grad: &[T]) -> Result<Vec<T>, Error> {
     check_size("the number of output gradients", indexes.num_rows(), out_grad.len())?;
     check_indexes(0, indexes.values(), src_len)?;

@@ -5,17 +5,20 @@ use std::borrow::Borrow;
 use kaldera_base::buffer::Buffer;
 use kaldera_base::memory;
 
-use super::number::Number;
-use super::select::index_add;
-use crate::ragged::check_size;
-use crate::{Error, Ragged, RaggedShape};
+use crate::error::Error;
+use crate::ragged::{Ragged, check_size};
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
+use crate::value_ops::select::index_add;
 
-/// The gradients, by the values of each of its sources, of an `operation` that moves, picks, repeats or leaves out values and does nothing else to
-/// them: `cat`, `stack`, `merge`, `append`, `transpose`, `index_ragged`, `arange`, `remove_values`, `add_prefix`, `add_suffix` and what is made
-/// of such.
+/// The gradients, by the values of each of its sources, of an `operation` that moves, picks,
+/// repeats or leaves out values and does nothing else to them: `cat`, `stack`, `merge`, `append`,
+/// `transpose`, `index_ragged`, `arange`, `remove_values`, `add_prefix`, `add_suffix` and what is
+/// made of such.
 ///
-/// `operation` is given the same shapes with numbers in place of values, by which it shows what comes from where; it must not look at them. A value
-/// that it puts in from elsewhere has the number -1.
+/// `operation` is given the same shapes with numbers in place of values, by which it shows what
+/// comes from where; it must not look at them. A value that it puts in from elsewhere has the
+/// number -1.
 ///
 /// ```
 /// use ragged_core::{Ragged, moved_grad};
@@ -38,7 +41,8 @@ use crate::{Error, Ragged, RaggedShape};
 /// ```
 ///
 /// # Errors
-/// Those of `operation`; if there is not one output gradient for each value of its result, or there are more than 2^31 - 1 values in all.
+/// Those of `operation`; if there is not one output gradient for each value of its result, or there
+/// are more than 2^31 - 1 values in all.
 pub fn moved_grad<T: Number>(
     sources: &[impl Borrow<RaggedShape>],
     out_grad: &[T],

@@ -1,17 +1,18 @@
-//! Lists that are made to sum to one.
+//! Rows that are made to sum to one.
 
 use std::ops::Range;
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{Normal, blocks, collect_rows, over_values, rows_of, share_rows};
-use crate::ragged::check_size;
-use crate::{Error, Float, Number, Ragged};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::{Float, Number};
 
 impl<T: Float> Ragged<T> {
-    /// x - ln Σ e^x within each list: logarithms of probabilities that sum to 1, or log-softmax.
+    /// x - ln Σ e^x within each row: logarithms of probabilities that sum to 1, or log-softmax.
     ///
-    /// A list of only -inf stays as it is (k2 makes NaN of it).
+    /// A row of only -inf stays as it is (k2 makes NaN of it).
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -28,7 +29,7 @@ impl<T: Float> Ragged<T> {
         self.normalized(Normal::Log)
     }
 
-    /// e^x / Σ e^x within each list. A list of only -inf has zeros.
+    /// e^x / Σ e^x within each row. A row of only -inf has zeros.
     pub fn softmax(&self) -> Self {
         self.normalized(Normal::Probability)
     }
@@ -39,7 +40,8 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// x / (Σ x + ε) within each list. The machine epsilon ε is added as k2 does, so that a list of zeros stays as it is.
+    /// x / (Σ x + ε) within each row. The machine epsilon ε is added as k2 does, so that a row of
+    /// zeros stays as it is.
     #[doc(alias = "NormalizePerSublist")]
     #[doc(alias = "normalize")]
     pub fn normalize_linear(&self) -> Self {
@@ -47,7 +49,8 @@ impl<T: Float> Ragged<T> {
         Self::trusted(self.shape().clone(), values)
     }
 
-    /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g - e^y Σ g.
+    /// The gradient of [`normalize_log`](Self::normalize_log), of which `self` is the result: g -
+    /// e^y Σ g.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -75,8 +78,8 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input: (g - Σ g x / s) / s
-    /// with s = Σ x + ε.
+    /// The gradient of [`normalize_linear`](Self::normalize_linear), of which `self` is the input:
+    /// (g - Σ g x / s) / s with s = Σ x + ε.
     ///
     /// # Errors
     /// If there is not one output gradient for each value.
@@ -91,8 +94,9 @@ impl<T: Float> Ragged<T> {
         }))
     }
 
-    /// The same lists of what `finish` makes of the exponentials of what `exponents` writes: that is called with the number of a list, its
-    /// values and memory for as many, and then, when that has their exponentials, `finish` with the positions of the values.
+    /// The same rows of what `finish` makes of the exponentials of what `exponents` writes: that is
+    /// called with the number of a row, its values and memory for as many, and then, when that has
+    /// their exponentials, `finish` with the positions of the values.
     pub(super) fn map_exponentials(
         &self,
         exponents: impl Fn(usize, &[T], &mut [T]) + Sync,
@@ -141,7 +145,7 @@ mod tests {
 
     /// The numbers are k2's (1.23.4).
     #[test]
-    fn lists_whose_sum_is_nothing() {
+    fn normalize_of_rows_that_sum_to_zero() {
         let x = Ragged::from_lists(&[vec![0.0_f32, 0.0], vec![3.0, -3.0], vec![1e-7, 0.0], vec![]]).unwrap();
         let shares = x.normalize_linear();
         assert_eq!(shares.values()[..4], [0.0, 0.0, 25_165_824.0, -25_165_824.0]);
@@ -161,7 +165,7 @@ mod tests {
         fn dot(a: &[f64], b: &[f64]) -> f64 {
             a.iter().zip(b).map(|(a, b)| a * b).sum()
         }
-        /// What a formula makes of place i of a list and its output gradients.
+        /// What a formula makes of element i of a row and its output gradients.
         type Formula = dyn Fn(&[f64], &[f64], usize) -> f64;
         let check = |grad: Ragged<f64>, f: &Formula| {
             for (row, values) in x.rows().enumerate() {
@@ -178,11 +182,11 @@ mod tests {
             let sum = x.iter().sum::<f64>();
             (g[i] - dot(g, x) / sum) / sum
         });
-        let (logs, per_list) = (x.logsumexp(), (0..9).map(f64::from).collect::<Vec<_>>());
-        let grad = x.logsumexp_grad(&logs, &per_list).unwrap();
+        let (logs, per_row) = (x.logsumexp(), (0..9).map(f64::from).collect::<Vec<_>>());
+        let grad = x.logsumexp_grad(&logs, &per_row).unwrap();
         for row in 0..9 {
             for (&got, &x) in grad.row(row).iter().zip(x.row(row)) {
-                assert!((got - (x - logs[row]).exp() * per_list[row]).abs() <= 1e-13 * got.abs());
+                assert!((got - (x - logs[row]).exp() * per_row[row]).abs() <= 1e-13 * got.abs());
             }
         }
     }

@@ -7,7 +7,7 @@ use kaldera_base::simd::Int;
 
 use crate::kernels::{ExpKernels, RowKernels};
 
-/// A number that lists can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
+/// A number that rows can be reduced, sorted and padded with: `i32`, `i64`, `u8`, `f32` or `f64`.
 ///
 /// Sums and products of integers wrap around, as k2's do.
 pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd + Send + Sync + 'static {
@@ -24,7 +24,8 @@ pub trait Number: RowKernels + Copy + Default + Debug + PartialEq + PartialOrd +
     fn minus(self, other: Self) -> Self;
     /// self times other
     fn times(self, other: Self) -> Self;
-    /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is beyond, 0 for NaN.
+    /// The number as a `U`: toward zero where `U` is an integer, to its nearest bound if it is
+    /// beyond, 0 for NaN.
     fn convert<U: Number>(self) -> U;
     /// Whether it is what fresh memory holds: 0, and not -0.
     #[doc(hidden)]

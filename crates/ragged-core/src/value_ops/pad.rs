@@ -1,35 +1,36 @@
-//! Lists of one length, as the rows of a matrix.
+//! Rows of one length, as the rows of a matrix.
 
 use std::fmt;
 
 use kaldera_base::abridged::Abridged;
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{collect_rows, over_rows, rows_of};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged};
+use crate::ragged::{Ragged, check_size};
+use crate::value_ops::number::Number;
 
-/// What fills a row beside its list.
+/// What fills a row beside its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PadMode {
     /// The filler.
     #[default]
     Constant,
-    /// The list's value next to the gap; the filler where the list is empty.
+    /// The row's value next to the gap; the filler where the row is empty.
     Replicate,
 }
 
-/// On which side of its list a row is filled.
+/// On which side of its row a row is filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PadSide {
-    /// Before the list.
+    /// Before the row.
     Left,
-    /// After the list.
+    /// After the row.
     #[default]
     Right,
 }
 
-/// A dense matrix, row after row: what [`Ragged::pad`] makes of lists.
+/// A dense matrix, row after row: what [`Ragged::pad`] makes of rows.
 ///
 /// With the feature `ndarray`, `Array2::from(padded)` takes it without a copy.
 #[derive(Clone, PartialEq, Default)]
@@ -40,13 +41,13 @@ pub struct Padded<T> {
 }
 
 impl<T> Padded<T> {
-    /// One for each list.
+    /// One for each row.
     #[inline]
     pub fn num_rows(&self) -> usize {
         self.rows
     }
 
-    /// The length of the longest list.
+    /// The length of the longest row.
     #[inline]
     pub fn num_cols(&self) -> usize {
         self.cols
@@ -88,7 +89,7 @@ impl<T: fmt::Debug> fmt::Debug for Padded<T> {
 }
 
 impl<T> Ragged<T> {
-    /// The rows and columns that [`pad`](Self::pad) makes: the lists and the length of the longest.
+    /// The rows and columns that [`pad`](Self::pad) makes: the rows and the length of the longest.
     ///
     /// # Errors
     /// If there are not two axes, or the matrix has more elements than 32 bits can count.
@@ -104,7 +105,7 @@ impl<T> Ragged<T> {
 }
 
 impl<T: Number> Ragged<T> {
-    /// A matrix with a row for each list, as long as the longest.
+    /// A matrix with a row for each row, as long as the longest.
     ///
     /// ```
     /// # use ragged_core::{PadMode, PadSide, Ragged};
@@ -122,7 +123,8 @@ impl<T: Number> Ragged<T> {
         let (rows, cols) = self.padded_size()?;
         let mut values = memory::zeros(rows * cols);
         match mode {
-            // What is there already need not be written again, which is most of it where few lists are as long as the longest.
+            // What is there already need not be written again, which is most of it where few rows
+            // are as long as the longest.
             PadMode::Constant if filler.is_zero_bits() => self.write_lines(side, cols, &mut values, |_, _| ()),
             _ => self.pad_into(mode, side, filler, &mut values)?,
         }
@@ -145,7 +147,8 @@ impl<T: Number> Ragged<T> {
         Ok(())
     }
 
-    /// Writes each list to its side of a line of `cols` values; `fill` gets the rest of the line, and the value beside it.
+    /// Writes each row to its side of a line of `cols` values; `fill` gets the rest of the line,
+    /// and the value beside it.
     fn write_lines(&self, side: PadSide, cols: usize, out: &mut [T], fill: impl Fn(&mut [T], Option<&T>) + Sync) {
         let mut lines: Vec<&mut [T]> = out.chunks_exact_mut(cols.max(1)).collect();
         over_rows(self.shape().last_splits().as_ref(), &mut lines[..], |splits, lines| {
@@ -167,7 +170,8 @@ impl<T: Number> Ragged<T> {
         });
     }
 
-    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its matrix.
+    /// The gradient of [`pad`](Self::pad), with the same mode and side, given the one by its
+    /// matrix.
     ///
     /// # Errors
     /// As [`padded_size`](Self::padded_size), or if `out_grad` has another size than the matrix.

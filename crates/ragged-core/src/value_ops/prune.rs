@@ -2,14 +2,19 @@
 
 use std::cmp::Ordering;
 
+use crate::error::Error;
 use crate::kernels::rows_of;
-use crate::{Error, Float, Ragged, RaggedShape};
+use crate::ragged::Ragged;
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Float;
 
 impl<T: Float> Ragged<T> {
-    /// The entries of `axis` whose score is within `beam` of the best one of their list (of all, on axis 0), and of those the
-    /// `max_elems` best if `max_elems` is not 0, the earlier ones of equals; in ascending order.
+    /// The entries of `axis` whose score is within `beam` of the best one of their row (of all, on
+    /// axis 0), and of those the `max_elems` best if `max_elems` is not 0, the earlier ones of
+    /// equals; in ascending order.
     ///
-    /// The score of a value is the value, that of a list the highest value in it, -inf if it has none.
+    /// The score of a value is the value, that of a row the highest value in it, -inf if it has
+    /// none.
     ///
     /// ```
     /// # use ragged_core::Ragged;

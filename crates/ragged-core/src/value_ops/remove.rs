@@ -1,11 +1,14 @@
-//! Lists without some of their values.
+//! Rows without some of their values.
 
 use kaldera_base::memory;
 
-use crate::{Number, Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
 
 impl<T: Copy> Ragged<T> {
-    /// The same lists without the values that `remove` says true of; a list may become empty.
+    /// The same rows without the values that `remove` says true of; a row may become empty.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -15,7 +18,7 @@ impl<T: Copy> Ragged<T> {
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     pub fn remove_values(&self, mut remove: impl FnMut(&T) -> bool) -> Self {
-        // Each value is written; only those that stay move the place for the next.
+        // Each value is written; only those that stay move the position of the next.
         let mut values = memory::with_capacity(self.num_elements());
         values.extend_from_slice(self.values());
         let mut splits = memory::with_capacity(self.num_rows() + 1);
@@ -34,13 +37,13 @@ impl<T: Copy> Ragged<T> {
 }
 
 impl<T: Number> Ragged<T> {
-    /// The same lists without the values that are `cutoff` or lower.
+    /// The same rows without the values that are `cutoff` or lower.
     #[doc(alias = "RemoveValuesLeq")]
     pub fn remove_values_leq(&self, cutoff: T) -> Self {
         self.remove_values(|&x| x <= cutoff)
     }
 
-    /// The same lists without the values that equal `target`.
+    /// The same rows without the values that equal `target`.
     #[doc(alias = "RemoveValuesEq")]
     pub fn remove_values_eq(&self, target: T) -> Self {
         self.remove_values(|&x| x == target)
@@ -48,7 +51,7 @@ impl<T: Number> Ragged<T> {
 }
 
 impl RaggedShape {
-    /// Other splits of as many lists on the last layer.
+    /// Other splits of as many rows on the last layer.
     pub(super) fn with_last_splits(&self, splits: RowSplits) -> Self {
         let (_, upper) = self.layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         Self::trusted(upper.iter().cloned().chain([crate::shape::Layer::new(splits)]))

@@ -1,10 +1,12 @@
-//! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps are used for.
+//! Gathering from and adding to flat arrays by indexes, where -1 stands for nothing: what arc maps
+//! are used for.
 
 use kaldera_base::memory;
 
-use crate::kernels::{check_indexes, follow_places, picked, prefetch_upcoming, upcoming};
+use crate::error::Error;
+use crate::kernels::{check_indexes, follow_slices, picked, prefetch_upcoming, upcoming};
 use crate::ragged::check_size;
-use crate::{Error, Number};
+use crate::value_ops::number::Number;
 
 /// `src[i]` for each index i, `default` for -1.
 ///
@@ -35,7 +37,7 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
     let rows = num_rows(src.len(), cols)?;
     check_indexes(0, index, rows)?;
     let zeros = vec![T::ZERO; cols];
-    Ok(follow_places(
+    Ok(follow_slices(
         Vec::new(),
         index,
         |_| cols,
@@ -53,7 +55,8 @@ pub fn index_select_rows<T: Number>(src: &[T], cols: usize, index: &[i32]) -> Re
 /// ```
 ///
 /// # Errors
-/// If there is not one value for each index, or an index is below -1 or beyond the end of `out`; `out` is as it was then.
+/// If there is not one value for each index, or an index is below -1 or beyond the end of `out`;
+/// `out` is as it was then.
 #[doc(alias = "IndexAdd")]
 pub fn index_add<T: Number>(index: &[i32], value: &[T], out: &mut [T]) -> Result<(), Error> {
     check_size("the number of values", index.len(), value.len())?;

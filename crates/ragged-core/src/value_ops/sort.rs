@@ -1,9 +1,10 @@
-//! Sorting within lists.
+//! Sorting within rows.
 
 use kaldera_base::memory;
 
 use crate::kernels::{over_values, sort_rows_with_map};
-use crate::{Number, Ragged};
+use crate::ragged::Ragged;
+use crate::value_ops::number::Number;
 
 /// Which values come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,7 +17,7 @@ pub enum Order {
 }
 
 impl<T: Number> Ragged<T> {
-    /// Sorts each innermost list. Floats go in the order of [`f64::total_cmp`].
+    /// Sorts each innermost row. Floats go in the order of [`f64::total_cmp`].
     ///
     /// ```
     /// # use ragged_core::{Order, Ragged};

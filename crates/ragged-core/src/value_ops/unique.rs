@@ -1,41 +1,42 @@
-//! Lists that are different from each other.
+//! Rows that are different from each other.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::iter::once;
 
 use kaldera_base::memory;
 
-use crate::shape::Layer;
-use crate::{Ragged, RaggedShape, RowSplits};
+use crate::ragged::Ragged;
+use crate::row_splits::RowSplits;
+use crate::shape::{Layer, RaggedShape};
 
 /// What [`Ragged::unique`] found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Unique<T> {
-    /// The different lists of each group.
-    pub lists: Ragged<T>,
+    /// The different rows of each group.
+    pub rows: Ragged<T>,
     /// How often each of them was there.
     pub num_repeats: Ragged<i32>,
-    /// Which innermost list of the source each of them was at first.
+    /// Which innermost row of the source each of them was at first.
     pub new2old: Vec<i32>,
 }
 
 impl<T: Clone + Eq + Hash> Ragged<T> {
-    /// The different innermost lists, each where it came first.
+    /// The different innermost rows, each where it came first.
     ///
-    /// With two axes, of all lists; with more, within each list of lists. Lists are compared value by value (k2 compares a
-    /// hash, and loses a list now and then).
+    /// With two axes, of all rows; with more, within each list of lists. Rows are compared value by
+    /// value (k2 compares a hash, and loses a row now and then).
     ///
     /// ```
     /// # use ragged_core::Ragged;
     /// let unique = Ragged::from_lists(&[vec![1, 2], vec![], vec![1, 2], vec![3]])?.unique();
-    /// assert_eq!(unique.lists.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
+    /// assert_eq!(unique.rows.rows().collect::<Vec<_>>(), [&[1, 2][..], &[], &[3]]);
     /// assert_eq!(unique.num_repeats.values(), [2, 1, 1]);
     /// assert_eq!(unique.new2old, [0, 1, 3]);
     /// # Ok::<(), ragged_core::Error>(())
     /// ```
     #[doc(alias = "UniqueSequences")]
     pub fn unique(&self) -> Unique<T> {
-        /// Lists between the prefetch of an entry of the table and its use.
+        /// Rows between the prefetch of an entry of the table and its use.
         const DISTANCE: usize = 64;
         let (last, upper) = self.shape().layers().split_last().unwrap_or_else(|| unreachable!("a shape has layers"));
         let all = [0, last.splits.num_rows() as i32];
@@ -45,20 +46,21 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         let mut hashes: Vec<u64> = memory::with_capacity(last.splits.num_rows());
         let mut rows = self.rows();
         for (group, ends) in groups.windows(2).enumerate() {
-            // The same list in many groups would make one long chain, were it not for the group in its hash.
+            // The same row in many groups would make one long chain, were it not for the group in
+            // its hash.
             hashes.extend(rows.by_ref().take((ends[1] - ends[0]) as usize).map(|list| seen.hash(&(group, list))));
         }
         let mut new2old: Vec<i32> = Vec::new();
         let mut repeats: Vec<i32> = Vec::new();
         let mut values: Vec<T> = memory::with_capacity(self.num_elements());
         let mut group_splits = vec![0];
-        let mut list_splits = vec![0_i32];
+        let mut row_splits = vec![0_i32];
         let mut lists = (0..).zip(self.rows());
         let mut upcoming = hashes.iter().skip(DISTANCE);
         for ends in groups.windows(2) {
             let group = repeats.len();
             for (i, list) in lists.by_ref().take((ends[1] - ends[0]) as usize) {
-                let kept = |at: usize| &values[list_splits[at] as usize..list_splits[at + 1] as usize];
+                let kept = |at: usize| &values[row_splits[at] as usize..row_splits[at + 1] as usize];
                 if let Some(&next) = upcoming.next() {
                     seen.prefetch(next);
                 }
@@ -68,7 +70,7 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
                         repeats.push(1);
                         new2old.push(i);
                         values.extend_from_slice(list);
-                        list_splits.push(values.len() as i32);
+                        row_splits.push(values.len() as i32);
                     }
                 }
             }
@@ -76,48 +78,50 @@ impl<T: Clone + Eq + Hash> Ragged<T> {
         }
 
         let grouped = Layer::new(RowSplits::trusted(group_splits));
-        let innermost = Layer::new(RowSplits::trusted(list_splits));
+        let innermost = Layer::new(RowSplits::trusted(row_splits));
         let above = upper.split_last().map_or(&[][..], |(_, above)| above).iter().cloned();
         let group_shape = RaggedShape::trusted(above.chain(once(grouped)));
         let shape = match upper.is_empty() {
             true => RaggedShape::trusted([innermost]),
             false => RaggedShape::trusted(group_shape.layers().iter().cloned().chain(once(innermost))),
         };
-        Unique { lists: Self::trusted(shape, values), num_repeats: Ragged::trusted(group_shape, repeats), new2old }
+        Unique { rows: Self::trusted(shape, values), num_repeats: Ragged::trusted(group_shape, repeats), new2old }
     }
 }
 
-/// A hash table of the numbers of lists, with open addressing; half of it stays free. It is all of eight bytes for an
-/// entry, since most of the time goes to memory, and its hash has a key of its own, so that no fixed input makes it slow.
+/// A hash table of the numbers of rows, with open addressing; half of it stays free. It is all of
+/// eight bytes for an entry, since most of the time goes to memory, and its hash has a key of its
+/// own, so that no fixed input makes it slow.
 struct Table {
-    /// Some bits of a list's hash, and its number plus one; two zeros where there is none.
+    /// Some bits of a row's hash, and its number plus one; two zeros where there is none.
     entries: Vec<(u32, u32)>,
     key: u64,
 }
 
 impl Table {
-    /// For so many lists.
+    /// For so many rows.
     fn new(lists: usize) -> Self {
         Self { entries: memory::zeros((2 * lists).next_power_of_two()), key: RandomState::new().hash_one(lists) | 1 }
     }
 
-    fn hash(&self, list: &impl Hash) -> u64 {
+    fn hash(&self, row: &impl Hash) -> u64 {
         let mut hasher = Folding { state: self.key, key: self.key };
-        list.hash(&mut hasher);
+        row.hash(&mut hasher);
         hasher.finish()
     }
 
-    /// Where to look first for a list of this hash.
+    /// Where to look first for a row of this hash.
     fn home(&self, hash: u64) -> usize {
         hash as usize & (self.entries.len() - 1)
     }
 
-    /// Prefetches the entry of a list of this hash.
+    /// Prefetches the entry of a row of this hash.
     fn prefetch(&self, hash: u64) {
         memory::prefetch_l2(&self.entries, self.home(hash));
     }
 
-    /// The number for which `same` is true, or else none, after adding `number` for the list of this hash.
+    /// The number for which `same` is true, or else none, after adding `number` for the row of this
+    /// hash.
     fn find_or_add(&mut self, hash: u64, number: usize, same: impl Fn(usize) -> bool) -> Option<usize> {
         let bits = (hash >> 32) as u32;
         let mut at = self.home(hash);
@@ -134,7 +138,7 @@ impl Table {
     }
 }
 
-/// A hash by products of 128 bits, folded: one of the fastest for short lists.
+/// A hash by products of 128 bits, folded: one of the fastest for short rows.
 struct Folding {
     state: u64,
     key: u64,
@@ -176,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_list_in_every_group_costs_no_more_than_others() {
+    fn one_row_in_every_group_costs_no_more_than_others() {
         let groups = 300_000;
         let shape =
             RaggedShape::regular(groups, 1).unwrap().compose(&RaggedShape::regular(groups, 2).unwrap()).unwrap();

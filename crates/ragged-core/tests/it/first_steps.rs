@@ -3,7 +3,7 @@
 use ragged_core::{Buffer, Error, PadMode, PadSide, Ragged, RaggedShape, RowSplits};
 
 #[test]
-fn lists_become_ragged_and_come_back() {
+fn nested_vec_round_trip() {
     let lists = vec![vec![1.0, 2.0], vec![], vec![5.0]];
     let ragged = Ragged::from(lists.clone());
     assert_eq!(ragged, Ragged::from(&lists));
@@ -99,7 +99,7 @@ fn debug_of_a_large_tensor_is_short() {
 }
 
 #[test]
-fn tensors_cross_threads() {
+fn tensors_are_send_and_sync() {
     const fn send_and_sync<T: Send + Sync>() {}
     const _: () = {
         send_and_sync::<Ragged<f32>>();

@@ -1,4 +1,5 @@
-//! Every operation on shapes against the same on nested lists, on random shapes of 2 to 5 axes with many empty lists.
+//! Every operation on shapes against the same on nested lists, on random shapes of 2 to 5 axes with
+//! many empty lists.
 
 use proptest::prelude::*;
 use ragged_core::{RaggedShape, Renumbering, RowSplits};
@@ -43,7 +44,8 @@ impl Tree {
         }
     }
 
-    /// With the items of each list at this depth replaced (depth 0 is the whole): the items are the entries of an axis.
+    /// With the items of each list at this depth replaced (depth 0 is the whole): the items are the
+    /// entries of an axis.
     fn edit(&self, depth: usize, edit: &mut impl FnMut(&[Tree]) -> Vec<Tree>) -> Self {
         match depth {
             0 => List(edit(self.items())),
@@ -119,7 +121,7 @@ fn shapes() -> impl Strategy<Value = Vec<RaggedShape>> {
     })
 }
 
-/// Flags for things, from random bits.
+/// Flags from random bits.
 fn flags(bits: &[bool], len: usize) -> Vec<bool> {
     bits.iter().copied().cycle().take(len).collect()
 }
@@ -134,7 +136,7 @@ fn merged_trees(shapes: &[RaggedShape]) -> Vec<Tree> {
 
 proptest! {
     #[test]
-    fn axes_come_and_go(shape in shape()) {
+    fn unsqueeze_and_remove_axis_equal_the_model(shape in shape()) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         check(&shape);
         let elements: Vec<i64> = (0..shape.num_elements() as i64).collect();
@@ -162,7 +164,7 @@ proptest! {
     }
 
     #[test]
-    fn parts_are_the_parts(shape in shape(), at in any::<prop::sample::Index>(), to in any::<prop::sample::Index>()) {
+    fn ranges_of_an_axis_equal_the_model(shape in shape(), at in any::<prop::sample::Index>(), to in any::<prop::sample::Index>()) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         for axis in 0..last {
             let size = shape.tot_size(axis);
@@ -176,7 +178,7 @@ proptest! {
             let layer = List(tree.entries(axis)).cut(1);
             same_shape(&shape.layer(axis).unwrap(), 2, &layer);
         }
-        for (i, list) in shape.view().lists().enumerate() {
+        for (i, list) in shape.view().rows().enumerate() {
             let model = &tree.items()[i];
             prop_assert_eq!(list.dim0(), model.items().len());
             if last > 1 {
@@ -189,7 +191,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_are_picked_by_index(shape in shape(), picks in prop::collection::vec(any::<u16>(), 0..30)) {
+    fn index_equals_the_model(shape in shape(), picks in prop::collection::vec(any::<u16>(), 0..30)) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         let indexes: Vec<i32> = picks.iter().map(|&pick| i32::from(pick) % (shape.dim0() as i32 + 1) - 1).collect();
         let pick = |&i: &i32| usize::try_from(i).map_or(List(Vec::new()), |i| tree.items()[i].clone());
@@ -213,7 +215,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_are_left_out(shape in shape(), bits in prop::collection::vec(any::<bool>(), 1..30)) {
+    fn subset_equals_the_model(shape in shape(), bits in prop::collection::vec(any::<bool>(), 1..30)) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         for axis in 0..=last {
             let renumbering = Renumbering::new(flags(&bits, shape.tot_size(axis))).unwrap();
@@ -306,7 +308,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_are_taken_apart(shape in shape(), pad_right in any::<bool>()) {
+    fn unstack_equals_the_model(shape in shape(), pad_right in any::<bool>()) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         let wrap = |tree: Tree| if last == 1 { List(vec![tree]) } else { tree };
         let parts = shape.unstack(0, pad_right).unwrap();
@@ -350,7 +352,7 @@ proptest! {
     }
 
     #[test]
-    fn lists_grow_and_shrink(shape in shape(), change in -4..4_i32) {
+    fn change_sublist_size_equals_the_model(shape in shape(), change in -4..4_i32) {
         let (tree, last) = (Tree::numbered(&shape), shape.num_axes() - 1);
         let len = |list: &[Tree]| list.len() as i32 + change;
         let leaves = |len: i32| vec![Leaf(0); usize::try_from(len).unwrap_or(0)];

@@ -52,9 +52,10 @@ fn round_trip<T: TextValue>(tensor: &Ragged<T>, same: impl Fn(&T, &T) -> bool) -
     Ok(())
 }
 
-/// Whatever parses prints as something that parses to the same; whatever does not has a place within the text.
+/// Whatever parses prints as something that parses to the same; whatever does not has a position
+/// within the text.
 fn check(text: &str) -> Result<(), TestCaseError> {
-    fn place(error: Error, text: &str) -> Result<(), TestCaseError> {
+    fn position(error: Error, text: &str) -> Result<(), TestCaseError> {
         let message = error.to_string();
         let Error::Parse(error) = error else { return Err(TestCaseError::fail(message)) };
         prop_assert!(text.is_char_boundary(error.position), "{}", message);
@@ -65,14 +66,14 @@ fn check(text: &str) -> Result<(), TestCaseError> {
     }
     match text.parse::<RaggedShape>() {
         Ok(shape) => prop_assert_eq!(shape.to_string().parse::<RaggedShape>(), Ok(shape)),
-        Err(error) => place(error, text)?,
+        Err(error) => position(error, text)?,
     }
     match text.parse::<Numbers>() {
         Ok(Numbers::I32(tensor)) => round_trip(&tensor, i32::eq)?,
         Ok(Numbers::F32(tensor)) => {
             round_trip(&tensor, |a, b| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()))?
         }
-        Err(error) => place(error, text)?,
+        Err(error) => position(error, text)?,
     }
     Ok(())
 }
@@ -128,7 +129,7 @@ proptest! {
 }
 
 #[test]
-fn depth_costs_memory_but_no_stack() {
+fn deep_texts_do_not_overflow_the_stack() {
     const DEPTH: usize = 200_000;
     let deep = "[".repeat(DEPTH) + &"]".repeat(DEPTH);
     let shape: RaggedShape = deep.parse().unwrap();

@@ -1,4 +1,5 @@
-//! Every operation on values beside a naive one on `Vec<Vec<T>>`, on random ragged data; gradients beside differences.
+//! Every operation on values beside a naive one on `Vec<Vec<T>>`, on random ragged data; gradients
+//! beside differences.
 
 use proptest::prelude::*;
 use ragged_core::{
@@ -16,7 +17,8 @@ fn ragged<T: std::fmt::Debug + Clone>(value: impl Strategy<Value = T> + Clone) -
     let row = length().prop_flat_map(move |len| prop::collection::vec(value.clone(), len));
     (prop::collection::vec(row, 0..12), prop::collection::vec(prop::collection::vec(0..4_usize, 0..6), 0..4)).prop_map(
         |(rows, upper)| {
-            // Each layer above has as many elements as the one below has rows: what is left goes to its last list.
+            // Each layer above has as many elements as the one below has rows: what is left goes to
+            // its last list.
             let mut layers = vec![RowSplits::from_lengths(rows.iter().map(Vec::len)).unwrap()];
             for mut lengths in upper {
                 let mut left = layers[0].num_rows();
@@ -102,7 +104,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn reductions_of_floats(x in ragged(number()), initial in prop_oneof![Just(0.0_f32), -60.0..60.0_f32]) {
+    fn float_reductions_equal_the_model(x in ragged(number()), initial in prop_oneof![Just(0.0_f32), -60.0..60.0_f32]) {
         let initial = initial.round();
         prop_assert_eq!(x.sum_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, b| a + b)));
         prop_assert_eq!(x.max_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, f32::max)));
@@ -125,7 +127,7 @@ proptest! {
     }
 
     #[test]
-    fn reductions_of_integers(x in ragged(int()), initial in int()) {
+    fn integer_reductions_equal_the_model(x in ragged(int()), initial in int()) {
         prop_assert_eq!(x.sum_from(initial), per_row(&x, |row| row.iter().fold(initial, |a, &b| a.wrapping_add(b))));
         prop_assert_eq!(x.max_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::max)));
         prop_assert_eq!(x.min_from(initial), per_row(&x, |row| row.iter().copied().fold(initial, i32::min)));
@@ -147,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn sums_of_exponentials(x in ragged(number()), initial in prop_oneof![Just(f32::NEG_INFINITY), -60.0..60.0_f32]) {
+    fn logsumexp_equals_the_model(x in ragged(number()), initial in prop_oneof![Just(f32::NEG_INFINITY), -60.0..60.0_f32]) {
         let wider = x.to_dtype::<f64>();
         let expected = per_row(&wider, |row| logsumexp(row, initial.into()));
         prop_assert!(all_close(wide(&x.logsumexp_from(initial)), expected.iter().copied(), 1e-6));
@@ -163,7 +165,7 @@ proptest! {
     }
 
     #[test]
-    fn sums_to_divide_by(x in ragged(finite())) {
+    fn normalize_linear_equals_the_model(x in ragged(finite())) {
         let positive = x.map(|v| v.abs() + 0.25);
         let expected = per_row(&positive, |row| {
             let sum = wide(row).sum::<f64>() + f64::from(f32::EPSILON);
@@ -175,23 +177,23 @@ proptest! {
     }
 
     #[test]
-    fn one_value_per_list(x in ragged(int()), alpha in int()) {
-        let per_list: Vec<i32> = (0..x.num_rows() as i32).map(|i| i * 1_000_003).collect();
+    fn values_per_row_equal_the_model(x in ragged(int()), alpha in int()) {
+        let per_row: Vec<i32> = (0..x.num_rows() as i32).map(|i| i * 1_000_003).collect();
         let added = |row: &[i32], v: i32| row.iter().map(|x| x.wrapping_add(alpha.wrapping_mul(v))).collect::<Vec<_>>();
-        let expected: Vec<Vec<i32>> = x.rows().zip(&per_list).map(|(row, &v)| added(row, v)).collect();
-        prop_assert_eq!(rows(&x.add(&per_list, alpha).unwrap()), expected);
-        let spread = Ragged::broadcast(x.shape().clone(), &per_list).unwrap();
-        prop_assert!(spread.rows().zip(&per_list).all(|(row, v)| row.iter().all(|x| x == v)));
-        let longer: Vec<Vec<i32>> = x.rows().zip(&per_list).map(|(row, &v)| [row, &[v]].concat()).collect();
-        prop_assert_eq!(rows(&x.add_suffix(&per_list).unwrap()), longer);
-        let longer: Vec<Vec<i32>> = x.rows().zip(&per_list).map(|(row, &v)| [&[v], row].concat()).collect();
-        prop_assert_eq!(rows(&x.add_prefix(&per_list).unwrap()), longer);
-        prop_assert!(x.add(&[&per_list[..], &[1]].concat(), alpha).is_err());
-        prop_assert!(x.add_suffix(&[&per_list[..], &[1]].concat()).is_err());
+        let expected: Vec<Vec<i32>> = x.rows().zip(&per_row).map(|(row, &v)| added(row, v)).collect();
+        prop_assert_eq!(rows(&x.add(&per_row, alpha).unwrap()), expected);
+        let spread = Ragged::broadcast(x.shape().clone(), &per_row).unwrap();
+        prop_assert!(spread.rows().zip(&per_row).all(|(row, v)| row.iter().all(|x| x == v)));
+        let longer: Vec<Vec<i32>> = x.rows().zip(&per_row).map(|(row, &v)| [row, &[v]].concat()).collect();
+        prop_assert_eq!(rows(&x.add_suffix(&per_row).unwrap()), longer);
+        let longer: Vec<Vec<i32>> = x.rows().zip(&per_row).map(|(row, &v)| [&[v], row].concat()).collect();
+        prop_assert_eq!(rows(&x.add_prefix(&per_row).unwrap()), longer);
+        prop_assert!(x.add(&[&per_row[..], &[1]].concat(), alpha).is_err());
+        prop_assert!(x.add_suffix(&[&per_row[..], &[1]].concat()).is_err());
     }
 
     #[test]
-    fn sorting(x in ragged(int()), y in ragged(number())) {
+    fn sort_equals_the_model(x in ragged(int()), y in ragged(number())) {
         for order in [Order::Ascending, Order::Descending] {
             let in_order = |mut row: Vec<i32>| { row.sort(); if order == Order::Descending { row.reverse() } row };
             let expected: Vec<i32> = x.rows().flat_map(|row| in_order(row.to_vec())).collect();
@@ -212,7 +214,7 @@ proptest! {
     }
 
     #[test]
-    fn different_lists(x in ragged(0..2_i32)) {
+    fn unique_equals_the_model(x in ragged(0..2_i32)) {
         let unique = x.unique();
         let groups: Vec<std::ops::Range<usize>> = match x.num_axes() {
             2 => std::iter::once(0..x.num_rows()).collect(),
@@ -231,15 +233,15 @@ proptest! {
             }
             counts.push(expected.len() - from);
         }
-        prop_assert_eq!(rows(&unique.lists), expected.iter().map(|e| e.0.clone()).collect::<Vec<_>>());
+        prop_assert_eq!(rows(&unique.rows), expected.iter().map(|e| e.0.clone()).collect::<Vec<_>>());
         prop_assert_eq!(unique.num_repeats.values(), expected.iter().map(|e| e.1).collect::<Vec<_>>());
         prop_assert_eq!(unique.new2old, expected.iter().map(|e| e.2).collect::<Vec<_>>());
         prop_assert_eq!(unique.num_repeats.rows().map(<[i32]>::len).collect::<Vec<_>>(), counts);
-        prop_assert_eq!(unique.lists.num_axes(), x.num_axes());
+        prop_assert_eq!(unique.rows.num_axes(), x.num_axes());
     }
 
     #[test]
-    fn padding(x in prop::collection::vec(prop::collection::vec(int(), 0..30), 0..12), filler in int()) {
+    fn padding_equals_the_model(x in prop::collection::vec(prop::collection::vec(int(), 0..30), 0..12), filler in int()) {
         let tensor = Ragged::from_lists(&x).unwrap();
         let cols = x.iter().map(Vec::len).max().unwrap_or(0);
         for mode in [PadMode::Constant, PadMode::Replicate] {
@@ -257,7 +259,7 @@ proptest! {
     }
 
     #[test]
-    fn removing_values(x in ragged(int()), cutoff in -9..9_i32) {
+    fn remove_values_equals_the_model(x in ragged(int()), cutoff in -9..9_i32) {
         let keep = |f: fn(i32, i32) -> bool| {
             x.rows().map(|row| row.iter().copied().filter(|&v| f(v, cutoff)).collect()).collect::<Vec<Vec<_>>>()
         };
@@ -268,7 +270,7 @@ proptest! {
     }
 
     #[test]
-    fn pruning(x in ragged(number()), beam in 0..40_i32, max_elems in 0..4_usize) {
+    fn prune_equals_the_model(x in ragged(number()), beam in 0..40_i32, max_elems in 0..4_usize) {
         let beam = beam as f32;
         for axis in 0..x.num_axes() {
             let mut scores = x.values().to_vec();
@@ -295,7 +297,7 @@ proptest! {
     }
 
     #[test]
-    fn gathering(src in prop::collection::vec(int(), 1..30), indexes in ragged(-1..30_i32)) {
+    fn gather_equals_the_model(src in prop::collection::vec(int(), 1..30), indexes in ragged(-1..30_i32)) {
         let indexes = indexes.map(|&i| if i < src.len() as i32 { i } else { -1 });
         let value = |i: i32, default| if i < 0 { default } else { src[i as usize] };
         let expected = |default| indexes.values().iter().map(|&i| value(i, default)).collect::<Vec<_>>();
@@ -317,7 +319,7 @@ proptest! {
     }
 
     #[test]
-    fn counting(x in ragged(0..9_i32)) {
+    fn counts_equal_the_model(x in ragged(0..9_i32)) {
         let order = x.transpose_reordering(9).unwrap();
         let mut expected: Vec<i32> = (0..x.num_elements() as i32).collect();
         expected.sort_by_key(|&i| x.values()[i as usize]);
@@ -340,13 +342,13 @@ fn check_map<T: ragged_core::Number>(x: &Ragged<T>, sorted: &Ragged<T>, new2old:
             assert!(row.contains(&(old as usize)));
             assert_eq!(x.values()[old as usize], sorted.values()[i]);
         }
-        // Equal values in their old order, and so each old place once.
+        // Equal values in their old order, and so each old position once.
         for i in row.start + 1..row.end {
             assert!(sorted.values()[i - 1] != sorted.values()[i] || new2old[i - 1] < new2old[i]);
         }
-        let mut places = new2old[row.clone()].to_vec();
-        places.sort_unstable();
-        assert!(places.iter().zip(row).all(|(&a, b)| a as usize == b));
+        let mut positions = new2old[row.clone()].to_vec();
+        positions.sort_unstable();
+        assert!(positions.iter().zip(row).all(|(&a, b)| a as usize == b));
     }
 }
 
@@ -356,20 +358,20 @@ proptest! {
     #[test]
     fn gradients_are_those_of_differences(x in ragged(finite())) {
         let x = x.to_dtype::<f64>();
-        let (per_list, per_value) = (weights(x.num_rows()), weights(x.num_elements()));
+        let (weight_per_row, per_value) = (weights(x.num_rows()), weights(x.num_elements()));
         let check = |name: &str, grad: Ragged<f64>, expected: Vec<f64>| {
             assert!(all_close(grad.values().iter().copied(), expected, DIFFERENCE), "{name}");
         };
-        check("sum", x.sum_grad(&per_list).unwrap(), differences(&x, |x| x.sum_from(1.0), &per_list));
-        check("mean", x.mean_grad(&per_list).unwrap(), differences(&x, |x| x.mean_or(0.0), &per_list));
+        check("sum", x.sum_grad(&weight_per_row).unwrap(), differences(&x, |x| x.sum_from(1.0), &weight_per_row));
+        check("mean", x.mean_grad(&weight_per_row).unwrap(), differences(&x, |x| x.mean_or(0.0), &weight_per_row));
         for initial in [f64::NEG_INFINITY, 3.0] {
             let result = x.logsumexp_from(initial);
             // Infinity, of an empty list, has no differences.
             let finite_logsumexp = |x: &Ragged<f64>| {
                 x.logsumexp_from(initial).iter().map(|&y| if y.is_finite() { y } else { 0.0 }).collect()
             };
-            let grad = x.logsumexp_grad(&result, &per_list).unwrap();
-            check("logsumexp", grad, differences(&x, finite_logsumexp, &per_list));
+            let grad = x.logsumexp_grad(&result, &weight_per_row).unwrap();
+            check("logsumexp", grad, differences(&x, finite_logsumexp, &weight_per_row));
         }
         let values = |y: Ragged<f64>| y.values().to_vec();
         let grad = x.normalize_log().normalize_log_grad(&per_value).unwrap();
@@ -384,10 +386,10 @@ proptest! {
         check("exclusive_sum", out_grad.exclusive_sum_grad(), expected);
         // Of all distinct values one is the highest by more than a step.
         let distinct = x.with_values((0..x.num_elements()).map(|i| (i * 7919 % 10_007) as f64).collect::<Vec<_>>()).unwrap();
-        let grad = distinct.max_grad(&distinct.argmax_from(-1.0), &per_list).unwrap();
-        check("max", grad, differences(&distinct, |x| x.max_from(-1.0), &per_list));
-        let grad = distinct.max_grad(&distinct.argmin_from(10_007.0), &per_list).unwrap();
-        check("min", grad, differences(&distinct, |x| x.min_from(10_007.0), &per_list));
+        let grad = distinct.max_grad(&distinct.argmax_from(-1.0), &weight_per_row).unwrap();
+        check("max", grad, differences(&distinct, |x| x.max_from(-1.0), &weight_per_row));
+        let grad = distinct.max_grad(&distinct.argmin_from(10_007.0), &weight_per_row).unwrap();
+        check("min", grad, differences(&distinct, |x| x.min_from(10_007.0), &weight_per_row));
         let add_grad = out_grad.add_grad(2.5);
         let sums = per_row(&out_grad, |row| row.iter().sum::<f64>() * 2.5);
         prop_assert!(all_close(add_grad, sums, 1e-12));
@@ -422,7 +424,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn values_follow_the_shape(x in ragged(int()), picks in prop::collection::vec(-1..20_i32, 0..12), cut in 0..12_usize) {
+    fn values_are_moved_with_the_shape(x in ragged(int()), picks in prop::collection::vec(-1..20_i32, 0..12), cut in 0..12_usize) {
         let dim0 = x.dim0() as i32;
         let picks: Vec<i32> = picks.iter().map(|&i| if dim0 == 0 || i < 0 { -1 } else { i % dim0 }).collect();
         let expected: Vec<i32> =
@@ -483,7 +485,7 @@ proptest! {
 proptest! {
     /// The definition of an adjoint: Σ g · f(x) = Σ (adjoint of g) · x, in whole numbers.
     #[test]
-    fn what_moves_values_has_an_adjoint(x in ragged(-1000..1000_i64), seed: u64) {
+    fn moved_grad_is_the_adjoint(x in ragged(-1000..1000_i64), seed: u64) {
         let random = |at: usize, n: usize| (seed.wrapping_add(at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % n;
         let picks: Vec<i32> = if x.dim0() == 0 { vec![-1] } else { (0..5).map(|at| random(at, x.dim0() + 1) as i32 - 1).collect() };
         let lists = Ragged::from_lists(&[picks.clone(), vec![], picks.clone()]).unwrap();
@@ -525,7 +527,7 @@ proptest! {
 }
 
 #[test]
-fn threads_change_nothing() {
+fn parallel_copy_equals_serial() {
     let lengths = (0..120_000_usize).map(|i| if i % 10_000 == 3 { 9000 } else { i * 31 % 23 });
     let shape = RaggedShape::new([RowSplits::from_lengths(lengths).unwrap()]).unwrap();
     let number = |i: usize| ((i * 0x9E37_79B9) >> 7 & 0xFFFF) as f32 / 4096.0 - 8.0;
@@ -548,10 +550,10 @@ fn threads_change_nothing() {
         let row = x.shape().last_splits().row(i);
         let alone = all(&Ragged::from_lists(&[x.row(i)]).unwrap());
         for (whole, alone) in whole.0.iter().zip(&alone.0) {
-            assert_eq!(whole[i], alone[0], "list {i}");
+            assert_eq!(whole[i], alone[0], "row {i}");
         }
         for (whole, alone) in whole.1.iter().zip(&alone.1) {
-            assert_eq!(whole[row.clone()], alone[..], "list {i}");
+            assert_eq!(whole[row.clone()], alone[..], "row {i}");
         }
     }
 }

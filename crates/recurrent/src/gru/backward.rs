@@ -1,15 +1,16 @@
-//! The way back through a GRU: the gradients by the gates of all steps, and by the states that it began with.
+//! The backward pass of a GRU: the gradients by the gates of all steps, and by the states that it
+//! began with.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Gru, GruOptions, Layout, Reset, Update};
+use crate::gru::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::Backward;
-use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -38,35 +39,35 @@ impl<T: Real> Packed<T> {
 
 impl<T: Real> Backward<T> for Packed<T> {
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        for &(track, step) in rows {
-            self.gates(s, &mut tracks[track], step);
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        for &(sequence, step) in rows {
+            self.gates(s, &mut sequences[sequence], step);
         }
         if let Some(panels) = &self.candidate {
-            multiply(s, &ResetHidden { packed: self, panels }, tracks, rows);
+            multiply(s, &ResetHidden { packed: self, panels }, sequences, rows);
         }
-        multiply(s, &self.recurrent, tracks, rows);
+        multiply(s, &self.recurrent, sequences, rows);
     }
 }
 
 impl<T: Real> Packed<T> {
-    /// From the gradient by the output to those by z, n and, with the reset gate after the product, r; dh becomes what goes directly
-    /// to the hidden state before.
+    /// From the gradient by the output to those by z, n and, with the reset gate after the product,
+    /// r; dh becomes what goes directly to the hidden state before.
     #[inline(always)]
-    fn gates<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+    fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, layout, .. } = self;
         let hidden = layout.hidden;
         let s = T::lanes(s);
         let lanes = T::Lanes::<S>::LANES;
-        let row = track.row(step);
-        let old = hidden_before(track, step, hidden);
-        let gates = &mut track.gates[row * layout.width()..][..layout.width()];
+        let row = sequence.row(step);
+        let old = hidden_before(sequence, step, hidden);
+        let gates = &mut sequence.gates[row * layout.width()..][..layout.width()];
         let candidate = layout.candidate();
         for begin in (0..hidden).step_by(lanes) {
             let units = begin..(begin + lanes).min(hidden);
-            let mut dh = load::<T, S>(s, &track.dh[units.clone()]);
-            if !track.grad_y.is_empty() {
-                dh = s.add(dh, load::<T, S>(s, &track.grad_y[row * hidden..][units.clone()]));
+            let mut dh = load::<T, S>(s, &sequence.dh[units.clone()]);
+            if !sequence.grad_y.is_empty() {
+                dh = s.add(dh, load::<T, S>(s, &sequence.grad_y[row * hidden..][units.clone()]));
             }
             let r = load::<T, S>(s, &gates[units.clone()]);
             let z = load::<T, S>(s, &gates[hidden..][units.clone()]);
@@ -87,17 +88,17 @@ impl<T: Real> Packed<T> {
             }
             store::<T, S>(s, dz, &mut gates[hidden..][units.clone()]);
             store::<T, S>(s, dn, &mut gates[candidate..][units.clone()]);
-            store::<T, S>(s, dh, &mut track.dh[units]);
+            store::<T, S>(s, dh, &mut sequence.dh[units]);
         }
     }
 }
 
-/// The hidden state before step `step`, of the outputs of the way forward.
+/// The hidden state before step `step`, of the outputs of the forward pass.
 #[inline(always)]
-fn hidden_before<'a, T>(track: &Track<'a, T>, step: usize, width: usize) -> &'a [T] {
+fn hidden_before<'a, T>(sequence: &SequenceBuffers<'a, T>, step: usize, width: usize) -> &'a [T] {
     match step.checked_sub(1) {
-        Some(before) => &track.out[track.row(before) * width..][..width],
-        None => track.h0,
+        Some(before) => &sequence.out[sequence.row(before) * width..][..width],
+        None => sequence.h0,
     }
 }
 
@@ -114,23 +115,30 @@ impl<T: Real> Product<T, 4> for ResetHidden<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
         let Layout { hidden, .. } = self.packed.layout;
-        &track.gates[track.row(step) * 3 * hidden + 2 * hidden..][..hidden]
+        &sequence.gates[sequence.row(step) * 3 * hidden + 2 * hidden..][..hidden]
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Packed { options, layout: Layout { hidden, .. }, .. } = self.packed;
         let s = T::lanes(s);
-        let row = track.row(step) * hidden;
-        let old = hidden_before(track, step, *hidden);
+        let row = sequence.row(step) * hidden;
+        let old = hidden_before(sequence, step, *hidden);
         for (v, &sum) in sums.iter().enumerate() {
             let units = self.panels.units_of(panel, v);
-            let gate = &mut track.gates[3 * row..][units.clone()];
+            let gate = &mut sequence.gates[3 * row..][units.clone()];
             let (r, old) = (load::<T, S>(s, gate), load::<T, S>(s, &old[units.clone()]));
             store::<T, S>(s, slope::<T, S>(s, options.gate_activation, r, s.mul(sum, old)), gate);
-            let dh = &mut track.dh[units];
+            let dh = &mut sequence.dh[units];
             store::<T, S>(s, s.mul_add(sum, r, load::<T, S>(s, dh)), dh);
         }
     }

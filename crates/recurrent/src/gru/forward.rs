@@ -1,15 +1,15 @@
-//! The way forward of a GRU, step by step.
+//! The forward pass of a GRU, step by step.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Gru, GruOptions, Layout, Reset, Update};
+use crate::gru::{Gru, GruOptions, Layout, Reset, Update};
 use crate::kernels::lanes::{activate, load, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, multiply};
+use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Forward, Widths};
-use crate::kernels::track::Track;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -49,17 +49,18 @@ impl<T: Real> Packed<T> {
             bias.map(|b| b.data()),
             inputs,
             hidden,
-            layout.places(),
+            layout.offsets(),
             layout.width(),
         );
         Self { options: gru.options, layout, inputs, recurrent }
     }
 
-    /// r or z of some units: takes the place of what it has of the input, and `sum` is what it has of h'.
+    /// r or z of some units: `gate` holds what it has of the input and is overwritten; `sum` is
+    /// what it has of h'.
     #[inline(always)]
-    fn gate<S: Simd>(&self, s: T::Lanes<S>, place: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
-        let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, place)));
-        store::<T, S>(s, v, place);
+    fn gate<S: Simd>(&self, s: T::Lanes<S>, gate: &mut [T], sum: Vector<T, S>) -> Vector<T, S> {
+        let v = activate::<T, S>(s, self.options.gate_activation, s.add(sum, load::<T, S>(s, gate)));
+        store::<T, S>(s, v, gate);
         v
     }
 
@@ -82,17 +83,17 @@ impl<T: Real> Forward<T> for Packed<T> {
     }
 
     #[inline(always)]
-    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        self.inputs.run(s, tracks, rows);
+    fn project<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, sequences, rows);
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
         match &self.recurrent {
-            Recurrent::After(panels, bias) => multiply(s, &ResetAfter { packed: self, panels, bias }, tracks, rows),
+            Recurrent::After(panels, bias) => multiply(s, &ResetAfter { packed: self, panels, bias }, sequences, rows),
             Recurrent::Before(gates, candidate) => {
-                multiply(s, &Gates { packed: self, panels: gates }, tracks, rows);
-                multiply(s, &Candidate { packed: self, panels: candidate }, tracks, rows);
+                multiply(s, &Gates { packed: self, panels: gates }, sequences, rows);
+                multiply(s, &Candidate { packed: self, panels: candidate }, sequences, rows);
             }
         }
     }
@@ -112,19 +113,26 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
-        track.hidden_before(step, self.packed.layout.hidden)
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
+        sequence.hidden_before(step, self.packed.layout.hidden)
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Packed { options, layout, .. } = self.packed;
         let hidden = layout.hidden;
         let s = T::lanes(s);
         let units = self.panels.units_of(panel, 0);
-        let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
-        let place = track.place(track.gates, step, layout.width());
-        let gates = &mut track.gates[place..][..layout.width()];
+        let old = load::<T, S>(s, &sequence.hidden_before(step, hidden)[units.clone()]);
+        let offset = sequence.offset(sequence.gates, step, layout.width());
+        let gates = &mut sequence.gates[offset..][..layout.width()];
         let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[0]);
         let z = self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[1]);
         let mut product = sums[2];
@@ -135,8 +143,8 @@ impl<T: Real> Product<T, 3> for ResetAfter<'_, T> {
         let n = activate::<T, S>(s, options.candidate_activation, n);
         store::<T, S>(s, product, &mut gates[2 * hidden..][units.clone()]);
         store::<T, S>(s, n, &mut gates[3 * hidden..][units.clone()]);
-        let row = track.row(step) * hidden;
-        store::<T, S>(s, self.packed.mixed::<S>(s, z, old, n), &mut track.y[row..][units]);
+        let row = sequence.row(step) * hidden;
+        store::<T, S>(s, self.packed.mixed::<S>(s, z, old, n), &mut sequence.y[row..][units]);
     }
 }
 
@@ -153,24 +161,31 @@ impl<T: Real> Product<T, 4> for Gates<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
-        track.hidden_before(step, self.packed.layout.hidden)
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
+        sequence.hidden_before(step, self.packed.layout.hidden)
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Layout { hidden, .. } = self.packed.layout;
         let width = self.packed.layout.width();
         let s = T::lanes(s);
-        let place = track.place(track.gates, step, width);
-        let m_at = track.place(track.m, step, hidden);
+        let offset = sequence.offset(sequence.gates, step, width);
+        let m_at = sequence.offset(sequence.m, step, hidden);
         for v in 0..2 {
             let units = self.panels.units_of(panel, v);
-            let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
-            let gates = &mut track.gates[place..][..width];
+            let old = load::<T, S>(s, &sequence.hidden_before(step, hidden)[units.clone()]);
+            let gates = &mut sequence.gates[offset..][..width];
             let r = self.packed.gate::<S>(s, &mut gates[units.clone()], sums[v]);
             self.packed.gate::<S>(s, &mut gates[hidden..][units.clone()], sums[2 + v]);
-            store::<T, S>(s, s.mul(r, old), &mut track.m[m_at..][units]);
+            store::<T, S>(s, s.mul(r, old), &mut sequence.m[m_at..][units]);
         }
     }
 }
@@ -188,27 +203,34 @@ impl<T: Real> Product<T, 4> for Candidate<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
         let hidden = self.packed.layout.hidden;
-        &track.m[track.place(track.m, step, hidden)..][..hidden]
+        &sequence.m[sequence.offset(sequence.m, step, hidden)..][..hidden]
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Packed { options, layout, .. } = self.packed;
         let hidden = layout.hidden;
         let s = T::lanes(s);
-        let place = track.place(track.gates, step, layout.width());
-        let row = track.row(step) * hidden;
+        let offset = sequence.offset(sequence.gates, step, layout.width());
+        let row = sequence.row(step) * hidden;
         for (v, &sum) in sums.iter().enumerate() {
             let units = self.panels.units_of(panel, v);
-            let old = load::<T, S>(s, &track.hidden_before(step, hidden)[units.clone()]);
-            let gates = &mut track.gates[place..][..layout.width()];
+            let old = load::<T, S>(s, &sequence.hidden_before(step, hidden)[units.clone()]);
+            let gates = &mut sequence.gates[offset..][..layout.width()];
             let z = load::<T, S>(s, &gates[hidden..][units.clone()]);
             let n = s.add(sum, load::<T, S>(s, &gates[2 * hidden..][units.clone()]));
             let n = activate::<T, S>(s, options.candidate_activation, n);
             store::<T, S>(s, n, &mut gates[2 * hidden..][units.clone()]);
-            store::<T, S>(s, self.packed.mixed::<S>(s, z, old, n), &mut track.y[row..][units]);
+            store::<T, S>(s, self.packed.mixed::<S>(s, z, old, n), &mut sequence.y[row..][units]);
         }
     }
 }

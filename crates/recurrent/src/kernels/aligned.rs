@@ -1,4 +1,5 @@
-//! Numbers whose first lies at the begin of a cache line, so that no vector of them is split between two lines.
+//! Numbers whose first lies at the begin of a cache line, so that no vector of them is split
+//! between two lines.
 
 use kaldera_base::Real;
 

@@ -4,7 +4,7 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use crate::Activation;
+use crate::activation::Activation;
 
 /// The elements of `from`, which are as many as a vector holds or fewer.
 #[inline(always)]

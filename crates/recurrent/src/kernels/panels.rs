@@ -1,4 +1,5 @@
-//! Weights packed for products with few rows: what a step of a recurrence multiplies its states with.
+//! Weights packed for products with few rows: what a step of a recurrence multiplies its states
+//! with.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -7,9 +8,10 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 
-use super::aligned::Aligned;
+use crate::kernels::aligned::Aligned;
 
-/// Rows that are multiplied at once, at most: with 4 vectors of sums each they fill the 32 registers of AVX-512.
+/// Rows that are multiplied at once, at most: with 4 vectors of sums each they fill the 32
+/// registers of AVX-512.
 pub(crate) const MAX_ROWS: usize = 6;
 
 /// How many lanes [`dispatch`] chooses for a type.
@@ -32,7 +34,8 @@ const fn rows_at_once<S: Simd>() -> usize {
 /// The sums of one block: for each row, up to 4 vectors.
 pub(crate) type Sums<T, S> = [[Vector<T, S>; 4]; MAX_ROWS];
 
-/// A matrix of `depth` rows whose columns are packed in panels of `VECTORS` vectors, each panel row after row.
+/// A matrix of `depth` rows whose columns are packed in panels of `VECTORS` vectors, each panel row
+/// after row.
 ///
 /// ```text
 ///   columns   gate 0: a b c d e f   gate 1: A B C D E F       two vectors of four lanes
@@ -41,8 +44,9 @@ pub(crate) type Sums<T, S> = [[Vector<T, S>; 4]; MAX_ROWS];
 ///   panel 1   e f 0 0 E F 0 0
 /// ```
 ///
-/// A panel has the same units of each gate, so that who has its sums has all that these units need; where there are fewer gates than
-/// vectors, each has several vectors. A sum is taken in the order of the rows, however many others are taken beside it.
+/// A panel has the same units of each gate, so that who has its sums has all that these units need;
+/// where there are fewer gates than vectors, each has several vectors. A sum is taken in the order
+/// of the rows, however many others are taken beside it.
 #[derive(Debug)]
 pub(crate) struct Panels<T, const VECTORS: usize> {
     data: Aligned<T>,
@@ -61,15 +65,16 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
         Self { data: Aligned::zeros(count * depth * VECTORS * lanes), depth, units, lanes, per_gate }
     }
 
-    /// The transpose of `weights`, which has `depth` columns, and for each gate a row for each unit.
+    /// The transpose of `weights`, which has `depth` columns, and for each gate a row for each
+    /// unit.
     pub(crate) fn transposed(weights: &[T], depth: usize, gates: usize) -> Self {
         let units = weights.len() / (depth * gates).max(1);
         let mut panels = Self::zeros(depth, gates, units);
         let step = VECTORS * panels.lanes;
         for (column, row) in weights.chunks_exact(depth.max(1)).enumerate() {
-            let start = panels.place(column / units, column % units);
-            let places = panels.data.as_mut_slice()[start..].iter_mut().step_by(step);
-            places.zip(row).for_each(|(place, &weight)| *place = weight);
+            let start = panels.offset(column / units, column % units);
+            let values = panels.data.as_mut_slice()[start..].iter_mut().step_by(step);
+            values.zip(row).for_each(|(value, &weight)| *value = weight);
         }
         panels
     }
@@ -88,7 +93,7 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
     }
 
     /// Where the column of a unit of a gate begins.
-    fn place(&self, gate: usize, unit: usize) -> usize {
+    fn offset(&self, gate: usize, unit: usize) -> usize {
         let per_panel = self.per_gate * self.lanes;
         let (panel, within) = (unit / per_panel, unit % per_panel);
         panel * self.depth * VECTORS * self.lanes + gate * per_panel + within
@@ -127,7 +132,8 @@ impl<T: Real, const VECTORS: usize> Panels<T, VECTORS> {
 
 /// The first `ROWS` of `rows` times a panel of `VECTORS` vectors, 4 at most.
 ///
-/// All indexes of sums are written out: of arrays that loops go through, the compiler keeps only a part in registers.
+/// All indexes of sums are written out: of arrays that loops go through, the compiler keeps only a
+/// part in registers.
 #[inline(always)]
 fn multiply<T: Real, S: Simd, const VECTORS: usize, const ROWS: usize>(
     s: T::Lanes<S>,
@@ -182,7 +188,8 @@ fn multiply<T: Real, S: Simd, const VECTORS: usize, const ROWS: usize>(
     keep!(0 1 2 3 4 5);
 }
 
-/// Cuts `rows` rows into blocks of nearly equal size, each of which the registers of `S` take at once.
+/// Cuts `rows` rows into blocks of nearly equal size, each of which the registers of `S` take at
+/// once.
 #[inline(always)]
 pub(crate) fn blocks<S: Simd>(_: S, rows: usize) -> impl Iterator<Item = Range<usize>> + Clone {
     let count = rows.div_ceil(rows_at_once::<S>());

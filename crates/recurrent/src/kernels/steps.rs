@@ -1,10 +1,11 @@
-//! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs is.
+//! The steps of a pass, one after the other: what all cells go through, whatever a step of theirs
+//! is.
 
-use kaldera_base::Real;
 use kaldera_base::simd::{Kernel, Simd, dispatch};
+use kaldera_base::{Real, par};
 use lod::RankTable;
 
-use super::track::{Chunk, Track, deal, for_each_part, lend_gates, parts, rows_of_step};
+use crate::kernels::sequence_buffers::{Chunk, SequenceBuffers, distribute, lend_gates, parts, rows_of_step};
 
 /// The widths of the rows of a cell's buffers.
 #[derive(Debug, Clone, Copy)]
@@ -13,49 +14,54 @@ pub(crate) struct Widths {
     pub(crate) outputs: usize,
     pub(crate) cells: usize,
     pub(crate) gates: usize,
-    /// What is between gates and outputs: [`Track::m`]. Without it, 0.
+    /// What is between gates and outputs: [`SequenceBuffers::m`]. Without it, 0.
     pub(crate) between: usize,
 }
 
-/// The way forward of a cell, its weights packed. Mark the methods `#[inline(always)]`.
+/// The forward pass of a cell, its weights packed. Mark the methods `#[inline(always)]`.
 pub(crate) trait Forward<T: Real>: Send + Sync {
     /// The widths of its buffers.
     fn widths(&self) -> Widths;
-    /// Projects the inputs of `rows` (track and step of each) into their gates.
-    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]);
-    /// A step of the tracks of `rows`.
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]);
+    /// Projects the inputs of `rows` (sequence and step of each) into their gates.
+    fn project<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
+    /// A step of the sequences of `rows`.
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
 }
 
-/// The way back through a cell, its weights packed. Mark the method `#[inline(always)]`.
+/// The backward pass of a cell, its weights packed. Mark the method `#[inline(always)]`.
 pub(crate) trait Backward<T: Real>: Sync {
-    /// A step of the tracks of `rows` (track and step of each, the same step).
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]);
+    /// A step of the sequences of `rows` (sequence and step of each, the same step).
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]);
 }
 
-/// All steps of all sequences. Tracks without memory for their gates have some lent.
-pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, tracks: Vec<Track<'_, T>>, table: &RankTable) {
+/// All steps of all sequences. Sequences without memory for their gates have some lent.
+pub(crate) fn forward<T: Real>(cell: &impl Forward<T>, sequences: Vec<SequenceBuffers<'_, T>>, table: &RankTable) {
     let Widths { inputs, outputs, gates, .. } = cell.widths();
-    let parts = deal(tracks, table, parts(table, gates * (outputs + inputs)));
-    for_each_part(parts, |tracks| {
+    let parts = distribute(sequences, table, parts(table, gates * (outputs + inputs)));
+    par::for_each(parts, |sequences| {
         let mut scratch = Vec::new();
-        let mut tracks: Vec<Track<'_, T>> = tracks;
-        if tracks.iter().all(|track| track.gates.is_empty()) {
-            lend_gates(&mut tracks, &mut scratch, gates);
+        let mut sequences: Vec<SequenceBuffers<'_, T>> = sequences;
+        if sequences.iter().all(|sequence| sequence.gates.is_empty()) {
+            lend_gates(&mut sequences, &mut scratch, gates);
         }
-        dispatch(AllForward { cell, tracks: &mut tracks });
+        dispatch(AllForward { cell, sequences: &mut sequences });
     });
 }
 
 /// All steps of all sequences, the last first, of a cell with `weights` recurrent weights.
-pub(crate) fn backward<T: Real>(cell: &impl Backward<T>, tracks: Vec<Track<'_, T>>, table: &RankTable, weights: usize) {
-    let parts = deal(tracks, table, parts(table, weights));
-    for_each_part(parts, |mut tracks| dispatch(AllBackward { cell, tracks: &mut tracks }));
+pub(crate) fn backward<T: Real>(
+    cell: &impl Backward<T>,
+    sequences: Vec<SequenceBuffers<'_, T>>,
+    table: &RankTable,
+    weights: usize,
+) {
+    let parts = distribute(sequences, table, parts(table, weights));
+    par::for_each(parts, |mut sequences| dispatch(AllBackward { cell, sequences: &mut sequences }));
 }
 
 struct AllForward<'p, 't, 'a, T, C> {
     cell: &'p C,
-    tracks: &'t mut [Track<'a, T>],
+    sequences: &'t mut [SequenceBuffers<'a, T>],
 }
 
 impl<T: Real, C: Forward<T>> Kernel for AllForward<'_, '_, '_, T, C> {
@@ -63,12 +69,12 @@ impl<T: Real, C: Forward<T>> Kernel for AllForward<'_, '_, '_, T, C> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { cell, tracks } = self;
+        let Self { cell, sequences } = self;
         let mut begin = 0;
-        while let Some(chunk) = Chunk::next(tracks, begin) {
-            cell.project(s, tracks, chunk.rows());
+        while let Some(chunk) = Chunk::next(sequences, begin) {
+            cell.project(s, sequences, chunk.rows());
             for step in chunk.steps.clone() {
-                cell.step(s, tracks, chunk.rows_of(step));
+                cell.step(s, sequences, chunk.rows_of(step));
             }
             begin = chunk.steps.end;
         }
@@ -77,7 +83,7 @@ impl<T: Real, C: Forward<T>> Kernel for AllForward<'_, '_, '_, T, C> {
 
 struct AllBackward<'p, 't, 'a, T, C> {
     cell: &'p C,
-    tracks: &'t mut [Track<'a, T>],
+    sequences: &'t mut [SequenceBuffers<'a, T>],
 }
 
 impl<T: Real, C: Backward<T>> Kernel for AllBackward<'_, '_, '_, T, C> {
@@ -85,12 +91,12 @@ impl<T: Real, C: Backward<T>> Kernel for AllBackward<'_, '_, '_, T, C> {
 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Self { cell, tracks } = self;
-        let steps = tracks.first().map_or(0, |track| track.len);
+        let Self { cell, sequences } = self;
+        let steps = sequences.first().map_or(0, |sequence| sequence.len);
         let mut rows = Vec::new();
         for step in (0..steps).rev() {
-            rows_of_step(tracks, step, &mut rows);
-            cell.step(s, tracks, &rows);
+            rows_of_step(sequences, step, &mut rows);
+            cell.step(s, sequences, &rows);
         }
     }
 }

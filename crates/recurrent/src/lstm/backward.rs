@@ -1,15 +1,16 @@
-//! The way back through an LSTM: the gradients by the gates of all steps, and by the states that it began with.
+//! The backward pass of an LSTM: the gradients by the gates of all steps, and by the states that it
+//! began with.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, load, slope, store, uncut};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, ToHidden, multiply};
+use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::Backward;
-use crate::kernels::track::Track;
+use crate::lstm::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -44,37 +45,38 @@ impl<T: Real> Packed<T> {
 
 impl<T: Real> Backward<T> for Packed<T> {
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        for &(track, step) in rows {
-            self.outputs(s, &mut tracks[track], step);
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        for &(sequence, step) in rows {
+            self.outputs(s, &mut sequences[sequence], step);
         }
         if let Some(panels) = &self.projection {
-            multiply(s, &Projected { packed: self, panels }, tracks, rows);
+            multiply(s, &Projected { packed: self, panels }, sequences, rows);
         }
-        for &(track, step) in rows {
-            self.gates(s, &mut tracks[track], step);
+        for &(sequence, step) in rows {
+            self.gates(s, &mut sequences[sequence], step);
         }
-        multiply(s, &self.recurrent, tracks, rows);
+        multiply(s, &self.recurrent, sequences, rows);
     }
 }
 
 impl<T: Real> Packed<T> {
-    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its activation to dr.
+    /// Adds what the loss has of the outputs of a step to dh; with a projection, goes through its
+    /// activation to dr.
     #[inline(always)]
-    fn outputs<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+    fn outputs<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let s = T::lanes(s);
         let lanes = T::Lanes::<S>::LANES;
-        let row = track.row(step) * self.outputs;
-        if !track.grad_y.is_empty() {
-            let from = track.grad_y[row..][..self.outputs].chunks(lanes);
-            for (to, from) in track.dh.chunks_mut(lanes).zip(from) {
+        let row = sequence.row(step) * self.outputs;
+        if !sequence.grad_y.is_empty() {
+            let from = sequence.grad_y[row..][..self.outputs].chunks(lanes);
+            for (to, from) in sequence.dh.chunks_mut(lanes).zip(from) {
                 store::<T, S>(s, s.add(load::<T, S>(s, to), load::<T, S>(s, from)), to);
             }
         }
         if self.projection.is_some() {
-            let y = track.out[row..][..self.outputs].chunks(lanes);
-            let to = track.dr[row..][..self.outputs].chunks_mut(lanes);
-            for ((to, y), dh) in to.zip(y).zip(track.dh.chunks(lanes)) {
+            let y = sequence.out[row..][..self.outputs].chunks(lanes);
+            let to = sequence.dr[row..][..self.outputs].chunks_mut(lanes);
+            for ((to, y), dh) in to.zip(y).zip(sequence.dh.chunks(lanes)) {
                 let y = load::<T, S>(s, y);
                 let grad = uncut::<T, S>(s, self.projection_clip, y, load::<T, S>(s, dh));
                 store::<T, S>(s, slope::<T, S>(s, self.options.projection_activation, y, grad), to);
@@ -82,22 +84,22 @@ impl<T: Real> Packed<T> {
         }
     }
 
-    /// From gradients by the output and the cell state to those by the gates, which take the place of the gates, and by the cell state
-    /// before.
+    /// From gradients by the output and the cell state to those by the gates, which overwrite the
+    /// gates, and by the cell state before.
     #[inline(always)]
-    fn gates<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+    fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let Self { options, hidden, peepholes, cell_clip, .. } = self;
         let hidden = *hidden;
         let s = T::lanes(s);
         let lanes = T::Lanes::<S>::LANES;
-        let row = track.row(step);
-        let c = &track.c[row * hidden..][..hidden];
+        let row = sequence.row(step);
+        let c = &sequence.c[row * hidden..][..hidden];
         let old = match step.checked_sub(1) {
-            Some(before) => &track.c[track.row(before) * hidden..][..hidden],
-            None => track.c0,
+            Some(before) => &sequence.c[sequence.row(before) * hidden..][..hidden],
+            None => sequence.c0,
         };
-        let gates = &mut track.gates[row * 4 * hidden..][..4 * hidden];
-        let dm: &[T] = if self.projection.is_some() { track.dm } else { track.dh };
+        let gates = &mut sequence.gates[row * 4 * hidden..][..4 * hidden];
+        let dm: &[T] = if self.projection.is_some() { sequence.dm } else { sequence.dh };
         for begin in (0..hidden).step_by(lanes) {
             let units = begin..(begin + lanes).min(hidden);
             let i = load::<T, S>(s, &gates[units.clone()]);
@@ -108,10 +110,10 @@ impl<T: Real> Packed<T> {
             let dm = load::<T, S>(s, &dm[units.clone()]);
             let squashed = activate::<T, S>(s, options.cell_activation, c);
             let d_o = slope::<T, S>(s, options.gate_activation, o, s.mul(dm, squashed));
-            let mut dc = load::<T, S>(s, &track.dc[units.clone()]);
+            let mut dc = load::<T, S>(s, &sequence.dc[units.clone()]);
             dc = s.add(dc, slope::<T, S>(s, options.cell_activation, squashed, s.mul(dm, o)));
-            if !track.grad_cells.is_empty() {
-                dc = s.add(dc, load::<T, S>(s, &track.grad_cells[row * hidden..][units.clone()]));
+            if !sequence.grad_cells.is_empty() {
+                dc = s.add(dc, load::<T, S>(s, &sequence.grad_cells[row * hidden..][units.clone()]));
             }
             let peephole = |gate: usize| load::<T, S>(s, &peepholes[gate * hidden..][units.clone()]);
             if !peepholes.is_empty() {
@@ -128,7 +130,7 @@ impl<T: Real> Packed<T> {
             for (gate, v) in [di, df, dg, d_o].into_iter().enumerate() {
                 store::<T, S>(s, v, &mut gates[gate * hidden..][units.clone()]);
             }
-            store::<T, S>(s, dc, &mut track.dc[units]);
+            store::<T, S>(s, dc, &mut sequence.dc[units]);
         }
     }
 }
@@ -146,16 +148,23 @@ impl<T: Real> Product<T, 4> for Projected<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
         let outputs = self.packed.outputs;
-        &track.dr[track.row(step) * outputs..][..outputs]
+        &sequence.dr[sequence.row(step) * outputs..][..outputs]
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, _: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        _: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let s = T::lanes(s);
         for (v, &sum) in sums.iter().enumerate() {
-            store::<T, S>(s, sum, &mut track.dm[self.panels.units_of(panel, v)]);
+            store::<T, S>(s, sum, &mut sequence.dm[self.panels.units_of(panel, v)]);
         }
     }
 }

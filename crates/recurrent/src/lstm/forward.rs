@@ -1,15 +1,15 @@
-//! The way forward of an LSTM, step by step.
+//! The forward pass of an LSTM, step by step.
 
 use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::{Lstm, LstmOptions};
 use crate::kernels::lanes::{activate, clip, load, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, multiply};
+use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Forward, Widths};
-use crate::kernels::track::Track;
+use crate::lstm::{Lstm, LstmOptions};
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl<T: Real> Packed<T> {
         let (hidden, outputs) = (lstm.hidden_size(), weights.weight_hh.num_cols());
         let (matrix, bias) = (weights.weight_ih.as_ref(), weights.bias.as_ref());
         let inputs = matrix.map_or(4 * hidden, |w| w.num_cols());
-        let places = (0..4).map(|gate| gate * hidden).collect();
+        let offsets = (0..4).map(|gate| gate * hidden).collect();
         Self {
             options: *options,
             hidden,
@@ -42,7 +42,7 @@ impl<T: Real> Packed<T> {
                 bias.map(|b| b.data()),
                 inputs,
                 hidden,
-                places,
+                offsets,
                 4 * hidden,
             ),
             recurrent: Panels::transposed(weights.weight_hh.data(), outputs, 4),
@@ -62,15 +62,15 @@ impl<T: Real> Forward<T> for Packed<T> {
     }
 
     #[inline(always)]
-    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        self.inputs.run(s, tracks, rows);
+    fn project<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, sequences, rows);
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        multiply(s, &Units(self), tracks, rows);
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        multiply(s, &Units(self), sequences, rows);
         if let Some(panels) = &self.projection {
-            multiply(s, &Outputs { packed: self, panels }, tracks, rows);
+            multiply(s, &Outputs { packed: self, panels }, sequences, rows);
         }
     }
 }
@@ -85,24 +85,31 @@ impl<T: Real> Product<T, 4> for Units<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
-        track.hidden_before(step, self.0.outputs)
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
+        sequence.hidden_before(step, self.0.outputs)
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Packed { options, hidden, recurrent, peepholes, projection, cell_clip, .. } = self.0;
         let s = T::lanes(s);
         let units = recurrent.units_of(panel, 0);
-        let row = track.row(step) * hidden;
-        let gates_at = track.place(track.gates, step, 4 * hidden);
-        let c_at = track.place(track.c, step, *hidden);
+        let row = sequence.row(step) * hidden;
+        let gates_at = sequence.offset(sequence.gates, step, 4 * hidden);
+        let c_at = sequence.offset(sequence.c, step, *hidden);
         let old = match step.checked_sub(1) {
-            Some(before) => &track.c[track.place(track.c, before, *hidden)..],
-            None => track.c0,
+            Some(before) => &sequence.c[sequence.offset(sequence.c, before, *hidden)..],
+            None => sequence.c0,
         };
         let old = load::<T, S>(s, &old[units.clone()]);
-        let gates = &mut track.gates[gates_at..][..4 * hidden];
+        let gates = &mut sequence.gates[gates_at..][..4 * hidden];
         let peephole = |gate: usize| load::<T, S>(s, &peepholes[gate * hidden..][units.clone()]);
         let mut sums = *sums;
         for (gate, sum) in sums.iter_mut().enumerate() {
@@ -124,12 +131,12 @@ impl<T: Real> Product<T, 4> for Units<'_, T> {
         for (gate, v) in [i, f, g, o].into_iter().enumerate() {
             store::<T, S>(s, v, &mut gates[gate * hidden..][units.clone()]);
         }
-        store::<T, S>(s, c, &mut track.c[c_at..][units.clone()]);
+        store::<T, S>(s, c, &mut sequence.c[c_at..][units.clone()]);
         let to = match projection {
-            None => &mut track.y[row..],
+            None => &mut sequence.y[row..],
             Some(_) => {
-                let at = track.place(track.m, step, *hidden);
-                &mut track.m[at..]
+                let at = sequence.offset(sequence.m, step, *hidden);
+                &mut sequence.m[at..]
             }
         };
         store::<T, S>(s, m, &mut to[units]);
@@ -149,19 +156,26 @@ impl<T: Real> Product<T, 4> for Outputs<'_, T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
         let hidden = self.packed.hidden;
-        &track.m[track.place(track.m, step, hidden)..][..hidden]
+        &sequence.m[sequence.offset(sequence.m, step, hidden)..][..hidden]
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let Packed { options, outputs, projection_clip, .. } = self.packed;
         let s = T::lanes(s);
-        let row = track.row(step) * outputs;
+        let row = sequence.row(step) * outputs;
         for (v, &sum) in sums.iter().enumerate() {
             let y = activate::<T, S>(s, options.projection_activation, sum);
-            let to = &mut track.y[row..][self.panels.units_of(panel, v)];
+            let to = &mut sequence.y[row..][self.panels.units_of(panel, v)];
             store::<T, S>(s, clip::<T, S>(s, *projection_clip, y), to);
         }
     }

@@ -4,13 +4,13 @@ use kaldera_base::Real;
 use kaldera_base::real::Vector;
 use kaldera_base::simd::{Lanes, Simd};
 
-use super::Rnn;
-use crate::Activation;
+use crate::activation::Activation;
 use crate::kernels::lanes::{activate, load, slope, store};
 use crate::kernels::panels::Panels;
 use crate::kernels::product::{Product, Projection, ToHidden, multiply};
+use crate::kernels::sequence_buffers::SequenceBuffers;
 use crate::kernels::steps::{Backward, Forward, Widths};
-use crate::kernels::track::Track;
+use crate::rnn::Rnn;
 
 /// The weights, packed once for a pass.
 #[derive(Debug)]
@@ -42,13 +42,13 @@ impl<T: Real> Forward<T> for PackedForward<T> {
     }
 
     #[inline(always)]
-    fn project<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        self.inputs.run(s, tracks, rows);
+    fn project<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        self.inputs.run(s, sequences, rows);
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        multiply(s, self, tracks, rows);
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        multiply(s, self, sequences, rows);
     }
 }
 
@@ -59,24 +59,31 @@ impl<T: Real> Product<T, 4> for PackedForward<T> {
     }
 
     #[inline(always)]
-    fn operand<'t>(&self, track: &'t Track<'_, T>, step: usize) -> &'t [T] {
-        track.hidden_before(step, self.hidden)
+    fn operand<'t>(&self, sequence: &'t SequenceBuffers<'_, T>, step: usize) -> &'t [T] {
+        sequence.hidden_before(step, self.hidden)
     }
 
     #[inline(always)]
-    fn take<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize, panel: usize, sums: &[Vector<T, S>; 4]) {
+    fn take<S: Simd>(
+        &self,
+        s: S,
+        sequence: &mut SequenceBuffers<'_, T>,
+        step: usize,
+        panel: usize,
+        sums: &[Vector<T, S>; 4],
+    ) {
         let s = T::lanes(s);
-        let place = track.place(track.gates, step, self.hidden);
-        let row = track.row(step) * self.hidden;
+        let offset = sequence.offset(sequence.gates, step, self.hidden);
+        let row = sequence.row(step) * self.hidden;
         for (v, &sum) in sums.iter().enumerate() {
             let units = self.recurrent.units_of(panel, v);
-            let sum = s.add(sum, load::<T, S>(s, &track.gates[place..][units.clone()]));
-            store::<T, S>(s, activate::<T, S>(s, self.activation, sum), &mut track.y[row..][units]);
+            let sum = s.add(sum, load::<T, S>(s, &sequence.gates[offset..][units.clone()]));
+            store::<T, S>(s, activate::<T, S>(s, self.activation, sum), &mut sequence.y[row..][units]);
         }
     }
 }
 
-/// The weights, packed once for the way back.
+/// The weights, packed once for the backward pass.
 #[derive(Debug)]
 pub(super) struct PackedBackward<T> {
     activation: Activation,
@@ -95,29 +102,29 @@ impl<T: Real> PackedBackward<T> {
 
 impl<T: Real> Backward<T> for PackedBackward<T> {
     #[inline(always)]
-    fn step<S: Simd>(&self, s: S, tracks: &mut [Track<'_, T>], rows: &[(usize, usize)]) {
-        for &(track, step) in rows {
-            self.gates(s, &mut tracks[track], step);
+    fn step<S: Simd>(&self, s: S, sequences: &mut [SequenceBuffers<'_, T>], rows: &[(usize, usize)]) {
+        for &(sequence, step) in rows {
+            self.gates(s, &mut sequences[sequence], step);
         }
-        multiply(s, &self.recurrent, tracks, rows);
+        multiply(s, &self.recurrent, sequences, rows);
     }
 }
 
 impl<T: Real> PackedBackward<T> {
     /// The gradient by what is activated.
     #[inline(always)]
-    fn gates<S: Simd>(&self, s: S, track: &mut Track<'_, T>, step: usize) {
+    fn gates<S: Simd>(&self, s: S, sequence: &mut SequenceBuffers<'_, T>, step: usize) {
         let s = T::lanes(s);
         let lanes = T::Lanes::<S>::LANES;
-        let row = track.row(step) * self.hidden;
+        let row = sequence.row(step) * self.hidden;
         for begin in (0..self.hidden).step_by(lanes) {
             let units = begin..(begin + lanes).min(self.hidden);
-            let mut grad = load::<T, S>(s, &track.dh[units.clone()]);
-            if !track.grad_y.is_empty() {
-                grad = s.add(grad, load::<T, S>(s, &track.grad_y[row..][units.clone()]));
+            let mut grad = load::<T, S>(s, &sequence.dh[units.clone()]);
+            if !sequence.grad_y.is_empty() {
+                grad = s.add(grad, load::<T, S>(s, &sequence.grad_y[row..][units.clone()]));
             }
-            let y = load::<T, S>(s, &track.out[row..][units.clone()]);
-            store::<T, S>(s, slope::<T, S>(s, self.activation, y, grad), &mut track.gates[row..][units]);
+            let y = load::<T, S>(s, &sequence.out[row..][units.clone()]);
+            store::<T, S>(s, slope::<T, S>(s, self.activation, y, grad), &mut sequence.gates[row..][units]);
         }
     }
 }

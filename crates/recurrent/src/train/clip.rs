@@ -2,13 +2,15 @@
 
 use kaldera_base::Real;
 
-use crate::{Error, Parameters};
+use crate::error::Error;
+use crate::parameters::Parameters;
 
-/// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to just that length. Returns how
-/// long they were.
+/// Scales all gradients, if they are together longer than `max_norm` (in the Euclidean norm), to
+/// just that length. Returns how long they were.
 ///
-/// What keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y. Bengio, *On the difficulty of training
-/// recurrent neural networks*, ICML 2013). As PyTorch, it scales by `max_norm / (norm + 1e-6)`.
+/// What keeps recurrent networks from leaping off a cliff of their loss (R. Pascanu, T. Mikolov, Y.
+/// Bengio, *On the difficulty of training recurrent neural networks*, ICML 2013). As PyTorch, it
+/// scales by `max_norm / (norm + 1e-6)`.
 ///
 /// ```
 /// use recurrent::Parameters;
@@ -24,8 +26,8 @@ use crate::{Error, Parameters};
 /// ```
 ///
 /// # Errors
-/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing has changed then. [`Error::Range`] for a
-/// `max_norm` that is negative or NaN.
+/// [`Error::TensorNotFinite`] for an infinite or NaN gradient: no scale would make it good; nothing
+/// has changed then. [`Error::Range`] for a `max_norm` that is negative or NaN.
 #[doc(alias = "clip_grad_norm_")]
 pub fn clip_grad_norm<T: Real>(gradients: &mut (impl Parameters<T> + ?Sized), max_norm: f64) -> Result<f64, Error> {
     if max_norm.is_nan() || max_norm < 0.0 {
@@ -52,7 +54,7 @@ fn norm<T: Real>(gradients: &(impl Parameters<T> + ?Sized)) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::ParameterStore;
+    use crate::weights::ParameterStore;
 
     fn gradients(values: [f32; 3]) -> ParameterStore<f32> {
         let mut store = ParameterStore::new();
@@ -62,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_too_long_becomes_shorter() {
+    fn clip_shortens_only_long_gradients() {
         let mut long = gradients([3.0, 4.0, 12.0]);
         assert_eq!(clip_grad_norm(&mut long, 2.0).unwrap(), 13.0);
         // As PyTorch 2.5.1 gives them.
@@ -77,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_scale_makes_good_is_refused() {
+    fn clip_refuses_non_finite_gradients() {
         for bad in [f32::NAN, f32::INFINITY] {
             let mut gradients = gradients([1.0, 2.0, bad]);
             let Err(Error::TensorNotFinite { tensor, position: 0, .. }) = clip_grad_norm(&mut gradients, 1.0) else {

@@ -1,15 +1,18 @@
-//! What training begins with: random numbers that are a function of a seed and the parameter's name.
+//! What training begins with: random numbers that are a function of a seed and the parameter's
+//! name.
 
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 use kaldi_matrix::{Matrix, RandomState};
 
-use crate::{Error, Named, Parameters};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters};
 
 /// Fills all tensors with numbers evenly between `-bound` and `bound`.
 ///
-/// PyTorch's default for recurrent layers is a bound of `1 / √hidden_size`, for linear ones of `1 / √inputs`; for weights and biases alike.
-/// What a tensor gets depends on its name and on the seed alone, not on what else the model has.
+/// PyTorch's default for recurrent layers is a bound of `1 / √hidden_size`, for linear ones of `1 /
+/// √inputs`; for weights and biases alike. What a tensor gets depends on its name and on the seed
+/// alone, not on what else the model has.
 ///
 /// ```
 /// use recurrent::Parameters;
@@ -39,8 +42,9 @@ impl<T: Real> Named<&mut [T]> {
         self.values.iter_mut().for_each(|x| *x = T::from_f64(standard_deviation * random.gauss()));
     }
 
-    /// Numbers evenly between -b and b, where `b = gain √(6 / (rows + columns))`, which keeps the variance from layer to layer (X. Glorot, Y.
-    /// Bengio, *Understanding the difficulty of training deep feedforward neural networks*, AISTATS 2010).
+    /// Numbers evenly between -b and b, where `b = gain √(6 / (rows + columns))`, which keeps the
+    /// variance from layer to layer (X. Glorot, Y. Bengio, *Understanding the difficulty of
+    /// training deep feedforward neural networks*, AISTATS 2010).
     ///
     /// # Errors
     /// [`Error::NoMatrix`] for a tensor that has not two axes.
@@ -52,8 +56,8 @@ impl<T: Real> Named<&mut [T]> {
         Ok(())
     }
 
-    /// Normally distributed numbers with mean 0 and standard deviation `gain √(2 / (rows + columns))`; see
-    /// [`fill_xavier_uniform`](Self::fill_xavier_uniform).
+    /// Normally distributed numbers with mean 0 and standard deviation `gain √(2 / (rows +
+    /// columns))`; see [`fill_xavier_uniform`](Self::fill_xavier_uniform).
     ///
     /// # Errors
     /// [`Error::NoMatrix`] for a tensor that has not two axes.
@@ -65,13 +69,16 @@ impl<T: Real> Named<&mut [T]> {
         Ok(())
     }
 
-    /// A random matrix whose rows, or columns if they are fewer, are orthogonal and of length `gain`: what is multiplied with it over
-    /// and over neither grows nor shrinks (A. Saxe, J. McClelland, S. Ganguli, *Exact solutions to the nonlinear dynamics of learning in deep
-    /// linear neural networks*, ICLR 2014). The gates of a recurrent layer lie one below the other, so orthogonalise them each with
-    /// `blocks` of their number; 1 takes the matrix as a whole, as PyTorch does.
+    /// A random matrix whose rows, or columns if they are fewer, are orthogonal and of length
+    /// `gain`: what is multiplied with it over and over neither grows nor shrinks (A. Saxe, J.
+    /// McClelland, S. Ganguli, *Exact solutions to the nonlinear dynamics of learning in deep
+    /// linear neural networks*, ICLR 2014). The gates of a recurrent layer lie one below the other,
+    /// so orthogonalise them each with `blocks` of their number; 1 takes the matrix as a whole, as
+    /// PyTorch does.
     ///
     /// # Errors
-    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Count`] if the rows are not a multiple of `blocks`.
+    /// [`Error::NoMatrix`] for a tensor that has not two axes; [`Error::Count`] if the rows are not
+    /// a multiple of `blocks`.
     #[doc(alias = "orthogonal_")]
     pub fn fill_orthogonal(&mut self, gain: f64, blocks: usize, seed: u64) -> Result<(), Error> {
         let [rows, cols] = self.matrix()?;
@@ -88,7 +95,8 @@ impl<T: Real> Named<&mut [T]> {
         }
         let mut random = self.random(seed);
         for values in self.values.chunks_exact_mut(block * cols) {
-            // Random directions, made orthogonal one after the other, are evenly distributed over all orthogonal matrices.
+            // Random directions, made orthogonal one after the other, are evenly distributed over
+            // all orthogonal matrices.
             let mut directions = Matrix::<f64>::zeros(block.min(cols), block.max(cols));
             directions.set_randn(&mut random);
             directions.orthogonalize_rows()?;
@@ -126,7 +134,8 @@ mod tests {
         (values.iter().sum::<f64>() / n, values.iter().map(|x| x * x).sum::<f64>() / n)
     }
 
-    /// Means and variances are those of the distributions, within five standard deviations of 60,000 numbers, and bounds hold.
+    /// Means and variances are those of the distributions, within five standard deviations of
+    /// 60,000 numbers, and bounds hold.
     #[test]
     fn numbers_are_distributed_as_documented() {
         let bound = (6.0_f64 / 500.0).sqrt();

@@ -1,12 +1,15 @@
 //! Rows times a matrix: what turns a network's states into scores.
 
 use kaldera_base::Real;
-use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans};
+use kaldi_matrix::{Matrix, SubMatrix, SubMatrixMut, Trans, Vector};
 use lod::LodTensor;
 
-use crate::{Error, Parameters, Visitor, VisitorMut};
+use crate::as_matrix::AsMatrix;
+use crate::error::Error;
+use crate::parameters;
 
-/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b `[outputs]`.
+/// A linear layer, `y = x Wᵀ + b` row by row, as PyTorch's `nn.Linear`: W is `[outputs, inputs]`, b
+/// `[outputs]`.
 ///
 /// Rows are all it sees: sequences keep their LoD. Its gradient is another `Linear`.
 ///
@@ -26,18 +29,29 @@ use crate::{Error, Parameters, Visitor, VisitorMut};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Linear<T: Real> {
     weight: Matrix<T>,
-    bias: Option<Vec<T>>,
+    bias: Option<Vector<T>>,
 }
 
 impl<T: Real> Linear<T> {
     /// A layer of zeros. (Outputs differ only where weights do: initialise it.)
     pub fn zeros(inputs: usize, outputs: usize) -> Self {
-        Self { bias: Some(vec![T::ZERO; outputs]), ..Self::without_bias(inputs, outputs) }
+        Self { bias: Some(Vector::zeros(outputs)), ..Self::without_bias(inputs, outputs) }
     }
 
     /// A layer of zeros that has no b.
     pub fn without_bias(inputs: usize, outputs: usize) -> Self {
         Self { weight: Matrix::zeros(outputs, inputs), bias: None }
+    }
+
+    /// A layer of these weights, W and b.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for a b that has not one value for each row of W.
+    pub fn new(weight: Matrix<T>, bias: Option<Vector<T>>) -> Result<Self, Error> {
+        if let Some(bias) = &bias {
+            Error::check_shape("the bias of the linear layer", &[weight.num_rows()], &[bias.dim()])?;
+        }
+        Ok(Self { weight, bias })
     }
 
     /// How many values a row has that goes in.
@@ -57,68 +71,57 @@ impl<T: Real> Linear<T> {
     pub fn forward(&self, x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
         let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let outputs = self.outputs();
-        let mut y = kaldera_base::memory::zeros(x.rows() * outputs);
+        let mut y = kaldera_base::memory::zeros(x.num_rows() * outputs);
         if let Some(bias) = &self.bias {
-            y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias));
+            y.chunks_exact_mut(outputs.max(1)).for_each(|row| row.copy_from_slice(bias.data()));
         }
-        let mut y_rows = SubMatrixMut::new(&mut y, x.rows(), outputs, outputs)?;
+        let mut y_rows = SubMatrixMut::new(&mut y, x.num_rows(), outputs, outputs)?;
         y_rows.add_mat_mat(T::ONE, &x_rows, Trans::No, &self.weight, Trans::Yes, T::ONE)?;
-        Ok(LodTensor::from_vec([x.rows(), outputs], y, x.lod().clone())?)
+        Ok(LodTensor::from_vec([x.num_rows(), outputs], y, x.lod().clone())?)
     }
 
-    /// The gradients by x and by the layer, of which `grad` has that of the result of [`forward`](Self::forward).
+    /// The gradients by x and by the layer, of which `grad` has that of the result of
+    /// [`forward`](Self::forward).
     ///
     /// By x it is `g W`, by W `gᵀ x`, by b the sum of the rows of g.
     ///
     /// # Errors
-    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is another one than that of x.
+    /// [`Error::Shape`] if they do not fit; [`Error::OtherLod`] if `grad` has a LoD and it is
+    /// another one than that of x.
     pub fn backward(&self, x: &LodTensor<T>, grad: &LodTensor<T>) -> Result<(LodTensor<T>, Self), Error> {
         let x_rows = matrix("the input of the linear layer", x, self.inputs())?;
         let what = "the gradient by the linear layer's output";
         check_gradient(what, grad, x, self.outputs())?;
         let g_rows = matrix(what, grad, self.outputs())?;
         let mut by_x = kaldera_base::memory::zeros(x.values().len());
-        let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.rows(), self.inputs(), self.inputs())?;
+        let mut by_x_rows = SubMatrixMut::new(&mut by_x, x.num_rows(), self.inputs(), self.inputs())?;
         by_x_rows.add_mat_mat(T::ONE, &g_rows, Trans::No, &self.weight, Trans::No, T::ZERO)?;
         let mut weight = Matrix::zeros(self.outputs(), self.inputs());
         weight.add_mat_mat(T::ONE, &g_rows, Trans::Yes, &x_rows, Trans::No, T::ZERO)?;
         let bias = self.bias.as_ref().map(|bias| {
-            let mut sums = vec![T::ZERO; bias.len()];
-            for row in grad.values().chunks_exact(bias.len().max(1)) {
+            let mut sums = vec![T::ZERO; bias.dim()];
+            for row in grad.values().chunks_exact(bias.dim().max(1)) {
                 sums.iter_mut().zip(row).for_each(|(sum, &g)| *sum += g);
             }
-            sums
+            Vector::from(sums)
         });
-        Ok((x.like(x.rows(), by_x, x.lod().clone())?, Self { weight, bias }))
+        Ok((x.like(x.num_rows(), by_x, x.lod().clone())?, Self { weight, bias }))
     }
 }
 
-/// `weight` and, where there is one, `bias`: PyTorch's names.
-impl<T: Real> Parameters<T> for Linear<T> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, T>) {
-        f("weight", &[self.outputs(), self.inputs()], self.weight.data());
-        if let Some(bias) = &self.bias {
-            f("bias", &[bias.len()], bias);
-        }
-    }
-
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
-        f("weight", &[self.outputs(), self.inputs()], self.weight.data_mut());
-        if let Some(bias) = &mut self.bias {
-            f("bias", &[bias.len()], bias);
-        }
-    }
+parameters! {
+    impl<T: Real> Parameters<T> for Linear<T> { weight, bias }
 }
 
 /// The rows of a tensor, each of `cols` values.
 fn matrix<'a, T: Real>(what: &'static str, tensor: &'a LodTensor<T>, cols: usize) -> Result<SubMatrix<'a, T>, Error> {
-    check_rows(what, tensor, tensor.rows(), cols)?;
-    Ok(SubMatrix::new(tensor.values(), tensor.rows(), cols, cols)?)
+    check_rows(what, tensor, tensor.num_rows(), cols)?;
+    tensor.as_matrix()
 }
 
 /// That a tensor has so many rows of so many values.
 fn check_rows<T: Real>(what: &'static str, tensor: &LodTensor<T>, rows: usize, cols: usize) -> Result<(), Error> {
-    Error::check_shape(what, &[rows, cols], &[tensor.rows(), tensor.width()])
+    Error::check_shape(what, &[rows, cols], &[tensor.num_rows(), tensor.width()])
 }
 
 /// That a gradient has the shape of what it is the gradient of, and, if it has a LoD, the same.
@@ -128,7 +131,7 @@ pub(super) fn check_gradient<T: Real>(
     of: &LodTensor<T>,
     cols: usize,
 ) -> Result<(), Error> {
-    check_rows(what, gradient, of.rows(), cols)?;
+    check_rows(what, gradient, of.num_rows(), cols)?;
     if !gradient.lod().is_none() && gradient.lod() != of.lod() {
         let (expected, found) = (of.lod().clone(), gradient.lod().clone());
         return Err(Error::OtherLod { tensor: what, expected, found });
@@ -142,7 +145,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::train::uniform;
+    use crate::parameters::Parameters;
+    use crate::train::init::uniform;
 
     fn numbers(rows: usize, cols: usize, shift: usize) -> LodTensor<f64> {
         let values: Vec<f64> = (0..rows * cols).map(|i| ((i + shift) * 7 % 11) as f64 / 8.0 - 0.5).collect();
@@ -150,7 +154,8 @@ mod tests {
     }
 
     proptest! {
-        /// All functions here are linear in each of their inputs: the difference of two values is the slope itself.
+        /// All functions here are linear in each of their inputs: the difference of two values is
+        /// the slope itself.
         #[test]
         fn gradients_are_slopes((rows, inputs, outputs) in (0_usize..4, 0_usize..4, 0_usize..4), bias: bool) {
             let mut layer = if bias { Linear::zeros(inputs, outputs) } else { Linear::without_bias(inputs, outputs) };

@@ -4,8 +4,8 @@ use kaldera_base::Real;
 use kaldi_matrix::SubMatrixMut;
 use lod::LodTensor;
 
-use super::linear::check_gradient;
-use crate::Error;
+use crate::error::Error;
+use crate::train::linear::check_gradient;
 
 /// Log-probabilities of classes: `y = x - ln Σ e^x` of each row, with the same LoD.
 ///
@@ -24,12 +24,13 @@ use crate::Error;
 pub fn log_softmax<T: Real>(x: &LodTensor<T>) -> Result<LodTensor<T>, Error> {
     let mut y = x.values().to_vec();
     if x.width() > 0 {
-        SubMatrixMut::new(&mut y, x.rows(), x.width(), x.width())?.apply_log_soft_max_per_row();
+        SubMatrixMut::new(&mut y, x.num_rows(), x.width(), x.width())?.apply_log_soft_max_per_row();
     }
-    Ok(x.like(x.rows(), y, x.lod().clone())?)
+    Ok(x.like(x.num_rows(), y, x.lod().clone())?)
 }
 
-/// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its result and `grad` the result's gradient.
+/// The gradient of [`log_softmax`] by its input: `g - e^y Σ g` of each row, of which `y` is its
+/// result and `grad` the result's gradient.
 ///
 /// # Errors
 /// [`Error::Shape`], and [`Error::OtherLod`] if `grad` has a LoD and it is another one.
@@ -42,7 +43,7 @@ pub fn log_softmax_backward<T: Real>(y: &LodTensor<T>, grad: &LodTensor<T>) -> R
         let sum: T = grad.iter().copied().sum();
         by_x.iter_mut().zip(grad).for_each(|(x, &g)| *x = g - *x * sum);
     }
-    Ok(y.like(y.rows(), by_x, y.lod().clone())?)
+    Ok(y.like(y.num_rows(), by_x, y.lod().clone())?)
 }
 
 /// A loss, and its gradient by what it is the loss of.
@@ -54,15 +55,17 @@ pub struct Loss<T: Real> {
     pub grad: LodTensor<T>,
 }
 
-/// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right class of each row.
+/// The mean over all rows of `-y[class]`, where y are log-probabilities and `classes` has the right
+/// class of each row.
 ///
 /// # Errors
-/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the columns.
+/// [`Error::Count`] if there is not one class for each row; [`Error::Class`] for a class beyond the
+/// columns.
 #[doc(alias = "NLLLoss")]
 pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>, Error> {
     check_classes(y, classes)?;
     let width = y.width();
-    let rows = y.rows().max(1) as f64;
+    let rows = y.num_rows().max(1) as f64;
     let mut grad = kaldera_base::memory::zeros(y.values().len());
     let mut sum = 0.0;
     let each = T::from_f64(-1.0 / rows);
@@ -70,11 +73,11 @@ pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>,
         sum -= y.values()[row * width + class].to_f64();
         grad[row * width + class] = each;
     }
-    Ok(Loss { value: sum / rows, grad: y.like(y.rows(), grad, y.lod().clone())? })
+    Ok(Loss { value: sum / rows, grad: y.like(y.num_rows(), grad, y.lod().clone())? })
 }
 
-/// The mean negative log-likelihood of the right classes, straight from scores: [`nll_loss`] of [`log_softmax`], and its gradient
-/// by the scores, `(softmax - 1[class]) / rows`.
+/// The mean negative log-likelihood of the right classes, straight from scores: [`nll_loss`] of
+/// [`log_softmax`], and its gradient by the scores, `(softmax - 1[class]) / rows`.
 ///
 /// ```
 /// use lod::{Lod, LodTensor};
@@ -82,7 +85,7 @@ pub fn nll_loss<T: Real>(y: &LodTensor<T>, classes: &[usize]) -> Result<Loss<T>,
 ///
 /// let scores = LodTensor::from_vec([2, 4], vec![0.0_f64; 8], Lod::none())?;
 /// let loss = cross_entropy(&scores, &[3, 0])?;
-/// assert!((loss.value - 4.0_f64.ln()).abs() < 1e-12); // nothing is known
+/// assert!((loss.value - 4.0_f64.ln()).abs() < 1e-12); // all classes are equally likely
 /// assert!((loss.grad.row(0)[3] + 0.375).abs() < 1e-12 && (loss.grad.row(1)[3] - 0.125).abs() < 1e-12);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -110,10 +113,10 @@ pub fn num_correct<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Result<
 }
 
 fn check_classes<T: Real>(scores: &LodTensor<T>, classes: &[usize]) -> Result<(), Error> {
-    if classes.len() != scores.rows() {
+    if classes.len() != scores.num_rows() {
         return Err(Error::Count {
             what: "the number of right classes",
-            expected: scores.rows(),
+            expected: scores.num_rows(),
             found: classes.len(),
         });
     }
@@ -135,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_loss_is_that_of_pytorch() {
+    fn losses_equal_pytorch() {
         let scores = rows(2, 3, &[0.5, -1.0, 2.0, 3.0, 0.25, -0.75]);
         let loss = cross_entropy(&scores, &[2, 1]).unwrap();
         assert!((loss.value - 1.5375713814464695).abs() < 1e-14);
@@ -191,7 +194,7 @@ mod tests {
         }
 
         #[test]
-        fn probabilities_add_up_to_one(x in prop::collection::vec(-800.0_f32..800.0, 1..40)) {
+        fn normalized_rows_sum_to_one(x in prop::collection::vec(-800.0_f32..800.0, 1..40)) {
             let scores = LodTensor::from_vec([1, x.len()], x, Lod::none()).unwrap();
             let y = log_softmax(&scores).unwrap();
             let sum: f32 = y.values().iter().map(|y| y.exp()).sum();

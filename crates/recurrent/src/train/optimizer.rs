@@ -1,8 +1,10 @@
-//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's formulas and defaults.
+//! How parameters follow their gradients: stochastic gradient descent and Adam, with PyTorch's
+//! formulas and defaults.
 
 use kaldera_base::Real;
 
-use crate::{Error, Named, Parameters};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters};
 
 /// What [`Sgd`] does.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,7 +19,8 @@ pub struct SgdOptions {
     pub dampening: f64,
     /// How much of the parameters is added to their gradients (L2 regularisation); 0.
     pub weight_decay: f64,
-    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum without dampening.
+    /// Whether the step looks ahead along the direction (Y. Nesterov, 1983); no. Needs momentum
+    /// without dampening.
     pub nesterov: bool,
 }
 
@@ -55,11 +58,11 @@ pub struct Sgd<T> {
 }
 
 impl<T: Real> Sgd<T> {
-    /// An optimiser that has not seen any gradient.
+    /// An optimizer that has not seen any gradient.
     ///
     /// # Errors
-    /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more; [`Error::Unused`] for Nesterov's step without
-    /// momentum or with dampening.
+    /// [`Error::Range`] for a negative number, and for a momentum or dampening of 1 or more;
+    /// [`Error::Unused`] for Nesterov's step without momentum or with dampening.
     pub fn new(options: SgdOptions) -> Result<Self, Error> {
         check("learning_rate", options.learning_rate, f64::INFINITY)?;
         check("momentum", options.momentum, 1.0)?;
@@ -92,8 +95,8 @@ impl<T: Real> Sgd<T> {
     /// One step of all parameters.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the parameters, or the parameters not those of
-    /// the step before; nothing has changed then.
+    /// [`Error::MissingTensor`], [`Error::TensorShape`] if the gradients are not those of the
+    /// parameters, or the parameters not those of the step before; nothing has changed then.
     pub fn step(
         &mut self,
         parameters: &mut (impl Parameters<T> + ?Sized),
@@ -135,10 +138,12 @@ pub struct AdamOptions {
     pub beta2: f64,
     /// What is added to the square root of the latter; 1e-8.
     pub epsilon: f64,
-    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off them; 0.
+    /// How much of the parameters is added to their gradients, or, if `decoupled`, is taken off
+    /// them; 0.
     pub weight_decay: f64,
-    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter, *Decoupled weight decay regularization*, ICLR
-    /// 2019); no. PyTorch's AdamW has a decay of 0.01.
+    /// Whether the decay is apart from the gradients, as in AdamW (I. Loshchilov, F. Hutter,
+    /// *Decoupled weight decay regularization*, ICLR 2019); no. PyTorch's AdamW has a decay of
+    /// 0.01.
     #[doc(alias = "AdamW")]
     pub decoupled: bool,
 }
@@ -149,8 +154,9 @@ impl Default for AdamOptions {
     }
 }
 
-/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method for stochastic optimization*,
-/// ICLR 2015). Biases of recurrent cells make [half the step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
+/// Steps that adapt to each parameter, as `torch.optim.Adam` (D. P. Kingma, J. Ba, *Adam: a method
+/// for stochastic optimization*, ICLR 2015). Biases of recurrent cells make [half the
+/// step](crate::train#one-bias-where-pytorch-has-two) of PyTorch's two.
 ///
 /// ```text
 /// g = gradient + weight_decay p           decoupled: g = gradient, p = p - learning_rate weight_decay p
@@ -182,7 +188,7 @@ pub struct Adam<T> {
 }
 
 impl<T: Real> Adam<T> {
-    /// An optimiser that has not seen any gradient.
+    /// An optimizer that has not seen any gradient.
     ///
     /// # Errors
     /// [`Error::Range`] for a negative number, and a beta of 1 or more.
@@ -259,7 +265,7 @@ fn zeros_like<T: Real>(pairs: &[Pair<'_, T>]) -> Vec<Vec<T>> {
     pairs.iter().map(|(parameter, _)| vec![T::ZERO; parameter.values.len()]).collect()
 }
 
-/// That an optimiser's state is for these parameters.
+/// That an optimizer's state is for these parameters.
 fn check_state<T: Real>(state: &[Vec<T>], pairs: &[Pair<'_, T>]) -> Result<(), Error> {
     for (i, (parameter, _)) in pairs.iter().enumerate() {
         let found = state.get(i).ok_or_else(|| Error::MissingTensor { tensor: parameter.name.clone() })?.len();
@@ -300,7 +306,7 @@ fn paired<'a, T: Real>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::train::ParameterStore;
+    use crate::weights::ParameterStore;
 
     fn store(tensors: &[(&str, &[f64])]) -> ParameterStore<f64> {
         let mut store = ParameterStore::new();
@@ -325,7 +331,7 @@ mod tests {
 
     /// The answers are those of PyTorch 2.5.1 in double precision.
     #[test]
-    fn descent_is_that_of_pytorch() {
+    fn sgd_equals_pytorch() {
         let run = |options| {
             let mut sgd = Sgd::new(options).unwrap();
             after_four_steps(|parameters, gradients| sgd.step(parameters, gradients).unwrap())
@@ -340,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn adam_is_that_of_pytorch() {
+    fn adam_equals_pytorch() {
         let run = |options| {
             let mut adam = Adam::new(options).unwrap();
             after_four_steps(|parameters, gradients| adam.step(parameters, gradients).unwrap())
@@ -355,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_of_learning_may_change() {
+    fn learning_rate_can_change() {
         let mut sgd = Sgd::new(SgdOptions { learning_rate: 1.0, ..SgdOptions::default() }).unwrap();
         let (mut parameters, gradients) = (store(&[("a", &[0.0])]), store(&[("a", &[1.0])]));
         sgd.step(&mut parameters, &gradients).unwrap();
@@ -383,7 +389,7 @@ mod tests {
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0, 3.0]), ("c", &[])])), missing("c"));
         let wrong = Error::TensorShape { tensor: "b".into(), expected: vec![2], found: vec![1] };
         assert_eq!(refused(&store(&[("a", &[1.0]), ("b", &[2.0])])), wrong);
-        // Nor does an optimiser go on with other parameters.
+        // Nor does an optimizer go on with other parameters.
         let mut parameters = whole.clone();
         adam.step(&mut parameters, &whole).unwrap();
         sgd.step(&mut parameters, &whole).unwrap();

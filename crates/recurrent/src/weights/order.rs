@@ -1,11 +1,12 @@
 //! The gates of Paddle's cells and of PyTorch's, which stand in another order.
 
-use crate::Error;
+use crate::error::Error;
 
 /// Which cell's gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gates {
-    /// Four: Paddle's candidate, input, forget, output; ours and PyTorch's input, forget, candidate, output.
+    /// Four: Paddle's candidate, input, forget, output; ours and PyTorch's input, forget,
+    /// candidate, output.
     Lstm,
     /// Three: Paddle's update, reset, candidate; ours and PyTorch's reset, update, candidate.
     Gru,
@@ -26,8 +27,9 @@ impl Gates {
     }
 }
 
-/// Blocks in Paddle's order of gates, put into ours, which is PyTorch's. `block` is how many values of a gate lie together: `hidden` for a bias and for
-/// the columns of `[rows, gates · hidden]`, `hidden · columns` for the rows of `[gates · hidden, columns]`.
+/// Blocks in Paddle's order of gates, put into ours, which is PyTorch's. `block` is how many values
+/// of a gate lie together: `hidden` for a bias and for the columns of `[rows, gates · hidden]`,
+/// `hidden · columns` for the rows of `[gates · hidden, columns]`.
 ///
 /// ```
 /// use recurrent::weights::{Gates, from_paddle_order, to_paddle_order};
@@ -40,7 +42,8 @@ impl Gates {
 /// ```
 ///
 /// # Errors
-/// [`Error::Zero`] for a block of 0; [`Error::Count`] if the values are not a multiple of all gates' blocks.
+/// [`Error::Zero`] for a block of 0; [`Error::Count`] if the values are not a multiple of all
+/// gates' blocks.
 pub fn from_paddle_order<V: Clone>(gates: Gates, block: usize, values: &[V]) -> Result<Vec<V>, Error> {
     let order = gates.in_paddle();
     permute(order, block, values)

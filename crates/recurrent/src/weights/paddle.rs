@@ -1,18 +1,23 @@
-//! What Paddle's operators take: columns of gates in its own order, and one tensor for what are several.
+//! What Paddle's operators take: columns of gates in its own order, and one tensor for what are
+//! several.
 
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 
-use super::{Gates, from_paddle_order, to_paddle_order};
-use crate::{Error, GruWeights, LstmWeights};
+use crate::error::Error;
+use crate::gru::GruWeights;
+use crate::lstm::LstmWeights;
+use crate::weights::order::{Gates, from_paddle_order, to_paddle_order};
 
-/// The inputs of Paddle's `lstm` and `lstmp` (`dynamic_lstm`, `dynamic_lstmp`) that are weights. Their `Input` is projected already, and its
-/// columns are in Paddle's order too: see [`from_paddle_order`].
+/// The inputs of Paddle's `lstm` and `lstmp` (`dynamic_lstm`, `dynamic_lstmp`) that are weights.
+/// Their `Input` is projected already, and its columns are in Paddle's order too: see
+/// [`from_paddle_order`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleLstm<T: Real> {
     /// `Weight`, `[output, 4 hidden]`.
     pub weight: Matrix<T>,
-    /// `Bias`, `[4 hidden]`, or `[7 hidden]` with the peepholes of the input, forget and output gate behind.
+    /// `Bias`, `[4 hidden]`, or `[7 hidden]` with the peepholes of the input, forget and output
+    /// gate behind.
     pub bias: Option<Vector<T>>,
     /// `ProjWeight`, `[hidden, output]`, of `lstmp`.
     pub proj_weight: Option<Matrix<T>>,
@@ -22,7 +27,8 @@ impl<T: Real> LstmWeights<T> {
     /// The weights of Paddle's operator, for projected inputs.
     ///
     /// # Errors
-    /// [`Error::Zero`] for a hidden size of 0, [`Error::Shape`] for tensors that do not fit each other.
+    /// [`Error::Zero`] for a hidden size of 0, [`Error::Shape`] for tensors that do not fit each
+    /// other.
     pub fn from_paddle(paddle: &PaddleLstm<T>) -> Result<Self, Error> {
         let PaddleLstm { weight, bias, proj_weight } = paddle;
         let (output, cols) = (weight.num_rows(), weight.num_cols());
@@ -48,10 +54,12 @@ impl<T: Real> LstmWeights<T> {
         Ok(Self { weight_ih: None, weight_hh, bias: gates, peepholes, weight_hr })
     }
 
-    /// The same as Paddle's operator takes them: peepholes behind the bias, which there is whenever there are peepholes.
+    /// The same as Paddle's operator takes them: peepholes behind the bias, which there is whenever
+    /// there are peepholes.
     ///
     /// # Errors
-    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator; else as [`from_paddle`](Self::from_paddle).
+    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator; else as
+    /// [`from_paddle`](Self::from_paddle).
     pub fn to_paddle(&self) -> Result<PaddleLstm<T>, Error> {
         let Self { weight_ih, weight_hh, bias, peepholes, weight_hr } = self;
         projected(weight_ih.as_ref())?;
@@ -71,12 +79,13 @@ impl<T: Real> LstmWeights<T> {
     }
 }
 
-/// The inputs of Paddle's `gru` and `gru_unit` (`dynamic_gru`) that are weights. Their `Input` is projected already, and its columns are in
-/// Paddle's order too: see [`from_paddle_order`]. The cell resets before the product ([`Reset::Before`](crate::Reset::Before)).
+/// The inputs of Paddle's `gru` and `gru_unit` (`dynamic_gru`) that are weights. Their `Input` is
+/// projected already, and its columns are in Paddle's order too: see [`from_paddle_order`]. The
+/// cell resets before the product ([`Reset::Before`](crate::Reset::Before)).
 #[derive(Debug, Clone, PartialEq)]
 pub struct PaddleGru<T: Real> {
-    /// `Weight`, which Paddle calls `[hidden, 3 hidden]`, but whose numbers are those of `[hidden, 2 hidden]` (update, reset), and then those of
-    /// `[hidden, hidden]` (candidate).
+    /// `Weight`, which Paddle calls `[hidden, 3 hidden]`, but whose numbers are those of `[hidden,
+    /// 2 hidden]` (update, reset), and then those of `[hidden, hidden]` (candidate).
     pub weight: Vec<T>,
     /// `Bias`, `[3 hidden]`.
     pub bias: Option<Vector<T>>,
@@ -109,8 +118,8 @@ impl<T: Real> GruWeights<T> {
     /// The same as Paddle's operator takes them.
     ///
     /// # Errors
-    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator, and for a `bias_hn`; else as
-    /// [`from_paddle`](Self::from_paddle).
+    /// [`Error::Unused`] for a `weight_ih`, which Paddle has in another operator, and for a
+    /// `bias_hn`; else as [`from_paddle`](Self::from_paddle).
     pub fn to_paddle(&self) -> Result<PaddleGru<T>, Error> {
         let Self { weight_ih, weight_hh, bias, bias_hn } = self;
         projected(weight_ih.as_ref())?;
@@ -171,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_lstm_goes_there_and_back() {
+    fn lstm_weights_survive_the_round_trip() {
         for (hidden, output, bias, projected) in
             [(3, 3, Some(12), false), (2, 2, Some(14), false), (2, 2, None, false), (3, 2, Some(21), true)]
         {
@@ -181,7 +190,8 @@ mod tests {
                 proj_weight: projected.then(|| Matrix::from_vec(hidden, output, numbers(hidden * output)).unwrap()),
             };
             let ours = LstmWeights::from_paddle(&paddle).unwrap();
-            // Row 0 of ours is the input gate of unit 0: column `hidden` of Paddle's, which begins with the candidate.
+            // Row 0 of ours is the input gate of unit 0: column `hidden` of Paddle's, which begins
+            // with the candidate.
             assert_eq!(ours.weight_hh[(0, 1)], paddle.weight[(1, hidden)]);
             assert_eq!(ours.weight_hh[(2 * hidden, 0)], paddle.weight[(0, 0)]);
             if bias == Some(7 * hidden) {
@@ -192,12 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn a_gru_goes_there_and_back() {
+    fn gru_weights_survive_the_round_trip() {
         for (hidden, with_bias) in [(1, true), (3, true), (2, false)] {
             let bias = with_bias.then(|| Vector::from(numbers(3 * hidden)));
             let paddle = PaddleGru { weight: numbers(3 * hidden * hidden), bias };
             let ours = GruWeights::from_paddle(hidden, &paddle).unwrap();
-            // Row 0 of ours is the reset gate of unit 0, which is column `hidden` of Paddle's first matrix.
+            // Row 0 of ours is the reset gate of unit 0, which is column `hidden` of Paddle's first
+            // matrix.
             assert_eq!(ours.weight_hh[(0, 0)], paddle.weight[hidden]);
             assert_eq!(ours.weight_hh[(2 * hidden, 0)], paddle.weight[2 * hidden * hidden]);
             assert_eq!(ours.to_paddle().unwrap(), paddle);

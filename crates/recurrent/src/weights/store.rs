@@ -8,7 +8,8 @@ use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
-use crate::{Error, Named, Parameters, Visitor, VisitorMut};
+use crate::error::Error;
+use crate::parameters::{Named, Parameters, Visitor, VisitorMut};
 
 /// What errors about bytes call their file.
 const MEMORY: &str = "safetensors in memory";
@@ -32,7 +33,8 @@ const MEMORY: &str = "safetensors in memory";
 #[doc(alias = "state_dict")]
 pub struct ParameterStore<T> {
     tensors: BTreeMap<String, Tensor<T>>,
-    /// Tensors of a file whose numbers are of another type, and that type: they matter only if somebody asks for them.
+    /// Tensors of a file whose numbers are of another type, and that type: they matter only if
+    /// somebody asks for them.
     others: BTreeMap<String, String>,
 }
 
@@ -87,7 +89,7 @@ impl<T: Real> ParameterStore<T> {
     /// The shape and the values of a tensor, all of which are finite.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorType`], [`Error::TensorNotFinite`].
+    /// [`Error::NotInStore`], [`Error::TensorType`], [`Error::TensorNotFinite`].
     pub fn get(&self, name: &str) -> Result<(&[usize], &[T]), Error> {
         match (self.tensors.get(name), self.others.get(name)) {
             (Some(Tensor { shape, values }), _) => {
@@ -97,8 +99,15 @@ impl<T: Real> ParameterStore<T> {
             (None, Some(found)) => {
                 Err(Error::TensorType { tensor: name.into(), expected: type_name::<T>(), found: found.clone() })
             }
-            (None, None) => Err(Error::MissingTensor { tensor: name.into() }),
+            (None, None) => Err(self.not_in_store(name)),
         }
+    }
+
+    fn not_in_store(&self, name: &str) -> Error {
+        let mut present: Vec<String> = self.tensors.keys().chain(self.others.keys()).cloned().collect();
+        present.sort_unstable();
+        let nearest = present.iter().min_by_key(|other| edit_distance(name, other)).cloned();
+        Error::NotInStore { tensor: name.into(), nearest, present }
     }
 
     /// The values of a tensor of a known shape.
@@ -134,7 +143,8 @@ impl<T: Real> ParameterStore<T> {
         Ok(Vector::from(self.get_shaped(name, &[len])?.to_vec()))
     }
 
-    /// Gives all parameters the values of the tensors of their names with `prefix` before them. The store may have more.
+    /// Gives all parameters the values of the tensors of their names with `prefix` before them. The
+    /// store may have more.
     ///
     /// # Errors
     /// As [`get_shaped`](Self::get_shaped), for any of them; the parameters are then as before.
@@ -165,7 +175,8 @@ impl<T: Real> ParameterStore<T> {
         bytes.map_err(|error| file_error(Path::new(MEMORY), &error))
     }
 
-    /// Tensors from the bytes of a safetensors file. Tensors of other types may be there; to ask for one is an error.
+    /// Tensors from the bytes of a safetensors file. Tensors of other types may be there; to ask
+    /// for one is an error.
     ///
     /// # Errors
     /// [`Error::File`] for damaged bytes.
@@ -220,6 +231,19 @@ impl<T: Real> Parameters<T> for ParameterStore<T> {
     fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, T>) {
         self.tensors.iter_mut().for_each(|(name, tensor)| f(name, &tensor.shape, &mut tensor.values));
     }
+}
+
+/// How many characters must be inserted, deleted or replaced to make `b` of `a`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.chars().enumerate() {
+            let best = (row[j] + 1).min(row[j + 1] + 1).min(diagonal + usize::from(x != y));
+            diagonal = std::mem::replace(&mut row[j + 1], best);
+        }
+    }
+    row[row.len() - 1]
 }
 
 fn file_error(path: &Path, problem: &dyn std::fmt::Display) -> Error {
@@ -308,7 +332,9 @@ mod tests {
             assert_eq!(to, empty);
             error
         };
-        assert_eq!(refused(&from, "y."), Error::MissingTensor { tensor: "y.a".into() });
+        let error = refused(&from, "y.");
+        assert!(matches!(&error, Error::NotInStore { tensor, nearest: Some(nearest), present }
+            if tensor == "y.a" && nearest == "x.a" && present.contains(&"none".to_owned())));
         from.insert("x.b", &[2], vec![1.0, f32::NAN]).unwrap();
         let error = refused(&from, "x.");
         assert!(matches!(error, Error::TensorNotFinite { tensor, position: 1, .. } if tensor == "x.b"));
@@ -316,7 +342,7 @@ mod tests {
         let error = Error::TensorShape { tensor: "x.b".into(), expected: vec![2], found: vec![2, 1] };
         assert_eq!(refused(&from, "x."), error);
         assert_eq!(from.matrix("none").unwrap().num_cols(), 4);
-        assert!(matches!(from.matrix("x.c"), Err(Error::MissingTensor { .. })));
+        assert!(matches!(from.matrix("x.c"), Err(Error::NotInStore { .. })));
         from.insert("x.c", &[2], vec![1.0, 2.0]).unwrap();
         assert!(matches!(from.matrix("x.c"), Err(Error::NoMatrix { .. })));
         assert_eq!(from.vector("x.c", 2).unwrap().data(), [1.0, 2.0]);
@@ -324,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_named() {
+    fn damaged_files_are_named() {
         let bytes = store().to_bytes().unwrap();
         for damaged in [&bytes[..bytes.len() - 1], &bytes[..20], &bytes[..3], &[]] {
             assert!(matches!(ParameterStore::<f32>::from_bytes(damaged), Err(Error::File { .. })));
@@ -343,5 +369,11 @@ mod tests {
         let error = Error::TensorShape { tensor: "d".into(), expected: vec![2, 2], found: vec![3] };
         assert_eq!(store.insert("d", &[2, 2], vec![0.0; 3]), Err(error));
         assert!(store.insert("d", &[usize::MAX, 2], vec![]).is_err() && !store.contains("d"));
+    }
+
+    #[test]
+    fn edit_distance_counts_insertions_deletions_and_replacements() {
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+        assert_eq!((edit_distance("", "abc"), edit_distance("abc", ""), edit_distance("abc", "abc")), (3, 3, 0));
     }
 }

@@ -3,17 +3,20 @@
 use kaldera_base::Real;
 use kaldi_matrix::{Matrix, Vector};
 
-use super::ParameterStore;
-use crate::{
-    Activation, Cell, Error, Gru, GruOptions, GruWeights, Layer, Lstm, LstmOptions, LstmWeights, Reset, Rnn,
-    RnnWeights, Stack,
-};
+use crate::activation::Activation;
+use crate::cell::Cell;
+use crate::error::Error;
+use crate::gru::{Gru, GruOptions, GruWeights, Reset};
+use crate::lstm::{Lstm, LstmOptions, LstmWeights};
+use crate::rnn::{Rnn, RnnWeights};
+use crate::stack::{Layer, Stack};
+use crate::weights::store::ParameterStore;
 
-/// The weights of one layer in one direction as `nn.RNN`, `nn.LSTM` and `nn.GRU` have them, with G gates one below the other: input, forget,
-/// candidate, output, or reset, update, candidate.
+/// The weights of one layer in one direction as `nn.RNN`, `nn.LSTM` and `nn.GRU` have them, with G
+/// gates one below the other: input, forget, candidate, output, or reset, update, candidate.
 ///
-/// PyTorch's two biases are always added, but for the candidate of a GRU. So our cells have one, the sum, and back again it is all in
-/// `bias_ih`.
+/// PyTorch's two biases are always added, but for the candidate of a GRU. So our cells have one,
+/// the sum, and back again it is all in `bias_ih`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TorchWeights<T: Real> {
     /// `[G hidden, input]`
@@ -42,7 +45,8 @@ pub trait TorchCell<T: Real>: Cell<T> {
     /// The weights as PyTorch has them.
     ///
     /// # Errors
-    /// [`Error::MissingTensor`] for a cell without `weight_ih`; [`Error::Unused`] for what PyTorch's cell does not have.
+    /// [`Error::MissingTensor`] for a cell without `weight_ih`; [`Error::Unused`] for what
+    /// PyTorch's cell does not have.
     fn to_torch(&self) -> Result<TorchWeights<T>, Error>;
 }
 
@@ -101,7 +105,8 @@ impl<T: Real> TorchCell<T> for Gru<T> {
         let TorchWeights { weight_ih, weight_hh, biases, .. } = weights;
         let (mut bias, mut bias_hn) = (None, None);
         if let Some([mut by_input, by_state]) = biases {
-            // Reset after the product: the candidate's second bias is multiplied with the reset gate, and stays apart.
+            // Reset after the product: the candidate's second bias is multiplied with the reset
+            // gate, and stays apart.
             let together = match options.reset {
                 Reset::After => by_state.dim() / 3 * 2,
                 Reset::Before => by_state.dim(),
@@ -133,8 +138,9 @@ impl<T: Real> TorchCell<T> for Gru<T> {
 }
 
 impl<C> Stack<C> {
-    /// The layers that a file of PyTorch's holds: `{prefix}weight_ih_l0`, `{prefix}weight_hh_l0_reverse`, `{prefix}bias_ih_l1` and so on. How many
-    /// layers there are, whether there are two directions, biases and projections, the names tell.
+    /// The layers that a file of PyTorch's holds: `{prefix}weight_ih_l0`,
+    /// `{prefix}weight_hh_l0_reverse`, `{prefix}bias_ih_l1` and so on. How many layers there are,
+    /// whether there are two directions, biases and projections, the names tell.
     ///
     /// ```
     /// use recurrent::train::ParameterStore;
@@ -150,8 +156,9 @@ impl<C> Stack<C> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MissingTensor`], [`Error::TensorShape`], [`Error::TensorType`], [`Error::TensorNotFinite`], [`Error::NoMatrix`] with the
-    /// name of the tensor; [`Error::Zero`] for hidden states of width 0.
+    /// [`Error::NotInStore`], which lists the tensors that there are; [`Error::TensorShape`],
+    /// [`Error::TensorType`], [`Error::TensorNotFinite`], [`Error::NoMatrix`] with the name of the
+    /// tensor; [`Error::Zero`] for hidden states of width 0.
     pub fn from_torch<T: Real>(store: &ParameterStore<T>, prefix: &str, options: C::Options) -> Result<Self, Error>
     where
         C: TorchCell<T>,
@@ -182,9 +189,7 @@ impl<C> Stack<C> {
     {
         let mut store = ParameterStore::new();
         for (i, layer) in self.layers.iter().enumerate() {
-            let cells =
-                std::iter::once((&layer.forward, "")).chain(layer.reverse.iter().map(|cell| (cell, "_reverse")));
-            for (cell, ending) in cells {
+            for (cell, ending) in layer.cells() {
                 let TorchWeights { weight_ih, weight_hh, biases, weight_hr } = cell.to_torch()?;
                 let name = |what: &str| format!("{prefix}{what}_l{i}{ending}");
                 for (what, matrix) in

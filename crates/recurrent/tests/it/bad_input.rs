@@ -1,4 +1,5 @@
-//! What a user can get wrong: an error with the tensor's name, never a panic, never a NaN that comes out at the other end.
+//! What a user can get wrong: an error with the tensor's name, never a panic, never a NaN that
+//! comes out at the other end.
 
 use lod::{Lod, LodTensor};
 use proptest::prelude::*;
@@ -23,14 +24,14 @@ fn paddles_gru() -> Gru<f64> {
 }
 
 /// Every weight of a cell that is not finite is named, by all passes.
-fn names_what_is_not_finite<C: Cell<f64> + Parameters<f64>>(cell: &C, place: f64, bad: f64) {
+fn names_what_is_not_finite<C: Cell<f64> + Parameters<f64>>(cell: &C, fraction: f64, bad: f64) {
     let x = Numbers::new(1).tensor::<f64>(&[2, 3], 3);
     let tensors = cell.named().len();
     assert!(tensors >= 3 && cell.run(&x, Direction::Forward, None).is_ok());
     for t in 0..tensors {
         let mut cell = cell.clone();
         let mut named = cell.named_mut();
-        let (name, at) = (named[t].name.clone(), (place * named[t].values.len() as f64) as usize);
+        let (name, at) = (named[t].name.clone(), (fraction * named[t].values.len() as f64) as usize);
         named[t].values[at] = bad;
         drop(named);
         let expected = |error: Error| match error {
@@ -46,14 +47,15 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
-    fn weights_that_are_not_finite_are_named(place in 0.0..1.0_f64, bad in prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY])) {
-        names_what_is_not_finite(&Rnn::zeros(3, 4), place, bad);
-        names_what_is_not_finite(&lstm_of_all_kinds(), place, bad);
-        names_what_is_not_finite(&Gru::zeros(3, 4), place, bad);
-        names_what_is_not_finite(&paddles_gru(), place, bad);
+    fn weights_that_are_not_finite_are_named(fraction in 0.0..1.0_f64, bad in prop::sample::select(vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY])) {
+        names_what_is_not_finite(&Rnn::zeros(3, 4), fraction, bad);
+        names_what_is_not_finite(&lstm_of_all_kinds(), fraction, bad);
+        names_what_is_not_finite(&Gru::zeros(3, 4), fraction, bad);
+        names_what_is_not_finite(&paddles_gru(), fraction, bad);
     }
 
-    /// Whatever width the input and the states have, and however many states there are: they fit, or the error has both shapes.
+    /// Whatever width the input and the states have, and however many states there are: they fit,
+    /// or the error has both shapes.
     #[test]
     fn inputs_and_states_of_any_shape_are_taken_or_refused(
         width in 0_usize..6, sequences in 0_usize..4, h in 0_usize..6, c in 0_usize..6, reverse: bool,

@@ -3,7 +3,7 @@
 use kaldera_base::Real;
 use kaldera_base::random::Philox;
 use lod::{Lod, LodTensor};
-use recurrent::{Matrix, Parameters, State};
+use recurrent::{Parameters, State};
 
 /// Numbers from a seed, in -1..1.
 pub(crate) struct Numbers(Philox, u32);
@@ -22,8 +22,9 @@ impl Numbers {
         (0..len).map(|_| self.next()).collect()
     }
 
-    pub(crate) fn matrix<T: Real>(&mut self, rows: usize, cols: usize) -> Matrix<T> {
-        Matrix::from_vec(rows, cols, self.vec(rows * cols)).unwrap()
+    /// Rows without sequences.
+    pub(crate) fn rows<T: Real>(&mut self, rows: usize, width: usize) -> LodTensor<T> {
+        LodTensor::from_vec([rows, width], self.vec(rows * width), Lod::none()).unwrap()
     }
 
     pub(crate) fn tensor<T: Real>(&mut self, lengths: &[usize], width: usize) -> LodTensor<T> {
@@ -36,7 +37,7 @@ impl Numbers {
     }
 
     pub(crate) fn state<T: Real>(&mut self, sequences: usize, outputs: usize, cells: usize) -> State<T> {
-        State { h: self.matrix(sequences, outputs), c: self.matrix(sequences, cells) }
+        State { h: self.rows(sequences, outputs), c: self.rows(sequences, cells) }
     }
 
     /// Fills all weights with numbers that keep a network with `units` units lively.

@@ -1,8 +1,10 @@
-//! A step of the user's own: what a cell of the crate does, with `lod::linear`, is the same network.
+//! A step of the user's own: with linear layers for the products, it is the same network as a cell
+//! of the crate.
 
 use std::slice::from_ref;
 
-use lod::{Lod, LodTensor, linear, linear_backward};
+use lod::{Lod, LodTensor};
+use recurrent::train::Linear;
 use recurrent::{
     Cell, Direction, Error, Matrix, OutputGradients, Parameters, Recurrent, Rnn, Saved, State, Step, StepInputs,
     StepOutputs,
@@ -16,16 +18,11 @@ fn plain(m: &Matrix<f64>) -> Tensor {
     LodTensor::from_vec([m.num_rows(), m.num_cols()], m.data().to_vec(), Lod::none()).unwrap()
 }
 
-fn transposed(m: &Matrix<f64>) -> Tensor {
-    plain(&Matrix::from_fn(m.num_cols(), m.num_rows(), |r, c| m[(c, r)]))
-}
-
 /// h = tanh(W x + U h' + b + s), where s is the same at all steps.
 struct Elman {
-    w: Tensor,
-    u: Tensor,
-    bias: Vec<f64>,
-    by_w: Vec<f64>,
+    w: Linear<f64>,
+    u: Linear<f64>,
+    by_w: Linear<f64>,
 }
 
 struct ElmanSaved {
@@ -38,15 +35,14 @@ impl Step<f64> for Elman {
     type Saved = ElmanSaved;
 
     fn output_shapes(&self) -> Vec<Vec<usize>> {
-        vec![vec![self.bias.len()]]
+        vec![vec![self.w.outputs()]]
     }
 
     fn forward(&self, step: StepInputs<f64>) -> Result<(StepOutputs<f64>, ElmanSaved), Error> {
         let StepInputs { inputs, statics, memories } = step;
         let [x, h] = [inputs[0].clone(), memories[0].clone()];
-        let from_x = x.clone().apply(|x| linear(&x, self.w.tensor(), Some(&self.bias)))?;
-        let from_h = h.clone().apply(|h| linear(&h, self.u.tensor(), None))?;
-        let sum = from_x.zip_map(&from_h, |a, b| a + b)?.zip_map(&statics[0], |a, b| a + b)?;
+        let sum =
+            self.w.forward(&x)?.zip_map(&self.u.forward(&h)?, |a, b| a + b)?.zip_map(&statics[0], |a, b| a + b)?;
         let y = sum.map(|x| x.tanh());
         let out = StepOutputs { outputs: vec![y.clone()], memories: vec![y.clone()] };
         Ok((out, ElmanSaved { x, h, y }))
@@ -55,15 +51,12 @@ impl Step<f64> for Elman {
     fn backward(&mut self, saved: ElmanSaved, grads: StepOutputs<f64>) -> Result<StepInputs<f64>, Error> {
         let dy = grads.outputs[0].zip_map(&grads.memories[0], |a, b| a + b)?;
         let sum = dy.zip_map(&saved.y, |d, y| d * (1.0 - y * y))?;
-        let from_x = linear_backward(saved.x.tensor(), self.w.tensor(), sum.tensor())?;
-        let from_h = linear_backward(saved.h.tensor(), self.u.tensor(), sum.tensor())?;
-        let by_w = from_x.weights.as_slice().unwrap();
-        self.by_w.iter_mut().zip(by_w).for_each(|(sum, &grad)| *sum += grad);
-        Ok(StepInputs {
-            inputs: vec![LodTensor::new(from_x.x, Lod::none())?],
-            statics: vec![sum],
-            memories: vec![LodTensor::new(from_h.x, Lod::none())?],
-        })
+        let (by_x, by_w) = self.w.backward(&saved.x, &sum)?;
+        let (by_h, _) = self.u.backward(&saved.h, &sum)?;
+        for (sum, grad) in self.by_w.named_mut().into_iter().zip(by_w.named()) {
+            sum.values.iter_mut().zip(grad.values).for_each(|(sum, &grad)| *sum += grad);
+        }
+        Ok(StepInputs { inputs: vec![by_x], statics: vec![sum], memories: vec![by_h] })
     }
 }
 
@@ -75,7 +68,7 @@ fn near(what: &str, a: &[f64], b: &[f64]) {
 }
 
 #[test]
-fn a_network_of_steps_is_the_cell_with_the_same_equations() {
+fn recurrent_steps_equal_the_cell() {
     let lengths = [3, 0, 5, 1, 5];
     for direction in [Direction::Forward, Direction::Reverse] {
         let mut numbers = Numbers::new(11);
@@ -88,21 +81,20 @@ fn a_network_of_steps_is_the_cell_with_the_same_equations() {
         let by = saved.backward(OutputGradients { y: Some(&y), last: Some(&last), cells: None }).unwrap();
 
         let mut step = Elman {
-            w: transposed(rnn.weights.weight_ih.as_ref().unwrap()),
-            u: transposed(&rnn.weights.weight_hh),
-            bias: rnn.weights.bias.as_ref().unwrap().data().to_vec(),
-            by_w: vec![0.0; 8],
+            w: Linear::new(rnn.weights.weight_ih.clone().unwrap(), rnn.weights.bias.clone()).unwrap(),
+            u: Linear::new(rnn.weights.weight_hh.clone(), None).unwrap(),
+            by_w: Linear::zeros(2, 4),
         };
         let zeros = plain(&Matrix::zeros(lengths.len(), 4));
         let network = Recurrent::new(direction);
-        let (own, saved) = network.forward(&step, from_ref(&x), &[zeros], &[plain(&initial.h)]).unwrap();
+        let (own, saved) = network.forward(&step, from_ref(&x), &[zeros], from_ref(&initial.h)).unwrap();
         near("y", own.outputs[0].values(), out.y.values());
-        near("last", own.last[0].values(), out.last.h.data());
+        near("last", own.last[0].values(), out.last.h.values());
         assert_eq!(own.outputs[0].lod(), x.lod());
-        let grads = saved.backward(&mut step, &[Some(&y)], &[Some(&plain(&last.h))]).unwrap();
+        let grads = saved.backward(&mut step, &[Some(&y)], &[Some(&last.h)]).unwrap();
         near("by x", grads.inputs[0].values(), by.x.values());
-        near("by h0", grads.boots[0].values(), by.initial.h.data());
-        near("by W", &step.by_w, transposed(by.weights.weight_ih.as_ref().unwrap()).values());
+        near("by h0", grads.boots[0].values(), by.initial.h.values());
+        near("by W", step.by_w.named()[0].values, by.weights.weight_ih.as_ref().unwrap().data());
         // What is added at all steps is a bias: the sequences' gradients add up to its.
         let by_bias: Vec<f64> = (0..4).map(|j| (0..5).map(|i| grads.statics[0].row(i)[j]).sum()).collect();
         near("by b", &by_bias, by.weights.bias.as_ref().unwrap().data());
@@ -112,19 +104,14 @@ fn a_network_of_steps_is_the_cell_with_the_same_equations() {
 
 #[test]
 fn a_batch_without_steps_and_one_that_does_not_fit() {
-    let mut step = Elman {
-        w: plain(&Matrix::zeros(2, 4)),
-        u: plain(&Matrix::zeros(4, 4)),
-        bias: vec![0.0; 4],
-        by_w: vec![0.0; 8],
-    };
+    let mut step = Elman { w: Linear::zeros(2, 4), u: Linear::zeros(4, 4), by_w: Linear::zeros(2, 4) };
     let network = Recurrent::default();
     let states = |rows| plain(&Matrix::from_fn(rows, 4, |r, c| (r + c) as f64));
     let x = Numbers::new(1).tensor(&[0, 0], 2);
     let (out, saved) = network.forward(&step, &[x], &[states(2)], &[states(2)]).unwrap();
-    assert_eq!((out.outputs[0].rows(), out.last[0].values()), (0, states(2).values()));
+    assert_eq!((out.outputs[0].num_rows(), out.last[0].values()), (0, states(2).values()));
     let grads = saved.backward(&mut step, &[None], &[Some(&states(2))]).unwrap();
-    assert_eq!((grads.boots[0].values(), grads.inputs[0].rows()), (states(2).values(), 0));
+    assert_eq!((grads.boots[0].values(), grads.inputs[0].num_rows()), (states(2).values(), 0));
 
     let x = Numbers::new(1).tensor(&[1, 2], 2);
     assert!(network.forward(&step, &[], &[states(2)], &[states(2)]).is_err());

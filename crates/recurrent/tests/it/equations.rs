@@ -42,7 +42,7 @@ proptest! {
         let both = [weights.weight_ih.as_ref().unwrap(), &weights.weight_hh];
         let (bias, peepholes) = (weights.bias.as_ref().unwrap(), weights.peepholes.as_ref().unwrap());
         let State { h, c } = initial;
-        let (mut h, mut c, mut y) = (h.into_vec(), c.into_vec(), Vec::new());
+        let (mut h, mut c, mut y) = (h.to_vec(), c.to_vec(), Vec::new());
         for step in 0..steps {
             let mut m = Vec::new();
             for unit in 0..hidden {
@@ -59,7 +59,7 @@ proptest! {
             y.extend_from_slice(&h);
         }
         near(found.y.values(), &y)?;
-        near(found.last.c.data(), &c)?;
+        near(found.last.c.values(), &c)?;
     }
 
     #[test]
@@ -78,7 +78,7 @@ proptest! {
         let weights = &gru.weights;
         let both = [weights.weight_ih.as_ref().unwrap(), &weights.weight_hh];
         let bias = weights.bias.as_ref().unwrap();
-        let (mut h, mut y): (Vec<f64>, Vec<f64>) = (initial.h.into_vec(), Vec::new());
+        let (mut h, mut y): (Vec<f64>, Vec<f64>) = (initial.h.values().to_vec(), Vec::new());
         for step in 0..steps {
             let gate = |unit: usize| sigmoid(sum(both, bias[unit], unit, x.row(step), &h));
             let reset: Vec<f64> = (0..hidden).map(|unit| gate(unit) * h[unit]).collect();

@@ -3,8 +3,8 @@
 use recurrent::train::{Adam, AdamOptions, Linear, SgdOptions, uniform};
 use recurrent::weights::ParameterStore;
 use recurrent::{
-    Activation, Cell, Direction, Dropout, Error, Gru, GruOptions, LodTensor, Lstm, LstmOptions, Matrix,
-    OutputGradients, Prepared, Recurrent, Reset, Rnn, Saved, Stack, State, Update,
+    Activation, Cell, Direction, Dropout, Error, Gru, GruOptions, LodTensor, Lstm, LstmOptions, OutputGradients,
+    Prepared, Recurrent, Reset, Rnn, Saved, Stack, State, Update,
 };
 
 #[test]
@@ -14,8 +14,8 @@ fn a_pass_forward_and_backward() {
     let x = LodTensor::from_lengths(&[2, 0, 1], 2, vec![0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).unwrap();
     let (out, saved) = gru.forward(&x, Direction::Forward, None).unwrap();
     assert_eq!((out.y.lengths(), out.y.width()), (vec![2, 0, 1], 3));
-    let last: &Matrix<f32> = &out.last.h;
-    assert_eq!(last.row_data(2), out.y.sequence(2));
+    let last: &LodTensor<f32> = &out.last.h;
+    assert_eq!(last.row(2), out.y.sequence(2));
     let grads = saved.backward(OutputGradients { y: Some(&out.y), ..OutputGradients::default() }).unwrap();
     assert_eq!((grads.x.lengths(), grads.x.width()), (vec![2, 0, 1], 2));
 }
@@ -38,7 +38,7 @@ fn options_are_read_and_written() {
 }
 
 #[test]
-fn what_lasts_crosses_threads() {
+fn public_types_are_send_and_sync() {
     const fn send_and_sync<T: Send + Sync>() {}
     const _: () = {
         send_and_sync::<Rnn<f32>>();

@@ -14,7 +14,8 @@ const INPUTS: usize = 3;
 const HIDDEN: usize = 19;
 /// The width of a difference; its error is of the order of the square.
 const STEP: f64 = 1e-5;
-/// Of the error of a central difference with that step: third derivatives, and rounding over the step.
+/// Of the error of a central difference with that step: third derivatives, and rounding over the
+/// step.
 const TOLERANCE: f64 = 2e-7;
 
 /// What the loss has of each output.
@@ -24,7 +25,7 @@ struct Loss {
     cells: Option<LodTensor<f64>>,
 }
 
-/// Something to be differentiated: the cell with its weights, the input and the initial state.
+/// What is differentiated: the cell with its weights, the input and the initial state.
 #[derive(Clone)]
 struct Point<C> {
     cell: C,
@@ -55,26 +56,26 @@ fn loss<C: Kind>(point: &Point<C>, direction: Direction, loss: &Loss) -> f64 {
     let (out, saved) = point.cell.forward(&point.x, direction, Some(&point.initial)).unwrap();
     let cells = C::cells(&saved).zip(loss.cells.as_ref());
     dot(out.y.values(), loss.y.values())
-        + dot(out.last.h.data(), loss.last.h.data())
-        + dot(out.last.c.data(), loss.last.c.data())
+        + dot(out.last.h.values(), loss.last.h.values())
+        + dot(out.last.c.values(), loss.last.c.values())
         + cells.map_or(0.0, |(cells, grad)| dot(cells.values(), grad.values()))
 }
 
-/// Compares one gradient with differences: `place` gives the number `i` of what is differentiated.
+/// Compares one gradient with differences: `value` gives value `i` of what is differentiated.
 fn compare<C: Kind>(
     what: &str,
     gradient: &[f64],
     point: &Point<C>,
     direction: Direction,
     weights: &Loss,
-    place: impl Fn(&mut Point<C>, usize) -> &mut f64,
+    value: impl Fn(&mut Point<C>, usize) -> &mut f64,
 ) {
     // Of large tensors every seventh number, so that all rows and columns have their turn.
     let stride = if gradient.len() > 100 { 7 } else { 1 };
     for i in (0..gradient.len()).step_by(stride) {
         let at = |step: f64| {
             let mut moved = point.clone();
-            *place(&mut moved, i) += step;
+            *value(&mut moved, i) += step;
             loss(&moved, direction, weights)
         };
         let difference = (at(STEP) - at(-STEP)) / (2.0 * STEP);
@@ -99,22 +100,22 @@ fn check<C: Kind>(name: &str, mut cell: C) {
             last: numbers.state(LENGTHS.len(), outputs, cells),
             cells: C::cells(&saved).map(|cells| numbers.like(&cells)),
         };
-        // Without a way back, the same numbers come out.
+        // A pass without a backward pass gives the same numbers.
         let again = point.cell.run(&point.x, direction, Some(&point.initial)).unwrap();
         assert_eq!(again.y, out.y);
-        assert_eq!(again.last.h.data(), out.last.h.data());
-        assert_eq!(again.last.c.data(), out.last.c.data());
+        assert_eq!(again.last.h.values(), out.last.h.values());
+        assert_eq!(again.last.c.values(), out.last.c.values());
 
         let grads = OutputGradients { y: Some(&weights.y), last: Some(&weights.last), cells: weights.cells.as_ref() };
         let gradients = saved.backward(grads).unwrap();
         compare(&format!("{name} x"), gradients.x.values(), &point, direction, &weights, |point, i| {
             &mut point.x.values_mut()[i]
         });
-        compare(&format!("{name} h0"), gradients.initial.h.data(), &point, direction, &weights, |point, i| {
-            &mut point.initial.h.data_mut()[i]
+        compare(&format!("{name} h0"), gradients.initial.h.values(), &point, direction, &weights, |point, i| {
+            &mut point.initial.h.values_mut()[i]
         });
-        compare(&format!("{name} c0"), gradients.initial.c.data(), &point, direction, &weights, |point, i| {
-            &mut point.initial.c.data_mut()[i]
+        compare(&format!("{name} c0"), gradients.initial.c.values(), &point, direction, &weights, |point, i| {
+            &mut point.initial.c.values_mut()[i]
         });
         for (t, tensor) in gradients.weights.named().into_iter().enumerate() {
             let what = format!("{name} {}", tensor.name);

@@ -1,10 +1,10 @@
-//! A network, a loss and an optimiser together: they learn.
+//! A network, a loss and an optimizer together: they learn.
 
 use lod::{Lod, LodTensor};
 use recurrent::train::{
     Adam, AdamOptions, Linear, ParameterStore, Sgd, SgdOptions, clip_grad_norm, cross_entropy, num_correct, uniform,
 };
-use recurrent::{Gru, Lstm, Parameters, Stack, State, Visitor, VisitorMut, visit_under, visit_under_mut};
+use recurrent::{Gru, Lstm, Parameters, Stack, State, parameters};
 
 use super::common::Numbers;
 
@@ -13,18 +13,12 @@ struct Model<E> {
     output: Linear<f32>,
 }
 
-impl<E: Parameters<f32>> Parameters<f32> for Model<E> {
-    fn visit<'a>(&'a self, f: Visitor<'_, 'a, f32>) {
-        visit_under("encoder.", &self.encoder, f);
-        visit_under("output.", &self.output, f);
-    }
-    fn visit_mut<'a>(&'a mut self, f: VisitorMut<'_, 'a, f32>) {
-        visit_under_mut("encoder.", &mut self.encoder, f);
-        visit_under_mut("output.", &mut self.output, f);
-    }
+parameters! {
+    impl<E: Parameters<f32>> Parameters<f32> for Model<E> { encoder, output }
 }
 
-/// Sequences of noise that begin with -1 or 1; the class is which. The last row knows nothing of it.
+/// Sequences of noise that begin with -1 or 1; the class is which. The last row knows nothing of
+/// it.
 fn draw(numbers: &mut Numbers, count: usize) -> (LodTensor<f32>, Vec<usize>) {
     let (mut values, mut lengths, mut classes) = (Vec::new(), Vec::new(), Vec::new());
     for i in 0..count {
@@ -38,9 +32,8 @@ fn draw(numbers: &mut Numbers, count: usize) -> (LodTensor<f32>, Vec<usize>) {
     (LodTensor::from_vec([values.len(), 1], values, lod).unwrap(), classes)
 }
 
-fn rows(states: &[State<f32>]) -> LodTensor<f32> {
-    let h = &states.last().unwrap().h;
-    LodTensor::from_vec([h.num_rows(), h.num_cols()], h.data().to_vec(), Lod::none()).unwrap()
+fn rows(states: &[State<f32>]) -> &LodTensor<f32> {
+    &states.last().unwrap().h
 }
 
 /// Trains with `step`, and returns how many of 200 sequences are right before and after.
@@ -57,7 +50,7 @@ where
     let mut numbers = Numbers::new(1);
     let (unseen, unseen_classes) = draw(&mut Numbers::new(2), 200);
     let count = |model: &Model<E>| {
-        let scores = model.output.forward(&rows(&model.encoder.run(&unseen, &[]).unwrap().last)).unwrap();
+        let scores = model.output.forward(rows(&model.encoder.run(&unseen, &[]).unwrap().last)).unwrap();
         num_correct(&scores, &unseen_classes).unwrap()
     };
     let before = count(&model);
@@ -65,11 +58,11 @@ where
         let (x, classes) = draw(&mut numbers, 16);
         let (out, saved) = model.encoder.forward(&x, &[], None).unwrap();
         let states = rows(&out.last);
-        let loss = cross_entropy(&model.output.forward(&states).unwrap(), &classes).unwrap();
-        let (by_states, output) = model.output.backward(&states, &loss.grad).unwrap();
+        let loss = cross_entropy(&model.output.forward(states).unwrap(), &classes).unwrap();
+        let (by_states, output) = model.output.backward(states, &loss.grad).unwrap();
         let mut grads: Vec<State<f32>> =
-            out.last.iter().map(|s| State::zeros(s.h.num_rows(), s.h.num_cols(), s.c.num_cols())).collect();
-        grads.last_mut().unwrap().h.data_mut().copy_from_slice(by_states.values());
+            out.last.iter().map(|s| State::zeros(s.h.num_rows(), s.h.width(), s.c.width())).collect();
+        grads.last_mut().unwrap().h = by_states;
         let encoder = saved.backward(None, &grads).unwrap().weights;
         let mut gradient = Model { encoder, output };
         clip_grad_norm(&mut gradient, 1.0).unwrap();

@@ -1,4 +1,5 @@
-//! Whole passes beside passes in pieces: one sequence at a time, one window of time at a time, on one thread and on several.
+//! Whole passes beside passes in pieces: one sequence at a time, one window of time at a time, on
+//! one thread and on several.
 
 use kaldera_base::Real;
 use lod::{Lod, LodTensor};
@@ -23,12 +24,9 @@ fn gradients<T: Real, C: Cell<T>>(
     saved.backward(OutputGradients { y: Some(y), last: Some(last), cells: None }).unwrap()
 }
 
-fn rows<T: Real>(m: &Matrix<T>, begin: usize, len: usize) -> Matrix<T> {
-    m.row_range(begin, len).unwrap().to_owned()
-}
-
 fn part<T: Real>(state: &State<T>, sequence: usize) -> State<T> {
-    State { h: rows(&state.h, sequence, 1), c: rows(&state.c, sequence, 1) }
+    let row = |x: &LodTensor<T>| x.like(1, x.row(sequence).to_vec(), Lod::none()).unwrap();
+    State { h: row(&state.h), c: row(&state.c) }
 }
 
 /// Sums in another order than those of the whole: as many roundings as terms, at the most.
@@ -59,14 +57,14 @@ fn check_alone<T: Real, C: Cell<T>>(mut cell: C, lengths: &[usize], direction: D
         let alone = cell.run(&piece(&x), direction, Some(&part(&initial, sequence))).unwrap();
         // To the last bit: what stands beside a row does not count.
         assert_eq!(alone.y.values(), piece(&whole.y).values());
-        assert_eq!(alone.last.h.data(), part(&whole.last, sequence).h.data());
-        assert_eq!(alone.last.c.data(), part(&whole.last, sequence).c.data());
+        assert_eq!(alone.last.h.values(), part(&whole.last, sequence).h.values());
+        assert_eq!(alone.last.c.values(), part(&whole.last, sequence).c.values());
         let (initial, last) = (part(&initial, sequence), part(&last, sequence));
         let by_alone = gradients(&cell, &piece(&x), direction, &initial, &piece(&y), &last);
         let terms = 4 * outputs.max(cells) + lengths.iter().sum::<usize>();
         close("x", by_alone.x.values(), piece(&by_whole.x).values(), terms);
-        assert_eq!(by_alone.initial.h.data(), part(&by_whole.initial, sequence).h.data());
-        assert_eq!(by_alone.initial.c.data(), part(&by_whole.initial, sequence).c.data());
+        assert_eq!(by_alone.initial.h.values(), part(&by_whole.initial, sequence).h.values());
+        assert_eq!(by_alone.initial.c.values(), part(&by_whole.initial, sequence).c.values());
         for (sum, part) in by_weights.named_mut().into_iter().zip(by_alone.weights.named()) {
             sum.values.iter_mut().zip(part.values).for_each(|(sum, &part)| *sum += part);
         }
@@ -84,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_sequence_of_a_batch_is_what_it_is_alone(
+    fn batched_sequence_equals_single_sequence(
         lengths in prop::collection::vec(0_usize..9, 1..12),
         (inputs, hidden) in (1_usize..6, 1_usize..40),
         direction in directions(),
@@ -104,7 +102,7 @@ proptest! {
     }
 
     #[test]
-    fn windows_of_time_are_one_pass(
+    fn time_windows_equal_one_pass(
         lengths in prop::collection::vec(0_usize..12, 1..8),
         window in 1_usize..5,
         seed in any::<u64>(),
@@ -126,21 +124,22 @@ proptest! {
             state = out.last;
             saved.push((steps, way_back));
         }
-        prop_assert_eq!(state.h.data(), whole.last.h.data());
-        prop_assert_eq!(state.c.data(), whole.last.c.data());
+        prop_assert_eq!(state.h.values(), whole.last.h.values());
+        prop_assert_eq!(state.c.values(), whole.last.c.values());
         let mut state = last;
         for (steps, way_back) in saved.into_iter().rev() {
             let y = time_window(&y, steps).unwrap();
             state = way_back.backward(OutputGradients { y: Some(&y), last: Some(&state), cells: None }).unwrap().initial;
         }
-        prop_assert_eq!(state.h.data(), by_whole.initial.h.data());
-        prop_assert_eq!(state.c.data(), by_whole.initial.c.data());
+        prop_assert_eq!(state.h.values(), by_whole.initial.h.values());
+        prop_assert_eq!(state.c.values(), by_whole.initial.c.values());
     }
 }
 
-/// Batches large enough that all threads take part, of layers whose gates are several blocks of columns.
+/// Batches large enough that all threads take part, of layers whose gates are several blocks of
+/// columns.
 #[test]
-fn the_number_of_threads_makes_no_difference() {
+fn parallel_result_equals_serial() {
     let before = |inputs| {
         let mut cell = Gru::zeros(inputs, 160);
         cell.options.reset = Reset::Before;
@@ -176,7 +175,7 @@ where
         assert_eq!(some_out.y, out.y);
         assert_eq!(some.x, all.x);
         for (some, all) in some.initial.iter().zip(&all.initial) {
-            assert_eq!((some.h.data(), some.c.data()), (all.h.data(), all.c.data()));
+            assert_eq!((some.h.values(), some.c.values()), (all.h.values(), all.c.values()));
         }
         for (some, all) in some.weights.named().into_iter().zip(all.weights.named()) {
             assert_eq!(some, all);
@@ -187,7 +186,7 @@ where
 
 /// Weights packed once, for windows of one to three steps.
 #[test]
-fn what_is_prepared_runs_as_the_cell_did_when_it_was() {
+fn prepared_equals_the_cell_it_was_prepared_from() {
     let mut numbers = Numbers::new(8);
     let mut stack = Stack::<Gru<f64>>::new(2, true, 3, |inputs| {
         let mut cell = Gru::zeros(inputs, 5);
@@ -210,7 +209,7 @@ fn what_is_prepared_runs_as_the_cell_did_when_it_was() {
         let window = time_window(&x, steps).unwrap();
         last = Some(cell.run(&window, Direction::Forward, last.as_ref()).unwrap().last);
     }
-    assert_eq!(last.unwrap().h.data(), whole_cell.last.h.data());
+    assert_eq!(last.unwrap().h.values(), whole_cell.last.h.values());
 
     stack.layers[1].forward.weights.weight_hh.data_mut()[3] = f64::NAN;
     assert!(matches!(stack.prepare(), Err(Error::NotFinite { tensor: "weight_hh", position: 3, .. })));
@@ -228,9 +227,9 @@ fn batches_without_rows_or_sequences_give_none() {
         let initial = Numbers::new(2).state(lengths.len(), 3, 3);
         let (out, saved) = cell.forward(&x, Direction::Forward, Some(&initial)).unwrap();
         assert_eq!(out.y.shape()[..], [0, 3]);
-        assert_eq!(out.last.c.data(), initial.c.data());
+        assert_eq!(out.last.c.values(), initial.c.values());
         let gradients = saved.backward(OutputGradients { last: Some(&initial), ..Default::default() }).unwrap();
-        assert_eq!(gradients.initial.h.data(), initial.h.data());
+        assert_eq!(gradients.initial.h.values(), initial.h.values());
         assert!(gradients.weights.named().iter().all(|tensor| tensor.values.iter().all(|&x| x == 0.0)));
     }
 }
@@ -287,13 +286,13 @@ fn what_does_not_fit_is_refused_with_name_and_shapes() {
 fn the_gradient_of_a_static_input_is_the_sum_over_the_steps() {
     let mut numbers = Numbers::new(9);
     let lengths = [2, 0, 3];
-    let (x, s) = (numbers.tensor::<f64>(&lengths, 2), numbers.matrix::<f64>(3, 4));
+    let (x, s) = (numbers.tensor::<f64>(&lengths, 2), numbers.rows::<f64>(3, 4));
     let y = with_static_input(&x, &s).unwrap();
     let grad = numbers.like(&y);
     let (by_x, by_s) = with_static_input_backward(&grad, 4).unwrap();
     // The map is linear: the products of inputs and gradients are the same on both sides.
-    let both = dot(x.values(), by_x.values()) + dot(s.data(), by_s.data());
+    let both = dot(x.values(), by_x.values()) + dot(s.values(), by_s.values());
     close("products", &[both], &[dot(y.values(), grad.values())], 50);
-    assert!(with_static_input(&x, &Matrix::zeros(2, 4)).is_err());
+    assert!(with_static_input(&x, &numbers.rows(2, 4)).is_err());
     assert!(with_static_input_backward(&grad, 7).is_err());
 }

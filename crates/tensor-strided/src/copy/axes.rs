@@ -1,7 +1,6 @@
 //! The loops that a copy comes down to.
 
 use std::cmp::Reverse;
-#[cfg(any(test, feature = "rayon"))]
 use std::ops::Range;
 
 /// How many loops a [`Nest`] holds.
@@ -16,7 +15,7 @@ pub(super) struct Axis {
 }
 
 impl Axis {
-    /// No loop at all. Its elements lie one behind the other.
+    /// No loop at all. Its elements are contiguous.
     pub(super) const ONE: Self = Self { len: 1, src: 1, dst: 1 };
 
     /// How far the last step is from the first, at the source and at the target.
@@ -73,7 +72,6 @@ impl<T> Nest<T> {
     }
 
     /// The number of pairs.
-    #[cfg(any(test, feature = "rayon"))]
     pub(super) fn len(&self) -> usize {
         self.axes().iter().map(|axis| axis.len).product()
     }
@@ -85,7 +83,6 @@ impl<T> Nest<T> {
     }
 
     /// Only these steps of one loop.
-    #[cfg(any(test, feature = "rayon"))]
     pub(super) fn part(mut self, at: usize, steps: Range<usize>) -> Self {
         let axis = &mut self.axes[at];
         let begin = steps.start.cast_signed();
@@ -116,7 +113,7 @@ impl<T> Nest<T> {
         }
     }
 
-    /// How many targets lie one behind the other before there is a gap.
+    /// How many targets are contiguous before there is a gap.
     #[inline(always)]
     pub(super) fn run(&self) -> usize {
         let mut run = 1;
@@ -237,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_one_behind_the_other_is_one_loop() {
+    fn contiguous_axes_merge_into_one_loop() {
         assert_eq!(simplified(&[(3, 20, 20), (1, 7, 9), (4, 5, 5), (5, 1, 1)]), (axes(&[(60, 1, 1)]), 0, 0));
         // Reversed along all axes: one loop backwards.
         assert_eq!(simplified(&[(3, -20, 20), (4, -5, 5), (5, -1, 1)]), (axes(&[(60, -1, 1)]), 0, 0));
@@ -247,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_visited_upwards() {
+    fn targets_are_visited_in_order() {
         assert_eq!(simplified(&[(5, 1, -1)]), (axes(&[(5, -1, 1)]), 4, -4));
         assert_eq!(simplified(&[(5, 1, 1), (3, 7, 5)]), (axes(&[(3, 7, 5), (5, 1, 1)]), 0, 0));
     }

@@ -4,8 +4,8 @@ use std::mem::MaybeUninit;
 
 use kaldera_base::memory::prefetch_at;
 
-use super::axes::{Axis, Nest};
-use super::lines::LINE;
+use crate::copy::axes::{Axis, Nest};
+use crate::copy::lines::LINE;
 
 /// A row of fewer elements is not worth vectors.
 const SHORT: usize = 16;

@@ -174,7 +174,7 @@ fn check<T: Sample>(plan: &[AxisPlan]) {
 
 fn check_number<T: Sample>(plan: &[AxisPlan]) {
     check::<T>(plan);
-    // The place of the target within a line matters here.
+    // The position of the target within a line matters here.
     for guard in [64, 67] {
         let case = Case::new(plan, guard);
         let source = case.source::<T>();
@@ -205,34 +205,34 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 2000, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn bytes_are_where_a_loop_puts_them(plan in plans()) {
+    fn copies_of_bytes_equal_a_loop(plan in plans()) {
         check_number::<u8>(&plan);
     }
 
     #[test]
-    fn pairs_of_bytes_are_where_a_loop_puts_them(plan in plans()) {
+    fn copies_of_two_bytes_equal_a_loop(plan in plans()) {
         check_number::<i16>(&plan);
     }
 
     #[test]
-    fn words_are_where_a_loop_puts_them(plan in plans()) {
+    fn copies_of_four_bytes_equal_a_loop(plan in plans()) {
         check_number::<u32>(&plan);
         check::<f32>(&plan);
     }
 
     #[test]
-    fn long_words_are_where_a_loop_puts_them(plan in plans()) {
+    fn copies_of_eight_bytes_equal_a_loop(plan in plans()) {
         check_number::<u64>(&plan);
         check::<f64>(&plan);
     }
 
     #[test]
-    fn pairs_of_long_words_are_where_a_loop_puts_them(plan in plans()) {
+    fn copies_of_sixteen_bytes_equal_a_loop(plan in plans()) {
         check_number::<u128>(&plan);
     }
 
     #[test]
-    fn what_is_no_number_is_where_a_loop_puts_it(plan in plans()) {
+    fn copies_of_other_types_equal_a_loop(plan in plans()) {
         check::<Padded>(&plan);
         check::<[u16; 3]>(&plan);
     }
@@ -260,7 +260,7 @@ fn transposes_of_all_alignments() {
 }
 
 #[test]
-fn nothing_is_touched_where_there_is_nothing() {
+fn empty_copies_touch_no_memory() {
     let nowhere = std::ptr::dangling_mut::<f32>();
     // SAFETY: there is nothing to read or write.
     unsafe {
@@ -305,7 +305,6 @@ fn large_copies_are_the_same() {
         }
     };
     work();
-    #[cfg(feature = "rayon")]
     rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap().install(work);
     black_box(&source);
 }

@@ -1,26 +1,22 @@
 //! Large copies in parts, one for each thread and some more. Each element is copied once, so the
 //! result is that of one thread.
 
-use super::axes::Nest;
+use kaldera_base::par;
+
+use crate::copy::axes::Nest;
 
 /// Bytes that are worth a task of their own.
-#[cfg(feature = "rayon")]
 const TASK: usize = 1 << 20;
 
 /// Calls `f` with parts that together are all of the nest.
-#[cfg(feature = "rayon")]
 pub(super) fn divide<T: Send + Sync>(nest: Nest<T>, f: &(impl Fn(Nest<T>) + Sync)) {
     let bytes = nest.len() * size_of::<T>();
-    if bytes < 2 * TASK {
-        return f(nest);
-    }
-    match rayon::current_num_threads() {
+    match par::num_parts(bytes, TASK) {
         1 => f(nest),
-        threads => halve(nest, TASK.max(bytes / (4 * threads)), f),
+        _ => halve(nest, TASK.max(bytes / (4 * par::num_threads())), f),
     }
 }
 
-#[cfg(feature = "rayon")]
 fn halve<T: Send + Sync>(nest: Nest<T>, task: usize, f: &(impl Fn(Nest<T>) + Sync)) {
     let at = nest.axes().iter().position(|axis| axis.len > 1);
     match at {
@@ -29,14 +25,8 @@ fn halve<T: Send + Sync>(nest: Nest<T>, task: usize, f: &(impl Fn(Nest<T>) + Syn
             // Whole lines and tiles where there are many.
             let middle = if len < 256 { len / 2 } else { (len / 2).next_multiple_of(64) };
             let (low, high) = (nest.part(at, 0..middle), nest.part(at, middle..len));
-            rayon::join(move || halve(low, task, f), move || halve(high, task, f));
+            par::join(move || halve(low, task, f), move || halve(high, task, f));
         }
         _ => f(nest),
     }
-}
-
-/// Without rayon, there is one thread.
-#[cfg(not(feature = "rayon"))]
-pub(super) fn divide<T>(nest: Nest<T>, f: &impl Fn(Nest<T>)) {
-    f(nest);
 }

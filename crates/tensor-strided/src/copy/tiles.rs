@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use kaldera_base::simd::{MAX_LANES, Simd, fence};
 
-use super::axes::{Axis, Nest};
-use super::bits::Bits;
-use super::lines::LINE;
-use super::rows::row;
+use crate::copy::axes::{Axis, Nest};
+use crate::copy::bits::Bits;
+use crate::copy::lines::LINE;
+use crate::copy::rows::row;
 
 /// A tile has this many squares along each side: 64 elements of four bytes with AVX-512. So it
 /// takes whole lines, several of a page of memory at once, and the lines that it is read from stay
@@ -87,7 +87,7 @@ struct Squares {
     /// From row to row.
     src_step: isize,
     dst_step: isize,
-    /// Whether all rows of the target begin at the same place in a line, and are written by
+    /// Whether all rows of the target begin at the same position in a line, and are written by
     /// non-temporal stores.
     stream: bool,
 }
@@ -104,7 +104,7 @@ impl Squares {
     unsafe fn copy<S: Simd, T: Bits>(self, s: S, src: *const T, dst: *mut T) {
         let side = Self::side::<S, T>(s);
         let tile = SQUARES * side;
-        // Rows of the target begin anywhere in a line, all at the same place. Squares that are
+        // Rows of the target begin anywhere in a line, all at the same position. Squares that are
         // streamed begin with the next line.
         let head = if self.stream { (LINE - dst.addr() % LINE) % LINE / size_of::<T>() } else { 0 };
         for col in (0..self.cols).step_by(tile) {

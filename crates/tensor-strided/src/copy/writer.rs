@@ -3,7 +3,8 @@
 //! An ordinary store reads the line that it writes into. For an output that is larger than the
 //! caches, this is one transfer in three for nothing; a streaming store of a whole line does
 //! without, and leaves the caches to the source. So what is to be written is put together in a
-//! small stage, which shares its place within a line with the target, and leaves it in whole lines:
+//! small stage, which shares its position within a line with the target, and leaves it in whole
+//! lines:
 //!
 //! ```text
 //!   stage           [ . . 3 4 | 5 6 7 8 | 9 . . .       begin = 2, end = 9 with four elements to a line
@@ -14,16 +15,16 @@ use std::mem::MaybeUninit;
 
 use kaldera_base::simd::fence;
 
-use super::axes::{Axis, Nest};
-use super::bits::Bits;
-use super::lines::{LINE, prefetch_row, stream};
-use super::rows::{fill, row};
+use crate::copy::axes::{Axis, Nest};
+use crate::copy::bits::Bits;
+use crate::copy::lines::{LINE, prefetch_row, stream};
+use crate::copy::rows::{fill, row};
 
 /// Bytes of the stage. With more, reading and writing take turns instead of going on at the same
 /// time.
 const STAGE: usize = 1024;
 
-/// Bytes that lie one behind the other from which on it is worth going through the stage.
+/// Bytes that are contiguous from which on it is worth going through the stage.
 const SHORTEST_RUN: usize = 4 * LINE;
 
 /// How many bytes of source before they are read a row is prefetched. The processor itself
@@ -127,7 +128,7 @@ impl<T: Bits> Writer<T> {
         }
     }
 
-    /// Writes `n` elements that lie one behind the other, two lines at least: whole lines do
+    /// Writes `n` elements that are contiguous, two lines at least: whole lines do
     /// without the stage.
     ///
     /// # Safety
@@ -274,7 +275,7 @@ fn rows_ahead<T>(nest: &Nest<T>, inner: Axis) -> isize {
     nest.axes().last().map_or(0, |axis| axis.src.wrapping_mul(rows))
 }
 
-/// Copies row by row; the innermost loop is the row, whose targets lie one behind the other.
+/// Copies row by row; the innermost loop is the row, whose targets are contiguous.
 ///
 /// # Safety
 /// As for [`super::copy`]; targets are aligned to the size of `T`.

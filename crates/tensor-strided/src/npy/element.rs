@@ -1,13 +1,14 @@
 //! Types of elements that `.npy` files and tensors share.
 
-use super::header::{Kind, NpyType};
-use crate::Element;
+use crate::element::Element;
+use crate::npy::header::{Kind, NpyType};
 
 mod sealed {
     pub trait Sealed {}
 }
 
-/// What can be read from and written to a `.npy` file: `bool`, integers, floats, and complex numbers as `[real, imaginary]`.
+/// What can be read from and written to a `.npy` file: `bool`, integers, floats, and complex
+/// numbers as `[real, imaginary]`.
 pub trait NpyElement: Element + sealed::Sealed {
     #[doc(hidden)]
     const TYPE: NpyType;
@@ -19,6 +20,14 @@ pub trait NpyElement: Element + sealed::Sealed {
     /// Adds the bytes of this element in little endian.
     #[doc(hidden)]
     fn encode(&self, bytes: &mut Vec<u8>);
+}
+
+impl NpyType {
+    /// The type of files that hold such elements.
+    #[must_use]
+    pub fn of<T: NpyElement>() -> Self {
+        T::TYPE
+    }
 }
 
 macro_rules! numbers {

@@ -1,10 +1,12 @@
-//! The header: a magic number, a version, a length, and a Python dictionary with type, order and shape.
+//! The header: a magic number, a version, a length, and a Python dictionary with type, order and
+//! shape.
 
 use std::fmt;
 use std::io::Read;
 
-use super::{NpyElement, NpyError, read_up_to};
-use crate::{Order, Shape};
+use crate::dims::Shape;
+use crate::layout::Order;
+use crate::npy::{NpyError, read_up_to};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -46,12 +48,6 @@ pub struct NpyType {
 impl NpyType {
     pub(super) const fn new(kind: Kind, size: usize) -> Self {
         Self { kind, size }
-    }
-
-    /// The type of files that hold such elements.
-    #[must_use]
-    pub fn of<T: NpyElement>() -> Self {
-        T::TYPE
     }
 
     /// Bytes of an element.
@@ -127,8 +123,8 @@ pub struct Header {
 }
 
 impl Header {
-    pub(super) fn new<T: NpyElement>(shape: &Shape, order: Order) -> Self {
-        Self { element: T::TYPE, big_endian: false, order, shape: shape.clone() }
+    pub(super) fn new(element: NpyType, shape: &Shape, order: Order) -> Self {
+        Self { element, big_endian: false, order, shape: shape.clone() }
     }
 
     /// The type of the elements.

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::Tensor;
+use crate::tensor::Tensor;
 
 /// What `np.save(f, np.arange(6, dtype='<i2').reshape(2, 3))` wrote with NumPy 2.4.6.
 fn numpy_file() -> Vec<u8> {
@@ -22,7 +22,7 @@ fn with_header(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn it_is_what_numpy_writes() {
+fn files_equal_those_of_numpy() {
     let x = Tensor::from_vec([2, 3], (0_i16..6).collect::<Vec<_>>()).unwrap();
     let mut file = Vec::new();
     x.write_npy(&mut file).unwrap();
@@ -49,7 +49,7 @@ fn versions_orders_and_ends_are_read() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_place() {
+fn errors_have_positions() {
     let problem = |header: &str| match Tensor::<f32>::read_npy(&with_header(header, &[])[..]) {
         Err(NpyError::Header { position, problem }) => (position, problem.to_string()),
         other => panic!("{header}: {other:?}"),
@@ -78,8 +78,8 @@ fn claims_without_bytes_take_no_memory() {
     };
     let huge = claims("(1152921504606846975,)");
     assert!(matches!(huge, Err(NpyError::Truncated { found: 20, .. })), "{huge:?}");
-    assert!(matches!(claims("(4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
-    assert!(matches!(claims("(0, 4611686018427387904, 4)"), Err(NpyError::Shape(crate::Error::TooLarge { .. }))));
+    assert!(matches!(claims("(4611686018427387904, 4)"), Err(NpyError::Shape(Error::TooLarge { .. }))));
+    assert!(matches!(claims("(0, 4611686018427387904, 4)"), Err(NpyError::Shape(Error::TooLarge { .. }))));
     assert_eq!(claims("(0, 3)").unwrap().shape(), [0, 3]);
     assert_eq!(claims("()").unwrap().shape(), []);
     let mut long = b"\x93NUMPY\x02\x00".to_vec();
@@ -134,8 +134,8 @@ proptest! {
         file.truncate(at);
         let _ = Tensor::<i16>::read_npy(&file[..]);
         let mut file = numpy_file();
-        if let Some(place) = file.get_mut(at) {
-            *place = byte;
+        if let Some(found) = file.get_mut(at) {
+            *found = byte;
         }
         let _ = Tensor::<i16>::read_npy(&file[..]);
     }

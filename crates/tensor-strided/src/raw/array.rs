@@ -5,10 +5,13 @@ use std::ptr::NonNull;
 
 use ndarray::{ArrayView, ArrayViewD, ArrayViewMut, ArrayViewMutD, Axis, Dimension, IxDyn, ShapeBuilder};
 
-use super::{Raw, RawMut, check_nested};
-use crate::{Error, Layout, Shape, Strides};
+use crate::dims::{Shape, Strides};
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::raw::{Raw, RawMut};
 
-/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one 0, and how many elements it reaches over.
+/// The layout of an array whose element `[0, .., 0]` is at the offset that makes the lowest one 0,
+/// and how many elements it reaches over.
 fn layout_of(shape: &[usize], strides: &[isize]) -> (Layout, usize) {
     let below = |(&n, &stride): (&usize, &isize)| if n > 1 && stride < 0 { (n - 1) * stride.unsigned_abs() } else { 0 };
     let offset = if shape.contains(&0) { 0 } else { shape.iter().zip(strides).map(below).sum() };
@@ -17,7 +20,8 @@ fn layout_of(shape: &[usize], strides: &[isize]) -> (Layout, usize) {
     (layout, len)
 }
 
-/// The lengths and the absolute strides, those that mean nothing being 0, and the axes that run backwards.
+/// The lengths and the absolute strides, those that mean nothing being 0, and the axes that run
+/// backwards.
 fn without_signs(layout: &Layout) -> (IxDyn, IxDyn, impl Iterator<Item = Axis>) {
     let means = |n: usize| n > 1 && !layout.is_empty();
     let axes = || layout.shape().iter().zip(layout.strides());
@@ -36,7 +40,8 @@ impl<'a, T> Raw<'a, T> {
     /// The elements of an array, where they are.
     pub(crate) fn from_array<D: Dimension>(array: &ArrayView<'a, T, D>) -> Self {
         let (layout, len) = layout_of(array.shape(), array.strides());
-        // An array's pointer is never null; from that of its first element, this leads back to the lowest one.
+        // An array's pointer is never null; from that of its first element, this leads back to the
+        // lowest one.
         let lowest = array.as_ptr().wrapping_sub(layout.offset()).cast_mut();
         let base = NonNull::new(lowest).unwrap_or(NonNull::dangling());
         Self { base, len, layout, borrow: PhantomData }
@@ -46,9 +51,10 @@ impl<'a, T> Raw<'a, T> {
     pub(crate) fn to_array(&self) -> ArrayViewD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));
-        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as the layout, which can all be read for `'a`;
-        // its constructors have checked that distances and the number of elements fit in an `isize`. Where there are no elements, all
-        // strides are 0 and the pointer is that of a buffer, never null.
+        // SAFETY: from the lowest address on, the absolute strides lead to the same elements as the
+        // layout, which can all be read for `'a`; its constructors have checked that distances and
+        // the number of elements fit in an `isize`. Where there are no elements, all strides are 0
+        // and the pointer is that of a buffer, never null.
         let mut array = unsafe { ArrayViewD::from_shape_ptr(shape.strides(strides), pointer) };
         backwards.for_each(|axis| array.invert_axis(axis));
         array
@@ -59,7 +65,7 @@ impl<'a, T> RawMut<'a, T> {
     /// The elements of an array, where they are.
     pub(crate) fn from_array<D: Dimension>(mut array: ArrayViewMut<'a, T, D>) -> Result<Self, Error> {
         let (layout, len) = layout_of(array.shape(), array.strides());
-        check_nested(&layout)?;
+        layout.check_nested()?;
         let lowest = array.as_mut_ptr().wrapping_sub(layout.offset());
         let base = NonNull::new(lowest).unwrap_or(NonNull::dangling());
         Ok(Self { base, len, layout, borrow: PhantomData })
@@ -69,7 +75,8 @@ impl<'a, T> RawMut<'a, T> {
     pub(crate) fn into_array(self) -> ArrayViewMutD<'a, T> {
         let (shape, strides, backwards) = without_signs(&self.layout);
         let pointer = self.base.as_ptr().wrapping_add(lowest(&self.layout));
-        // SAFETY: as in `to_array`; and this view, which ends here, has the elements for itself, none of them twice.
+        // SAFETY: as in `to_array`; and this view, which ends here, has the elements for itself,
+        // none of them twice.
         let mut array = unsafe { ArrayViewMutD::from_shape_ptr(shape.strides(strides), pointer) };
         backwards.for_each(|axis| array.invert_axis(axis));
         array

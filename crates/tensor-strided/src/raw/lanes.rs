@@ -4,9 +4,8 @@ use std::fmt;
 use std::iter::FusedIterator;
 use std::marker::PhantomData;
 
-use super::{Raw, RawMut};
-use crate::Layout;
-use crate::layout::Walk;
+use crate::layout::{Layout, Walk};
+use crate::raw::{Raw, RawMut};
 
 /// The elements along one axis of a view: a pointer, a length and a stride.
 pub struct Lane<'a, T> {
@@ -61,7 +60,7 @@ impl<'a, T> Lane<'a, T> {
         (i < self.len).then(|| unsafe { &*self.start.offset(i.cast_signed().wrapping_mul(self.stride)) })
     }
 
-    /// The elements as a slice, if they lie one behind the other.
+    /// The elements as a slice, if they are contiguous.
     #[inline]
     pub fn as_slice(&self) -> Option<&'a [T]> {
         match (self.len, self.stride) {
@@ -101,16 +100,18 @@ impl<'a, T> LaneMut<'a, T> {
     /// Element `i`, if there is one.
     #[inline]
     pub fn get_mut(&mut self, i: usize) -> Option<&mut T> {
-        // SAFETY: the view that it comes from has `len` elements here, and `self` is borrowed for this one.
+        // SAFETY: the view that it comes from has `len` elements here, and `self` is borrowed for
+        // this one.
         (i < self.len).then(|| unsafe { &mut *self.start.offset(i.cast_signed().wrapping_mul(self.stride)) })
     }
 
-    /// The elements as a slice, if they lie one behind the other.
+    /// The elements as a slice, if they are contiguous.
     #[inline]
     pub fn as_slice_mut(&mut self) -> Option<&mut [T]> {
         match (self.len, self.stride) {
             (0, _) => Some(&mut []),
-            // SAFETY: `len` elements that the view names, without gaps, and `self` is borrowed for them.
+            // SAFETY: `len` elements that the view names, without gaps, and `self` is borrowed for
+            // them.
             (1, _) | (_, 1) => Some(unsafe { std::slice::from_raw_parts_mut(self.start, self.len) }),
             _ => None,
         }
@@ -179,7 +180,8 @@ macro_rules! lane_iterator {
                 self.lane.len = self.lane.len.checked_sub(1)?;
                 let $p = self.lane.start;
                 self.lane.start = $p.wrapping_offset(self.lane.stride);
-                // SAFETY: one of the elements of the view, borrowed for `'a`, that was not given out before.
+                // SAFETY: one of the elements of the view, borrowed for `'a`, that was not given
+                // out before.
                 Some(unsafe { $deref })
             }
 
@@ -194,7 +196,8 @@ macro_rules! lane_iterator {
             fn next_back(&mut self) -> Option<$Item> {
                 self.lane.len = self.lane.len.checked_sub(1)?;
                 let $p = self.lane.start.wrapping_offset(self.lane.len.cast_signed().wrapping_mul(self.lane.stride));
-                // SAFETY: one of the elements of the view, borrowed for `'a`, that was not given out before.
+                // SAFETY: one of the elements of the view, borrowed for `'a`, that was not given
+                // out before.
                 Some(unsafe { $deref })
             }
         }
@@ -263,7 +266,8 @@ macro_rules! lanes_iterator {
             #[inline]
             fn next(&mut self) -> Option<$Lane<'a, T>> {
                 let start = self.base.wrapping_add(self.walk.next()?);
-                // Each lane is given out once, and those of a view for writing have no element in common.
+                // Each lane is given out once, and those of a view for writing have no element in
+                // common.
                 Some($Lane { start, len: self.lane.0, stride: self.lane.1, borrow: PhantomData })
             }
 

@@ -1,9 +1,14 @@
 //! Slices of tensors and views: always views themselves, of the same memory.
 
-use super::index::Checked;
-use crate::{
-    Element, Error, IndexEntry, IndexSpec, Layout, OnnxSlice, StridedSlice, Tensor, TensorView, TensorViewMut,
-};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::entry::IndexEntry;
+use crate::slice::index::{Checked, IndexSpec};
+use crate::slice::onnx::OnnxSlice;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl Layout {
     /// Where the elements lie that TensorFlow's `strided_slice` picks.
@@ -55,18 +60,21 @@ impl<T: Element> TensorView<'_, T> {
     /// Copies TensorFlow's `strided_slice` into memory that is there already.
     ///
     /// # Errors
-    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not the shape of the slice.
+    /// Those of [`StridedSlice::output_shape`], and [`Error::ShapeMismatch`] where `out` has not
+    /// the shape of the slice.
     pub fn strided_slice_into(&self, slice: &StridedSlice, out: &mut TensorViewMut<'_, T>) -> Result<(), Error> {
         out.copy_from(&self.strided_slice(slice)?)
     }
 
-    /// Basic indexing as in Python and NumPy, `x[...]`, as a view: no element is copied. [`ix!`](crate::ix) writes the index.
+    /// Basic indexing as in Python and NumPy, `x[...]`, as a view: no element is copied.
+    /// [`ix!`](crate::ix) writes the index.
     ///
     /// A result for which every axis has an index has rank 0, where NumPy makes a scalar of it.
     ///
     /// # Errors
     /// - [`Error::MultipleEllipses`];
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there are;
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    ///   are;
     /// - then axis by axis [`Error::ZeroStride`], [`Error::IndexOutOfBounds`].
     #[inline]
     #[doc(alias = "slice")]
@@ -75,8 +83,8 @@ impl<T: Element> TensorView<'_, T> {
         self.cut(|from, layout| layout.slice_from(from, &Checked::new(index.as_ref())?))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
-    /// times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
+    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;
@@ -180,8 +188,8 @@ impl<T: Element> Tensor<T> {
         Ok(self.view_mut().with_layout(layout))
     }
 
-    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element is copied. What is used many
-    /// times is parsed once, as an [`IndexSpec`].
+    /// [`index`](Self::index) with what Python has between the brackets as text, a view: no element
+    /// is copied. What is used many times is parsed once, as an [`IndexSpec`].
     ///
     /// ```
     /// use tensor_strided::Tensor;

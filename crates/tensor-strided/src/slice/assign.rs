@@ -1,11 +1,19 @@
 //! Assignment to a slice, by TensorFlow's rules.
 
-use crate::{Element, Error, Layout, Shape, StridedSlice, Strides, Tensor, TensorView, TensorViewMut};
+use crate::dims::{Shape, Strides};
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl<T: Element> TensorViewMut<'_, T> {
-    /// Writes `value` to what TensorFlow's `strided_slice` picks, repeated along axes that it has not or where its length is 1.
+    /// Writes `value` to what TensorFlow's `strided_slice` picks, repeated along axes that it has
+    /// not or where its length is 1.
     ///
-    /// Axes of length 1 before those of the slice are no matter. A slice without elements takes a value of any shape, as in TensorFlow.
+    /// Axes of length 1 before those of the slice are no matter. A slice without elements takes a
+    /// value of any shape, as in TensorFlow.
     ///
     /// ```
     /// use tensor_strided::{StridedSlice, Tensor, ix};
@@ -34,10 +42,11 @@ impl<T: Element> TensorViewMut<'_, T> {
 }
 
 impl<T: Element> Tensor<T> {
-    /// Writes `value` to what TensorFlow's `strided_slice` picks; shared memory is copied first. See
-    /// [`TensorViewMut::strided_slice_assign`].
+    /// Writes `value` to what TensorFlow's `strided_slice` picks; shared memory is copied first.
+    /// See [`TensorViewMut::strided_slice_assign`].
     ///
-    /// To keep this one as it is, as TensorFlow's `TensorStridedSliceUpdate` does, assign to a clone of it.
+    /// To keep this one as it is, as TensorFlow's `TensorStridedSliceUpdate` does, assign to a
+    /// clone of it.
     ///
     /// # Errors
     /// Those of [`TensorViewMut::strided_slice_assign`].
@@ -48,8 +57,8 @@ impl<T: Element> Tensor<T> {
     }
 }
 
-/// `value` repeated to `shape`, if it fits: from the last axis on, lengths are equal or the value's is 1, and what it has more are
-/// axes of length 1.
+/// `value` repeated to `shape`, if it fits: from the last axis on, lengths are equal or the value's
+/// is 1, and what it has more are axes of length 1.
 fn repeated(value: &Layout, shape: &Shape) -> Option<Layout> {
     let (more, missing) = (value.rank().saturating_sub(shape.len()), shape.len().saturating_sub(value.rank()));
     if value.shape()[..more].iter().any(|&n| n != 1) {

@@ -1,14 +1,16 @@
-//! One entry of an index as Python writes it, and the macro [`ix!`](crate::ix) that makes lists of them.
+//! One entry of an index as Python writes it, and the macro [`ix!`](crate::ix) that makes lists of
+//! them.
 
 use std::fmt;
 use std::ops::{Range, RangeFrom, RangeFull, RangeTo};
 
-use crate::Dims;
+use crate::dims::Dims;
 
-/// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None, 1:5:2, -1]`.
+/// One entry of an index, with Python's meaning: what stands between two commas of `x[..., None,
+/// 1:5:2, -1]`.
 ///
-/// Integers and ranges convert into entries; the macro [`ix!`](crate::ix) does so for a whole list, and [`IndexSpec`](crate::IndexSpec)
-/// reads them from text.
+/// Integers and ranges convert into entries; the macro [`ix!`](crate::ix) does so for a whole list,
+/// and [`IndexSpec`](crate::IndexSpec) reads them from text.
 ///
 /// | here | in [`ix!`](crate::ix) | in Python | takes | gives |
 /// |---|---|---|---|---|
@@ -26,33 +28,42 @@ use crate::Dims;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum IndexEntry {
-    /// All axes that no other entry takes, which may be none. At most one in an index; without one, it is implied at the end.
+    /// All axes that no other entry takes, which may be none. At most one in an index; without one,
+    /// it is implied at the end.
     Ellipsis,
     /// A new axis of size 1.
     NewAxis,
-    /// One element of the axis, which is thereby gone. Negative ones count from the end; one outside of the axis is an error.
+    /// One element of the axis, which is thereby gone. Negative ones count from the end; one
+    /// outside of the axis is an error.
     Index(i64),
-    /// Every `step`-th element from `begin` on, up to `end` and without it. Nothing in a range is out of bounds: it is cut to the axis.
+    /// Every `step`-th element from `begin` on, up to `end` and without it. Nothing in a range is
+    /// out of bounds: it is cut to the axis.
     Range {
-        /// The first element; negative counts from the end; `None` is the first in the direction of the step.
+        /// The first element; negative counts from the end; `None` is the first in the direction of
+        /// the step.
         begin: Option<i64>,
-        /// Where to stop; negative counts from the end; `None` is beyond the last in the direction of the step.
+        /// Where to stop; negative counts from the end; `None` is beyond the last in the direction
+        /// of the step.
         end: Option<i64>,
-        /// The distance to the next element; negative goes backwards. 0 is an error when the index is used.
+        /// The distance to the next element; negative goes backwards. 0 is an error when the index
+        /// is used.
         step: i64,
     },
 }
 
-/// The entry of an index that makes a new axis of size 1, [`IndexEntry::NewAxis`]: `None` or `np.newaxis` in Python.
+/// The entry of an index that makes a new axis of size 1, [`IndexEntry::NewAxis`]: `None` or
+/// `np.newaxis` in Python.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[doc(alias = "newaxis")]
 pub struct NewAxis;
 
 impl IndexEntry {
-    /// A range with a step: `stepped(1..5, 2)` is Python's `1:5:2`, and `stepped(.., -1)` is `::-1`.
+    /// A range with a step: `stepped(1..5, 2)` is Python's `1:5:2`, and `stepped(.., -1)` is
+    /// `::-1`.
     ///
-    /// The step has Python's meaning. `stepped(1..5, -1)` goes from element 1 *down* to before element 5, so it is empty; it is not
-    /// the reversed `1..5`, as it would be with the `s!` of the crate ndarray.
+    /// The step has Python's meaning. `stepped(1..5, -1)` goes from element 1 *down* to before
+    /// element 5, so it is empty; it is not the reversed `1..5`, as it would be with the `s!` of
+    /// the crate ndarray.
     #[must_use]
     pub fn stepped(range: impl IndexRange, step: impl IndexInteger) -> Self {
         let (begin, end) = range.bounds();
@@ -91,7 +102,8 @@ impl From<NewAxis> for IndexEntry {
     }
 }
 
-/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest `i64`, which is beyond every axis just as well.
+/// Integers that may stand in an index or a new shape. One beyond `i64` is taken for the nearest
+/// `i64`, which is beyond every axis just as well.
 pub trait IndexInteger: Copy + sealed::Sealed {
     /// The number, or the nearest one of 64 bits.
     fn to_i64(self) -> i64;
@@ -107,7 +119,8 @@ impl Dims<i64> {
     }
 }
 
-/// Ranges that may stand in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python has no `a..=b`.
+/// Ranges that may stand in an index: `a..b`, `a..`, `..b` and `..`, of any integers. Python has no
+/// `a..=b`.
 pub trait IndexRange: sealed::Sealed {
     /// Begin and end, `None` where left out.
     fn bounds(self) -> (Option<i64>, Option<i64>);
@@ -168,7 +181,8 @@ ranges! {
     [] RangeFull, _range => None, None;
 }
 
-/// An index as Python writes it, in Rust's clothes: `ix![.., NewAxis, 1..5;2, ..;-1, 3]` is `[:, None, 1:5:2, ::-1, 3]`.
+/// An index as Python writes it, in Rust's clothes: `ix![.., NewAxis, 1..5;2, ..;-1, 3]` is `[:,
+/// None, 1:5:2, ::-1, 3]`.
 ///
 /// | entry | Python | |
 /// |---|---|---|
@@ -178,8 +192,9 @@ ranges! {
 /// | `...` | `...` | all axes that no other entry takes; without it, at the end |
 /// | `NewAxis` | `None` | a new axis of size 1 |
 ///
-/// It makes an array of [`IndexEntry`], on the stack, which [`TensorView::index`](crate::TensorView::index) and its kin take. It cannot
-/// fail, and what cannot be indexed is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is
+/// It makes an array of [`IndexEntry`], on the stack, which
+/// [`TensorView::index`](crate::TensorView::index) and its kin take. It cannot fail, and what
+/// cannot be indexed is an error of those methods, not a panic. Steps are Python's: `5..1;-1` is
 /// `5, 4, 3, 2`, where the `s!` of the crate ndarray would want `2..6;-1`.
 ///
 /// ```

@@ -1,10 +1,16 @@
 //! The gradient of a slice: what comes back goes to where it was taken from, zeros elsewhere.
 
-use crate::{Element, Error, Layout, Shape, StridedSlice, Tensor, TensorView, TensorViewMut};
+use crate::dims::Shape;
+use crate::element::Element;
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::plan::StridedSlice;
+use crate::tensor::Tensor;
+use crate::view::{TensorView, TensorViewMut};
 
 impl<T: Element + Default> TensorView<'_, T> {
-    /// The gradient with regard to the input of TensorFlow's `strided_slice`, if this is the gradient with regard to its output:
-    /// zeros of the input's shape, in which the slice is this.
+    /// The gradient with regard to the input of TensorFlow's `strided_slice`, if this is the
+    /// gradient with regard to its output: zeros of the input's shape, in which the slice is this.
     ///
     /// ```
     /// use tensor_strided::{StridedSlice, Tensor, ix};
@@ -27,8 +33,8 @@ impl<T: Element + Default> TensorView<'_, T> {
         Ok(Tensor::from_dense(layout.shape(), self.embedded(&part, layout.len(), T::default())))
     }
 
-    /// [`strided_slice_grad`](Self::strided_slice_grad) into memory that is there already, whatever is in it; its shape is that of the
-    /// slice's input.
+    /// [`strided_slice_grad`](Self::strided_slice_grad) into memory that is there already, whatever
+    /// is in it; its shape is that of the slice's input.
     ///
     /// # Errors
     /// Those of [`strided_slice_grad`](Self::strided_slice_grad). Nothing is written then.

@@ -3,13 +3,17 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::resolve::{Counts, Entries, Entry};
-use super::text::{self, ParseError};
-use crate::{Dims, Error, IndexEntry};
+use crate::dims::Dims;
+use crate::error::Error;
+use crate::slice::entry::IndexEntry;
+use crate::slice::resolve::{Counts, Entries, Entry};
+use crate::slice::text;
+use crate::slice::text::ParseError;
 
 /// An index as Python writes it, made at run time: from entries or from text.
 ///
-/// Up to eight entries it allocates nothing. What is known when the program is written is simpler with [`ix!`](crate::ix).
+/// Up to eight entries it allocates nothing. What is known when the program is written is simpler
+/// with [`ix!`](crate::ix).
 ///
 /// ```
 /// use tensor_strided::{IndexSpec, Tensor, ix};
@@ -47,11 +51,12 @@ impl IndexSpec {
 
     /// Reads what Python has between the brackets of `x[...]`, with or without the brackets.
     ///
-    /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`, also as `newaxis`, `np.newaxis`,
-    /// `tf.newaxis` or `NewAxis`. Space may stand anywhere between, and a comma after the last entry.
+    /// Entries are whole numbers, `begin:end:step` with any of them left out, `...`, and `None`,
+    /// also as `newaxis`, `np.newaxis`, `tf.newaxis` or `NewAxis`. Space may stand anywhere
+    /// between, and a comma after the last entry.
     ///
     /// # Errors
-    /// [`ParseError`], which shows the place.
+    /// [`ParseError`], which shows the position.
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         text::parse(text).map(Self)
     }

@@ -1,13 +1,18 @@
 //! Shapes before all lengths are known: TensorFlow's shape function.
 
-use super::resolve::{Entry, check_index_stride, index, range, visit_axes};
-use crate::{Dims, Error, IndexInteger, Masks, StridedSlice};
+use crate::dims::Dims;
+use crate::error::Error;
+use crate::slice::entry::IndexInteger;
+use crate::slice::plan::{Masks, StridedSlice};
+use crate::slice::resolve::{Entry, check_index_stride, index, range, visit_axes};
 
 impl StridedSlice {
-    /// The shape of the result where lengths of axes are unknown, `None`; for graphs that are not run yet.
+    /// The shape of the result where lengths of axes are unknown, `None`; for graphs that are not
+    /// run yet.
     ///
-    /// An unknown axis stays unknown, or goes if one element is taken of it; a known one gives what [`output_shape`](Self::output_shape)
-    /// says. [`infer_shape`] is for slices that are themselves unknown.
+    /// An unknown axis stays unknown, or goes if one element is taken of it; a known one gives what
+    /// [`output_shape`](Self::output_shape) says. [`infer_shape`] is for slices that are themselves
+    /// unknown.
     ///
     /// ```
     /// use tensor_strided::{StridedSlice, ix};
@@ -18,16 +23,19 @@ impl StridedSlice {
     /// ```
     ///
     /// # Errors
-    /// Those of [`output_shape`](Self::output_shape); but of unknown axes, as in TensorFlow, only a stride of 0 is one.
+    /// Those of [`output_shape`](Self::output_shape); but of unknown axes, as in TensorFlow, only a
+    /// stride of 0 is one.
     pub fn infer_shape(&self, input: impl AsRef<[Option<usize>]>) -> Result<Dims<Option<usize>>, Error> {
         infer(self, input.as_ref(), true)
     }
 }
 
-/// The shape of the result where lengths of axes, or `begin` or `end` as a whole, are unknown: TensorFlow's shape function.
+/// The shape of the result where lengths of axes, or `begin` or `end` as a whole, are unknown:
+/// TensorFlow's shape function.
 ///
-/// Where `begin` or `end` is unknown, a range has a known length only if the masks make it the whole axis, and no index is out of bounds.
-/// TensorFlow leaves such a range unknown too if its axis is known to have length 0; here it is known to be 0.
+/// Where `begin` or `end` is unknown, a range has a known length only if the masks make it the
+/// whole axis, and no index is out of bounds. TensorFlow leaves such a range unknown too if its
+/// axis is known to have length 0; here it is known to be 0.
 ///
 /// ```
 /// use tensor_strided::{Masks, infer_shape};
@@ -40,7 +48,8 @@ impl StridedSlice {
 /// ```
 ///
 /// # Errors
-/// Those of [`StridedSlice::new`] and [`StridedSlice::infer_shape`]. The length of what is unknown is that of `strides`.
+/// Those of [`StridedSlice::new`] and [`StridedSlice::infer_shape`]. The length of what is unknown
+/// is that of `strides`.
 pub fn infer_shape<I: IndexInteger>(
     input: impl AsRef<[Option<usize>]>,
     begin: Option<&[I]>,

@@ -1,13 +1,19 @@
-//! ONNX's way to write a slice: starts, ends, axes and steps, with its own way of cutting them to the axis.
+//! ONNX's way to write a slice: starts, ends, axes and steps, with its own way of cutting them to
+//! the axis.
 
-use super::resolve::{Picked, cut, pick, signed};
-use crate::{Dims, Error, IndexInteger, Layout, Shape};
+use crate::dims::{Dims, Shape};
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::slice::entry::IndexInteger;
+use crate::slice::resolve::{Picked, cut, pick, signed};
 
-/// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any number of tensors.
+/// The operator Slice of ONNX (version 13, the same in 10 and 11), as a plan to be applied to any
+/// number of tensors.
 ///
-/// It has no masks: ranges alone, for the axes that are named, or the first ones; the others stay whole. It differs from Python and
-/// TensorFlow where a range goes backwards: the start is cut to `0..=n - 1`, so that one before the first element is the first
-/// element, where theirs picks none. "As far as it goes" is written `i64::MAX` forwards, `i64::MIN` backwards, or those of 32 bits.
+/// It has no masks: ranges alone, for the axes that are named, or the first ones; the others stay
+/// whole. It differs from Python and TensorFlow where a range goes backwards: the start is cut to
+/// `0..=n - 1`, so that one before the first element is the first element, where theirs picks none.
+/// "As far as it goes" is written `i64::MAX` forwards, `i64::MIN` backwards, or those of 32 bits.
 ///
 /// ```
 /// use tensor_strided::{OnnxSlice, Tensor, ix};
@@ -57,8 +63,8 @@ impl OnnxSlice {
     /// The shape of the result for an input of this shape.
     ///
     /// # Errors
-    /// - [`Error::Axis`] where an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] where one is named twice, which ONNX leaves
-    ///   undefined;
+    /// - [`Error::Axis`] where an axis is not in `-rank..rank`, [`Error::RepeatedAxis`] where one
+    ///   is named twice, which ONNX leaves undefined;
     /// - [`Error::ZeroStride`].
     pub fn output_shape(&self, input: impl AsRef<[usize]>) -> Result<Shape, Error> {
         let input = input.as_ref();

@@ -2,14 +2,17 @@
 
 use std::fmt;
 
-use super::resolve::{Counts, Entries, Entry, cut, index, pick, range, visit_axes};
-use crate::{Dims, Error, IndexEntry, IndexInteger, Shape};
+use crate::dims::{Dims, Shape};
+use crate::error::Error;
+use crate::slice::entry::{IndexEntry, IndexInteger};
+use crate::slice::resolve::{Counts, Entries, Entry, cut, index, pick, range, visit_axes};
 
 /// More entries have no bit in a mask of 32 (TensorFlow takes one less than there are bits).
 const MAX_ENTRIES: usize = 31;
 
-/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; what bits past the last entry say is not looked at,
-/// but for a second ellipsis. Any pattern of bits is legal, -1 too.
+/// The five masks of TensorFlow's `strided_slice`. Bit `i` belongs to entry `i`; what bits past the
+/// last entry say is not looked at, but for a second ellipsis. Any pattern of bits is legal, -1
+/// too.
 ///
 /// ```
 /// use tensor_strided::Masks;
@@ -23,7 +26,8 @@ pub struct Masks {
     /// The range starts at the first element in the direction of its stride, whatever `begin` says.
     #[doc(alias = "begin_mask")]
     pub begin: i32,
-    /// The range goes on beyond the last element in the direction of its stride, whatever `end` says.
+    /// The range goes on beyond the last element in the direction of its stride, whatever `end`
+    /// says.
     #[doc(alias = "end_mask")]
     pub end: i32,
     /// The entry stands for all axes that no other entry takes. At most one bit, anywhere.
@@ -32,14 +36,17 @@ pub struct Masks {
     /// The entry is a new axis of size 1, unless it is the ellipsis.
     #[doc(alias = "new_axis_mask")]
     pub new_axis: i32,
-    /// The entry is the element `begin` of its axis, which is then gone, unless it is the ellipsis or a new axis.
+    /// The entry is the element `begin` of its axis, which is then gone, unless it is the ellipsis
+    /// or a new axis.
     #[doc(alias = "shrink_axis_mask")]
     pub shrink_axis: i32,
 }
 
-/// TensorFlow's `strided_slice` as a plan: read and checked once, to be applied to any number of tensors.
+/// TensorFlow's `strided_slice` as a plan: read and checked once, to be applied to any number of
+/// tensors.
 ///
-/// Up to eight entries it allocates nothing, neither when it is made nor when it is applied. The [module](crate::slice) tells the rules.
+/// Up to eight entries it allocates nothing, neither when it is made nor when it is applied. The
+/// [module](crate::slice) tells the rules.
 ///
 /// ```
 /// use tensor_strided::{Masks, StridedSlice, Tensor};
@@ -64,13 +71,15 @@ pub struct StridedSlice {
 }
 
 impl StridedSlice {
-    /// One entry for each position of `begin`, `end` and `strides`, of what kind, the masks say. No mask: all entries are ranges.
+    /// One entry for each position of `begin`, `end` and `strides`, of what kind, the masks say. No
+    /// mask: all entries are ranges.
     ///
     /// TensorFlow takes numbers of 32 and of 64 bits; here all integers do.
     ///
     /// # Errors
     /// - [`Error::SpecLengths`] where the three differ in length, or have 32 entries or more.
-    /// - [`Error::MultipleEllipses`] where the ellipsis mask has more than one bit, even past the entries.
+    /// - [`Error::MultipleEllipses`] where the ellipsis mask has more than one bit, even past the
+    ///   entries.
     pub fn new<I: IndexInteger>(begin: &[I], end: &[I], strides: &[I], masks: Masks) -> Result<Self, Error> {
         if begin.len() != end.len() || begin.len() != strides.len() || begin.len() > MAX_ENTRIES {
             return Err(Error::SpecLengths { begin: begin.len(), end: end.len(), strides: strides.len() });
@@ -85,7 +94,8 @@ impl StridedSlice {
         })
     }
 
-    /// How TensorFlow writes an index of Python, as `x[1, ..., None]` in Python becomes an operation of its graph.
+    /// How TensorFlow writes an index of Python, as `x[1, ..., None]` in Python becomes an
+    /// operation of its graph.
     ///
     /// ```
     /// use tensor_strided::{Masks, StridedSlice, ix};
@@ -155,8 +165,10 @@ impl StridedSlice {
     ///
     /// # Errors
     /// In this order, the first one that applies, as in TensorFlow:
-    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there are;
-    /// - then axis by axis [`Error::ZeroStride`], [`Error::ShrinkStride`], [`Error::IndexOutOfBounds`].
+    /// - [`Error::ScalarInput`], [`Error::TooManyIndices`] where more axes are taken than there
+    ///   are;
+    /// - then axis by axis [`Error::ZeroStride`], [`Error::ShrinkStride`],
+    ///   [`Error::IndexOutOfBounds`].
     pub fn output_shape(&self, input: impl AsRef<[usize]>) -> Result<Shape, Error> {
         let input = input.as_ref();
         let mut shape = Shape::new();
@@ -282,9 +294,11 @@ pub enum SlicedAxis {
     Range {
         /// The axis of the input.
         axis: usize,
-        /// The first element, counted from the front and cut to the axis; -1 or the length of the axis where there is none.
+        /// The first element, counted from the front and cut to the axis; -1 or the length of the
+        /// axis where there is none.
         begin: i64,
-        /// Where it stops, counted from the front and cut to the axis; -1 where a range that goes backwards takes element 0.
+        /// Where it stops, counted from the front and cut to the axis; -1 where a range that goes
+        /// backwards takes element 0.
         end: i64,
         /// The distance from one to the next.
         stride: i64,
@@ -293,7 +307,8 @@ pub enum SlicedAxis {
     },
 }
 
-/// As Python writes it: `[None, 0:2, 2, ...]`. Strides of single elements, which Python has not, are left out.
+/// As Python writes it: `[None, 0:2, 2, ...]`. Strides of single elements, which Python has not,
+/// are left out.
 impl fmt::Display for StridedSlice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;

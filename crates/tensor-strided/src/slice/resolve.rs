@@ -1,8 +1,11 @@
-//! From entries to axes: which axis an entry takes, and which of its elements. Every way to write a slice ends here.
+//! From entries to axes: which axis an entry takes, and which of its elements. Every way to write a
+//! slice ends here.
 
-use crate::{Error, Layout};
+use crate::error::Error;
+use crate::layout::Layout;
 
-/// What one entry asks of an axis that it takes. TensorFlow's indexes carry a stride, which is checked and not used.
+/// What one entry asks of an axis that it takes. TensorFlow's indexes carry a stride, which is
+/// checked and not used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// In a list of entries: all axes that no other takes. To the visitor of axes: this whole axis.
@@ -53,8 +56,8 @@ pub(super) trait Entries {
     }
 }
 
-/// Calls `visit` with each entry and its axis, in the order of the result's axes; for the ellipsis, once with each axis of it. A new axis
-/// comes with the axis of the input behind it.
+/// Calls `visit` with each entry and its axis, in the order of the result's axes; for the ellipsis,
+/// once with each axis of it. A new axis comes with the axis of the input behind it.
 ///
 /// # Errors
 /// Those of [`Entries::free`] and of `visit`.
@@ -77,7 +80,8 @@ pub(super) fn visit_axes(
     Ok(())
 }
 
-/// The elements of an axis that a range picks: `len` of them, `step` apart, from `first` on. Fewer than two have a step of 1.
+/// The elements of an axis that a range picks: `len` of them, `step` apart, from `first` on. Fewer
+/// than two have a step of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Picked {
     pub(super) first: isize,
@@ -91,8 +95,9 @@ pub(super) fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Begin and end of a range in an axis of length `n`, counted from the front and cut to what the axis has: to `0..=n` forwards and
-/// `-1..=n - 1` backwards. Negative bounds count from the end, once. The step is not 0.
+/// Begin and end of a range in an axis of length `n`, counted from the front and cut to what the
+/// axis has: to `0..=n` forwards and `-1..=n - 1` backwards. Negative bounds count from the end,
+/// once. The step is not 0.
 #[inline]
 pub(super) fn cut(n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> (i64, i64) {
     let n = signed(n);
@@ -102,7 +107,8 @@ pub(super) fn cut(n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> 
     (begin.map_or(from, cut), end.map_or(to, cut))
 }
 
-/// What a range that was cut to its axis picks: `ceil((end - begin) / step)` elements, none if that is negative.
+/// What a range that was cut to its axis picks: `ceil((end - begin) / step)` elements, none if that
+/// is negative.
 #[inline]
 pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
     let distance = if step > 0 { end - begin } else { begin - end };
@@ -111,7 +117,8 @@ pub(super) fn pick(begin: i64, end: i64, step: i64) -> Picked {
         (Ok(last), 1) => last + 1,
         (Ok(last), step) => last / step + 1,
     };
-    // Everything fits: what is picked lies in an axis. Where it is at most one element, the step may be any number, but leads nowhere.
+    // Everything fits: what is picked lies in an axis. Where it is at most one element, the step
+    // may be any number, but leads nowhere.
     let narrow = |number: i64| isize::try_from(number).unwrap_or(isize::MAX);
     Picked {
         first: narrow(begin),

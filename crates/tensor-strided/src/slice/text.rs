@@ -5,7 +5,8 @@ use std::fmt;
 use kaldera_base::text::TextError;
 use thiserror::Error;
 
-use crate::{Dims, IndexEntry};
+use crate::dims::Dims;
+use crate::slice::entry::IndexEntry;
 
 /// What Python calls a new axis.
 const NEW_AXIS: [&str; 5] = ["None", "newaxis", "np.newaxis", "tf.newaxis", "NewAxis"];
@@ -68,7 +69,7 @@ pub(super) fn parse(text: &str) -> Result<Dims<IndexEntry>, ParseError> {
     if parser.rest().is_empty() { Ok(entries) } else { Err(parser.expected("the end")) }
 }
 
-/// A place in a text; space before it is skipped.
+/// A position in a text; space before it is skipped.
 struct Parser<'a> {
     text: &'a str,
     position: usize,

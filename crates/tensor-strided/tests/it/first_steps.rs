@@ -31,8 +31,8 @@ fn elements_are_read_and_written_in_brackets() {
     let mut x = Tensor::<f32>::zeros([2, 3]).unwrap();
     x[[0, 1]] = 5.0;
     x[(1, 2)] = 7.0;
-    let place = vec![1, 2];
-    assert_eq!((x[(0, 1)], x[[1, 2]], x[&place], x[&place[..]]), (5.0, 7.0, 7.0, 7.0));
+    let at = vec![1, 2];
+    assert_eq!((x[(0, 1)], x[[1, 2]], x[&at], x[&at[..]]), (5.0, 7.0, 7.0, 7.0));
     assert_eq!((x.get((0, 3)), x.get([0]), x.get(0)), (None, None, None));
     x.set((0, 0), 1.0).unwrap();
     *x.get_mut((1, 0)).unwrap() = 2.0;
@@ -103,7 +103,7 @@ fn text_of_a_large_tensor_is_short() {
 }
 
 #[test]
-fn tensors_cross_threads() {
+fn tensors_are_send_and_sync() {
     const fn send_and_sync<T: Send + Sync>() {}
     const _: () = {
         send_and_sync::<Tensor<f32>>();
@@ -131,7 +131,7 @@ fn arrays_of_a_known_rank_come_from_tensors_and_go_back() {
     let tensor = Tensor::from(array.clone());
     assert_eq!(ArrayView2::try_from(tensor.view()).unwrap(), array.view());
     assert_eq!(Array1::try_from(tensor.clone()), Err(Error::Rank { what: "the array", expected: 1, found: 2 }));
-    let place = tensor.as_slice().unwrap().as_ptr();
+    let start = tensor.as_slice().unwrap().as_ptr();
     let back = Array2::try_from(tensor).unwrap();
-    assert_eq!((back.as_ptr(), &back), (place, &array));
+    assert_eq!((back.as_ptr(), &back), (start, &array));
 }

@@ -1,4 +1,5 @@
-//! Tensors from outside: first steps, and slices and views beside models that a reader believes at sight.
+//! Tensors from outside: first steps, and slices and views beside models that a reader believes at
+//! sight.
 
 mod first_steps;
 mod slice_model;

@@ -1,4 +1,5 @@
-//! Slices against models that a reader believes at sight: lists of the picked elements of each axis, made by counting.
+//! Slices against models that a reader believes at sight: lists of the picked elements of each
+//! axis, made by counting.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -20,9 +21,9 @@ fn count(mut at: i128, end: i128, step: i128) -> Vec<usize> {
 fn python(n: usize, begin: Option<i64>, end: Option<i64>, step: i64) -> Vec<usize> {
     let (n, step) = (i128::try_from(n).unwrap(), i128::from(step));
     let (low, high) = if step > 0 { (0, n) } else { (-1, n - 1) };
-    let place = |bound: i64| (i128::from(bound) + if bound < 0 { n } else { 0 }).clamp(low, high);
+    let position = |bound: i64| (i128::from(bound) + if bound < 0 { n } else { 0 }).clamp(low, high);
     let (first, last) = if step > 0 { (low, high) } else { (high, low) };
-    count(begin.map_or(first, place), end.map_or(last, place), step)
+    count(begin.map_or(first, position), end.map_or(last, position), step)
 }
 
 /// ONNX's range over an axis of length `n`.
@@ -46,7 +47,7 @@ struct Model {
 }
 
 impl Model {
-    /// All elements in order, as places in an input in C order.
+    /// All elements in order, as positions in an input in C order.
     fn elements(&self, input: &[usize]) -> Vec<i32> {
         let mut elements = vec![0];
         for (picked, &n) in self.picked.iter().zip(input) {
@@ -91,7 +92,8 @@ fn tensorflow(input: &[usize], begin: &[i64], end: &[i64], strides: &[i64], mask
     let len = begin.len();
     let bit = |mask: i32, at: usize| (mask >> at) & 1 == 1;
     let takes = |at: &usize| !bit(masks.ellipsis, *at) && !bit(masks.new_axis, *at);
-    // The entry of each axis of the input, or none; and of each axis of the result the axis of the input, or none.
+    // The entry of each axis of the input, or none; and of each axis of the result the axis of the
+    // input, or none.
     let (mut entry_of, mut result) = (Vec::new(), Vec::new());
     for at in 0..=len {
         let implied = at == len && (0..len).all(|at| !bit(masks.ellipsis, at));
@@ -289,7 +291,7 @@ proptest! {
     }
 
     #[test]
-    fn what_inference_knows_is_so(
+    fn inferred_shape_equals_the_slice(
         shape in shape(), (begin, end, strides, masks) in spec(), known in vec(any::<bool>(), 5), knows_begin in any::<bool>(),
         knows_end in any::<bool>()
     ) {
@@ -319,7 +321,7 @@ proptest! {
         let dy = Tensor::from_vec(y.shape(), (1..).take(y.layout().len()).collect::<Vec<i32>>()).unwrap();
         let dx = dy.view().strided_slice_grad(&slice, &shape).unwrap();
         prop_assert_eq!(dx.shape(), &shape);
-        // The places of dy, as y itself names them; zeros elsewhere.
+        // The positions of dy, as y itself names them; zeros elsewhere.
         let mut expected = vec![0; x.layout().len()];
         y.to_vec().iter().zip(1..).for_each(|(&at, value)| expected[usize::try_from(at).unwrap()] = value);
         prop_assert_eq!(dx.view().to_vec(), &expected[..]);
@@ -330,22 +332,24 @@ proptest! {
     }
 
     #[test]
-    fn assignment_repeats_the_value(
+    fn assignment_broadcasts_the_value(
         shape in shape(), (begin, end, strides, masks) in spec(), ones in vec(any::<bool>(), 9), cut in 0..9_usize, more in 0..3_usize
     ) {
         let mut x = counting(&shape);
         let Ok(slice) = StridedSlice::new(&begin, &end, &strides, masks) else { return Ok(()) };
         let Ok(picked) = x.strided_slice(&slice).map(|view| view.to_contiguous()) else { return Ok(()) };
-        // Any shape that can be repeated to that of the slice: fewer axes, axes of 1, more axes of 1.
+        // Any shape that can be repeated to that of the slice: fewer axes, axes of 1, more axes
+        // of 1.
         let kept = &picked.shape()[cut.min(picked.shape().len())..];
         let mut of_value = vec![1; if kept.len() == picked.shape().len() { more } else { 0 }];
         of_value.extend(kept.iter().zip(ones).map(|(&n, one)| if one { 1 } else { n }));
         let value = Tensor::from_vec(&of_value, (1..).take(of_value.iter().product()).map(|i: i32| -i).collect::<Vec<_>>()).unwrap();
 
         let mut expected = x.view().to_vec();
-        let places = picked.view().to_vec();
-        for (at, &place) in places.iter().enumerate() {
-            // From the last axis on: the coordinate in the slice, and in the value where its axis is longer than 1.
+        let positions = picked.view().to_vec();
+        for (at, &position) in positions.iter().enumerate() {
+            // From the last axis on: the coordinate in the slice, and in the value where its axis
+            // is longer than 1.
             let (mut at, mut in_value, mut step) = (at, 0, 1);
             for (axis, &n) in picked.shape().iter().enumerate().rev() {
                 let i = at % n;
@@ -355,7 +359,7 @@ proptest! {
                     step *= of_value[axis];
                 }
             }
-            expected[usize::try_from(place).unwrap()] = -1 - i32::try_from(in_value).unwrap();
+            expected[usize::try_from(position).unwrap()] = -1 - i32::try_from(in_value).unwrap();
         }
         x.strided_slice_assign(&slice, &value.view()).unwrap();
         prop_assert_eq!(x.view().to_vec(), expected);
@@ -398,7 +402,7 @@ fn numbers_at_the_ends_of_64_bits_do_not_overflow() {
 }
 
 #[test]
-fn any_rank() {
+fn any_rank_is_indexed() {
     let x = counting(&[1; 30]);
     assert_eq!(x.index(ix![0, ..., tensor_strided::NewAxis, ..;-1]).unwrap().shape(), &[1; 30]);
     assert_eq!(x.index(vec![IndexEntry::Index(0); 31]).err(), Some(Error::TooManyIndices { rank: 30, found: 31 }));
@@ -456,10 +460,11 @@ fn what_is_written_through_a_slice_is_written_nowhere_else() {
 }
 
 #[test]
-fn inference_is_tensorflows() {
+fn shape_inference_equals_tensorflow() {
     let masks = |begin, end, shrink_axis| Masks { begin, end, shrink_axis, ..Masks::default() };
     let unknown = None::<&[i64]>;
-    // A stride of 0 is an error even of an unknown axis; a negative one of a single element only of a known one.
+    // A stride of 0 is an error even of an unknown axis; a negative one of a single element only of
+    // a known one.
     assert_eq!(infer_shape([None], unknown, unknown, &[0], masks(0, 0, 0)), Err(Error::ZeroStride { axis: 0 }));
     assert_eq!(infer_shape([None], unknown, unknown, &[-1], masks(0, 0, 1)).unwrap(), []);
     assert_eq!(
@@ -475,7 +480,7 @@ fn inference_is_tensorflows() {
 }
 
 #[test]
-fn errors_of_text_show_the_place() {
+fn text_errors_show_the_position() {
     for (text, shown) in [
         ("[1:2:0]", "line 1, column 6: a step of 0\n    [1:2:0]\n         ^"),
         ("..., 1, ...", "line 1, column 9: a second ellipsis; there can be one only\n    ..., 1, ...\n            ^"),

@@ -1,4 +1,5 @@
-//! Chains of views against a model that a reader believes at sight: a list of values and a function from coordinates to places in it.
+//! Chains of views against a model that a reader believes at sight: a list of values and a function
+//! from coordinates to positions in it.
 
 use proptest::prelude::*;
 use tensor_strided::{Error, Layout, Order, Tensor, TensorView, concat, stack};
@@ -27,11 +28,12 @@ impl Model {
     }
 
     fn get(&self, at: &[usize]) -> i32 {
-        let place = at.iter().zip(&self.shape).fold(0, |place, (&i, &n)| place * n + i);
-        self.values[place]
+        let position = at.iter().zip(&self.shape).fold(0, |position, (&i, &n)| position * n + i);
+        self.values[position]
     }
 
-    /// The model of this shape whose element at a coordinate is ours at the coordinate that `from` names.
+    /// The model of this shape whose element at a coordinate is ours at the coordinate that `from`
+    /// names.
     fn pick(&self, shape: &[usize], from: impl Fn(&[usize]) -> Vec<usize>) -> Self {
         let values = Self::coordinates(shape).iter().map(|at| self.get(&from(at))).collect();
         Self { shape: shape.to_vec(), values }
@@ -71,7 +73,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The step as an operation on layouts, and on the model. `None` where it cannot be taken, or would repeat elements and may not.
+/// The step as an operation on layouts, and on the model. `None` where it cannot be taken, or would
+/// repeat elements and may not.
 fn take(step: &Step, layout: &Layout, model: &Model, may_repeat: bool) -> Option<(Layout, Model)> {
     let shape = &model.shape;
     let rank = shape.len();
@@ -169,7 +172,7 @@ fn take(step: &Step, layout: &Layout, model: &Model, may_repeat: bool) -> Option
             (layout.index_axis(signed(axis), *i).unwrap(), model.pick(&without(axis), back))
         }
         Step::Split(axis) => {
-            // Even axes of even length become two, as a reshape in place.
+            // Even axes of even length become two, as a reshape in position.
             let axis = axis_of(*axis)?;
             if shape[axis] == 0 || !shape[axis].is_multiple_of(2) {
                 return None;
@@ -237,7 +240,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn views_see_what_the_model_says(shape in shapes(), steps in prop::collection::vec(step(), 0..7)) {
+    fn views_equal_the_model(shape in shapes(), steps in prop::collection::vec(step(), 0..7)) {
         let (layout, model) = chain(&shape, &steps, true);
         let buffer = Model::root(&shape).values;
         prop_assert!(layout.min_len() <= buffer.len());
@@ -359,20 +362,20 @@ proptest! {
         let mut buffer: Vec<i32> = (0..24).collect();
         let Ok(layout) = Layout::new(&shape, &strides, offset) else { return Ok(()) };
         // The naive way, in numbers that cannot overflow.
-        let place = |at: &[usize]| {
-            at.iter().zip(&strides).fold(offset as i128, |place, (&i, &stride)| place + i as i128 * stride as i128)
+        let position = |at: &[usize]| {
+            at.iter().zip(&strides).fold(offset as i128, |position, (&i, &stride)| position + i as i128 * stride as i128)
         };
         if let Ok(view) = TensorView::new(&buffer, layout.clone())
             && layout.len() < 1000
         {
-            let wanted: Vec<i32> = Model::coordinates(&shape).iter().map(|at| buffer[place(at) as usize]).collect();
+            let wanted: Vec<i32> = Model::coordinates(&shape).iter().map(|at| buffer[position(at) as usize]).collect();
             prop_assert_eq!(view.to_vec(), wanted);
         }
         if let Ok(mut view) = tensor_strided::TensorViewMut::new(&mut buffer, layout.clone()) {
-            let mut places: Vec<i128> = Model::coordinates(&shape).iter().map(|at| place(at)).collect();
-            places.sort_unstable();
-            places.dedup();
-            prop_assert_eq!(places.len(), layout.len());
+            let mut positions: Vec<i128> = Model::coordinates(&shape).iter().map(|at| position(at)).collect();
+            positions.sort_unstable();
+            positions.dedup();
+            prop_assert_eq!(positions.len(), layout.len());
             view.fill(-1);
             prop_assert_eq!(buffer.iter().filter(|&&x| x == -1).count(), layout.len());
         }
@@ -380,7 +383,7 @@ proptest! {
 }
 
 #[test]
-fn many_axes_are_no_trouble() {
+fn many_axes_are_supported() {
     let shape: Vec<usize> = (0..30).map(|axis| if axis % 10 == 3 { 2 } else { 1 }).collect();
     let x = Tensor::from_vec(&shape, vec![0, 1, 2, 3, 4, 5, 6, 7]).unwrap();
     assert_eq!(x.transpose().to_vec(), [0, 4, 2, 6, 1, 5, 3, 7]);

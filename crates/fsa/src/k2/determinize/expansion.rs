@@ -5,20 +5,23 @@ use std::ops::Range;
 use kaldera_base::memory::prefetch;
 
 use crate::core::arc::Arc;
+use crate::core::semiring::log_add;
 use crate::core::view::FsaView;
-use crate::k2::determinize::subsets::{NONE, State, Step, Subset, Subsets, at};
+use crate::k2::determinize::subsets::{State, Step, Subset, Subsets, at};
 use crate::k2::determinize::{STATES_AT_ONCE, WeightPushing};
-use crate::k2::epsilon_closure::log_add;
-use crate::support::ids::{id, narrow};
+use crate::support::ids::{NONE, id, narrow};
+
 use crate::support::interner::mix;
 
 /// The arcs that leave some states of the result, and the memory that it took to find them.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
-    /// Where an arc goes is a single state of the FSA or, if it is negative, the complement of the index of a subset in `open`.
+    /// Where an arc goes is a single state of the FSA or, if it is negative, the complement of the
+    /// index of a subset in `open`.
     pub(super) arcs: Vec<Arc>,
-    /// Whether each state is a single one that is left by one arc. Then an arc has in place of its source the arc that it stands for, and nothing else
-    /// is listed: what goes from one processor to another takes time by its size.
+    /// Whether each state is a single one that is left by one arc. Then an arc has in place of its
+    /// source the arc that it stands for, and nothing else is listed: what goes from one processor
+    /// to another takes time by its size.
     pub(super) alone: bool,
     /// Where the arcs of each state end.
     pub(super) ends: Vec<usize>,
@@ -294,8 +297,8 @@ impl Expansion {
         self.infinite = false;
     }
 
-    /// No arcs yet and no lists, with room for what so many states with so many steps have, mostly: to find it bit by bit takes several times as long as
-    /// to fill it.
+    /// No arcs yet and no lists, with room for what so many states with so many steps have, mostly:
+    /// to find it bit by bit takes several times as long as to fill it.
     fn begin_lists(&mut self, states: usize, steps: usize) {
         fn begin<T>(list: &mut Vec<T>, len: usize) {
             list.clear();
@@ -323,7 +326,8 @@ impl Expansion {
     }
 }
 
-/// Sorts records, by label first where these are dense: a state that begins a list of words has as many arcs as words.
+/// Sorts records, by label first where these are dense: a state that begins a list of words has as
+/// many arcs as words.
 #[derive(Debug, Default)]
 struct ByLabel {
     sorted: Vec<Record>,
@@ -337,7 +341,8 @@ impl ByLabel {
     /// So many labels for each record are dense.
     const DENSE: usize = 4;
 
-    /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal keys stand in the order of steps and arcs.
+    /// Of equal keys the best score comes first, of equal ones the earliest. As they come, equal
+    /// keys stand in the order of steps and arcs.
     fn sort(&mut self, records: &mut Vec<Record>) {
         let mut sorted = std::mem::take(&mut self.sorted);
         let by_label = self.fill(&mut sorted, || records.iter().copied());
@@ -349,7 +354,8 @@ impl ByLabel {
         }
     }
 
-    /// `sorted` becomes these records; whether they stand in the order of labels, as they do if that is sooner done than by comparing.
+    /// `sorted` becomes these records; whether they stand in the order of labels, as they do if
+    /// that is sooner done than by comparing.
     fn fill<R: Iterator<Item = Record>>(&mut self, sorted: &mut Vec<Record>, records: impl Fn() -> R) -> bool {
         sorted.clear();
         let (least, most, len) = records().fold((u32::MAX, 0, 0), |(least, most, len), record| {

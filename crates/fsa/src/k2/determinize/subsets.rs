@@ -1,16 +1,20 @@
-//! The states of the result: single states of the FSA, and subsets of open paths; and what numbers they get.
+//! The states of the result: single states of the FSA, and subsets of open paths; and what numbers
+//! they get.
+
+use kaldera_base::memory;
 
 use crate::core::arc::{Arc, FINAL};
-use crate::core::builder::{Lists, SingleFsaBuilder};
+use crate::core::builder::{Lists, SortedFsaBuilder};
 use crate::core::limits::Limits;
 use crate::core::view::FsaView;
 use crate::error::{Error, Limited, Quantity};
 use crate::k2::determinize::MOST_STATES;
 use crate::k2::determinize::expansion::{Expansion, Open};
-use crate::support::ids::{id, index, narrow};
+use crate::support::ids::{NONE, id, index, narrow};
 use crate::support::interner::Table;
 
-/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a tree.
+/// A state of the FSA at the end of an open path. Those of a subset are steps of equal depth in a
+/// tree.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Step {
     pub(super) state: u32,
@@ -20,9 +24,6 @@ pub(super) struct Step {
     /// The score from the root of the tree on.
     pub(super) score: f64,
 }
-
-/// No step, no arc, no state.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// The ends of the open paths, steps `first..end`, and what all of them went through last.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +47,8 @@ pub(super) enum State {
     Open(u32),
 }
 
-/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the complement of an index.
+/// A [`State`] in half the memory: the number of a state of the FSA or, if it is negative, the
+/// complement of an index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Packed(i32);
 
@@ -111,7 +113,7 @@ pub(super) struct Numbering<'a> {
     final_arcs: Vec<usize>,
     /// What is not known to those who look for arcs: its places count from the end of what is.
     new: Subsets,
-    builder: SingleFsaBuilder,
+    builder: SortedFsaBuilder,
     map: Lists,
 }
 
@@ -132,7 +134,10 @@ impl<'a> Numbering<'a> {
             final_arcs: vec![],
             new: Subsets::default(),
             // What comes out may be larger than what goes in.
-            builder: SingleFsaBuilder::with_capacity(num_states, 2 * num_arcs),
+            builder: SortedFsaBuilder {
+                ends: Vec::with_capacity(num_states),
+                arcs: memory::with_capacity(2 * num_arcs),
+            },
             map: Lists::with_capacity(num_arcs),
         }
     }
@@ -140,7 +145,7 @@ impl<'a> Numbering<'a> {
     /// The arcs that leave the next states, with the numbers of the states that they enter.
     pub(super) fn number(&mut self, known: &Subsets, expansion: &Expansion) -> Result<(), Error> {
         let (first_state, first_arc, first_place) =
-            (id(self.builder.num_states()), id(self.builder.arcs.len()), id(self.map.arcs.len()));
+            (id(self.builder.ends.len()), self.builder.arcs.len(), id(self.map.arcs.len()));
         let arcs = &expansion.arcs;
         // All at once, as what may call for memory at each arc is slow.
         Error::fit(Quantity::Arcs, self.builder.arcs.len() + arcs.len())?;
@@ -148,19 +153,19 @@ impl<'a> Numbering<'a> {
             let len = id(arcs.len());
             Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + arcs.len())?;
             self.builder.arcs.extend(arcs.iter().zip(first_state..).map(|(&arc, src_state)| Arc { src_state, ..arc }));
-            self.builder.splits.extend((0..len).map(|before| first_arc + before + 1));
+            self.builder.ends.extend(first_arc + 1..=first_arc + arcs.len());
             self.map.arcs.extend(arcs.iter().map(|arc| arc.src_state));
             self.map.splits.extend((0..len).map(|before| first_place + before + 1));
         } else {
             Error::fit(Quantity::ArcMapEntries, self.map.arcs.len() + expansion.map.len())?;
             self.builder.arcs.extend_from_slice(arcs);
-            self.builder.splits.extend(expansion.ends.iter().map(|&end| first_arc + id(end)));
+            self.builder.ends.extend(expansion.ends.iter().map(|end| first_arc + end));
             self.map.arcs.extend_from_slice(&expansion.map);
             self.map.splits.extend(expansion.map_ends.iter().map(|end| first_place + end));
         }
         self.infinite |= expansion.infinite;
         let mut arcs = std::mem::take(&mut self.builder.arcs);
-        let numbered = self.number_from(index(first_arc), &mut arcs, known, expansion);
+        let numbered = self.number_from(first_arc, &mut arcs, known, expansion);
         self.builder.arcs = arcs;
         numbered?;
         if self.bytes(known) > self.limits.bytes() {
@@ -173,8 +178,8 @@ impl<'a> Numbering<'a> {
     fn bytes(&self, known: &Subsets) -> usize {
         let subsets = |of: &Subsets| of.open.len() * size_of::<Subset>() + of.steps.len() * size_of::<Step>();
         self.builder.arcs.len() * size_of::<Arc>()
-            + (self.builder.splits.len() + self.map.splits.len() + self.map.arcs.len() + self.single.len())
-                * size_of::<i32>()
+            + self.builder.ends.len() * size_of::<usize>()
+            + (self.map.splits.len() + self.map.arcs.len() + self.single.len()) * size_of::<i32>()
             + self.table.bytes()
             + subsets(known)
             + subsets(&self.new)
@@ -192,11 +197,12 @@ impl<'a> Numbering<'a> {
         const AHEAD: usize = 16;
 
         self.new.states.reserve(arcs.len() - first);
-        // The steps of the first state, which may be many, lie where those of the next ones come behind them.
+        // The steps of the first state, which may be many, lie where those of the next ones come
+        // behind them.
         self.new.steps.reserve(2 * expansion.steps.len());
         for at_arc in first..arcs.len() {
             if let Some(next) = arcs.get(at_arc + AHEAD) {
-                kaldera_base::memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
+                memory::prefetch(&self.single, usize::try_from(next.dest_state).unwrap_or(usize::MAX));
             }
             let Arc { dest_state, label, .. } = arcs[at_arc];
             arcs[at_arc].dest_state = match dest_state {
@@ -223,7 +229,8 @@ impl<'a> Numbering<'a> {
         Ok(number)
     }
 
-    /// The number of the subset with the same base and the same labels since, which has the same states and scores, or a new one.
+    /// The number of the subset with the same base and the same labels since, which has the same
+    /// states and scores, or a new one.
     #[inline(never)]
     fn open(&mut self, known: &Subsets, expansion: &Expansion, open: &Open, arcs: usize) -> Result<i32, Error> {
         let steps = &expansion.steps[open.steps.clone()];
@@ -324,13 +331,13 @@ impl<'a> Numbering<'a> {
     ///
     /// # Errors
     /// [`Error::Score`].
-    pub(super) fn finish(mut self) -> Result<(SingleFsaBuilder, Lists), Error> {
+    pub(super) fn finish(mut self) -> Result<(SortedFsaBuilder, Lists), Error> {
         if self.infinite {
             let arc = self.builder.arcs.iter().position(|arc| arc.score == f32::INFINITY).unwrap_or(0);
             return Err(Error::Score { arc, score: f32::INFINITY });
         }
-        let last = Error::fit(Quantity::States, self.builder.num_states())?;
-        self.builder.splits.push(id(self.builder.arcs.len()));
+        let last = Error::fit(Quantity::States, self.builder.ends.len())?;
+        self.builder.end_state();
         self.final_arcs.iter().for_each(|&arc| self.builder.arcs[arc].dest_state = last);
         Ok((self.builder, self.map))
     }
@@ -358,7 +365,8 @@ impl<'a> All<'a> {
         }
     }
 
-    /// The labels behind step `base` up to step `first`, from the last to the first; they are the same on all open paths of a subset.
+    /// The labels behind step `base` up to step `first`, from the last to the first; they are the
+    /// same on all open paths of a subset.
     fn labels(&'a self, first: u32, base: u32) -> impl Iterator<Item = i32> + 'a {
         let mut number = first;
         std::iter::from_fn(move || {

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::{Doubles, Lanes};
 use crate::simd::avx2::Avx2;
+use crate::simd::doubles::{Doubles, Lanes};
 use crate::simd::sealed::Sealed;
 
 const LANES: usize = 4;

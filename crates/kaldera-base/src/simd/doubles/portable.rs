@@ -1,6 +1,6 @@
 //! Four lanes in plain Rust. The compiler makes SSE2 of it on x86-64 and NEON on AArch64.
 
-use super::{Doubles, Lanes};
+use crate::simd::doubles::{Doubles, Lanes};
 use crate::simd::sealed::Sealed;
 
 const LANES: usize = 4;

@@ -2,8 +2,8 @@
 
 use std::arch::x86_64::*;
 
-use super::Integers;
 use crate::simd::avx512::Avx512;
+use crate::simd::integers::Integers;
 use crate::simd::sealed::Sealed;
 
 /// The integers of a processor that has what `Avx512` proves.

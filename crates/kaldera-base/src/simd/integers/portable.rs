@@ -1,6 +1,6 @@
 //! Integers in plain Rust: lanes of 32 bytes, which the compiler makes vectors of.
 
-use super::Integers;
+use crate::simd::integers::Integers;
 use crate::simd::sealed::Sealed;
 
 /// The integers of every processor of the target.

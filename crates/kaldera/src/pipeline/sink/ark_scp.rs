@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use kaldi_io::rxfilename::{Rxfilename, classify};
 use kaldi_matrix::SubMatrix;
 use kaldi_matrix::codec::{self, KaldiWrite};
 
-use super::FeatureSink;
-use super::partial::Partial;
+use super::partial::{Partial, PartialFile};
+use super::resume::RunId;
 use crate::Error;
 
 /// `x.ark` in binary form, and `x.scp` with a line `KEY x.ark:OFFSET` for each matrix.
@@ -20,13 +21,15 @@ pub(super) struct ArkScp {
 }
 
 impl ArkScp {
-    pub(super) fn create(ark: &Path) -> Result<Self, Error> {
-        let ark = Ark { file: Partial::create(ark)?, bytes: 0, earlier: HashSet::new() };
-        Ok(Self { scp: Partial::create(&ark.file.path().with_extension("scp"))?, ark })
+    pub(super) fn create(path: &Path) -> Result<Self, Error> {
+        check_name(path)?;
+        let ark = Ark { file: Partial::create(path)?, bytes: 0, earlier: HashSet::new() };
+        Ok(Self { scp: Partial::create(&path.with_extension("scp"))?, ark })
     }
 
-    /// Goes on where an earlier run, of the same kind by `run`, was cut off.
-    pub(super) fn resume(path: &Path, run: u64) -> Result<Self, Error> {
+    /// Goes on where an earlier run of the same `run` was cut off.
+    pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
+        check_name(path)?;
         let (ark, entries, _) = Ark::resume(path, run)?;
         let mut resumed = Self { ark, scp: Partial::create(&path.with_extension("scp"))? };
         for (key, matrix_at) in entries {
@@ -35,8 +38,8 @@ impl ArkScp {
         Ok(resumed)
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.ark.has(key)
+    pub(super) fn earlier(&self) -> &HashSet<String> {
+        &self.ark.earlier
     }
 
     fn write_scp(&mut self, key: &str, matrix_at: u64) -> Result<(), Error> {
@@ -49,22 +52,29 @@ impl ArkScp {
         write().map_err(|source| self.scp.error(source))
     }
 
-    /// The index comes last, so that it never names an archive that is not there.
-    pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
-        self.scp.flush().map_err(|source| self.scp.error(source))?;
-        let ark = self.ark.file.finish()?;
-        let scp = self.scp.finish().inspect_err(|_| {
-            // The error of the index is the one to report.
-            let _ = std::fs::remove_file(&ark);
-        })?;
-        Ok(vec![ark, scp])
+    /// The archive, and then the index.
+    pub(super) fn complete(self) -> Result<[PartialFile; 2], Error> {
+        Ok([self.ark.file.complete()?, self.scp.complete()?])
+    }
+
+    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+        let matrix_at = self.ark.write(key, features)?;
+        self.write_scp(key, matrix_at)
     }
 }
 
-impl FeatureSink for ArkScp {
-    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
-        let matrix_at = self.ark.write(key, features)?;
-        self.write_scp(key, matrix_at)
+/// Refuses an archive that a line of its index cannot name.
+fn check_name(path: &Path) -> Result<(), Error> {
+    let is_named = |name: &str| {
+        let line = format!("{name}:0");
+        !name.contains('\n') && matches!(classify(&line), Ok(Rxfilename::Offset { path, .. }) if path == name)
+    };
+    match path.to_str() {
+        Some(name) if !is_named(name) => {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "a line of its index cannot name it");
+            Err(Error::Write { path: path.to_owned(), source })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -81,20 +91,18 @@ pub(super) struct Ark {
 }
 
 impl Ark {
-    /// The unfinished archive that stands for `path` while runs of the kind `run` are cut off, with its keys, the places of their matrices,
-    /// and a way to read it.
-    pub(super) fn resume(path: &Path, run: u64) -> Result<(Self, Entries, File), Error> {
-        let mut part = path.as_os_str().to_owned();
-        part.push(format!(".{run:016x}.part"));
-        let (ark, mut file) = Partial::kept(path, part.into())?;
+    /// The unfinished archive that stands for `path` while runs of the same `run` are cut off, with its keys, the places of their
+    /// matrices, and a way to read it.
+    pub(super) fn resume(path: &Path, run: RunId) -> Result<(Self, Entries, File), Error> {
+        let (ark, mut file) = Partial::kept(path, run)?;
         let (entries, bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
         file.set_len(bytes).map_err(|source| ark.error(source))?;
         let earlier = entries.iter().map(|(key, _)| key.clone()).collect();
         Ok((Self { file: ark, bytes, earlier }, entries, file))
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.earlier.contains(key)
+    pub(super) fn earlier(&self) -> &HashSet<String> {
+        &self.earlier
     }
 
     /// Says where the matrix was put.
@@ -105,7 +113,12 @@ impl Ark {
             let matrix_at = counted.bytes;
             codec::write_header(&mut counted, true)?;
             features.write_body(&mut counted, true)?;
-            Ok((matrix_at, counted.bytes))
+            let end = counted.bytes;
+            // What is kept after a kill is there at once.
+            if counted.inner.is_kept() {
+                counted.flush()?;
+            }
+            Ok((matrix_at, end))
         };
         let (matrix_at, end) = write().map_err(|source| self.file.error(source))?;
         self.bytes = end;
@@ -123,8 +136,8 @@ impl Ark {
     }
 
     /// Has done its work.
-    pub(super) fn remove(self) -> Result<(), Error> {
-        self.file.remove()
+    pub(super) fn remove(self) {
+        self.file.remove();
     }
 }
 
@@ -196,11 +209,12 @@ mod tests {
     use kaldi_matrix::Matrix;
 
     use super::*;
+    use crate::pipeline::{FeatureFile, FeatureSink as _};
 
-    fn write(sink: &mut ArkScp, seeds: std::ops::Range<usize>) {
+    fn write(file: &mut FeatureFile, seeds: std::ops::Range<usize>) {
         for seed in seeds {
             let matrix = Matrix::from_fn(seed, 2, |row, col| (seed + row + col) as f32);
-            sink.write(&format!("utt{seed}"), matrix.view()).unwrap();
+            file.write(&format!("utt{seed}"), matrix.view()).unwrap();
         }
     }
 
@@ -208,18 +222,19 @@ mod tests {
     fn wherever_it_was_cut_off_the_file_becomes_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let (whole, path) = (folder.path().join("whole.ark"), folder.path().join("x.ark"));
-        let mut sink = ArkScp::create(&whole).unwrap();
-        write(&mut sink, 1..6);
-        sink.finish().unwrap();
+        let mut file = FeatureFile::create(&whole).unwrap();
+        write(&mut file, 1..6);
+        file.finish().unwrap();
         let whole = fs::read(whole).unwrap();
-        let part = folder.path().join("x.ark.000000000000002a.part");
+        let run = RunId::of_number(42);
+        let part = folder.path().join(format!("x.ark.{run}.abcdef.part"));
         for length in 0..=whole.len() {
             fs::write(&part, &whole[..length]).unwrap();
-            let mut sink = ArkScp::resume(&path, 42).unwrap();
-            let begin = (1..6).find(|seed| !sink.has(&format!("utt{seed}"))).unwrap_or(6);
-            assert_eq!(sink.ark.earlier.len(), begin - 1);
-            write(&mut sink, begin..6);
-            sink.finish().unwrap();
+            let mut file = FeatureFile::resume(&path, run).unwrap();
+            let begin = (1..6).find(|seed| !file.has(&format!("utt{seed}"))).unwrap_or(6);
+            assert!((begin..6).all(|seed| !file.has(&format!("utt{seed}"))));
+            write(&mut file, begin..6);
+            file.finish().unwrap();
             assert!(fs::read(&path).unwrap() == whole, "{length}");
             assert!(!part.exists());
             let scp = fs::read_to_string(path.with_extension("scp")).unwrap();
@@ -231,12 +246,22 @@ mod tests {
     fn what_is_not_finished_stays_and_belongs_to_one_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.ark");
-        let mut sink = ArkScp::resume(&path, 1).unwrap();
-        write(&mut sink, 1..3);
-        assert!(matches!(ArkScp::resume(&path, 1), Err(Error::Write { .. })));
-        drop(sink);
-        assert!(ArkScp::resume(&path, 1).unwrap().has("utt2"));
-        assert!(!ArkScp::resume(&path, 2).unwrap().has("utt2"), "of other options");
+        let resume = |number| FeatureFile::resume(&path, RunId::of_number(number));
+        let mut file = resume(1).unwrap();
+        write(&mut file, 1..3);
+        assert!(matches!(resume(1), Err(Error::Write { .. })));
+        drop(file);
+        assert!(resume(1).unwrap().has("utt2"));
+        assert!(!resume(2).unwrap().has("utt2"), "of another run");
         assert!(!path.exists() && !path.with_extension("scp").exists());
+    }
+
+    #[test]
+    fn archives_that_no_index_can_name_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in [folder.path().join("a\nb.ark"), "|a.ark".into(), " a.ark".into()] {
+            assert!(matches!(FeatureFile::create(&path), Err(Error::Write { .. })), "{path:?}");
+        }
+        FeatureFile::create(folder.path().join("a b:1|.ark")).unwrap();
     }
 }

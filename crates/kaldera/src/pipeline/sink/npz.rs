@@ -10,8 +10,7 @@ use tensor_strided::npy::NpyError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use super::FeatureSink;
-use super::partial::{Partial, write_error};
+use super::partial::{Partial, PartialFile, write_error};
 use crate::Error;
 
 /// One array per utterance, not compressed.
@@ -25,14 +24,11 @@ impl Npz {
         Ok(Self { zip: ZipWriter::new(Partial::create(path)?), path: path.to_owned() })
     }
 
-    pub(super) fn finish(self) -> Result<Vec<PathBuf>, Error> {
-        let partial = self.zip.finish().map_err(|error| write_error(&self.path, error.into()))?;
-        Ok(vec![partial.finish()?])
+    pub(super) fn complete(self) -> Result<PartialFile, Error> {
+        self.zip.finish().map_err(|error| write_error(&self.path, error.into()))?.complete()
     }
-}
 
-impl FeatureSink for Npz {
-    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
         // A matrix may have more than 4 GiB.
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
         let started = self.zip.start_file(format!("{key}.npy"), options);

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kaldi_matrix::SubMatrix;
 use safetensors::tensor::{Dtype, Metadata, TensorInfo};
 
-use super::FeatureSink;
-use super::partial::{BUFFER_BYTES, Partial, folder_of};
+use super::partial::{BUFFER_BYTES, Partial, PartialFile, folder_of};
 use crate::Error;
 
 /// The longest header that readers accept.
@@ -33,13 +32,13 @@ impl Safetensors {
         Ok(Self { partial, values, tensors: Vec::new(), end: 0, row: Vec::new() })
     }
 
-    pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+    pub(super) fn complete(mut self) -> Result<PartialFile, Error> {
         let header = header(std::mem::take(&mut self.tensors)).map_err(|source| self.partial.error(source))?;
         if header.len() > MAX_HEADER_BYTES {
             return Err(Error::HeaderTooLarge { path: self.partial.path().to_owned(), bytes: header.len() });
         }
         self.assemble(&header).map_err(|source| self.partial.error(source))?;
-        Ok(vec![self.partial.finish()?])
+        self.partial.complete()
     }
 
     fn assemble(&mut self, header: &[u8]) -> io::Result<()> {
@@ -48,10 +47,8 @@ impl Safetensors {
         self.values.flush()?;
         self.partial.append(self.values.get_mut())
     }
-}
 
-impl FeatureSink for Safetensors {
-    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
         for row in features.rows() {
             self.row.clear();
             self.row.extend(row.iter().flat_map(|value| value.to_le_bytes()));

@@ -1,15 +1,18 @@
 //! A file that can be gone on with although its format does not allow it: an archive until it is finished.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufReader, Seek};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use kaldi_io::rxfilename::Input;
 use kaldi_io::table::SequentialReader;
 use kaldi_matrix::{Matrix, SubMatrix};
 
+use super::Format;
 use super::ark_scp::Ark;
-use super::{FeatureFile, FeatureSink};
+use super::partial::PartialFile;
+use super::resume::RunId;
 use crate::Error;
 
 /// Features in an archive beside the file that they are for; they are written there, in its own format, when all have come. That takes
@@ -21,21 +24,22 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Goes on where an earlier run, of the same kind by `run`, was cut off.
-    pub(super) fn resume(path: &Path, run: u64) -> Result<Self, Error> {
+    /// Goes on where an earlier run of the same `run` was cut off.
+    pub(super) fn resume(path: &Path, run: RunId) -> Result<Self, Error> {
         // What keeps the file from being written is said before the work.
-        FeatureFile::create(path)?;
+        Format::create(path)?;
         let (ark, _, to_read) = Ark::resume(path, run)?;
         Ok(Self { ark, to_read })
     }
 
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.ark.has(key)
+    pub(super) fn earlier(&self) -> &HashSet<String> {
+        self.ark.earlier()
     }
 
-    pub(super) fn finish(mut self) -> Result<Vec<PathBuf>, Error> {
+    /// The files in their own format, and the archive, which is removed once these have their names.
+    pub(super) fn complete(mut self) -> Result<(Vec<PartialFile>, Ark), Error> {
         self.ark.flush()?;
-        let mut file = FeatureFile::create(self.ark.path())?;
+        let mut file = Format::create(self.ark.path())?;
         self.to_read.rewind().map_err(|source| Error::Read { path: self.ark.path().to_owned(), source })?;
         let name = self.ark.path().to_string_lossy().into_owned();
         // Beside a table with nothing in it stands no archive.
@@ -46,14 +50,11 @@ impl Staged {
                 file.write(&key, features.view())?;
             }
         }
-        let written = file.finish()?;
-        self.ark.remove()?;
-        Ok(written)
+        let (files, _) = file.complete()?;
+        Ok((files, self.ark))
     }
-}
 
-impl FeatureSink for Staged {
-    fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
+    pub(super) fn write(&mut self, key: &str, features: SubMatrix<'_, f32>) -> Result<(), Error> {
         self.ark.write(key, features).map(|_| ())
     }
 }
@@ -63,6 +64,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::pipeline::{FeatureFile, FeatureSink};
 
     fn write(sink: &mut impl FeatureSink, seeds: std::ops::Range<usize>) {
         for seed in seeds {
@@ -81,22 +83,24 @@ mod tests {
             write(&mut file, 1..6);
             file.finish().unwrap();
 
-            let mut file = FeatureFile::resume(&path, 42).unwrap();
+            let run = RunId::of_number(42);
+            let mut file = FeatureFile::resume(&path, run).unwrap();
             write(&mut file, 1..3);
-            assert!(matches!(FeatureFile::resume(&path, 42), Err(Error::Write { .. })), "another run is writing it");
+            assert!(matches!(FeatureFile::resume(&path, run), Err(Error::Write { .. })), "another run is writing it");
             drop(file);
             assert!(!path.exists());
-            let part = folder.path().join(format!("x.{ending}.000000000000002a.part"));
+            let parts = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path());
+            let part = parts.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "part")).unwrap();
             let bytes = fs::read(&part).unwrap();
             // The last matrix was cut off.
             fs::write(&part, &bytes[..bytes.len() - 1]).unwrap();
-            let mut file = FeatureFile::resume(&path, 42).unwrap();
+            let mut file = FeatureFile::resume(&path, run).unwrap();
             assert!(file.has("utt1") && !file.has("utt2"));
             write(&mut file, 2..6);
             assert_eq!(file.finish().unwrap(), std::slice::from_ref(&path));
             assert!(fs::read(&path).unwrap() == fs::read(&whole).unwrap());
             assert!(!part.exists());
         }
-        assert!(matches!(FeatureFile::resume("x.txt", 1), Err(Error::UnknownFormat { .. })));
+        assert!(matches!(FeatureFile::resume("x.txt", RunId::of_number(1)), Err(Error::UnknownFormat { .. })));
     }
 }

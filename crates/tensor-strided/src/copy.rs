@@ -31,9 +31,10 @@ use std::ops::Range;
 
 use kaldera_base::simd::{Kernel, Level, Simd, dispatch_at, level};
 
-use crate::Element;
-use axes::{Axis, MAX_RANK, Nest, simplify};
-use bits::{Bits, is_number};
+use crate::copy::axes::{Axis, MAX_RANK, Nest, simplify};
+use crate::copy::bits::{Bits, is_number};
+use crate::element::Element;
+use crate::layout::{Order, dense_strides};
 pub(crate) use kaldera_base::memory::with_capacity;
 
 /// Outputs of this many bytes are written by non-temporal stores: they would evict all else from
@@ -90,7 +91,7 @@ pub(crate) unsafe fn copy<T: Element>(
 pub(crate) unsafe fn collect<T: Element>(shape: &[usize], src: *const T, src_strides: &[isize]) -> Vec<T> {
     let len = if shape.contains(&0) { 0 } else { shape.iter().product() };
     let mut out = with_capacity(len);
-    let strides = crate::layout::dense_strides(shape, crate::Order::C);
+    let strides = dense_strides(shape, Order::C);
     // SAFETY: the caller's promise; the target has room for all elements, and afterwards holds
     // them.
     unsafe {

@@ -1,4 +1,5 @@
-//! Slices: TensorFlow's `strided_slice` to the letter, indexes as in Python, ONNX's Slice. All of them are views.
+//! Slices: TensorFlow's `strided_slice` to the letter, indexes as in Python, ONNX's Slice. All of
+//! them are views.
 //!
 //! | to write a slice | there is | which is |
 //! |---|---|---|
@@ -16,7 +17,8 @@
 //! | without a tensor | [`StridedSlice::output_shape`], [`resolve`](StridedSlice::resolve), [`infer_shape`](StridedSlice::infer_shape), and [`infer_shape()`] where the slice itself is not known |
 //!
 //! # What an entry of `strided_slice` is
-//! Entry `i` is position `i` of begin, end and strides, and bit `i` of each mask. The first line that fits is what it is:
+//! Entry `i` is position `i` of begin, end and strides, and bit `i` of each mask. The first line
+//! that fits is what it is:
 //!
 //! | the bit is set in | it is | it takes | it gives | looked at |
 //! |---|---|---|---|---|
@@ -25,8 +27,9 @@
 //! | `shrink_axis` | one element, `i` | an axis | nothing | begin; that the stride is positive |
 //! | none of them | a range, `begin:end:stride` | an axis | an axis of what size it has | all |
 //!
-//! Entries take the axes of the input from the first to the last. If no entry is the ellipsis, one is implied after the last. That is why an
-//! entry's axis is not its position: of a range behind two new axes, behind an ellipsis, the axis depends on the rank.
+//! Entries take the axes of the input from the first to the last. If no entry is the ellipsis, one
+//! is implied after the last. That is why an entry's axis is not its position: of a range behind
+//! two new axes, behind an ellipsis, the axis depends on the rank.
 //!
 //! In a range over an axis of length `n`:
 //!
@@ -39,17 +42,20 @@
 //!   size             ceil((end - begin) / stride), 0 if that is negative
 //! ```
 //!
-//! One element counts from the end if it is negative, and must then be in `0..n`: it is not cut, and neither end nor the masks of begin and
-//! end are looked at. Its stride must be positive, and is not used.
+//! One element counts from the end if it is negative, and must then be in `0..n`: it is not cut,
+//! and neither end nor the masks of begin and end are looked at. Its stride must be positive, and
+//! is not used.
 //!
-//! Where several things are wrong, the error is the one that TensorFlow reports: lengths, then a second ellipsis, then too many entries, then
-//! axis by axis a stride of 0, an element with a negative stride, an element out of bounds.
+//! Where there are several errors, the error is the one that TensorFlow reports: lengths, then a
+//! second ellipsis, then too many entries, then axis by axis a stride of 0, an element with a
+//! negative stride, an element out of bounds.
 //!
 //! # Two examples, step by step
-//! They are those of carter2005's article of 2020 on how `strided_slice` is computed (in Chinese), whose shapes for both are right.
+//! They are those of carter2005's article of 2020 on how `strided_slice` is computed (in Chinese),
+//! whose shapes for both are right.
 //!
-//! The input is `[6, 3, 4, 10]`, begin `[0, 0, 2, 2]`, end `[3, 2, 4, 8]`, all strides 1, `new_axis` `0b1001` and `shrink_axis` `0b0100`.
-//! First with `ellipsis` `0b1000`:
+//! The input is `[6, 3, 4, 10]`, begin `[0, 0, 2, 2]`, end `[3, 2, 4, 8]`, all strides 1,
+//! `new_axis` `0b1001` and `shrink_axis` `0b0100`. First with `ellipsis` `0b1000`:
 //!
 //! ```
 //! use tensor_strided::{Masks, SlicedAxis, StridedSlice, Tensor};
@@ -85,7 +91,8 @@
 //! # Ok::<(), tensor_strided::Error>(())
 //! ```
 //!
-//! Then with `ellipsis` `0b0100`, so that entry 2 is the ellipsis and not a single element, and entry 3 is a new axis behind it:
+//! Then with `ellipsis` `0b0100`, so that entry 2 is the ellipsis and not a single element, and
+//! entry 3 is a new axis behind it:
 //!
 //! ```
 //! # use tensor_strided::{Masks, SlicedAxis, StridedSlice, Tensor};
@@ -119,7 +126,8 @@
 //! ```
 //!
 //! # Where the article is inexact
-//! Its table of steps, taken literally, gives TensorFlow's answer for less than half of random slices. TensorFlow 2.21 was asked in each case.
+//! Its table of steps, taken literally, gives TensorFlow's answer for less than half of random
+//! slices. TensorFlow 2.21 was asked in each case.
 //!
 //! | the article says | TensorFlow does |
 //! |---|---|

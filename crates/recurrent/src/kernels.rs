@@ -4,5 +4,5 @@ pub(crate) mod aligned;
 pub(crate) mod lanes;
 pub(crate) mod panels;
 pub(crate) mod product;
+pub(crate) mod sequence_buffers;
 pub(crate) mod steps;
-pub(crate) mod track;

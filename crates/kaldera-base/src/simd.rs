@@ -70,14 +70,14 @@ use std::mem::MaybeUninit;
 use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
-use avx2::Avx2;
+use crate::simd::avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
-use avx512::Avx512;
+use crate::simd::avx512::Avx512;
+use crate::simd::portable::Portable;
 pub use doubles::Doubles;
 pub use integers::{Int, Integers};
 pub use lines::Lines;
 pub use numbers::{Lanes, Singles};
-use portable::Portable;
 
 /// Only this crate has instruction sets, and types of lanes.
 mod sealed {
@@ -93,15 +93,19 @@ pub const MAX_LANES: usize = 16;
 /// Slices given to the `load` and `store` methods must hold at least `LANES` elements, which is
 /// checked.
 ///
-/// Sealed, because unsafe code relies on its types: [`Lines`] is memory that is seen as vectors.
+/// Only this crate can implement it, because unsafe code relies on its types: [`Lines`] is memory
+/// that is seen as vectors. Its supertrait `Sealed` is private (E0603), without which no other type
+/// is accepted (E0277):
+///
+/// ```compile_fail,E0603
+/// use kaldera_base::simd::sealed::Sealed;
+/// ```
 ///
 /// ```compile_fail,E0277
-/// use kaldera_base::simd::Simd;
-///
 /// #[derive(Debug, Clone, Copy)]
 /// struct Mine;
 ///
-/// impl Simd for Mine {}
+/// impl kaldera_base::simd::Simd for Mine {}
 /// ```
 pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// How many numbers a vector holds: 8 or 16.
@@ -115,10 +119,10 @@ pub trait Simd: Sealed + Copy + fmt::Debug + Send + Sync + 'static {
     /// The same instruction set on integers.
     type Integers: Integers<u8> + Integers<i32> + Integers<i64>;
 
-    /// The way to its `f64` lanes.
+    /// Its `f64` lanes.
     fn doubles(self) -> Self::Doubles;
 
-    /// The way to its integers.
+    /// Its integer lanes.
     fn integers(self) -> Self::Integers;
 
     /// Runs `kernel` compiled for this instruction set.

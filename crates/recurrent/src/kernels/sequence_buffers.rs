@@ -1,19 +1,21 @@
-//! The sequences of a mini-batch side by side: longest first, each with its part of every buffer.
+//! The sequences of a mini-batch, longest first, each with its part of every buffer.
 //!
-//! Nothing is reordered in memory. All buffers hold their rows as the caller has them, sequence after sequence, so that each sequence
-//! has one piece of each; a step of the recurrence is a row of the pieces of those sequences that are long enough.
+//! Nothing is reordered in memory. All buffers hold their rows as the caller has them, sequence
+//! after sequence, so that each sequence has one piece of each; a step of the recurrence is a row
+//! of the pieces of those sequences that are long enough.
 
 use std::ops::Range;
 
-use kaldera_base::Real;
+use kaldera_base::{Real, par};
 use lod::RankTable;
 
-/// Rows from which on a product is at its full speed: as many are projected at once, while they still lie in the cache afterwards.
+/// Rows from which on a product is at its full speed: as many are projected at once, while they
+/// still lie in the cache afterwards.
 const ROWS_OF_A_CHUNK: usize = 192;
 
 /// One sequence, and its rows of all buffers; those that a pass has no use for are empty.
 #[derive(Debug)]
-pub(crate) struct Track<'a, T> {
+pub(crate) struct SequenceBuffers<'a, T> {
     pub(crate) len: usize,
     pub(crate) reverse: bool,
     /// The inputs.
@@ -21,10 +23,11 @@ pub(crate) struct Track<'a, T> {
     /// The initial states.
     pub(crate) h0: &'a [T],
     pub(crate) c0: &'a [T],
-    /// The outputs: on the way forward to be written, on the way back to be read.
+    /// The outputs: written in the forward pass, read in the backward pass.
     pub(crate) y: &'a mut [T],
     pub(crate) out: &'a [T],
-    /// The gates, before their activation or after it, or gradients by them: a row for each step, or for each step of a chunk.
+    /// The gates, before their activation or after it, or gradients by them: a row for each step,
+    /// or for each step of a chunk.
     pub(crate) gates: &'a mut [T],
     /// The cell states: a row for each step, or a single one that each step overwrites.
     pub(crate) c: &'a mut [T],
@@ -33,15 +36,16 @@ pub(crate) struct Track<'a, T> {
     /// Gradients by the outputs and by the cell states of all steps, if they are in the loss.
     pub(crate) grad_y: &'a [T],
     pub(crate) grad_cells: &'a [T],
-    /// Gradients by the hidden and the cell state, one row each, on their way from step to step.
+    /// Gradients by the hidden and the cell state, one row each, passed from step to step.
     pub(crate) dh: &'a mut [T],
     pub(crate) dc: &'a mut [T],
-    /// Gradients by what is projected, one row, and by its product with the weights, before the activation, a row for each step.
+    /// Gradients by what is projected, one row, and by its product with the weights, before the
+    /// activation, a row for each step.
     pub(crate) dm: &'a mut [T],
     pub(crate) dr: &'a mut [T],
 }
 
-impl<'a, T> Track<'a, T> {
+impl<'a, T> SequenceBuffers<'a, T> {
     /// A sequence of this length, without buffers.
     pub(crate) fn new(len: usize, reverse: bool) -> Self {
         Self {
@@ -76,9 +80,10 @@ impl<'a, T> Track<'a, T> {
         &self.x[self.row(step) * width..][..width]
     }
 
-    /// Where the row of step `step` is in a buffer that has one for each step, or fewer, which are used in turn.
+    /// Where the row of step `step` is in a buffer that has one for each step, or fewer, which are
+    /// used in turn.
     #[inline(always)]
-    pub(crate) fn place(&self, buffer: &[T], step: usize, width: usize) -> usize {
+    pub(crate) fn offset(&self, buffer: &[T], step: usize, width: usize) -> usize {
         let rows = buffer.len() / width;
         if rows == self.len { self.row(step) * width } else { step % rows * width }
     }
@@ -121,23 +126,24 @@ pub(crate) fn rows_mut<T>(data: &mut [T], sequences: usize, width: usize) -> Vec
     data.chunks_exact_mut(width).collect()
 }
 
-/// Deals things, one for each sequence, out to `parts` hands, by rank and back and forth, without those of sequences of length 0: so
-/// that each hand has its longest first, and all have about as much to do.
-pub(crate) fn deal<U>(things: Vec<U>, table: &RankTable, parts: usize) -> Vec<Vec<U>> {
-    let mut things: Vec<Option<U>> = things.into_iter().map(Some).collect();
-    let mut hands: Vec<Vec<U>> = (0..parts).map(|_| Vec::new()).collect();
+/// Distributes `items`, one for each sequence, over `count` parts, by rank and back and forth,
+/// without those of sequences of length 0. So each part has its longest sequence first, and all
+/// have about as much work.
+pub(crate) fn distribute<U>(items: Vec<U>, table: &RankTable, count: usize) -> Vec<Vec<U>> {
+    let mut items: Vec<Option<U>> = items.into_iter().map(Some).collect();
+    let mut parts: Vec<Vec<U>> = (0..count).map(|_| Vec::new()).collect();
     for (rank, item) in table.items().enumerate().take_while(|(_, item)| item.length > 0) {
-        let place = rank % (2 * parts);
-        hands[place.min(2 * parts - 1 - place)].extend(things[item.index].take());
+        let turn = rank % (2 * count);
+        parts[turn.min(2 * count - 1 - turn)].extend(items[item.index].take());
     }
-    hands
+    parts
 }
 
 /// Some steps, one after the other, whose inputs are projected at once.
 #[derive(Debug)]
 pub(crate) struct Chunk {
     pub(crate) steps: Range<usize>,
-    /// Track and step of each row, step after step.
+    /// Sequence and step of each row, step after step.
     rows: Vec<(usize, usize)>,
     /// Where the rows of each step begin, and where the last ones end.
     offsets: Vec<usize>,
@@ -145,80 +151,66 @@ pub(crate) struct Chunk {
 
 impl Chunk {
     /// The chunk that begins with step `begin`; `None` after the last step.
-    pub(crate) fn next<T>(tracks: &[Track<'_, T>], begin: usize) -> Option<Self> {
+    pub(crate) fn next<T>(sequences: &[SequenceBuffers<'_, T>], begin: usize) -> Option<Self> {
         let (mut rows, mut offsets, mut end) = (Vec::new(), vec![0], begin);
         while rows.len() < ROWS_OF_A_CHUNK {
-            let active = tracks.partition_point(|track| track.len > end);
+            let active = sequences.partition_point(|sequence| sequence.len > end);
             if active == 0 {
                 break;
             }
-            rows.extend((0..active).map(|track| (track, end)));
+            rows.extend((0..active).map(|sequence| (sequence, end)));
             offsets.push(rows.len());
             end += 1;
         }
         (!rows.is_empty()).then_some(Self { steps: begin..end, rows, offsets })
     }
 
-    /// Track and step of all rows.
+    /// Sequence and step of all rows.
     pub(crate) fn rows(&self) -> &[(usize, usize)] {
         &self.rows
     }
 
-    /// Track and step of the rows of a step.
+    /// Sequence and step of the rows of a step.
     pub(crate) fn rows_of(&self, step: usize) -> &[(usize, usize)] {
         let i = step - self.steps.start;
         &self.rows[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// The most steps of a chunk that the track of rank `rank` can be in: at each, the tracks before it are in it too.
+    /// The most steps of a chunk that the sequence of rank `rank` can be in: at each, the sequences
+    /// before it are in it too.
     pub(crate) fn max_steps(rank: usize) -> usize {
         ROWS_OF_A_CHUNK.div_ceil(rank + 1)
     }
 }
 
-/// In how many parts the sequences are dealt out: one for each thread if that is worth it.
+/// Over how many parts the sequences are distributed: one for each thread if that is worth it.
 pub(crate) fn parts(table: &RankTable, weights: usize) -> usize {
     /// Products of a pass that are worth a thread: some tenths of a millisecond.
     const WORTH: usize = 1 << 26;
-    #[cfg(feature = "rayon")]
-    let threads = rayon::current_num_threads();
-    #[cfg(not(feature = "rayon"))]
-    let threads = 1;
-    let work = table.num_entries().saturating_mul(weights) / WORTH;
-    threads.min(work).min(table.num_sequences()).max(1)
+    par::num_parts(table.num_entries().saturating_mul(weights), WORTH).min(table.num_sequences()).max(1)
 }
 
-/// Does something with each part, on as many threads as there are.
-pub(crate) fn for_each_part<U: Send>(parts: Vec<U>, run: impl Fn(U) + Sync + Send) {
-    #[cfg(feature = "rayon")]
-    if parts.len() > 1 {
-        use rayon::prelude::*;
-        return parts.into_par_iter().for_each(run);
-    }
-    parts.into_iter().for_each(run);
-}
-
-/// Track and step of the rows of a step.
-pub(crate) fn rows_of_step<T>(tracks: &[Track<'_, T>], step: usize, rows: &mut Vec<(usize, usize)>) {
+/// Sequence and step of the rows of a step.
+pub(crate) fn rows_of_step<T>(sequences: &[SequenceBuffers<'_, T>], step: usize, rows: &mut Vec<(usize, usize)>) {
     rows.clear();
-    rows.extend(tracks.iter().take_while(|track| track.len > step).enumerate().map(|(i, _)| (i, step)));
+    rows.extend(sequences.iter().take_while(|sequence| sequence.len > step).enumerate().map(|(i, _)| (i, step)));
 }
 
-/// Gives each track its piece of a buffer.
+/// Gives each sequence its rows of a buffer.
 pub(crate) fn give<'a, T, P>(
-    tracks: &mut [Track<'a, T>],
+    sequences: &mut [SequenceBuffers<'a, T>],
     pieces: impl IntoIterator<Item = P>,
-    place: impl for<'t> Fn(&'t mut Track<'a, T>) -> &'t mut P,
+    buffer: impl for<'t> Fn(&'t mut SequenceBuffers<'a, T>) -> &'t mut P,
 ) {
-    tracks.iter_mut().zip(pieces).for_each(|(track, piece)| *place(track) = piece);
+    sequences.iter_mut().zip(pieces).for_each(|(sequence, piece)| *buffer(sequence) = piece);
 }
 
-/// Gives each track of a part, the longest first, memory for the gates of the steps of a chunk.
-pub(crate) fn lend_gates<'a, T: Real>(tracks: &mut [Track<'a, T>], scratch: &'a mut Vec<T>, width: usize) {
+/// Gives each sequence of a part, the longest first, memory for the gates of the steps of a chunk.
+pub(crate) fn lend_gates<'a, T: Real>(sequences: &mut [SequenceBuffers<'a, T>], scratch: &'a mut Vec<T>, width: usize) {
     let rows = |rank: usize, len: usize| Chunk::max_steps(rank).min(len) * width;
-    scratch.resize(tracks.iter().enumerate().map(|(rank, track)| rows(rank, track.len)).sum(), T::ZERO);
+    scratch.resize(sequences.iter().enumerate().map(|(rank, sequence)| rows(rank, sequence.len)).sum(), T::ZERO);
     let mut rest = &mut scratch[..];
-    for (rank, track) in tracks.iter_mut().enumerate() {
-        (track.gates, rest) = std::mem::take(&mut rest).split_at_mut(rows(rank, track.len));
+    for (rank, sequence) in sequences.iter_mut().enumerate() {
+        (sequence.gates, rest) = std::mem::take(&mut rest).split_at_mut(rows(rank, sequence.len));
     }
 }

@@ -1,13 +1,16 @@
-//! One value for each innermost list, brought to all values of it.
+//! One value for each innermost row, brought to all values of it.
 
 use kaldera_base::memory;
 
+use crate::error::Error;
 use crate::kernels::{combine_rows, over_each_row, repeat_rows, scan_rows};
-use crate::ragged::check_size;
-use crate::{Error, Number, Ragged, RaggedShape};
+use crate::ragged::{Ragged, check_size};
+use crate::shape::RaggedShape;
+use crate::value_ops::number::Number;
 
 impl<T: Clone + Send + Sync> Ragged<T> {
-    /// In each innermost list of `shape`, as often as it has elements, the value that `per_list` has for it.
+    /// In each innermost row of `shape`, as often as it has elements, the value that `per_row` has
+    /// for it.
     ///
     /// ```
     /// # use ragged_core::{Ragged, RaggedShape};
@@ -17,37 +20,37 @@ impl<T: Clone + Send + Sync> Ragged<T> {
     /// ```
     ///
     /// # Errors
-    /// If there is not one value for each list.
-    pub fn broadcast(shape: RaggedShape, per_list: &[T]) -> Result<Self, Error> {
+    /// If there is not one value for each row.
+    pub fn broadcast(shape: RaggedShape, per_row: &[T]) -> Result<Self, Error> {
         let splits = shape.last_splits();
-        check_size("the number of values for lists", splits.num_rows(), per_list.len())?;
-        let values = repeat_rows(splits.as_ref(), per_list);
+        check_size("the number of values for rows", splits.num_rows(), per_row.len())?;
+        let values = repeat_rows(splits.as_ref(), per_row);
         Ok(Self::trusted(shape, values))
     }
 }
 
 impl<T: Number> Ragged<T> {
-    /// x + `alpha` times the value for its list.
+    /// x + `alpha` times the value for its row.
     ///
     /// # Errors
-    /// If there is not one value for each list.
+    /// If there is not one value for each row.
     #[doc(alias = "AddPerSublist")]
-    pub fn add(&self, per_list: &[T], alpha: T) -> Result<Self, Error> {
-        check_size("the number of values for lists", self.num_rows(), per_list.len())?;
+    pub fn add(&self, per_row: &[T], alpha: T) -> Result<Self, Error> {
+        check_size("the number of values for rows", self.num_rows(), per_row.len())?;
         let splits = self.shape().last_splits().as_ref();
         let plus = move |x: T, value| x.plus(alpha.times(value));
-        Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_list, plus)))
+        Ok(Self::trusted(self.shape().clone(), combine_rows(splits, self.values(), per_row, plus)))
     }
 
-    /// The gradient of [`add`](Self::add) by the values for lists, where `self` holds those by its output (which are also
-    /// the ones by its input): `alpha` times the sum of each list.
+    /// The gradient of [`add`](Self::add) by the values for rows, where `self` holds those by its
+    /// output (which are also the ones by its input): `alpha` times the sum of each row.
     pub fn add_grad(&self, alpha: T) -> Vec<T> {
         let mut sums = self.sum();
         sums.iter_mut().for_each(|sum| *sum = sum.times(alpha));
         sums
     }
 
-    /// In place of each value, the sum of those before it in its list, added up one by one.
+    /// In place of each value, the sum of those before it in its row, added up one by one.
     ///
     /// ```
     /// # use ragged_core::Ragged;
@@ -60,8 +63,8 @@ impl<T: Number> Ragged<T> {
         self.scanned::<false>()
     }
 
-    /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its output: the sum of those
-    /// after each value in its list.
+    /// The gradient of [`exclusive_sum`](Self::exclusive_sum), where `self` holds that by its
+    /// output: the sum of those after each value in its row.
     pub fn exclusive_sum_grad(&self) -> Self {
         self.scanned::<true>()
     }
@@ -72,15 +75,16 @@ impl<T: Number> Ragged<T> {
         Self::trusted(self.shape().clone(), sums)
     }
 
-    /// The same lists of what `f` writes for each: called with its number, its values and room for as many.
+    /// The same rows of what `f` writes for each: called with its number, its values and room for
+    /// as many.
     pub(super) fn map_rows(&self, f: impl Fn(usize, &[T], &mut [T]) + Sync) -> Self {
         let mut out = memory::zeros(self.num_elements());
         over_each_row(self.shape().last_splits().as_ref(), self.values(), &mut out, f);
         Self::trusted(self.shape().clone(), out)
     }
 
-    /// The same lists of numbers of another type: toward zero where that is an integer, to its nearest bound if a number is
-    /// beyond, 0 for NaN.
+    /// The same rows of numbers of another type: toward zero where that is an integer, to its
+    /// nearest bound if a number is beyond, 0 for NaN.
     #[doc(alias = "to")]
     pub fn to_dtype<U: Number>(&self) -> Ragged<U> {
         self.map(|x| x.convert())

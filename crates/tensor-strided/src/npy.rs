@@ -1,8 +1,9 @@
 //! `.npy`, NumPy's file of one array.
 //!
-//! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte order. Nothing in a file is trusted: memory is
-//! taken only as bytes arrive, and what is wrong with a header is an error with its place. What is written is what NumPy 2 writes, byte by byte, in
-//! little endian.
+//! Versions 1 to 3 of the format are read, in C and Fortran order, with numbers of either byte
+//! order. Nothing in a file is trusted: memory is taken only as bytes arrive, and what is wrong
+//! with a header is an error with its position. What is written is what NumPy 2 writes, byte by
+//! byte, in little endian.
 //!
 //! ```
 //! use tensor_strided::Tensor;
@@ -27,7 +28,10 @@ use std::path::Path;
 pub use element::NpyElement;
 pub use header::{Header, HeaderProblem, NpyType};
 
-use crate::{Layout, Order, Tensor, TensorView};
+use crate::error::Error;
+use crate::layout::{Layout, Order};
+use crate::tensor::Tensor;
+use crate::view::TensorView;
 
 /// How much is read at once, and how much memory is taken before any of it was seen.
 const CHUNK: usize = 1 << 16;
@@ -84,11 +88,12 @@ pub enum NpyError {
     },
     /// A shape that no memory can hold.
     #[error(transparent)]
-    Shape(#[from] crate::Error),
+    Shape(#[from] Error),
 }
 
 impl<T: NpyElement> Tensor<T> {
-    /// Reads an array of this type of elements, up to its last byte. A Fortran-ordered one keeps its order.
+    /// Reads an array of this type of elements, up to its last byte. A Fortran-ordered one keeps
+    /// its order.
     ///
     /// # Errors
     /// Any of [`NpyError`].
@@ -139,7 +144,7 @@ impl<T: NpyElement> TensorView<'_, T> {
     /// [`NpyError::Io`].
     pub fn write_npy(&self, mut output: impl Write) -> Result<(), NpyError> {
         let order = self.layout().natural_order();
-        output.write_all(&Header::new::<T>(self.shape(), order).to_bytes())?;
+        output.write_all(&Header::new(T::TYPE, self.shape(), order).to_bytes())?;
         let in_order = match order {
             Order::C => self.clone(),
             Order::F => self.transpose(),
@@ -163,7 +168,8 @@ impl<T: NpyElement> TensorView<'_, T> {
     }
 }
 
-/// `len` elements, read in chunks: no more memory is taken than about twice of what there really is.
+/// `len` elements, read in chunks: no more memory is taken than about twice of what there really
+/// is.
 fn read_elements<T: NpyElement>(mut input: impl Read, len: usize, big_endian: bool) -> Result<Vec<T>, NpyError> {
     let per_chunk = CHUNK / size_of::<T>();
     let mut elements: Vec<T> = Vec::with_capacity(len.min(per_chunk));

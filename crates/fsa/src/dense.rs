@@ -1,0 +1,63 @@
+//! Decoding: intersection of graphs with what a network says of each frame.
+//!
+//! ```text
+//!   network: a score for each frame and class ---.
+//!                                                |-- intersect_dense, intersect_dense_pruned --> lattice
+//!   graph: arcs whose labels are classes --------'
+//! ```
+//!
+//! A path of the result takes one class in each frame. Its score is that of a path of the graph
+//! with the same labels plus the network's scores of these classes. What is far worse than the best
+//! path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the
+//! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
+//! [`OnlineDecoder`] does the same for scores that come in chunks.
+//!
+//! An arc of a lattice has the label and the score of its arc of the graph, to which the network's
+//! score is added. [`DenseLattices`] knows of each arc the arc of the graph and the frame that it
+//! comes from, with which attributes, times and derivatives follow.
+//!
+//! ```
+//! use fsa::graphs::ctc_topo;
+//! use fsa::dense::{DenseFsaVec, DenseOptions, Outcome, intersect_dense_pruned};
+//! use fsa::paths::shortest_path;
+//!
+//! // Three frames with scores of blank and two tokens.
+//! let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0];
+//! let dense = DenseFsaVec::from_frames(&scores, 3)?;
+//! let result = intersect_dense_pruned(&ctc_topo(2, false)?, &dense, &DenseOptions::default())?;
+//! assert_eq!(result.outcomes(), [Outcome::Final]);
+//! let best = result.graph().carry(shortest_path(result.graph().fsas())?)?;
+//! assert_eq!(best.fsas().labels(), [1, 2, 0, -1]);
+//! assert_eq!(best.aux_labels(), Some(&[1, 2, 0, -1][..]));
+//! # Ok::<(), fsa::Error>(())
+//! ```
+//!
+//! | k2 | here |
+//! |---|---|
+//! | `DenseFsaVec` | [`DenseFsaVec`], over memory that stays where it is |
+//! | `intersect_dense`, `intersect_dense_pruned` | [`intersect_dense`], [`intersect_dense_pruned`] |
+//! | `a_to_b_map` | [`DenseFsaVec::with_segments`], which may name a part of a sequence several times |
+//! | `seqframe_idx_name`, `frame_idx_name` | [`DenseLattices::frames`] |
+//! | gradients by autograd | [`DenseLattices::graph_gradient`], [`DenseLattices::score_gradient`] |
+//! | `OnlineDenseIntersecter` | [`OnlineDecoder`] |
+
+mod active;
+mod ctc;
+mod graph;
+mod intersect;
+mod lattices;
+mod next;
+mod online;
+mod options;
+mod output;
+mod saved;
+mod scores;
+mod search;
+mod trellis;
+
+pub use ctc::CtcGraph;
+pub use intersect::{intersect_dense, intersect_dense_pruned};
+pub use lattices::{DenseLattices, Outcome};
+pub use online::{DecodingStream, OnlineDecoder};
+pub use options::{DenseOptions, Ending, LatticePruning};
+pub use scores::{DenseFsaVec, Frames, Segment};

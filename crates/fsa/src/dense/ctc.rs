@@ -1,0 +1,265 @@
+//! The topology of CTC in front of a graph of tokens, of which no arc is stored.
+
+use super::active::{Active, Token};
+use super::graph::{DecodingGraph, GraphArc, arc_number, class};
+use super::intersect::intersect_one_graph;
+use super::next::Next;
+use super::{DenseFsaVec, DenseLattices, DenseOptions};
+use crate::core::view::FsaView;
+use crate::graphs::CtcTopology;
+use crate::support::ids::{id, index};
+use crate::{AUX_LABELS, EPSILON, Error, FINAL, Fsa, Graph, Quantity};
+
+/// The composition of the topology of CTC with a graph of tokens, H o LG, made while decoding.
+///
+/// All that is in memory beside the graph is a number for each of its arcs, and three for each
+/// token by which a state is entered. From a state, the arcs of the graph are followed once for all
+/// tokens that may have come last, so that a frame costs O(tokens) where the explicit topology has
+/// their square. Paths and scores are those of decoding against [`CtcTopology::compose`].
+///
+/// ```
+/// use fsa::graphs::trivial_graph;
+/// use fsa::dense::{CtcGraph, DenseFsaVec, DenseOptions};
+/// use fsa::graphs::CtcTopology;
+/// use fsa::paths::shortest_path;
+///
+/// let graph = CtcGraph::new(CtcTopology::new(2, false)?, trivial_graph(2)?, None)?;
+/// let scores = [-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5, -0.25, -2.0, -2.0];
+/// let result = graph.intersect_dense_pruned(&DenseFsaVec::from_frames(&scores, 3)?, &DenseOptions::default())?;
+/// let best = result.graph().carry(shortest_path(result.graph().fsas())?)?;
+/// assert_eq!((best.fsas().labels(), best.aux_labels()), (vec![1, 2, 0, -1], Some(&[1, 2, 0, -1][..])));
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct CtcGraph {
+    graph: Graph<Fsa>,
+    topology: CtcTopology,
+    /// The states of the composition: for each state of the graph one after a blank, and behind it
+    /// one for each token by which it is entered.
+    states: Vec<State>,
+    /// For each state of the graph the one after a blank.
+    blanks: Vec<u32>,
+    /// For each arc of the graph the state in which its token has come last.
+    dests: Vec<u32>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct State {
+    of_graph: u32,
+    /// The token that came last; 0 is blank.
+    last: i32,
+}
+
+impl CtcGraph {
+    /// The graph must have no epsilons, since 0 is blank here. If it has no `aux_labels`, its
+    /// tokens become those of the lattices; they also become the attribute `inner_labels`, if it
+    /// has a name. O(arcs log arcs).
+    ///
+    /// # Errors
+    /// [`Error::Symbol`] for a label that is no token; [`Error::TooLarge`].
+    pub fn new(topology: CtcTopology, graph: Graph<Fsa>, inner_labels: Option<&str>) -> Result<Self, Error> {
+        let arcs = graph.fsas().arcs();
+        let bad = |label: i32| label == EPSILON || label > topology.max_token();
+        if let Some((position, arc)) = arcs.iter().enumerate().find(|(_, arc)| bad(arc.label)) {
+            return Err(Error::Symbol { position, symbol: arc.label, least: 1 });
+        }
+        let mut entered: Vec<_> =
+            arcs.iter().filter(|arc| arc.label != FINAL).map(|arc| (arc.dest_state, arc.label)).collect();
+        entered.sort_unstable();
+        entered.dedup();
+        let num_states = graph.fsas().num_states();
+        Error::fit(Quantity::States, num_states + entered.len())?;
+        // Whether an arc was followed, and which class an arc of the topology took, is told by one
+        // number.
+        Error::fit(Quantity::Arcs, arcs.len() + index(topology.max_token()) + 1)?;
+        let (mut states, mut blanks) = (Vec::with_capacity(num_states + entered.len()), Vec::with_capacity(num_states));
+        let mut next = entered.iter().peekable();
+        for of_graph in 0..id(num_states) {
+            blanks.push(arc_number(states.len()));
+            states.push(State { of_graph: of_graph.cast_unsigned(), last: EPSILON });
+            while let Some(&&(state, last)) = next.peek().filter(|&&&(state, _)| state == of_graph) {
+                states.push(State { of_graph: state.cast_unsigned(), last });
+                next.next();
+            }
+        }
+        let dest = |arc: &crate::Arc| {
+            let blank = blanks[index(arc.dest_state)];
+            let first = entered.partition_point(|&(state, _)| state < arc.dest_state);
+            let place = entered.binary_search(&(arc.dest_state, arc.label)).map_or(0, |place| place - first + 1);
+            blank + arc_number(place)
+        };
+        let dests = arcs.iter().map(dest).collect();
+        let labels = graph.fsas().labels();
+        let named = inner_labels.into_iter().chain(graph.attributes().get(AUX_LABELS).is_none().then_some(AUX_LABELS));
+        let names: Vec<_> = named.map(str::to_owned).collect();
+        let graph = names.iter().try_fold(graph, |graph, name| graph.with(name, labels.clone()))?;
+        Ok(Self { graph, topology, states, blanks, dests })
+    }
+
+    /// The graph of tokens, to whose arcs arc maps refer.
+    pub fn graph(&self) -> &Graph<Fsa> {
+        &self.graph
+    }
+
+    /// As [`intersect_dense_pruned`](super::intersect_dense_pruned).
+    ///
+    /// # Errors
+    /// As that; [`Error::Size`] if there are fewer classes than blank and tokens.
+    pub fn intersect_dense_pruned(
+        &self,
+        dense: &DenseFsaVec<'_>,
+        options: &DenseOptions,
+    ) -> Result<DenseLattices, Error> {
+        self.check(dense.num_classes())?;
+        intersect_one_graph(self, &self.graph, dense, options)
+    }
+
+    /// There is a class for each token.
+    pub(super) fn check(&self, num_classes: usize) -> Result<(), Error> {
+        let least = index(self.topology.max_token()) + 1;
+        if num_classes < least {
+            return Err(Error::Size { what: Quantity::Classes, expected: least, found: num_classes });
+        }
+        Ok(())
+    }
+
+    /// How many numbers there are for arcs of the graph and the topology.
+    pub(super) fn num_arcs(&self) -> usize {
+        self.dests.len() + index(self.topology.max_token()) + 1
+    }
+
+    fn view(&self) -> FsaView<'_> {
+        self.graph.fsas().view()
+    }
+
+    /// The number for an arc of the topology that takes a class and leaves the graph where it is.
+    fn own_arc(&self, class: i32) -> u32 {
+        arc_number(self.dests.len()) + class.cast_unsigned()
+    }
+}
+
+/// A token, and what is asked of it again and again.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Last {
+    of_graph: u32,
+    source: u32,
+    last: i32,
+    /// Less the best score of the frame.
+    before: f32,
+}
+
+impl CtcGraph {
+    /// Lets the arcs of the best token tell what the best score will be.
+    fn expect(&self, of_graph: u32, last: i32, row: &[f32], next: &mut Next<'_>) {
+        for arc in self.view().arcs_of(of_graph as usize) {
+            if let Some(acoustic) = row.get(class(arc.label)).filter(|_| arc.label != last) {
+                next.expect(arc.score + acoustic);
+            }
+        }
+    }
+
+    /// Follows the arcs of a state of the graph for all tokens that are there.
+    fn follow_group(&self, group: &mut [Last], row: &[f32], next: &mut Next<'_>) {
+        // What is far below two others, which have come there by different labels, is far below one
+        // whose label an arc may take.
+        let second = second_best(group);
+        let candidates = next.candidates(second);
+        let (mut first, mut num_candidates) = (f32::NEG_INFINITY, 0);
+        for i in 0..group.len() {
+            if group[i].before >= candidates {
+                first = first.max(group[i].before);
+                group.swap(num_candidates, i);
+                num_candidates += 1;
+            }
+        }
+        let state = group[0].of_graph as usize;
+        let group = &mut group[..num_candidates];
+        group.sort_unstable_by(|a, b| b.before.total_cmp(&a.before).then(a.source.cmp(&b.source)));
+        let blank = self.blanks[state];
+        for from in group.iter().filter(|from| from.last != EPSILON) {
+            if !next.reach(from.source, from.before, blank, self.own_arc(EPSILON), row[0]) {
+                break;
+            }
+        }
+        let view = self.view();
+        let range = view.arc_range(state);
+        for (number, arc) in range.clone().zip(&view.arcs()[range]) {
+            let Some(&acoustic) = row.get(class(arc.label)) else { continue };
+            let score = arc.score + acoustic;
+            if !next.needs(first + score) {
+                continue;
+            }
+            for from in group.iter().filter(|from| from.last != arc.label) {
+                let mut needed = next.reach(from.source, from.before, self.dests[number], arc_number(number), score);
+                if self.topology.is_modified() {
+                    let blank = self.blanks[index(arc.dest_state)];
+                    needed |= next.reach(from.source, from.before, blank, arc_number(number), score);
+                }
+                if !needed {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// The second-best score of a group; -inf if there is none.
+fn second_best(group: &[Last]) -> f32 {
+    let (mut best, mut second) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+    for last in group {
+        second = second.max(best.min(last.before));
+        best = best.max(last.before);
+    }
+    second
+}
+
+impl DecodingGraph for CtcGraph {
+    fn num_states(&self) -> usize {
+        self.states.len()
+    }
+
+    fn follow(&self, tokens: &[Token], best: f32, active: Active, row: &[f32], next: &mut Next<'_>) {
+        let mut order = std::mem::take(next.order);
+        order.clear();
+        for (source, token) in (0..).zip(tokens) {
+            if token.score > active.cutoff {
+                let State { of_graph, last } = self.states[token.state as usize];
+                let before = token.score - best;
+                next.reach(source, before, token.state, self.own_arc(last), row[class(last)]);
+                if self.topology.is_modified() && last != EPSILON {
+                    // It goes back to blank with the token itself before anything else.
+                    let blank = self.blanks[of_graph as usize];
+                    next.reach(source, before, blank, self.own_arc(last), row[class(last)]);
+                    continue;
+                }
+                if before == 0.0 {
+                    self.expect(of_graph, last, row, next);
+                }
+                order.push(Last { of_graph, source, last, before });
+            }
+        }
+        order.sort_unstable_by_key(|last| last.of_graph);
+        for group in order.chunk_by_mut(|a, b| a.of_graph == b.of_graph) {
+            self.follow_group(group, row, next);
+        }
+        *next.order = order;
+    }
+
+    fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {
+        let State { of_graph, last } = self.states[state as usize];
+        let range = self.view().arc_range(of_graph as usize);
+        let arcs = (arc_number(range.start)..).zip(&self.view().arcs()[range]);
+        let ends = last == EPSILON || !self.topology.is_modified();
+        arcs.filter(move |(_, arc)| ends && arc.label == FINAL).map(|(number, arc)| (number, arc.score))
+    }
+
+    fn arc(&self, arc: u32) -> GraphArc {
+        match self.graph.fsas().arcs().get(arc as usize) {
+            Some(it) => GraphArc { arc: arc.cast_signed(), label: it.label, score: it.score },
+            None => {
+                let label = (arc - arc_number(self.dests.len())).cast_signed();
+                GraphArc { arc: -1, label, score: 0.0 }
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Whole utterances.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::graph::{DecodingGraph, Labels};
+use super::lattices::with_attributes;
+use super::next::Scratch;
+use super::output::{Made, lattice};
+use super::search::Search;
+use super::{DenseFsaVec, DenseLattices, DenseOptions, Outcome};
+use crate::core::builder::{ArcMap, assemble, flatten};
+use crate::core::view::FsaView;
+use crate::support::threads::for_each_job;
+use crate::{Error, Fsa, Fsas, Graph, Quantity};
+
+/// The paths of graphs and what a network says of them, without those that are worse than the best
+/// one by more than `output_beam`.
+///
+/// Every path is looked at, and so this is for graphs that are small, such as those of transcripts;
+/// [`intersect_dense_pruned`] is for others. There is one graph for all utterances, or one for
+/// each. Labels are classes of the network, 0 among them; -1 ends an utterance. O(frames x arcs).
+/// Utterances are worked on by several threads, with the same result.
+///
+/// ```
+/// use fsa::graphs::ctc_graph;
+/// use fsa::dense::{DenseFsaVec, intersect_dense};
+/// use fsa::Semiring;
+/// use fsa::paths::total_scores;
+/// use ragged_core::Ragged;
+///
+/// // The loss of CTC: minus the logarithm of what all alignments of the tokens 1 2 have together.
+/// let scores = [0.2_f32, 0.5, 0.3, 0.6, 0.2, 0.2, 0.1, 0.1, 0.8].map(f32::ln);
+/// let graph = ctc_graph(&Ragged::from_lists(&[vec![1, 2]])?, false)?;
+/// let result = intersect_dense(&graph, &DenseFsaVec::from_frames(&scores, 3)?, f32::INFINITY)?;
+/// let total = total_scores::<f64, _>(result.graph().fsas(), Semiring::Log)?[0];
+/// let by_hand = 0.5 * 0.2 * 0.8 + 0.5 * 0.2 * 0.8 + 0.5 * 0.6 * 0.8 + 0.2 * 0.2 * 0.8 + 0.5 * 0.2 * 0.1_f64;
+/// assert!((total - by_hand.ln()).abs() < 1e-6);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`Error::Beam`]; [`Error::Size`] for another number of graphs; [`Error::DenseLabel`];
+/// [`Error::TooLarge`] if all lattices together are. What concerns one utterance is its
+/// [`Outcome`].
+pub fn intersect_dense<F: Fsas>(
+    graphs: &Graph<F>,
+    dense: &DenseFsaVec<'_>,
+    output_beam: f32,
+) -> Result<DenseLattices, Error> {
+    intersect_dense_pruned(graphs, dense, &DenseOptions::exhaustive(output_beam))
+}
+
+/// As [`intersect_dense`], but from frame to frame only the best states are followed, as the
+/// options say.
+///
+/// O(frames x arcs of active states).
+///
+/// # Errors
+/// As [`intersect_dense`].
+pub fn intersect_dense_pruned<F: Fsas>(
+    graphs: &Graph<F>,
+    dense: &DenseFsaVec<'_>,
+    options: &DenseOptions,
+) -> Result<DenseLattices, Error> {
+    let fsas = graphs.fsas().as_fsa_vec();
+    if fsas.num_fsas() != 1 {
+        Error::same_size(Quantity::Graphs, dense.num_utterances(), fsas.num_fsas())?;
+    }
+    Labels::of(fsas).check(dense.num_classes())?;
+    let graph_of = |utterance: usize| fsas.fsa(if fsas.num_fsas() == 1 { 0 } else { utterance });
+    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, graph_of)?.into_iter().unzip();
+    gather(graphs, made, outcomes, graph_of)
+}
+
+/// The same for a graph of another kind, whose arcs are those of `carrier`.
+pub(super) fn intersect_one_graph<G: DecodingGraph>(
+    graph: &G,
+    carrier: &Graph<Fsa>,
+    dense: &DenseFsaVec<'_>,
+    options: &DenseOptions,
+) -> Result<DenseLattices, Error> {
+    let (made, outcomes): (Vec<_>, _) = search_each(dense, options, |_| graph)?.into_iter().unzip();
+    gather(carrier, made, outcomes, |_| carrier.fsas().view())
+}
+
+/// What is found for each utterance.
+fn search_each<G: DecodingGraph>(
+    dense: &DenseFsaVec<'_>,
+    options: &DenseOptions,
+    graph_of: impl Fn(usize) -> G + Sync,
+) -> Result<Vec<(Made, Outcome)>, Error> {
+    options.check()?;
+    let unused = Mutex::new(Vec::<(Scratch, Search)>::new());
+    let work = dense.total_frames().saturating_mul(dense.num_classes());
+    for_each_job(work, 0..dense.num_utterances(), |_, utterance| {
+        let graph = graph_of(utterance);
+        let lock = || unused.lock().unwrap_or_else(PoisonError::into_inner);
+        let (scratch, search) = lock().pop().unzip();
+        let mut memory = (Scratch::of_size(scratch, graph.num_states()), search.unwrap_or_else(Search::new));
+        let found = search_one(&graph, dense, options, &mut memory, utterance);
+        lock().push(memory);
+        Ok(found.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
+    })
+}
+
+/// What is found for one utterance.
+fn search_one<G: DecodingGraph>(
+    graph: &G,
+    dense: &DenseFsaVec<'_>,
+    options: &DenseOptions,
+    (scratch, search): &mut (Scratch, Search),
+    utterance: usize,
+) -> Result<(Made, Outcome), Error> {
+    let frames = dense.utterance(utterance)?;
+    frames.check(utterance)?;
+    if graph.num_states() == 0 {
+        return Ok((Made::default(), Outcome::NoFinalState));
+    }
+    search.restart();
+    search.advance(graph, frames, options, scratch, utterance)?;
+    lattice(graph, search, options, options.ending())
+}
+
+/// The lattices of all utterances as one vector.
+pub(super) fn gather<'g, F: Fsas>(
+    graphs: &Graph<F>,
+    made: Vec<Made>,
+    outcomes: Vec<Outcome>,
+    graph_of: impl Fn(usize) -> FsaView<'g>,
+) -> Result<DenseLattices, Error> {
+    let (mut parts, mut frames, mut graph_scores) = (vec![], vec![], vec![]);
+    for (utterance, made) in made.into_iter().enumerate() {
+        parts.push((made.part, [ArcMap::new(graph_of(utterance), made.graph_arcs)]));
+        frames.push(made.frames);
+        graph_scores.push(made.graph_scores);
+    }
+    let (fsas, [graph_arcs]) = assemble(parts)?;
+    let graph = with_attributes(graphs, fsas, &graph_arcs)?;
+    Ok(DenseLattices { graph, graph_arcs, frames: flatten(frames), graph_scores: flatten(graph_scores), outcomes })
+}

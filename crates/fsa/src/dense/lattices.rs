@@ -1,0 +1,177 @@
+//! The lattices of a batch, and where their arcs come from.
+
+use kaldera_base::Real;
+
+use super::scores::DenseFsaVec;
+use crate::support::ids::index;
+use crate::{AUX_LABELS, Attribute, Error, FINAL, FsaVec, Fsas, Graph, Quantity};
+
+/// What came of an utterance.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// A lattice whose paths end in final states of the graph.
+    Final,
+    /// A lattice whose paths end in any states, since no final state was reached, or none was asked
+    /// for.
+    Partial,
+    /// No lattice: the last frame has states, but none of them is final.
+    NoFinalState,
+    /// No lattice: no arc of an active state takes a class of this frame, counted from 0 on, with a
+    /// score above -inf.
+    Died {
+        /// The frame.
+        frame: usize,
+    },
+    /// No lattice: something is wrong with the utterance.
+    Failed(Error),
+}
+
+impl Outcome {
+    /// Whether there is a lattice.
+    pub fn has_paths(&self) -> bool {
+        matches!(self, Self::Final | Self::Partial)
+    }
+}
+
+/// A lattice for each utterance; it has no states where there is none.
+///
+/// The labels of a lattice are classes, and -1 on the arcs into the final state. Its states stand
+/// in the order of time, and so arcs lead to later ones. The score of an arc is that of its arc of
+/// the graph, plus that of its class. The attributes of the graph are those of the lattice.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DenseLattices {
+    pub(super) graph: Graph<FsaVec>,
+    pub(super) graph_arcs: Vec<i32>,
+    pub(super) frames: Vec<i32>,
+    pub(super) graph_scores: Vec<f32>,
+    pub(super) outcomes: Vec<Outcome>,
+}
+
+impl DenseLattices {
+    /// The lattices with the attributes of their arcs.
+    #[inline]
+    pub fn graph(&self) -> &Graph<FsaVec> {
+        &self.graph
+    }
+
+    /// The same, and what came of each utterance.
+    pub fn into_parts(self) -> (Graph<FsaVec>, Vec<Outcome>) {
+        (self.graph, self.outcomes)
+    }
+
+    /// What came of each utterance.
+    #[inline]
+    pub fn outcomes(&self) -> &[Outcome] {
+        &self.outcomes
+    }
+
+    /// For each arc the arc of the graph that it comes from, counted over all graphs; -1 where
+    /// there is none, as at the end of partial results.
+    #[inline]
+    #[doc(alias = "arc_map_a")]
+    pub fn graph_arcs(&self) -> &[i32] {
+        &self.graph_arcs
+    }
+
+    /// For each arc the frame of its utterance that it takes its class in, from 0 on. Arcs into the
+    /// final state have the frame behind the last one.
+    #[inline]
+    #[doc(alias = "frame_idx")]
+    pub fn frames(&self) -> &[i32] {
+        &self.frames
+    }
+
+    /// For each arc the part of its score that comes from the graph; the other part is the
+    /// network's.
+    #[inline]
+    pub fn graph_scores(&self) -> &[f32] {
+        &self.graph_scores
+    }
+
+    /// For each arc the frame of features at which it begins, counted over the whole sequence that
+    /// its utterance is a part of.
+    ///
+    /// # Errors
+    /// [`Error::Size`] if `dense` has another number of utterances than there are lattices.
+    pub fn input_frames(&self, dense: &DenseFsaVec<'_>) -> Result<Vec<usize>, Error> {
+        let mut made = Vec::with_capacity(self.frames.len());
+        self.each_arc(dense, |utterance, arc| {
+            let frame = dense.segments()[utterance].start + index(self.frames[arc]);
+            made.push(frame.saturating_mul(dense.frame_subsampling()));
+            Ok(())
+        })?;
+        Ok(made)
+    }
+
+    /// The derivative with respect to the score of each of the graph's arcs, of which there are
+    /// `num_arcs` in all graphs, from that with respect to the score of each arc of the lattices.
+    /// O(arcs).
+    ///
+    /// # Errors
+    /// [`Error::Size`] if there is not one for each arc; [`Error::ArcMap`] if the graph has fewer
+    /// arcs.
+    pub fn graph_gradient<T: Real>(&self, grads: &[T], num_arcs: usize) -> Result<Vec<T>, Error> {
+        Error::same_size(Quantity::Gradients, self.graph_arcs.len(), grads.len())?;
+        let mut sums = vec![T::ZERO; num_arcs];
+        for (position, (&found, &grad)) in self.graph_arcs.iter().zip(grads).enumerate() {
+            if let Ok(arc) = usize::try_from(found) {
+                *sums.get_mut(arc).ok_or(Error::ArcMap { position, found, num_arcs })? += grad;
+            }
+        }
+        Ok(sums)
+    }
+
+    /// The derivative with respect to each of the [values](DenseFsaVec::values) of `dense`, from
+    /// which the lattices were made, in the same order, from that with respect to the score of each
+    /// arc of the lattices. O(arcs + values).
+    ///
+    /// # Errors
+    /// [`Error::Size`] if there is not one for each arc, or `dense` is another one.
+    pub fn score_gradient<T: Real>(&self, grads: &[T], dense: &DenseFsaVec<'_>) -> Result<Vec<T>, Error> {
+        Error::same_size(Quantity::Gradients, self.graph_arcs.len(), grads.len())?;
+        let mut sums = vec![T::ZERO; dense.values().len()];
+        let arcs = self.graph.fsas().arcs();
+        self.each_arc(dense, |utterance, arc| {
+            let label = arcs[arc].label;
+            if label != FINAL {
+                let place = dense.utterance(utterance)?.place(index(self.frames[arc]), index(label));
+                let (expected, found) = (sums.len(), place + 1);
+                *sums.get_mut(place).ok_or(Error::Size { what: Quantity::Values, expected, found })? += grads[arc];
+            }
+            Ok(())
+        })?;
+        Ok(sums)
+    }
+
+    /// `run` for each arc and its utterance.
+    fn each_arc(
+        &self,
+        dense: &DenseFsaVec<'_>,
+        mut run: impl FnMut(usize, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        Error::same_size(Quantity::Utterances, self.outcomes.len(), dense.num_utterances())?;
+        for (utterance, fsa) in self.graph.fsas().iter().enumerate() {
+            (fsa.first_arc()..fsa.first_arc() + fsa.arcs().len()).try_for_each(|arc| run(utterance, arc))?;
+        }
+        Ok(())
+    }
+}
+
+/// The attributes of the graph at the arcs of lattices. An arc into the final state that comes from
+/// no arc of the graph puts out -1, as others do.
+pub(super) fn with_attributes<F: Fsas>(
+    graphs: &Graph<F>,
+    lattices: FsaVec,
+    graph_arcs: &[i32],
+) -> Result<Graph<FsaVec>, Error> {
+    let mut attributes = graphs.attributes().carry(graph_arcs)?;
+    let partial = lattices.arcs().iter().zip(graph_arcs).any(|(arc, &of_graph)| arc.label == FINAL && of_graph < 0);
+    if let (true, Some(Attribute::Ints { values, filler })) = (partial, attributes.get(AUX_LABELS)) {
+        let ends = lattices.arcs().iter().map(|arc| arc.label == FINAL);
+        let values: Vec<_> = ends.zip(values.iter()).map(|(end, &label)| if end { FINAL } else { label }).collect();
+        let filler = *filler;
+        attributes.insert(AUX_LABELS, Attribute::Ints { values: values.into(), filler });
+    }
+    Graph::from_parts(lattices, attributes)
+}

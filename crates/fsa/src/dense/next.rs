@@ -1,0 +1,119 @@
+//! The states of the next frame while the arcs that lead to them are followed.
+
+use super::active::Token;
+use super::ctc::Last;
+use super::trellis::Link;
+
+/// Memory that a search needs while it computes a frame, and that any other may use afterwards.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    /// For each state of the graph where it was among the tokens of some frame; whether it is among
+    /// those of this one is seen there. So nothing has to be cleared.
+    slots: Vec<u32>,
+    pub(super) tokens: Vec<Token>,
+    pub(super) scores: Vec<f32>,
+    order: Vec<Last>,
+}
+
+impl Scratch {
+    /// For graphs of so many states.
+    fn new(num_states: usize) -> Self {
+        Self { slots: vec![0; num_states], tokens: vec![], scores: vec![], order: vec![] }
+    }
+
+    /// The same for another graph, or a new one.
+    pub(super) fn of_size(scratch: Option<Self>, num_states: usize) -> Self {
+        match scratch {
+            Some(mut scratch) => {
+                scratch.slots.resize(num_states.max(scratch.slots.len()), 0);
+                scratch
+            }
+            None => Self::new(num_states),
+        }
+    }
+
+    /// No states of a next frame yet, of which those more than `beam` below the best one are not
+    /// needed, nor the links more than `output_beam` below the best one into the same state.
+    pub(super) fn next<'a>(&'a mut self, links: &'a mut Vec<Link>, beam: f32, output_beam: f32) -> Next<'a> {
+        self.tokens.clear();
+        let (best, cutoff) = (f32::NEG_INFINITY, f32::NEG_INFINITY);
+        let Self { slots, tokens, order, .. } = self;
+        Next { slots, tokens, links, best, cutoff, beam, output_beam, order }
+    }
+}
+
+/// The states of the next frame so far, and the links into them.
+pub(super) struct Next<'a> {
+    slots: &'a mut [u32],
+    tokens: &'a mut Vec<Token>,
+    links: &'a mut Vec<Link>,
+    /// The best score so far.
+    pub(super) best: f32,
+    /// What is not above this is not needed; it rises with the best score.
+    pub(super) cutoff: f32,
+    beam: f32,
+    output_beam: f32,
+    /// Memory for an order of the tokens that are followed.
+    pub(super) order: &'a mut Vec<Last>,
+}
+
+impl Next<'_> {
+    /// Some state is going to have this score.
+    #[inline(always)]
+    pub(super) fn expect(&mut self, score: f32) {
+        if score > self.best {
+            self.best = score;
+            self.cutoff = (score - self.beam).next_down();
+        }
+    }
+
+    /// The lowest score whose links can be needed beside another path to the same state with the
+    /// score `beside`.
+    pub(super) fn candidates(&self, beside: f32) -> f32 {
+        beside - self.output_beam
+    }
+
+    /// Whether a path with this score may be needed.
+    #[inline(always)]
+    pub(super) fn needs(&self, score: f32) -> bool {
+        score > self.cutoff
+    }
+
+    /// A path with the score `before` comes from the token `source` over an arc with the score
+    /// `score` to the state `dest`. Whether it is needed; if not, none with a lower score is.
+    #[inline(always)]
+    pub(super) fn reach(&mut self, source: u32, before: f32, dest: u32, arc: u32, score: f32) -> bool {
+        let total = before + score;
+        total > self.cutoff && self.enter(total, Link { source, dest, arc, score })
+    }
+
+    /// `link` names the state of the graph as its end.
+    #[inline(always)]
+    fn enter(&mut self, total: f32, link: Link) -> bool {
+        self.expect(total);
+        let state = link.dest;
+        let slot = &mut self.slots[state as usize];
+        match self.tokens.get_mut(*slot as usize) {
+            Some(token) if token.state == state => {
+                if total > token.score {
+                    token.score = total;
+                } else if total < token.score - self.output_beam {
+                    return false;
+                }
+            }
+            _ => {
+                *slot = number(self.tokens.len());
+                self.tokens.push(Token { state, score: total });
+            }
+        }
+        self.links.push(Link { dest: *slot, ..link });
+        true
+    }
+}
+
+/// The place of a token in its frame; there are no more tokens than states.
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "states are counted by an i32")]
+pub(super) fn number(token: usize) -> u32 {
+    token as u32
+}

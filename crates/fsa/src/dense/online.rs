@@ -1,0 +1,233 @@
+//! Utterances whose frames come in chunks.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::graph::{DecodingGraph, Labels};
+use super::intersect::gather;
+use super::next::Scratch;
+use super::output::{Made, lattice};
+use super::scores::Frames;
+use super::search::Search;
+use super::{CtcGraph, DenseFsaVec, DenseLattices, DenseOptions, Ending, Outcome};
+use crate::support::threads::for_each_job;
+use crate::{Error, Fsa, Fsas, Graph, Quantity};
+
+/// Decodes streams against one graph, as frames come.
+///
+/// What is decided does not depend on how the frames are cut into chunks: after the last one the
+/// lattice is that of [`intersect_dense_pruned`](super::intersect_dense_pruned) over the whole.
+///
+/// ```
+/// use fsa::graphs::ctc_topo;
+/// use fsa::dense::{DenseFsaVec, DenseOptions, Ending, OnlineDecoder};
+/// use fsa::paths::shortest_path;
+///
+/// let decoder = OnlineDecoder::new(ctc_topo(2, false)?, DenseOptions::default())?;
+/// let mut stream = decoder.stream();
+/// for chunk in [&[-1.5_f32, -0.5, -2.0, -1.0, -3.0, -0.5][..], &[-0.25, -2.0, -2.0]] {
+///     decoder.decode(&mut [&mut stream], &DenseFsaVec::from_frames(chunk, 3)?)?;
+///     let so_far = decoder.lattices(&[&stream], Ending::Active)?;
+///     assert_eq!(shortest_path(so_far.graph().fsas())?.0.arcs().len(), stream.num_frames() + 1);
+/// }
+/// let result = decoder.lattices(&[&stream], Ending::Final)?;
+/// assert_eq!(shortest_path(result.graph().fsas())?.0.labels(), [1, 2, 0, -1]);
+/// # Ok::<(), fsa::Error>(())
+/// ```
+#[derive(Debug)]
+#[doc(alias = "OnlineDenseIntersecter")]
+pub struct OnlineDecoder {
+    graph: Source,
+    options: DenseOptions,
+    /// Memory of streams that are not at work.
+    unused: Mutex<Vec<Scratch>>,
+}
+
+/// What streams are decoded with.
+#[derive(Debug)]
+enum Source {
+    Graph { graph: Graph<Fsa>, labels: Labels },
+    Ctc(CtcGraph),
+}
+
+/// A stream of frames: where its search is, and what it has found. A clone goes its own way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodingStream {
+    pub(super) search: Search,
+    /// How many states its graph has, and how many numbers of arcs.
+    pub(super) graph: [usize; 2],
+}
+
+impl DecodingStream {
+    /// How many frames it has taken.
+    pub fn num_frames(&self) -> usize {
+        self.search.trellis.num_frames()
+    }
+
+    /// Whether there are states from which to go on. Once there are none, frames are not taken any
+    /// more.
+    pub fn is_alive(&self) -> bool {
+        self.search.is_alive()
+    }
+
+    /// How many states are active.
+    pub fn num_active_states(&self) -> usize {
+        self.search.tokens.len()
+    }
+
+    /// How many bytes it has for what it has found.
+    pub fn num_bytes(&self) -> usize {
+        self.search.trellis.bytes()
+    }
+}
+
+impl OnlineDecoder {
+    /// For streams that are decoded with this graph.
+    ///
+    /// # Errors
+    /// [`Error::Beam`], [`Error::OutOfRange`] for options without sense.
+    pub fn new(graph: Graph<Fsa>, options: DenseOptions) -> Result<Self, Error> {
+        let labels = Labels::of(graph.fsas().as_fsa_vec());
+        Self::of(Source::Graph { graph, labels }, options)
+    }
+
+    /// For streams that are decoded with the topology of CTC and this graph of tokens.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_ctc_topology(graph: CtcGraph, options: DenseOptions) -> Result<Self, Error> {
+        Self::of(Source::Ctc(graph), options)
+    }
+
+    fn of(graph: Source, options: DenseOptions) -> Result<Self, Error> {
+        options.check()?;
+        Ok(Self { graph, options, unused: Mutex::default() })
+    }
+
+    /// The graph to whose arcs arc maps refer.
+    pub fn graph(&self) -> &Graph<Fsa> {
+        match &self.graph {
+            Source::Graph { graph, .. } => graph,
+            Source::Ctc(graph) => graph.graph(),
+        }
+    }
+
+    /// The options.
+    pub fn options(&self) -> &DenseOptions {
+        &self.options
+    }
+
+    /// A stream before its first frame.
+    pub fn stream(&self) -> DecodingStream {
+        DecodingStream { search: Search::new(), graph: self.graph_size() }
+    }
+
+    /// Takes the next frames of some streams: the first utterance of `chunks` for the first stream,
+    /// and so on. What came of each is the result: an error leaves its stream as it was, unless it
+    /// is [`Error::Limit`] or [`Error::Overflow`], and says nothing of the others.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for another number of chunks; [`Error::DenseLabel`].
+    pub fn decode(
+        &self,
+        streams: &mut [&mut DecodingStream],
+        chunks: &DenseFsaVec<'_>,
+    ) -> Result<Vec<Result<(), Error>>, Error> {
+        Error::same_size(Quantity::Chunks, streams.len(), chunks.num_utterances())?;
+        match &self.graph {
+            Source::Graph { labels, .. } => labels.check(chunks.num_classes())?,
+            Source::Ctc(graph) => graph.check(chunks.num_classes())?,
+        }
+        let work = chunks.total_frames().saturating_mul(chunks.num_classes());
+        for_each_job(work, streams.iter_mut(), |utterance, stream| Ok(self.decode_one(stream, chunks, utterance)))
+    }
+
+    fn graph_size(&self) -> [usize; 2] {
+        match &self.graph {
+            Source::Graph { graph, .. } => [graph.fsas().num_states(), graph.fsas().num_arcs()],
+            Source::Ctc(graph) => [graph.num_states(), graph.num_arcs()],
+        }
+    }
+
+    /// A stream of another decoder is taken if its graph may be the same.
+    fn check(&self, stream: &DecodingStream) -> Result<(), Error> {
+        let [states, arcs] = self.graph_size();
+        Error::same_size(Quantity::StreamStates, states, stream.graph[0])?;
+        Error::same_size(Quantity::StreamArcs, arcs, stream.graph[1])
+    }
+
+    fn decode_one(&self, stream: &mut DecodingStream, chunks: &DenseFsaVec<'_>, utterance: usize) -> Result<(), Error> {
+        self.check(stream)?;
+        let frames = chunks.utterance(utterance)?;
+        frames.check(utterance)?;
+        match &self.graph {
+            Source::Graph { graph, .. } => self.advance(&graph.fsas().view(), stream, frames, utterance),
+            Source::Ctc(graph) => self.advance(graph, stream, frames, utterance),
+        }
+    }
+
+    fn advance<G: DecodingGraph>(
+        &self,
+        graph: &G,
+        stream: &mut DecodingStream,
+        frames: Frames<'_>,
+        utterance: usize,
+    ) -> Result<(), Error> {
+        if graph.num_states() == 0 {
+            return Ok(());
+        }
+        let lock = || self.unused.lock().unwrap_or_else(PoisonError::into_inner);
+        let scratch = lock().pop();
+        let mut scratch = Scratch::of_size(scratch, graph.num_states());
+        let result = stream.search.advance(graph, frames, &self.options, &mut scratch, utterance);
+        lock().push(scratch);
+        result
+    }
+
+    /// The lattices of streams up to the last frame that each has taken. The streams may go on
+    /// afterwards.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
+    pub fn lattices(&self, streams: &[&DecodingStream], ending: Ending) -> Result<DenseLattices, Error> {
+        streams.iter().try_for_each(|stream| self.check(stream))?;
+        let num_links = streams.iter().map(|stream| stream.search.trellis.sizes().1).sum();
+        let made = for_each_job(num_links, streams.iter(), |_, stream| {
+            let made = match &self.graph {
+                Source::Graph { graph, .. } => self.lattice(&graph.fsas().view(), stream, ending),
+                Source::Ctc(graph) => self.lattice(graph, stream, ending),
+            };
+            Ok(made.unwrap_or_else(|error| (Made::default(), Outcome::Failed(error))))
+        })?;
+        let (made, outcomes): (Vec<_>, _) = made.into_iter().unzip();
+        gather(self.graph(), made, outcomes, |_| self.graph().fsas().view())
+    }
+
+    /// Takes the part of a stream that is decided and returns its lattice, so that a stream may go
+    /// on without end in bounded memory; `None` if there is nothing yet.
+    ///
+    /// It ends at the last frame in which all paths of the lattice go through the same state. The
+    /// lattice of the whole is the parts behind each other, but for the arc with label -1 at the
+    /// end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from
+    /// the first one that the stream has ever taken. The stream goes on with the rest.
+    ///
+    /// # Errors
+    /// [`Error::Size`] for a stream of another graph; [`Error::TooLarge`].
+    pub fn take_finished(&self, stream: &mut DecodingStream) -> Result<Option<DenseLattices>, Error> {
+        self.check(stream)?;
+        let Some(search) = stream.search.take_finished(&self.options) else { return Ok(None) };
+        let part = DecodingStream { search, graph: stream.graph };
+        self.lattices(&[&part], Ending::Active).map(Some)
+    }
+
+    fn lattice<G: DecodingGraph>(
+        &self,
+        graph: &G,
+        stream: &DecodingStream,
+        ending: Ending,
+    ) -> Result<(Made, Outcome), Error> {
+        if graph.num_states() == 0 {
+            return Ok((Made::default(), Outcome::NoFinalState));
+        }
+        lattice(graph, &stream.search, &self.options, ending)
+    }
+}

@@ -1,0 +1,172 @@
+//! How far a search looks, and what it keeps.
+
+use crate::core::limits::{Limits, eight_gib};
+use crate::{Error, Quantity};
+
+/// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
+/// decoding recipes.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct DenseOptions {
+    /// States whose score in a frame is further than this below the best one are given up. 20
+    /// unless set; infinite for all states.
+    pub search_beam: f32,
+    /// Arcs that are on no path within this of the best one are left out of the lattice. 8 unless
+    /// set; 0 keeps the best path and those that are as good.
+    pub output_beam: f32,
+    /// So many states of a frame, the best ones, go on in any case, however narrow the beam is. 30
+    /// unless set.
+    #[doc(alias = "min_active")]
+    pub min_active_states: usize,
+    /// Not more states of a frame than this go on, but for some with the same score; where it is
+    /// less than `min_active_states`, it counts. 10,000 unless set.
+    #[doc(alias = "max_active")]
+    pub max_active_states: usize,
+    /// Where no final state was reached, take all states of the last frame for final ones.
+    pub allow_partial: bool,
+    /// How exact the output beam is.
+    pub pruning: LatticePruning,
+    /// For the paths of one utterance; 8 GiB unless set.
+    pub limits: Limits,
+}
+
+/// Which arcs the output beam leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum LatticePruning {
+    /// Those on paths of the whole utterance within the beam, and no others.
+    #[default]
+    Exact,
+    /// As k2 does it: frames are pruned once, 20 at a time, by what the next 10 frames say of them.
+    /// Many more arcs stay, most of them on paths that lead nowhere.
+    Chunkwise,
+}
+
+/// Where the paths of a lattice end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// In final states of the graph.
+    Final,
+    /// There, and where none was reached, in all states of the last frame; k2's `allow_partial`.
+    FinalElseActive,
+    /// In all states of the last frame, whether final or not: for results while an utterance goes
+    /// on.
+    Active,
+}
+
+impl Default for DenseOptions {
+    fn default() -> Self {
+        Self {
+            search_beam: 20.0,
+            output_beam: 8.0,
+            min_active_states: 30,
+            max_active_states: 10_000,
+            allow_partial: false,
+            pruning: LatticePruning::Exact,
+            limits: Limits::default().with_max_bytes(eight_gib()),
+        }
+    }
+}
+
+impl DenseOptions {
+    /// With a search beam.
+    #[must_use]
+    pub fn with_search_beam(mut self, search_beam: f32) -> Self {
+        self.search_beam = search_beam;
+        self
+    }
+
+    /// With an output beam.
+    #[must_use]
+    pub fn with_output_beam(mut self, output_beam: f32) -> Self {
+        self.output_beam = output_beam;
+        self
+    }
+
+    /// With at least so many active states.
+    #[must_use]
+    pub fn with_min_active_states(mut self, min_active_states: usize) -> Self {
+        self.min_active_states = min_active_states;
+        self
+    }
+
+    /// With at most so many active states.
+    #[must_use]
+    pub fn with_max_active_states(mut self, max_active_states: usize) -> Self {
+        self.max_active_states = max_active_states;
+        self
+    }
+
+    /// With partial results.
+    #[must_use]
+    pub fn with_allow_partial(mut self, allow_partial: bool) -> Self {
+        self.allow_partial = allow_partial;
+        self
+    }
+
+    /// With exact pruning, or k2's.
+    #[must_use]
+    pub fn with_pruning(mut self, pruning: LatticePruning) -> Self {
+        self.pruning = pruning;
+        self
+    }
+
+    /// With limits for an utterance.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// No state is given up, whatever its score.
+    pub(super) fn exhaustive(output_beam: f32) -> Self {
+        Self {
+            search_beam: f32::INFINITY,
+            output_beam,
+            min_active_states: 0,
+            max_active_states: usize::MAX,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn ending(&self) -> Ending {
+        if self.allow_partial { Ending::FinalElseActive } else { Ending::Final }
+    }
+
+    pub(super) fn check(&self) -> Result<(), Error> {
+        for (what, found) in [(Quantity::SearchBeam, self.search_beam), (Quantity::OutputBeam, self.output_beam)] {
+            if !(found >= 0.0) {
+                return Err(Error::Beam { what, found });
+            }
+        }
+        if self.max_active_states == 0 {
+            return Err(Error::OutOfRange { what: Quantity::MaxActiveStates, min: 1, max: i64::MAX, found: 0 });
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_without_sense_are_refused() {
+        let options = DenseOptions::default;
+        for good in [options(), options().with_search_beam(0.0), options().with_output_beam(f32::INFINITY)] {
+            assert_eq!(good.check(), Ok(()));
+        }
+        assert_eq!(options().with_max_active_states(1).check(), Ok(()));
+        assert!(options().with_max_active_states(0).check().is_err());
+        assert!(matches!(
+            options().with_output_beam(f32::NAN).check(),
+            Err(Error::Beam { what: Quantity::OutputBeam, .. })
+        ));
+        assert!(matches!(
+            options().with_search_beam(-1.0).check(),
+            Err(Error::Beam { what: Quantity::SearchBeam, .. })
+        ));
+    }
+}

@@ -1,0 +1,318 @@
+//! Everything that a search has found so far: for each frame the states that it has reached, and
+//! how they hang together.
+
+/// A way from a token of one frame to a token of the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Link {
+    /// The place of the token that it comes from in its frame.
+    pub(super) source: u32,
+    /// The place of the token that it leads to in its frame.
+    pub(super) dest: u32,
+    /// The arc of the graph.
+    pub(super) arc: u32,
+    /// The score of the arc of the graph and that of its class.
+    pub(super) score: f32,
+}
+
+/// Where the tokens and links of a frame are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Frame {
+    pub(super) first_token: usize,
+    /// The first link that leaves a token of the frame.
+    pub(super) first_link: usize,
+    /// The best score of a token.
+    pub(super) best: f32,
+    /// What a path must be above to count among those into the frame. This makes the result
+    /// independent of the order in which arcs were followed.
+    pub(super) entered: f32,
+}
+
+impl Frame {
+    /// That of the first token.
+    const START: Self = Self { first_token: 0, first_link: 0, best: 0.0, entered: f32::NEG_INFINITY };
+}
+
+/// The tokens before the first frame, and after each frame; with the links between them in the
+/// order of their sources, mostly.
+///
+/// ```text
+///   frames   0      1            2                     the scores of tokens are less the best one of the frame before
+///            o --.-> o ---.----> o
+///                '-> o --' '---> o
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Trellis {
+    pub(super) scores: Vec<f32>,
+    pub(super) links: Vec<Link>,
+    pub(super) frames: Vec<Frame>,
+    /// So many frames were taken out at the front.
+    pub(super) first_frame: usize,
+    /// So many links were left when it was last pruned.
+    pub(super) links_left: usize,
+}
+
+/// How much worse the best path over each token is than the best one of all; infinite where there
+/// is none.
+pub(super) struct Extras {
+    /// Of the tokens from `first_token` on.
+    extras: Vec<f32>,
+    first_token: usize,
+}
+
+/// So many links may always be added before it is worthwhile to prune.
+const LINKS_TO_PRUNE: usize = 1 << 16;
+
+impl Trellis {
+    /// One token with the score 0.
+    pub(super) fn new() -> Self {
+        Self { scores: vec![0.0], links: vec![], frames: vec![Frame::START], first_frame: 0, links_left: 0 }
+    }
+
+    /// As it was when it was new, in the same memory.
+    pub(super) fn restart(&mut self) {
+        self.links.clear();
+        self.scores.truncate(1);
+        self.frames.truncate(1);
+        (self.scores[0], self.first_frame, self.links_left) = (0.0, 0, 0);
+        self.frames[0] = Frame::START;
+    }
+
+    /// How many frames have been seen.
+    pub(super) fn num_frames(&self) -> usize {
+        self.first_frame + self.last()
+    }
+
+    /// How many of them were taken out at the front.
+    pub(super) fn first_frame(&self) -> usize {
+        self.first_frame
+    }
+
+    /// The number of the last frame that is there, from that of the first, 0, on.
+    pub(super) fn last(&self) -> usize {
+        self.frames.len() - 1
+    }
+
+    /// How many bytes are used.
+    pub(super) fn bytes(&self) -> usize {
+        self.links.capacity() * size_of::<Link>()
+            + self.scores.capacity() * size_of::<f32>()
+            + self.frames.capacity() * size_of::<Frame>()
+    }
+
+    /// How many tokens and links there are.
+    pub(super) fn sizes(&self) -> (usize, usize) {
+        (self.scores.len(), self.links.len())
+    }
+
+    /// The best score in the last frame, and all of them.
+    pub(super) fn last_scores(&self) -> (f32, &[f32]) {
+        (self.frames[self.last()].best, self.scores(self.last()))
+    }
+
+    /// The scores of a frame.
+    fn scores(&self, frame: usize) -> &[f32] {
+        &self.scores[self.tokens(frame)]
+    }
+
+    /// Where the tokens of a frame are.
+    fn tokens(&self, frame: usize) -> std::ops::Range<usize> {
+        let end = self.frames.get(frame + 1).map_or(self.scores.len(), |next| next.first_token);
+        self.frames[frame].first_token..end
+    }
+
+    /// How many tokens a frame has.
+    pub(super) fn num_tokens(&self, frame: usize) -> usize {
+        self.tokens(frame).len()
+    }
+
+    /// The links from a frame to the next.
+    pub(super) fn links_of(&self, frame: usize) -> &[Link] {
+        let end = self.frames.get(frame + 1).map_or(self.links.len(), |next| next.first_link);
+        &self.links[self.frames[frame].first_link..end]
+    }
+
+    /// What the paths to tokens of the last frame are above.
+    pub(super) fn last_entered(&self) -> f32 {
+        self.frames[self.last()].entered
+    }
+
+    /// One frame more, with the tokens to which the newest links lead; what is not above `entered`
+    /// does not count.
+    pub(super) fn push_frame(&mut self, best: f32, entered: f32, scores: impl Iterator<Item = f32>) {
+        self.frames.push(Frame { first_token: self.scores.len(), first_link: self.links.len(), best, entered });
+        self.scores.extend(scores);
+    }
+
+    /// Whether so many links have been added that it is worthwhile to [`prune`](Self::prune) them
+    /// all.
+    pub(super) fn has_grown(&self) -> bool {
+        self.links.len() >= 2 * self.links_left + LINKS_TO_PRUNE
+    }
+
+    /// The backward pass: how much worse than the best path those over each token of `from` and
+    /// later frames are, if those over the tokens of the last frame are as much worse as `last`
+    /// says. Links over which it is worse by more than `beam` do not count.
+    pub(super) fn extras(&self, from: usize, last: impl Iterator<Item = f32>, beam: f32) -> Extras {
+        let first_token = self.frames[from].first_token;
+        let mut extras = Extras { extras: vec![f32::INFINITY; self.scores.len() - first_token], first_token };
+        let end = self.tokens(self.last()).start - first_token;
+        extras.extras[end..].iter_mut().zip(last).for_each(|(extra, last)| *extra = last);
+        for frame in (from..self.last()).rev() {
+            let gap = Gap::new(&self.scores, &self.frames, frame);
+            let (before, after) = extras.extras.split_at_mut(self.frames[frame + 1].first_token - first_token);
+            let before = &mut before[self.frames[frame].first_token - first_token..];
+            for link in self.links_of(frame) {
+                let extra = after[link.dest as usize] + gap.lost(link);
+                let least = &mut before[link.source as usize];
+                if extra <= beam && extra < *least {
+                    *least = extra;
+                }
+            }
+        }
+        extras
+    }
+
+    /// The tokens of a frame with their `extras`.
+    pub(super) fn extras_of<'a>(&self, extras: &'a Extras, frame: usize) -> &'a [f32] {
+        let tokens = self.tokens(frame);
+        &extras.extras[tokens.start - extras.first_token..tokens.end - extras.first_token]
+    }
+
+    /// The links from a frame to the next that are on paths that are worse by no more than `beam`.
+    pub(super) fn links_within<'a>(
+        &'a self,
+        extras: &'a Extras,
+        frame: usize,
+        beam: f32,
+    ) -> impl Iterator<Item = &'a Link> {
+        let (gap, after) = (Gap::new(&self.scores, &self.frames, frame), self.extras_of(extras, frame + 1));
+        // Dead ends are infinitely worse, and on no path.
+        let beam = beam.min(f32::MAX);
+        self.links_of(frame).iter().filter(move |link| after[link.dest as usize] + gap.lost(link) <= beam)
+    }
+
+    /// Takes out what is on no path within `beam` of the best one, whichever tokens of the last
+    /// frame may turn out to be on it; so nothing is lost that could be in the lattice in the end.
+    /// Frames before `from` stay as they are.
+    pub(super) fn prune(&mut self, from: usize, beam: f32) {
+        let (begin, last) = (from.saturating_sub(1), self.last());
+        let extras = self.extras(from, std::iter::repeat(0.0), beam);
+        let places = self.places(&extras, from);
+        let beam = beam.min(f32::MAX);
+        let mut first_links = Vec::with_capacity(last + 1 - begin);
+        let mut kept = self.frames[begin].first_link;
+        for frame in begin..last {
+            first_links.push(kept);
+            let gap = Gap::new(&self.scores, &self.frames, frame);
+            let dests = self.frames[frame + 1].first_token - extras.first_token;
+            let (dests, after) = (&places[dests..], &extras.extras[dests..]);
+            let sources = self.frames[frame].first_token.checked_sub(extras.first_token).map(|first| &places[first..]);
+            for at in self.frames[frame].first_link..self.frames[frame + 1].first_link {
+                let link = self.links[at];
+                let dest = dests[link.dest as usize];
+                let (keep, source) = match sources {
+                    // A frame before the first one that is pruned.
+                    None => (dest != GONE, link.source),
+                    Some(places) => (after[link.dest as usize] + gap.lost(&link) <= beam, places[link.source as usize]),
+                };
+                if keep {
+                    self.links[kept] = Link { source, dest, ..link };
+                    kept += 1;
+                }
+            }
+        }
+        first_links.push(kept);
+        self.links.truncate(kept);
+        self.links_left = kept;
+        self.keep_tokens(from, |token| places[token - extras.first_token]);
+        self.frames[begin..].iter_mut().zip(first_links).for_each(|(frame, link)| frame.first_link = link);
+    }
+
+    /// The last frame with a single token, if it is not the first one: every path goes through it.
+    pub(super) fn last_single(&self) -> Option<usize> {
+        (1..=self.last()).rev().find(|&frame| self.tokens(frame).len() == 1)
+    }
+
+    /// Takes out everything before a frame. What is returned ends with that frame.
+    pub(super) fn take_front(&mut self, frame: usize) -> Self {
+        let Frame { first_token, first_link, .. } = self.frames[frame];
+        let end = self.tokens(frame).end;
+        let front = Self {
+            scores: self.scores[..end].to_vec(),
+            links: self.links[..first_link].to_vec(),
+            frames: self.frames[..=frame].to_vec(),
+            first_frame: self.first_frame,
+            links_left: first_link,
+        };
+        self.scores.drain(..first_token);
+        self.links.drain(..first_link);
+        self.frames.drain(..frame);
+        for frame in &mut self.frames {
+            frame.first_token -= first_token;
+            frame.first_link -= first_link;
+        }
+        self.first_frame += frame;
+        self.links_left = self.links_left.saturating_sub(first_link);
+        front
+    }
+
+    /// For each token of `from` and later frames its place among those of its frame that are on
+    /// some path, or [`GONE`].
+    fn places(&self, extras: &Extras, from: usize) -> Vec<u32> {
+        let mut places = vec![GONE; extras.extras.len()];
+        for frame in from..=self.last() {
+            let tokens = self.tokens(frame);
+            let tokens = tokens.start - extras.first_token..tokens.end - extras.first_token;
+            let extras = &extras.extras[tokens.clone()];
+            let kept = places[tokens].iter_mut().zip(extras).filter(|&(_, &extra)| extra < f32::INFINITY);
+            (0..).zip(kept).for_each(|(new, (place, _))| *place = new);
+        }
+        places
+    }
+
+    /// Takes out the tokens of `from` and later frames that have no place.
+    fn keep_tokens(&mut self, from: usize, place: impl Fn(usize) -> u32) {
+        let mut kept = self.frames[from].first_token;
+        let mut token = kept;
+        for frame in from..=self.last() {
+            let end = self.tokens(frame).end;
+            self.frames[frame].first_token = kept;
+            for token in std::mem::replace(&mut token, end)..end {
+                if place(token) != GONE {
+                    self.scores[kept] = self.scores[token];
+                    kept += 1;
+                }
+            }
+        }
+        self.scores.truncate(kept);
+    }
+}
+
+/// What lies between the scores of a frame and those of the next.
+struct Gap<'a> {
+    /// The best of `from`.
+    best: f32,
+    from: &'a [f32],
+    to: &'a [f32],
+    /// What counts is above this.
+    entered: f32,
+}
+
+impl<'a> Gap<'a> {
+    fn new(scores: &'a [f32], frames: &[Frame], frame: usize) -> Self {
+        let [this, next] = [frames[frame], frames[frame + 1]];
+        let from = &scores[this.first_token..next.first_token];
+        Self { best: this.best, from, to: &scores[next.first_token..], entered: next.entered }
+    }
+
+    /// How much worse a path to the end of a link is over it than the best one; infinitely if it
+    /// does not count.
+    #[inline(always)]
+    fn lost(&self, link: &Link) -> f32 {
+        let score = (self.from[link.source as usize] - self.best) + link.score;
+        if score > self.entered { self.to[link.dest as usize] - score } else { f32::INFINITY }
+    }
+}
+
+/// The place of a token that is taken out.
+const GONE: u32 = u32::MAX;

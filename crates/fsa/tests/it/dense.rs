@@ -1,0 +1,462 @@
+//! Dense intersection against composition, differences and itself.
+
+use fsa::dense::*;
+use fsa::graphs::CtcTopology;
+use fsa::k2::{ComposeOptions, Epsilons, connect, top_sort};
+use fsa::paths::{arc_posteriors, best_paths, total_scores, total_scores_saved};
+use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, Limits, Semiring};
+use proptest::prelude::*;
+
+const CLASSES: usize = 4;
+/// Sums of some dozen numbers of a few units in single precision.
+const SINGLE: f64 = 1e-4;
+const DIFFERENCE: f64 = 2e-3;
+const STEP: f32 = 1.0 / 64.0;
+const SEMIRINGS: [Semiring; 2] = [Semiring::Log, Semiring::Tropical];
+
+/// Arcs between any two states, with cycles. Scores are multiples of 1/64, so that most sums are
+/// exact.
+fn graph() -> impl Strategy<Value = Fsa> {
+    (2_usize..7).prop_flat_map(|states| {
+        let last = states as i32 - 1;
+        let arc = (0..last, 0..=last, 0..CLASSES as i32, -128..128_i32).prop_map(move |(src, dest, label, score)| {
+            Arc::new(src, dest, if dest == last { FINAL } else { label }, score as f32 / 64.0)
+        });
+        prop::collection::vec(arc, 0..18).prop_map(move |mut arcs| {
+            arcs.sort_by_key(|arc| arc.src_state);
+            Fsa::from_arcs(states, arcs).unwrap()
+        })
+    })
+}
+
+/// Scores of some frames.
+fn frames() -> impl Strategy<Value = Vec<f32>> {
+    let score = prop_oneof![9 => (-256..64_i32).prop_map(|x| x as f32 / 64.0), 1 => Just(f32::NEG_INFINITY)];
+    (0_usize..7).prop_flat_map(move |frames| prop::collection::vec(score.clone(), frames * CLASSES))
+}
+
+/// The scores as an FSA of their own.
+fn acceptor(values: &[f32]) -> Fsa {
+    let mut arcs = vec![];
+    for (frame, row) in (0..).zip(values.chunks(CLASSES)) {
+        arcs.extend((0..).zip(row).map(|(class, &score)| Arc::new(frame, frame + 1, class, score)));
+    }
+    let frames = (values.len() / CLASSES) as i32;
+    arcs.push(Arc::new(frames, frames + 1, FINAL, 0.0));
+    Fsa::from_arcs(frames as usize + 2, arcs).unwrap()
+}
+
+/// What composition makes of the same.
+fn composed(values: &[f32], graph: &Fsa) -> Fsa {
+    let options = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
+    let graph = Graph::new(graph.clone()).arc_sort().unwrap();
+    let both = Graph::new(acceptor(values)).compose_with(&graph, &options).unwrap();
+    top_sort(&connect(both.fsas()).unwrap().0).unwrap().0
+}
+
+fn total(fsas: &impl Fsas, semiring: Semiring) -> f64 {
+    total_scores::<f64, _>(fsas, semiring).unwrap()[0]
+}
+
+fn dense(values: &[f32]) -> DenseFsaVec<'_> {
+    DenseFsaVec::from_frames(values, CLASSES).unwrap()
+}
+
+fn near(a: f64, b: f64, tolerance: f64) -> bool {
+    a == b || (a - b).abs() <= tolerance * b.abs().max(1.0)
+}
+
+/// A search without any beam, in one of two ways.
+fn without_beam(values: &[f32], graph: &Fsa, pruning: LatticePruning) -> DenseLattices {
+    let options =
+        DenseOptions::default().with_search_beam(f32::INFINITY).with_output_beam(f32::INFINITY).with_pruning(pruning);
+    intersect_dense_pruned(&Graph::new(graph.clone()), &dense(values), &options).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn paths_are_those_of_composition(graph in graph(), values in frames()) {
+        let (right, whole) = (composed(&values, &graph), Graph::new(graph.clone()));
+        let came = [
+            intersect_dense(&whole, &dense(&values), f32::INFINITY).unwrap(),
+            without_beam(&values, &graph, LatticePruning::Exact),
+            without_beam(&values, &graph, LatticePruning::Chunkwise),
+        ];
+        for came in came {
+            for semiring in SEMIRINGS {
+                let (right, came) = (total(&right, semiring), total(came.graph().fsas(), semiring));
+                prop_assert!(near(came, right, SINGLE), "{semiring:?}: {came} and {right}");
+            }
+            let finite = right.arcs().iter().filter(|arc| arc.score > f32::NEG_INFINITY).count();
+            if finite == right.num_arcs() {
+                prop_assert_eq!(came.graph().fsas().num_arcs(), right.num_arcs());
+            }
+            prop_assert_eq!(came.outcomes()[0].has_paths(), came.graph().fsas().num_arcs() > 0);
+        }
+    }
+
+    #[test]
+    fn the_output_beam_keeps_arcs_on_paths_within_it(graph in graph(), values in frames(), beam in 0..300_i32) {
+        // Not a multiple of 1/64: no path is at the border.
+        let beam = (beam as f32 + 0.5) / 64.0;
+        let whole = without_beam(&values, &graph, LatticePruning::Exact);
+        let by = arc_posteriors::<f64, _>(whole.graph().fsas(), Semiring::Tropical).unwrap();
+        let right: Vec<_> = (0..by.len()).filter(|&arc| by[arc] >= -f64::from(beam)).collect();
+        let came = intersect_dense(&Graph::new(graph), &dense(&values), beam).unwrap();
+        let of = |lattices: &DenseLattices, arc: usize| (lattices.frames()[arc], lattices.graph_arcs()[arc]);
+        let mut right: Vec<_> = right.into_iter().map(|arc| of(&whole, arc)).collect();
+        let mut came: Vec<_> = (0..came.frames().len()).map(|arc| of(&came, arc)).collect();
+        right.sort_unstable();
+        came.sort_unstable();
+        prop_assert_eq!(came, right);
+    }
+
+    #[test]
+    fn arc_maps_tell_scores(graph in graph(), values in frames()) {
+        let came = without_beam(&values, &graph, LatticePruning::Exact);
+        let dense = dense(&values);
+        let frames = dense.utterance(0).unwrap();
+        for (i, arc) in came.graph().fsas().arcs().iter().enumerate() {
+            let of_graph = graph.arcs()[came.graph_arcs()[i] as usize];
+            prop_assert_eq!(arc.label, of_graph.label);
+            prop_assert_eq!(came.graph_scores()[i], of_graph.score);
+            prop_assert_eq!(arc.score, of_graph.score + frames.score(came.frames()[i] as usize, arc.label));
+        }
+    }
+
+    #[test]
+    fn gradients_are_differences(graph in graph(), values in frames()) {
+        let whole = Graph::new(graph.clone());
+        let came = intersect_dense(&whole, &dense(&values), f32::INFINITY).unwrap();
+        let (totals, saved) = total_scores_saved::<f64, _>(came.graph().fsas(), Semiring::Log).unwrap();
+        prop_assume!(totals[0].is_finite());
+        let arcs = saved.backward(&[1.0]).unwrap();
+        let value = |graph: &Fsa, values: &[f32]| {
+            let came = intersect_dense(&Graph::new(graph.clone()), &dense(values), f32::INFINITY).unwrap();
+            total(came.graph().fsas(), Semiring::Log)
+        };
+        let by_graph = came.graph_gradient(&arcs, graph.num_arcs()).unwrap();
+        let scores = graph.scores();
+        for (arc, &grad) in by_graph.iter().enumerate() {
+            let changed = |change: f32| {
+                let mut scores = scores.clone();
+                scores[arc] += change;
+                value(&graph.with_scores(&scores).unwrap(), &values)
+            };
+            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
+            prop_assert!((grad - difference).abs() < DIFFERENCE, "arc {arc}: {grad} and {difference}");
+        }
+        let by_score = came.score_gradient(&arcs, &dense(&values)).unwrap();
+        for (place, &grad) in by_score.iter().enumerate() {
+            let changed = |change: f32| {
+                let mut values = values.clone();
+                values[place] += change;
+                value(&graph, &values)
+            };
+            let difference = (changed(STEP) - changed(-STEP)) / f64::from(2.0 * STEP);
+            prop_assert!((grad - difference).abs() < DIFFERENCE, "value {place}: {grad} and {difference}");
+        }
+    }
+
+    #[test]
+    fn chunks_are_the_whole(
+        graph in graph(),
+        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        cuts in prop::collection::vec(0_usize..9, 1..20),
+        narrow in any::<bool>(),
+        chunkwise in any::<bool>(),
+    ) {
+        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
+        let values = &values[..values.len() / CLASSES * CLASSES];
+        let mut options = DenseOptions::default();
+        if narrow {
+            options = options.with_search_beam(3.0).with_output_beam(2.0).with_min_active_states(2).with_max_active_states(3);
+        }
+        if chunkwise {
+            options = options.with_pruning(LatticePruning::Chunkwise);
+        }
+        let graph = Graph::new(graph);
+        let right = intersect_dense_pruned(&graph, &dense(values), &options).unwrap();
+        let decoder = OnlineDecoder::new(graph, options).unwrap();
+        let [mut stream, mut other] = [decoder.stream(), decoder.stream()];
+        let mut rest = values;
+        for cut in cuts.iter().cycle().map(|cut| cut * CLASSES) {
+            // A stream on its own, and one that gets the frames in other pieces.
+            let (chunk, after) = rest.split_at(cut.min(rest.len()));
+            decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
+            rest = after;
+            if rest.is_empty() || cuts.iter().all(|&cut| cut == 0) {
+                break;
+            }
+            stream = stream.clone();
+            decoder.lattices(&[&stream], Ending::Active).unwrap();
+        }
+        decoder.decode(&mut [&mut stream, &mut other], &{
+            let rows = values.len() / CLASSES;
+            let rest = rest.len() / CLASSES;
+            DenseFsaVec::new(values, CLASSES, CLASSES, vec![rows - rest..rows, 0..rows]).unwrap()
+        })
+        .unwrap();
+        let came = decoder.lattices(&[&stream, &other], Ending::Final).unwrap();
+        for i in 0..2 {
+            prop_assert_eq!(came.graph().fsas().get(i).unwrap(), right.graph().fsas().get(0).unwrap());
+            prop_assert_eq!(&came.outcomes()[i], &right.outcomes()[0]);
+        }
+    }
+
+    #[test]
+    fn finished_parts_are_the_whole(
+        graph in graph(),
+        values in prop::collection::vec(-256..64_i32, 0..60 * CLASSES),
+        chunk in 1_usize..7,
+        output_beam in 0..200_i32,
+    ) {
+        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
+        let values = &values[..values.len() / CLASSES * CLASSES];
+        let options = DenseOptions::default().with_output_beam((output_beam as f32 + 0.5) / 64.0);
+        let graph = Graph::new(graph);
+        let right = intersect_dense_pruned(&graph, &dense(values), &options).unwrap();
+        let decoder = OnlineDecoder::new(graph, options).unwrap();
+        let mut stream = decoder.stream();
+        let mut came = vec![];
+        let mut add = |lattices: &DenseLattices, last: bool| {
+            for (i, arc) in lattices.graph().fsas().arcs().iter().enumerate() {
+                if last || arc.label != FINAL {
+                    came.push((lattices.frames()[i], lattices.graph_arcs()[i], arc.label, arc.score));
+                }
+            }
+        };
+        for chunk in values.chunks(chunk * CLASSES) {
+            decoder.decode(&mut [&mut stream], &dense(chunk)).unwrap()[0].clone().unwrap();
+            if let Some(part) = decoder.take_finished(&mut stream).unwrap() {
+                prop_assert_eq!(&part.outcomes()[0], &Outcome::Partial);
+                add(&part, false);
+            }
+        }
+        let rest = decoder.lattices(&[&stream], Ending::Final).unwrap();
+        add(&rest, true);
+        prop_assert_eq!(&rest.outcomes()[0], &right.outcomes()[0]);
+        if right.outcomes()[0].has_paths() {
+            let arcs = right.graph().fsas().arcs().iter().enumerate();
+            let right = arcs.map(|(i, arc)| (right.frames()[i], right.graph_arcs()[i], arc.label, arc.score));
+            prop_assert_eq!(came, right.collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn streams_are_saved_and_read_again(
+        graph in graph(),
+        values in prop::collection::vec(-256..64_i32, 0..20 * CLASSES),
+        cut in 0_usize..20,
+        damage in any::<(prop::sample::Index, u8)>(),
+    ) {
+        let values: Vec<_> = values.iter().map(|&x| x as f32 / 64.0).collect();
+        let values = &values[..values.len() / CLASSES * CLASSES];
+        let (first, second) = values.split_at((cut * CLASSES).min(values.len()));
+        let decoder = OnlineDecoder::new(Graph::new(graph), DenseOptions::default()).unwrap();
+        let mut stream = decoder.stream();
+        decoder.decode(&mut [&mut stream], &dense(first)).unwrap()[0].clone().unwrap();
+        let mut bytes = stream.to_bytes();
+        prop_assert_eq!(&DecodingStream::from_bytes(&bytes).unwrap(), &stream);
+        prop_assert!(DecodingStream::from_bytes(&bytes[..bytes.len() - 1]).is_err());
+        // Whatever damaged bytes are taken for, it does no harm.
+        let (place, byte) = damage;
+        bytes[place.index(stream.to_bytes().len())] = byte;
+        if let Ok(mut damaged) = DecodingStream::from_bytes(&bytes) {
+            let _ = decoder.decode(&mut [&mut damaged], &dense(second));
+            let _ = decoder.lattices(&[&damaged], Ending::Active);
+            let _ = decoder.take_finished(&mut damaged);
+        }
+    }
+
+    #[test]
+    fn a_batch_is_its_utterances(
+        graphs in prop::collection::vec(graph(), 1..4),
+        values in prop::collection::vec(frames(), 4),
+        shared in any::<bool>(),
+    ) {
+        let all = values[..graphs.len()].concat();
+        let mut row = 0;
+        let sequences = values[..graphs.len()].iter().map(|values| {
+            let rows = row..row + values.len() / CLASSES;
+            row = rows.end;
+            rows
+        });
+        let batch = DenseFsaVec::new(&all, CLASSES, CLASSES, sequences.collect()).unwrap();
+        let options = DenseOptions::default();
+        let all_graphs = FsaVec::from_fsas(if shared { &graphs[..1] } else { &graphs }).unwrap();
+        let came = intersect_dense_pruned(&Graph::new(all_graphs.clone()), &batch, &options).unwrap();
+        let mut arc = 0;
+        for (i, values) in values[..graphs.len()].iter().enumerate() {
+            let graph = if shared { 0 } else { i };
+            let right = intersect_dense_pruned(&Graph::new(graphs[graph].clone()), &dense(values), &options).unwrap();
+            prop_assert_eq!(came.graph().fsas().get(i).unwrap(), right.graph().fsas().get(0).unwrap());
+            prop_assert_eq!(&came.outcomes()[i], &right.outcomes()[0]);
+            let first = all_graphs.fsa(graph).first_arc() as i32;
+            for (&of_graph, &frame) in right.graph_arcs().iter().zip(right.frames()) {
+                prop_assert_eq!((came.graph_arcs()[arc], came.frames()[arc]), (of_graph + first, frame));
+                arc += 1;
+            }
+        }
+    }
+}
+
+/// A graph of tokens: no label is 0.
+fn tokens() -> impl Strategy<Value = Graph<Fsa>> {
+    graph().prop_map(|graph| {
+        let arcs = graph.arcs().iter().map(|&arc| Arc { label: if arc.label == 0 { 1 } else { arc.label }, ..arc });
+        let aux: Vec<_> =
+            (0..).zip(graph.arcs()).map(|(i, arc)| if arc.label == FINAL { FINAL } else { i % 3 }).collect();
+        let graph = Fsa::from_arcs(graph.num_states(), arcs.collect::<Vec<_>>()).unwrap();
+        Graph::new(graph).with_aux_labels(aux).unwrap()
+    })
+}
+
+/// What can be compared of lattices whose states are numbered otherwise: frame, label, label put
+/// out and score of each arc.
+fn arcs_of(lattices: &DenseLattices) -> Vec<(i32, i32, i32, i32, i32)> {
+    let aux = lattices.graph().aux_labels().unwrap();
+    let of = |(i, arc): (usize, &Arc)| {
+        let graph_score = (lattices.graph_scores()[i] * 64.0) as i32;
+        (lattices.frames()[i], arc.label, aux[i], (arc.score * 64.0) as i32, graph_score)
+    };
+    let mut arcs: Vec<_> = lattices.graph().fsas().arcs().iter().enumerate().map(of).collect();
+    arcs.sort_unstable();
+    arcs
+}
+
+proptest! {
+    #[test]
+    fn the_implicit_topology_is_the_explicit_one(
+        tokens in tokens(),
+        values in frames(),
+        modified in any::<bool>(),
+        search_beam in 0..600_i32,
+        output_beam in 0..300_i32,
+    ) {
+        // Not multiples of 1/64: nothing is at the border.
+        let beam = |beam: i32| (beam as f32 + 0.5) / 64.0;
+        let options = DenseOptions::default()
+            .with_search_beam(beam(search_beam))
+            .with_output_beam(beam(output_beam))
+            .with_min_active_states(0)
+            .with_allow_partial(true);
+        let topology = CtcTopology::new(CLASSES - 1, modified).unwrap();
+        let explicit = topology.compose(&tokens, None, Limits::default()).unwrap();
+        let right = intersect_dense_pruned(&explicit, &dense(&values), &options).unwrap();
+        let implicit = CtcGraph::new(topology, tokens, Some("tokens")).unwrap();
+        let came = implicit.intersect_dense_pruned(&dense(&values), &options).unwrap();
+        prop_assert_eq!(came.outcomes(), right.outcomes());
+        prop_assert_eq!(arcs_of(&came), arcs_of(&right));
+        for semiring in SEMIRINGS {
+            let (right, came) = (total(right.graph().fsas(), semiring), total(came.graph().fsas(), semiring));
+            prop_assert!(near(came, right, SINGLE), "{semiring:?}: {came} and {right}");
+        }
+        let decoder = OnlineDecoder::with_ctc_topology(implicit, options).unwrap();
+        let mut stream = decoder.stream();
+        for row in values.chunks(CLASSES) {
+            decoder.decode(&mut [&mut stream], &dense(row)).unwrap()[0].clone().unwrap();
+        }
+        let chunks = decoder.lattices(&[&stream], Ending::FinalElseActive).unwrap();
+        prop_assert_eq!(chunks, came);
+    }
+}
+
+/// 0 --1--> 1 --2--> 2 --> (3)
+fn chain() -> Graph<Fsa> {
+    let arcs = vec![Arc::new(0, 1, 1, 0.5), Arc::new(1, 2, 2, 0.25), Arc::new(2, 3, FINAL, 1.0)];
+    Graph::new(Fsa::from_arcs(4, arcs).unwrap()).with_aux_labels(vec![7, 8, -1]).unwrap()
+}
+
+#[test]
+fn one_bad_utterance_leaves_the_others_alone() {
+    let mut values = vec![0.0_f32; 5 * 2 * CLASSES];
+    values[2 * CLASSES * 2 + 6] = f32::NAN;
+    let dense = DenseFsaVec::from_padded(&values, [5, 2, CLASSES], &[2, 3, 2, 0, 1]).unwrap();
+    let came = intersect_dense_pruned(&chain(), &dense, &DenseOptions::default()).unwrap();
+    let too_long = Error::DenseSegment { utterance: 1, sequence: 1, start: 0, duration: 3, num_frames: 2 };
+    assert_eq!(came.outcomes()[0], Outcome::Final);
+    assert_eq!(came.outcomes()[1], Outcome::Failed(too_long));
+    let Outcome::Failed(Error::DenseScore { utterance: 2, frame: 1, class: 2, .. }) = came.outcomes()[2] else {
+        panic!()
+    };
+    assert_eq!(came.outcomes()[3..], [Outcome::NoFinalState, Outcome::NoFinalState]);
+    let states: Vec<_> = came.graph().fsas().iter().map(|fsa| fsa.num_states()).collect();
+    assert_eq!(states, [4, 0, 0, 0, 0]);
+    assert_eq!(came.graph().aux_labels(), Some(&[7, 8, -1][..]));
+}
+
+#[test]
+fn partial_results_are_told_from_others() {
+    let values = [0.0_f32; 3 * CLASSES];
+    let partial = DenseOptions::default().with_allow_partial(true);
+    let decode = |frames: usize| {
+        let came = intersect_dense_pruned(&chain(), &dense(&values[..frames * CLASSES]), &partial).unwrap();
+        (
+            came.outcomes()[0].clone(),
+            came.graph().fsas().labels(),
+            came.graph().attributes().ints(AUX_LABELS).unwrap().to_vec(),
+        )
+    };
+    assert_eq!(decode(0), (Outcome::Partial, vec![-1], vec![-1]));
+    assert_eq!(decode(1), (Outcome::Partial, vec![1, -1], vec![7, -1]));
+    assert_eq!(decode(2), (Outcome::Final, vec![1, 2, -1], vec![7, 8, -1]));
+    assert_eq!(decode(3), (Outcome::Died { frame: 2 }, vec![], vec![]));
+}
+
+#[test]
+fn graphs_without_paths_have_no_lattices() {
+    let values = [0.0_f32; 2 * CLASSES];
+    let decode = |fsa: Fsa| {
+        let came = intersect_dense(&Graph::new(fsa), &dense(&values), 1.0).unwrap();
+        assert_eq!(came.graph().fsas().num_states(), 0);
+        came.outcomes()[0].clone()
+    };
+    assert_eq!(decode(Fsa::empty()), Outcome::NoFinalState);
+    assert_eq!(decode(Fsa::from_arcs(2, vec![]).unwrap()), Outcome::Died { frame: 0 });
+    assert_eq!(decode(Fsa::from_arcs(2, vec![Arc::new(0, 0, 1, 0.0)]).unwrap()), Outcome::NoFinalState);
+    let nothing = Arc::new(0, 1, FINAL, f32::NEG_INFINITY);
+    assert_eq!(decode(Fsa::from_arcs(2, vec![Arc::new(0, 0, 1, 0.0), nothing]).unwrap()), Outcome::NoFinalState);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let values = [0.0_f32; 2 * CLASSES];
+    let options = DenseOptions::default();
+    let narrow = DenseFsaVec::from_frames(&values, 2).unwrap();
+    let no_class = Error::DenseLabel { fsa: 0, arc: 1, label: 2, num_classes: 2 };
+    assert_eq!(intersect_dense_pruned(&chain(), &narrow, &options), Err(no_class.clone()));
+    let decoder = OnlineDecoder::new(chain(), options.clone()).unwrap();
+    let mut stream = decoder.stream();
+    assert_eq!(decoder.decode(&mut [&mut stream], &narrow), Err(no_class));
+    assert!(decoder.decode(&mut [], &dense(&values)).is_err());
+    assert!(OnlineDecoder::new(chain(), options.clone().with_search_beam(f32::NAN)).is_err());
+    let graph = |fsas: &[Fsa]| Graph::new(FsaVec::from_fsas(fsas).unwrap());
+    let two = graph(&[chain().into_parts().0, Fsa::empty()]);
+    assert!(intersect_dense_pruned(&two, &dense(&values), &options).is_err());
+    assert!(intersect_dense_pruned(&graph(&[]), &dense(&values), &options).is_err());
+    let other = OnlineDecoder::new(Graph::new(Fsa::from_arcs(2, vec![]).unwrap()), options).unwrap();
+    assert!(other.decode(&mut [&mut stream], &dense(&values)).unwrap()[0].is_err());
+    assert!(other.lattices(&[&stream], Ending::Active).is_err());
+}
+
+#[test]
+fn times_are_those_of_the_input() {
+    let values = [0.0_f32; 5 * CLASSES];
+    let segment = Segment { sequence: 0, start: 3, duration: 2 };
+    let dense = dense(&values).with_segments(vec![segment]).with_frame_subsampling(4);
+    let came = intersect_dense(&chain(), &dense, 1.0).unwrap();
+    assert_eq!(came.frames(), [0, 1, 2]);
+    assert_eq!(came.input_frames(&dense).unwrap(), [12, 16, 20]);
+    assert_eq!(best_paths(came.graph().fsas()).unwrap().values()[..], [0, 1, 2]);
+}
+
+#[test]
+fn memory_is_limited() {
+    let values = vec![0.0_f32; 2000 * CLASSES];
+    let arcs: Vec<_> = (0..CLASSES as i32).map(|label| Arc::new(0, 0, label, 0.0)).collect();
+    let loops = Graph::new(Fsa::from_arcs(2, arcs).unwrap());
+    let options = DenseOptions::default().with_limits(Limits::default().with_max_bytes(10_000));
+    let came = intersect_dense_pruned(&loops, &dense(&values), &options).unwrap();
+    assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::Limit { limit: 10_000, .. })));
+}

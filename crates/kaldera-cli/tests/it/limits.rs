@@ -1,0 +1,134 @@
+//! Every command with little memory, and without threads: it works or ends soon with an error in words.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::people::{Bench, Ended};
+
+/// Limits of memory, in kB. The least ones may be too small for the program itself, whose size depends on how it was built.
+const LIMITS_KB: [u32; 5] = [60_000, 80_000, 100_000, 140_000, 200_000];
+
+/// What each command is tried with.
+fn lines(bench: &Bench) -> Vec<String> {
+    for key in ["a", "b"] {
+        bench.wav(&format!("wav/{key}.wav"), 80_000, 16_000.0);
+    }
+    fs::write(bench.path("wav.scp"), "a wav/a.wav\nb wav/b.wav\n").unwrap();
+    fs::write(bench.path("seg"), "u a 0.1 0.5\nv b 0 1\n").unwrap();
+    fs::write(bench.path("utt2spk"), "a s\nb s\n").unwrap();
+    let arcs: String = (0..20_000).map(|i| format!("{} {} {} {} 0.5\n", i, i + 1, 1 + i % 7, 1 + i % 5)).collect();
+    fs::write(bench.path("a.txt"), arcs + "20000\n").unwrap();
+    fs::write(bench.path("lm.arpa"), "\\data\\\nngram 1=3\n\n\\1-grams:\n-1 <s>\n-1 </s>\n-0.5 hi\n\n\\end\\\n")
+        .unwrap();
+    bench.shell("\"$K\" features -q --kind mfcc -o x.ark wav.scp").with(0);
+    bench.shell("\"$K\" compute-kaldi-pitch-feats scp:wav.scp ark:pitch.ark").with(0);
+    bench.shell("\"$K\" compute-cmvn-stats ark:x.ark ark:cmvn.ark").with(0);
+    bench.shell("\"$K\" compute-vad ark:x.ark ark:vad.ark && \"$K\" copy-vector ark:vad.ark ark:v.ark").with(0);
+    let kaldi = kaldera_cli::kaldi_tools().iter().map(|tool| {
+        let args = match *tool {
+            "apply-cmvn" => "ark:cmvn.ark ark:x.ark ark:out",
+            "compute-and-process-kaldi-pitch-feats"
+            | "compute-fbank-feats"
+            | "compute-kaldi-pitch-feats"
+            | "compute-mfcc-feats"
+            | "compute-plp-feats"
+            | "compute-spectrogram-feats"
+            | "wav-copy"
+            | "wav-to-duration" => "scp,bg:wav.scp ark:out",
+            "copy-feats-to-htk" | "copy-feats-to-sphinx" => "--output-dir=files ark:x.ark",
+            "copy-int-vector" => "ark:ints ark:out",
+            "copy-vector" => "ark:v.ark ark:out",
+            "extract-segments" => "scp:wav.scp seg ark:out",
+            "extract-feature-segments" => "ark:x.ark seg ark:out",
+            "feat-to-dim" | "feat-to-len" => "ark:x.ark ark,t:out",
+            "interpolate-pitch" | "process-kaldi-pitch-feats" => "ark:pitch.ark ark:out",
+            "matrix-dim" => "ark:x.ark",
+            "modify-cmvn-stats" => "0:1 ark:cmvn.ark ark:out",
+            "paste-feats" => "ark:x.ark ark:x.ark ark:out",
+            "select-feats" => "0-3 ark:x.ark ark:out",
+            "select-voiced-frames" => "ark:x.ark ark:v.ark ark:out",
+            _ => "ark,bg:x.ark ark:out",
+        };
+        format!("{tool} {args}")
+    });
+    fs::write(bench.path("ints"), "a 1 2 3\n").unwrap();
+    let kinds = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
+    let native = kinds.map(|kind| format!("features -j8 --kind={kind} -o out.npz wav.scp")).into_iter().chain(
+        [
+            "features -j8 --kind=fbank --resume --with-pitch --cmvn=all --deltas -o out.ark wav.scp",
+            "features --kind=mfcc -o out.safetensors wav",
+            "merge -o out.npz x.ark",
+            "plot x.ark a -o out.png",
+            "plot wav/a.wav -o out.svg",
+            "plot wav/a.wav",
+            "info",
+            "help",
+            "completions bash",
+            "fst info a.txt",
+            "fst convert a.txt out.fst",
+            "fst arcsort a.txt out.fst",
+            "fst compose a.txt a.txt out.fst",
+            "fst determinize a.txt out.fst",
+            "fst minimize a.txt out.fst",
+            "fst rmepsilon a.txt out.fst",
+            "fst shortestpath a.txt out.fst",
+            "fst union a.txt a.txt out.fst",
+        ]
+        .map(str::to_owned),
+    );
+    native.chain(kaldi).collect()
+}
+
+/// Ended well, or with an error that says something, within the time.
+#[track_caller]
+fn check(line: &str, limit: &str, ended: &Ended, time: Duration) {
+    assert!(time < Duration::from_secs(10), "{limit}; {line}: {time:?}, {ended:?}");
+    assert!(!ended.stderr.contains("panicked"), "{limit}; {line}: {ended:?}");
+    assert!(ended.code == Some(0) || !ended.stderr.is_empty(), "{limit}; {line}: {ended:?}");
+    assert!(ended.code.is_some_and(|code| code < 128 || code == 255), "{limit}; {line}: {ended:?}");
+}
+
+#[test]
+fn commands_with_little_memory_work_or_end_with_an_error() {
+    let bench = Bench::new();
+    let lines = lines(&bench);
+    let starts = |limit: &u32| bench.shell(&format!("ulimit -v {limit}; exec \"$K\" --version")).code == Some(0);
+    let limits: Vec<_> = LIMITS_KB.into_iter().filter(starts).collect();
+    let mut worked = 0;
+    for line in &lines {
+        for limit in &limits {
+            let limit = format!("ulimit -v {limit}");
+            let begin = Instant::now();
+            let ended = bench.shell(&format!("{limit}; exec \"$K\" {line}"));
+            worked += usize::from(ended.code == Some(0));
+            check(line, &limit, &ended, begin.elapsed());
+        }
+    }
+    eprintln!("{worked} of {} runs worked, under {limits:?} kB", limits.len() * lines.len());
+}
+
+#[test]
+fn commands_without_threads_work_or_end_with_an_error() {
+    let bench = Bench::new();
+    let lines = lines(&bench);
+    // The limit is on the processes of a user, and root has none: another user has to run the command.
+    let root = bench.shell("test $(id -u) -eq 0").code == Some(0);
+    let user = if root { "setpriv --reuid=54321 --clear-groups " } else { "" };
+    bench.shell("chmod -R a+rwX . && mkdir -p bin && cp \"$K\" bin/kaldera").with(0);
+    let start = |line: &str| {
+        bench.shell(&format!(
+            "exec {user}sh -c '(ulimit -u 1) 2>/dev/null && ulimit -u 1 || ulimit -p 1; exec bin/kaldera {line}'"
+        ))
+    };
+    if start("--version").code != Some(0) {
+        eprintln!("left out: no other user can run commands here");
+        return;
+    }
+    for line in &lines {
+        bench.shell("rm -rf out out.* files; mkdir -m 777 files");
+        let begin = Instant::now();
+        let ended = start(line);
+        check(line, "ulimit -u 1", &ended, begin.elapsed());
+        assert_eq!(ended.code, Some(0), "{line}: {ended:?}");
+    }
+}
