@@ -73,6 +73,6 @@ mod tests {
             (0..5).map(|key| sorted.row(key).to_vec()).collect::<Vec<_>>(),
             [vec![1, 4], vec![3], vec![], vec![0, 2], vec![]]
         );
-        assert_eq!(Adjacency::new(0, std::iter::empty()).order(), []);
+        assert!(Adjacency::new(0, std::iter::empty()).order().is_empty());
     }
 }

@@ -200,7 +200,9 @@ fn texts_may_be_compressed_or_come_from_commands() {
         assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.stderr);
         ended.stdout
     };
-    let text = |args: &[&str]| [args, &["x.fst"]].concat();
+    fn text<'a>(args: &[&'a str]) -> Vec<&'a str> {
+        [args, &["x.fst"]].concat()
+    }
     for (name, before, after) in [
         ("lm.arpa", vec!["arpa2fst"], vec!["x.fst"]),
         ("xy", vec!["make-hlg", "--tokens"], vec!["lexicon", "lm.arpa", "x.fst"]),
