@@ -411,6 +411,18 @@ pub enum Error {
         /// The label.
         label: i32,
     },
+    /// A beam that is NaN or below 0.
+    #[error("the beam is {found}, but a beam is 0 or above; infinity keeps everything")]
+    Beam {
+        /// The beam given.
+        found: f32,
+    },
+    /// A lattice without any path from its start to its end.
+    #[error("lattice {fsa} has no path")]
+    NoPath {
+        /// Which lattice.
+        fsa: usize,
+    },
     /// An arc with label 0, where there may be none.
     #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
     Epsilons {

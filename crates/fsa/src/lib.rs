@@ -87,6 +87,7 @@ mod error;
 pub mod graphs;
 pub mod io;
 pub mod k2;
+pub mod lattice;
 pub mod openfst;
 pub mod paths;
 mod support;

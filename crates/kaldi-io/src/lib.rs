@@ -116,6 +116,8 @@
 
 mod error;
 mod holders;
+#[cfg(feature = "lattice")]
+pub mod lattice;
 pub mod lines;
 mod object;
 mod range;

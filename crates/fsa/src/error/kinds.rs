@@ -119,9 +119,13 @@ texts! {
         Composition = "intersection or composition",
         Connect = "connecting",
         Determinize = "determinization",
+        LatticeDeterminize = "determinization of a lattice",
+        LatticeOracle = "the search for the path nearest to a reference",
+        LatticeRescore = "rescoring",
         LazyComposition = "lazy composition",
         LookAhead = "look-ahead",
         Minimize = "minimization",
+        MinimumBayesRisk = "minimum Bayes risk decoding",
         RemoveDisambiguation = "the removal of symbols for disambiguation",
         RemoveEpsilons = "removal of epsilons",
     }
