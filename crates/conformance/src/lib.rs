@@ -38,6 +38,7 @@ mod folder;
 mod fsa;
 mod k2;
 mod kaldi;
+mod lattice;
 mod lod;
 mod ndarray;
 mod openfst;
@@ -121,6 +122,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
         "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
+        "decode_graph/lattice.jsonl" => Some(lattice::run),
         "openfst/openfst.json" => Some(openfst::run),
         _ if set == "ndarray" => Some(ndarray::run),
         _ => matches!(set, "ctc_rnnt" | "k2" | "lod").then_some(not_run as Runner),

@@ -42,7 +42,15 @@ impl LatticeBuilder {
     }
 
     /// Adds an arc: its word (0 for none), its scores, its input labels.
-    pub fn add_arc(&mut self, src_state: i32, dest_state: i32, word: i32, graph: f32, acoustic: f32, alignment: &[i32]) {
+    pub fn add_arc(
+        &mut self,
+        src_state: i32,
+        dest_state: i32,
+        word: i32,
+        graph: f32,
+        acoustic: f32,
+        alignment: &[i32],
+    ) {
         self.push(Arc::new(src_state, dest_state, word, 0.0), graph, acoustic, alignment);
     }
 

@@ -40,7 +40,8 @@ impl Lattice {
     ) -> Result<Self, Error> {
         Error::same_size(Quantity::Scores, words.num_arcs(), graph_scores.len())?;
         Error::same_size(Quantity::Scores, words.num_arcs(), acoustic_scores.len())?;
-        let sums: Vec<_> = graph_scores.iter().zip(&acoustic_scores).map(|(graph, acoustic)| graph + acoustic).collect();
+        let sums: Vec<_> =
+            graph_scores.iter().zip(&acoustic_scores).map(|(graph, acoustic)| graph + acoustic).collect();
         let graph = Graph::new(words.with_scores(&sums)?)
             .with(GRAPH_SCORES, floats(graph_scores))?
             .with(ACOUSTIC_SCORES, floats(acoustic_scores))?

@@ -408,9 +408,8 @@ impl<'a> Run<'a> {
             }
             next = closed.range(state + 1..).next().map(|(&state, _)| state);
         }
-        let leaves = |element: &Element| {
-            self.input.fsa.arcs_of(element.state as usize).iter().any(|arc| arc.label != 0)
-        };
+        let leaves =
+            |element: &Element| self.input.fsa.arcs_of(element.state as usize).iter().any(|arc| arc.label != 0);
         Ok(closed.into_values().filter(leaves).collect())
     }
 
@@ -431,7 +430,8 @@ impl<'a> Run<'a> {
             return better(a, b);
         }
         a.string != b.string
-            && (self.trie.len(a.string), self.trie.labels(a.string)) < (self.trie.len(b.string), self.trie.labels(b.string))
+            && (self.trie.len(a.string), self.trie.labels(a.string))
+                < (self.trie.len(b.string), self.trie.labels(b.string))
     }
 
     /// A state of the result, with the tasks of its arcs.

@@ -29,7 +29,10 @@ impl Oracle {
 enum Step {
     Start,
     /// Over an arc, and a word of the reference or none.
-    Arc { arc: i32, reads: bool },
+    Arc {
+        arc: i32,
+        reads: bool,
+    },
     /// A word of the reference alone.
     Deletion,
 }

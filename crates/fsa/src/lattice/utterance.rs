@@ -17,12 +17,7 @@ pub(crate) struct Utterance<'a> {
 
 impl<'a> Utterance<'a> {
     /// The scores and alignments are those of all lattices.
-    pub(crate) fn new(
-        fsa: FsaView<'a>,
-        graph: &'a [f32],
-        acoustic: &'a [f32],
-        alignment: &'a Ragged<i32>,
-    ) -> Self {
+    pub(crate) fn new(fsa: FsaView<'a>, graph: &'a [f32], acoustic: &'a [f32], alignment: &'a Ragged<i32>) -> Self {
         let own = fsa.first_arc()..fsa.first_arc() + fsa.arcs().len();
         Self { fsa, graph: &graph[own.clone()], acoustic: &acoustic[own], alignment }
     }

@@ -17,6 +17,13 @@ mod driver;
 mod extract_segments;
 mod failure;
 mod interpolate_pitch;
+mod lattice_copy;
+mod lattice_mbr;
+mod lattice_oracle;
+mod lattice_paths;
+mod lattice_posteriors;
+mod lattice_prune;
+mod lattices;
 mod matrix_sum_rows;
 mod modify_cmvn_stats;
 mod paste_feats;
@@ -68,9 +75,24 @@ pub(crate) const TOOLS: &[Tool] = &[
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
+    lattice_paths::ONE_BEST,
+    lattice_posteriors::ARC_POST,
+    lattice_paths::BEST_PATH,
+    lattice_copy::COPY,
+    lattice_posteriors::DEPTH,
+    lattice_prune::DETERMINIZE,
+    lattice_mbr::MBR,
+    lattice_oracle::TOOL,
+    lattice_prune::PRUNE,
+    lattice_copy::SCALE,
+    lattice_mbr::CTM_CONF,
+    lattice_paths::N_BEST,
+    lattice_prune::UNION,
     sizes::MATRIX_DIM,
     matrix_sum_rows::TOOL,
     modify_cmvn_stats::TOOL,
+    lattice_paths::CTM,
+    lattice_paths::LINEAR,
     paste_feats::TOOL,
     pitch_feats::PROCESS,
     select_feats::TOOL,

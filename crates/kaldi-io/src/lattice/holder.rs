@@ -95,4 +95,3 @@ impl Holder for Lattice {
         write(self, writer, binary)
     }
 }
-
