@@ -436,6 +436,12 @@ pub enum Error {
         /// The label.
         label: i32,
     },
+    /// A lattice without any path from its start to its end.
+    #[error("lattice {fsa} has no path")]
+    NoPath {
+        /// Which lattice.
+        fsa: usize,
+    },
     /// An arc with label 0, where there may be none.
     #[error("FSA {fsa}: state {state} has an arc with label 0; remove epsilons first")]
     Epsilons {
@@ -502,7 +508,7 @@ pub enum Error {
         num_classes: usize,
     },
     /// A beam that is none.
-    #[error("{what} must be 0 or above, and may be infinite, but it is {found}")]
+    #[error("{what} is {found}, but a beam is 0 or above; infinity keeps everything")]
     Beam {
         /// Which beam.
         what: Quantity,

@@ -6,7 +6,7 @@ use crate::error::{Error, Quantity};
 
 /// The arcs that `keep` names by their places among those of all FSAs, with all states, and the arc
 /// map.
-pub(super) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) -> Result<(F, Vec<i32>), Error> {
+pub(crate) fn keep_arcs<F: Fsas>(fsas: &F, keep: impl Fn(usize) -> bool + Sync) -> Result<(F, Vec<i32>), Error> {
     let (made, map) = map_arcs(fsas.as_fsa_vec(), |_, fsa| {
         let (mut builder, mut map) = (SortedFsaBuilder::default(), Vec::new());
         for state in 0..fsa.num_states() {

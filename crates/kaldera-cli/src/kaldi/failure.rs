@@ -17,6 +17,8 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Feat(#[from] kaldera::feat::Error),
     #[error(transparent)]
+    Fsa(#[from] kaldera::fsa::Error),
+    #[error(transparent)]
     Matrix(#[from] kaldera::matrix::Error),
     #[error("a count of frames does not fit 32 bits: {0}")]
     TooManyFrames(#[from] TryFromIntError),

@@ -1,8 +1,9 @@
 //! Kaldi's programs, one file each, behind Kaldi's command lines.
 //!
-//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of arguments is wrong, 255
-//! where Kaldi would throw; what has been written by then stays. A program whose reader has gone ends without a word
-//! with 141, which is what a shell says of Kaldi's, killed by the signal of a broken pipe.
+//! They end as Kaldi's do: 0 when any utterance succeeded, 1 when none did or the number of
+//! arguments is wrong, 255 where Kaldi would throw; what has been written by then stays. A program
+//! whose reader has gone ends without a word with 141, which is what a shell says of Kaldi's,
+//! killed by the signal of a broken pipe.
 
 mod add_deltas;
 mod apply_cmvn;
@@ -17,6 +18,13 @@ mod driver;
 mod extract_segments;
 mod failure;
 mod interpolate_pitch;
+mod lattice_copy;
+mod lattice_mbr;
+mod lattice_oracle;
+mod lattice_paths;
+mod lattice_posteriors;
+mod lattice_prune;
+mod lattices;
 mod matrix_sum_rows;
 mod modify_cmvn_stats;
 mod paste_feats;
@@ -68,9 +76,24 @@ pub(crate) const TOOLS: &[Tool] = &[
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
+    lattice_paths::ONE_BEST,
+    lattice_posteriors::ARC_POST,
+    lattice_paths::BEST_PATH,
+    lattice_copy::COPY,
+    lattice_posteriors::DEPTH,
+    lattice_prune::DETERMINIZE,
+    lattice_mbr::MBR,
+    lattice_oracle::TOOL,
+    lattice_prune::PRUNE,
+    lattice_copy::SCALE,
+    lattice_mbr::CTM_CONF,
+    lattice_paths::N_BEST,
+    lattice_prune::UNION,
     sizes::MATRIX_DIM,
     matrix_sum_rows::TOOL,
     modify_cmvn_stats::TOOL,
+    lattice_paths::CTM,
+    lattice_paths::LINEAR,
     paste_feats::TOOL,
     pitch_feats::PROCESS,
     select_feats::TOOL,
@@ -100,8 +123,8 @@ const KILLED_BY_SIGPIPE: u8 = 141;
 /// What Kaldi's programs end with after an exception.
 const THROWN: u8 = 255;
 
-/// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain arguments, and ends as
-/// Kaldi would; `body` says whether anything was done.
+/// Reads the command line of `tool` into `options`, runs `body` with them and the `N` plain
+/// arguments, and ends as Kaldi would; `body` says whether anything was done.
 fn run<O: OptionSet, const N: usize>(
     tool: &'static str,
     usage: &'static str,
@@ -172,8 +195,8 @@ fn run_any<O: OptionSet>(
     }
 }
 
-/// Ends a run whose output would empty one of its inputs, before anything is opened. Here alone our programs refuse what Kaldi's
-/// do not.
+/// Ends a run whose output would empty one of its inputs, before anything is opened. Here alone our
+/// programs refuse what Kaldi's do not.
 fn refuse_overwriting(options: &mut impl OptionSet, plain: &[String]) -> Result<(), Failure> {
     let mut files = FileOptions::default();
     options.register(&mut files);
@@ -228,7 +251,8 @@ fn close_if_given<T: Holder>(writer: Option<TableWriter<T>>) -> Result<(), Failu
     }
 }
 
-/// Numbers with colons between them, as in `13:14`; an empty text is none. `None` where it is anything else.
+/// Numbers with colons between them, as in `13:14`; an empty text is none. `None` where it is
+/// anything else.
 fn colon_list(text: &str) -> Option<Vec<i32>> {
     if text.is_empty() { Some(Vec::new()) } else { text.split(':').map(|number| number.trim().parse().ok()).collect() }
 }

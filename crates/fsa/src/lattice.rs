@@ -1,0 +1,66 @@
+//! Lattices of words: acoustic and graph scores apart, and an alignment on every arc.
+//!
+//! A [`Lattice`] is Kaldi's `CompactLattice`, as a batch over [`Graph<FsaVec>`](crate::Graph):
+//!
+//! ```text
+//!   label             the word, 0 for none, -1 on arcs into the final state (Kaldi's final weights)
+//!   score             graph score + acoustic score
+//!   "graph_scores"    what the graph (language model, lexicon, transitions) adds
+//!   "acoustic_scores" what the network adds
+//!   "alignment"       the input labels of the arc, one a frame: a list for each arc
+//! ```
+//!
+//! Scores are negated costs: a Kaldi weight `1.5,20,3_3` is the graph score -1.5, the acoustic
+//! score -20 and the alignment 3 3. Sums over paths are computed in double precision from the two
+//! scores, not from the single-precision score of the arc.
+//!
+//! ```
+//! use fsa::lattice::{DeterminizeOptions, LatticeBuilder};
+//!
+//! let mut builder = LatticeBuilder::new();
+//! let [start, end] = [builder.add_state(), builder.add_state()];
+//! builder.add_arc(start, end, 7, -1.0, -2.0, &[3, 3]);
+//! builder.add_arc(start, end, 7, -1.0, -4.0, &[3, 4]);
+//! builder.add_arc(start, end, 8, -2.0, -1.5, &[5, 5]);
+//! builder.add_final(end, 0.0, 0.0, &[]);
+//! let lattice = builder.build()?;
+//!
+//! let best = lattice.best_path(0)?.expect("a path");
+//! assert_eq!((best.words, best.alignment), (vec![7], vec![3, 3]));
+//! // One path a word sequence, its best one.
+//! let (lattice, _) = lattice.determinize(&DeterminizeOptions::default().with_beam(8.0))?;
+//! assert_eq!(lattice.n_best(0, 10)?.len(), 2);
+//! # Ok::<(), fsa::Error>(())
+//! ```
+//!
+//! | Kaldi | here | |---|---| | `CompactLattice` | [`Lattice`]; `kaldi-io` (feature `lattice`)
+//! reads and writes the archives | | `DeterminizeLatticePruned` | [`Lattice::determinize`] | |
+//! `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] | |
+//! `lattice-to-nbest` | [`Lattice::n_best_paths`]; different words each: [`Lattice::n_best`] | |
+//! `PruneLattice` | [`Lattice::prune`] | | `ComputeCompactLatticeAlphas`, `...Betas`,
+//! `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] | |
+//! `CompactLatticeStateTimes` | [`Lattice::state_times`] | | `ScaleLattice` | [`Lattice::scale`] |
+//! | `lattice-lmrescore` | [`Lattice::rescore`] | | `MinimumBayesRisk` |
+//! [`Lattice::minimum_bayes_risk`] | | `lattice-union`, `lattice-oracle`, `lattice-depth` |
+//! [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
+
+mod best;
+mod builder;
+mod container;
+mod determinize;
+mod mbr;
+mod oracle;
+mod passes;
+mod prune;
+mod rescore;
+mod trie;
+mod union;
+mod utterance;
+
+pub use best::LatticePath;
+pub use builder::LatticeBuilder;
+pub use container::{ACOUSTIC_SCORES, ALIGNMENT, GRAPH_SCORES, Lattice};
+pub use determinize::DeterminizeOptions;
+pub use mbr::{MbrOptions, MbrResult};
+pub use oracle::Oracle;
+pub use rescore::{BackoffModel, LanguageModel};

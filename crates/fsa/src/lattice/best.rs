@@ -1,0 +1,128 @@
+//! Best paths.
+
+use crate::error::Error;
+use crate::lattice::builder::LatticeBuilder;
+use crate::lattice::container::Lattice;
+use crate::paths::{n_best_paths, n_best_strings};
+use crate::support::ids::{id, index};
+
+/// A path of a lattice from its start to its end.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LatticePath {
+    /// Its words, without 0.
+    pub words: Vec<i32>,
+    /// The input labels of all its arcs, one a frame.
+    pub alignment: Vec<i32>,
+    /// The sum of the graph scores.
+    pub graph_score: f64,
+    /// The sum of the acoustic scores.
+    pub acoustic_score: f64,
+    /// Its arcs, counted within the lattice.
+    pub arcs: Vec<i32>,
+}
+
+impl LatticePath {
+    /// The sum of both scores.
+    pub fn score(&self) -> f64 {
+        self.graph_score + self.acoustic_score
+    }
+}
+
+impl Lattice {
+    /// The best path of lattice `i`, `None` if it has none. O(states + arcs).
+    ///
+    /// # Errors
+    /// If there is no such lattice.
+    #[doc(alias = "CompactLatticeShortestPath")]
+    pub fn best_path(&self, i: usize) -> Result<Option<LatticePath>, Error> {
+        self.check_index(i)?;
+        let utterance = self.utterance(i);
+        let best = utterance.best_backward();
+        let (Some(last), Some(&total)) = (utterance.fsa.final_state(), best.first()) else { return Ok(None) };
+        if total == f64::NEG_INFINITY {
+            return Ok(None);
+        }
+        let (mut state, mut arcs) = (0, Vec::new());
+        while index(state) != last {
+            let rest = |arc: usize| utterance.score(arc) + best[utterance.arc(arc).states().1];
+            // The first of the best, so that the result is the same everywhere.
+            let Some(arc) = utterance.arcs_of(state).rev().max_by(|&a, &b| rest(a).total_cmp(&rest(b))) else {
+                return Ok(None);
+            };
+            arcs.push(id(arc));
+            state = utterance.arc(arc).dest_state;
+        }
+        Ok(Some(self.path(i, arcs)))
+    }
+
+    /// The `n` best paths of lattice `i`, from the best down; several may have the same words.
+    ///
+    /// # Errors
+    /// If there is no such lattice; [`Error::TooLarge`].
+    #[doc(alias = "lattice-to-nbest")]
+    pub fn n_best_paths(&self, i: usize, n: usize) -> Result<Vec<LatticePath>, Error> {
+        self.check_index(i)?;
+        let paths = n_best_paths(&self.fsas().index(&[id(i)])?.0, n)?;
+        Ok(paths.rows().map(|arcs| self.path(i, arcs.to_vec())).collect())
+    }
+
+    /// The `n` best word sequences of lattice `i`, each with its best path, from the best down.
+    /// Exact.
+    ///
+    /// # Errors
+    /// If there is no such lattice; [`Error::TooLarge`].
+    pub fn n_best(&self, i: usize, n: usize) -> Result<Vec<LatticePath>, Error> {
+        self.check_index(i)?;
+        let (own, _) = self.fsas().index(&[id(i)])?;
+        let paths = n_best_strings(&own, &own.labels(), n)?;
+        Ok(paths.rows().map(|arcs| self.path(i, arcs.to_vec())).collect())
+    }
+
+    /// A path as a lattice of its own, arc by arc.
+    ///
+    /// # Errors
+    /// If there is no such lattice, or the arcs are not a path of it.
+    pub fn linear(&self, i: usize, path: &LatticePath) -> Result<Self, Error> {
+        self.check_index(i)?;
+        let utterance = self.utterance(i);
+        let mut builder = LatticeBuilder::new();
+        let mut state = builder.add_state();
+        for &arc in &path.arcs {
+            let arc = usize::try_from(arc).ok().filter(|&arc| arc < utterance.fsa.arcs().len());
+            let arc = arc.ok_or(Error::NoState { arc: path.arcs.len(), state, num_states: path.arcs.len() })?;
+            let (graph, acoustic) = utterance.scores(arc);
+            let (word, alignment) = (utterance.arc(arc).label, utterance.alignment(arc));
+            if word < 0 {
+                builder.add_final(state, graph, acoustic, alignment);
+            } else {
+                let next = builder.add_state();
+                builder.add_arc(state, next, word, graph, acoustic, alignment);
+                state = next;
+            }
+        }
+        builder.build()
+    }
+
+    /// What the arcs of a path of lattice `i` sum up to.
+    fn path(&self, i: usize, arcs: Vec<i32>) -> LatticePath {
+        let utterance = self.utterance(i);
+        let mut path = LatticePath::default();
+        for &arc in &arcs {
+            let arc = index(arc);
+            path.words.extend(Some(utterance.arc(arc).label).filter(|&word| word > 0));
+            path.alignment.extend_from_slice(utterance.alignment(arc));
+            path.graph_score += utterance.graph(arc);
+            path.acoustic_score += utterance.acoustic(arc);
+        }
+        LatticePath { arcs, ..path }
+    }
+
+    /// There is a lattice `i`.
+    pub(super) fn check_index(&self, i: usize) -> Result<(), Error> {
+        if i < self.num_lattices() {
+            return Ok(());
+        }
+        let most = self.num_lattices().saturating_sub(1);
+        Err(Error::too_many(crate::error::Quantity::FsaIndex, most, i))
+    }
+}

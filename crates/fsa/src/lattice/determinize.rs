@@ -1,0 +1,509 @@
+//! Determinization that keeps the best path of each word sequence, within a beam.
+//!
+//! The subset construction of D. Povey et al., *Generating exact lattices in the WFST framework*,
+//! 2012: a state of the result is a set of states of the input, each with the score and the input
+//! labels that are still to come. Both are normalized: the best score and the common prefix of the
+//! labels go to the arcs before. Arcs are made in the order of the best path that they are on, so
+//! that the beam, or the limit of memory, cuts off the worst.
+
+use std::cmp::Ordering;
+use std::collections::hash_map::RandomState;
+use std::collections::{BTreeMap, BinaryHeap, HashMap};
+use std::hash::{BuildHasher, Hash, Hasher};
+
+use crate::core::arc::FINAL;
+use crate::core::each_fsa::for_each;
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation};
+use crate::lattice::builder::LatticeBuilder;
+use crate::lattice::container::Lattice;
+use crate::lattice::prune::check_beam;
+use crate::lattice::trie::{EMPTY, Trie};
+use crate::lattice::utterance::Utterance;
+use crate::support::ids::{id, index, narrow, number};
+
+/// How a lattice is determinized. The defaults are Kaldi's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+#[doc(alias = "DeterminizeLatticePrunedOptions")]
+pub struct DeterminizeOptions {
+    /// Word sequences whose score is this far below the best are left out; may be infinite.
+    pub beam: f32,
+    /// Pending scores that differ by no more are taken as equal.
+    pub delta: f32,
+    /// Below this share of the beam, the work is done again with a smaller beam where the limit cut
+    /// it off.
+    pub retry_cutoff: f32,
+    /// What one lattice may take; 50 MB without a limit. Reaching a limit narrows the beam and is
+    /// no error.
+    pub limits: Limits,
+    /// The largest number of arcs; reaching it narrows the beam.
+    pub max_arcs: Option<usize>,
+}
+
+impl Default for DeterminizeOptions {
+    fn default() -> Self {
+        Self { beam: 10.0, delta: 1.0 / 1024.0, retry_cutoff: 0.5, limits: Limits::default(), max_arcs: None }
+    }
+}
+
+impl DeterminizeOptions {
+    /// With this beam.
+    #[must_use]
+    pub fn with_beam(mut self, beam: f32) -> Self {
+        self.beam = beam;
+        self
+    }
+
+    /// With this difference of pending scores.
+    #[must_use]
+    pub fn with_delta(mut self, delta: f32) -> Self {
+        self.delta = delta;
+        self
+    }
+
+    /// With this share of the beam.
+    #[must_use]
+    pub fn with_retry_cutoff(mut self, retry_cutoff: f32) -> Self {
+        self.retry_cutoff = retry_cutoff;
+        self
+    }
+
+    /// With these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// With at most this number of arcs.
+    #[must_use]
+    pub fn with_max_arcs(mut self, max_arcs: impl Into<Option<usize>>) -> Self {
+        self.max_arcs = max_arcs.into();
+        self
+    }
+}
+
+/// How often the work is done again with a smaller beam.
+const MOST_TRIES: usize = 10;
+
+impl Lattice {
+    /// Deterministic lattices: at most one arc a word in each state, none without a word, and so
+    /// one path a word sequence, which has the scores and the alignment of its best path. Word
+    /// sequences below the beam are left out, as far as they share no arcs with others. The second
+    /// result is the beam of each lattice: below the one that was asked for if a limit was reached.
+    ///
+    /// # Errors
+    /// [`Error::Beam`]; [`Error::Limit`] if even ten times smaller beams do not fit;
+    /// [`Error::TooLarge`].
+    #[doc(alias = "DeterminizeLatticePruned")]
+    pub fn determinize(&self, options: &DeterminizeOptions) -> Result<(Self, Vec<f32>), Error> {
+        check_beam(options.beam)?;
+        let made = for_each(self.fsas(), |i, _| determinize_one(self, i, options))?;
+        let lattices: Vec<_> = made.iter().map(|(lattice, _)| lattice).collect();
+        Ok((Self::cat(&lattices)?, made.iter().map(|&(_, beam)| beam).collect()))
+    }
+}
+
+fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -> Result<(Lattice, f32), Error> {
+    let mut beam = options.beam;
+    let mut input = None;
+    for _ in 0..MOST_TRIES {
+        let utterance = input.as_ref().map_or_else(|| lattices.utterance(i), |lattice: &Lattice| lattice.utterance(0));
+        let mut run = Run::new(utterance, beam, options);
+        let reached = run.run()?;
+        if reached >= beam * options.retry_cutoff || reached == beam {
+            return Ok((run.lattice()?.connect()?.prune(reached.min(beam))?, reached));
+        }
+        // Between the two beams, but at least half as large as the last one.
+        let next = (beam.min(f32::MAX) * (reached.max(0.0) / beam.min(f32::MAX)).sqrt()).max(0.5 * beam.min(f32::MAX));
+        beam = if beam.is_infinite() { reached.max(1.0) } else { next };
+        input = Some(lattices.get(i)?.prune(beam)?);
+    }
+    let utterance = input.as_ref().map_or_else(|| lattices.utterance(i), |lattice: &Lattice| lattice.utterance(0));
+    let mut run = Run::new(utterance, beam, options);
+    let reached = run.run()?;
+    if reached < beam && run.pending_all() {
+        let limit = run.max_bytes;
+        return Err(Error::Limit {
+            operation: Operation::LatticeDeterminize,
+            limited: crate::error::Limited::Bytes,
+            limit,
+            needed: run.bytes(),
+            states: run.states.len(),
+            arcs: run.num_arcs,
+        });
+    }
+    Ok((run.lattice()?.connect()?.prune(reached.min(beam))?, reached))
+}
+
+/// A state of the input with what is still to come on the way to it.
+#[derive(Debug, Clone, Copy)]
+struct Element {
+    state: u32,
+    string: u32,
+    graph: f64,
+    acoustic: f64,
+}
+
+impl Element {
+    fn score(&self) -> f64 {
+        self.graph + self.acoustic
+    }
+}
+
+/// A state of the result.
+struct State {
+    /// Only those that arcs with words leave, or the arcs into the final state.
+    elements: Box<[Element]>,
+    arcs: Vec<OutArc>,
+}
+
+struct OutArc {
+    word: i32,
+    dest: u32,
+    string: u32,
+    graph: f64,
+    acoustic: f64,
+}
+
+/// The place of a set before its epsilons were followed: the state, and what goes to the arc
+/// besides.
+struct Known {
+    elements: Box<[Element]>,
+    dest: u32,
+    string: u32,
+    graph: f64,
+    acoustic: f64,
+}
+
+/// An arc of the result that is to be made.
+struct Task {
+    /// The score of the best path over it.
+    priority: f64,
+    /// Earlier ones first among equals.
+    number: usize,
+    state: u32,
+    word: i32,
+    /// The best score to `state`.
+    forward: f64,
+    elements: Box<[Element]>,
+}
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Task {}
+
+impl PartialOrd for Task {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Task {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.priority.total_cmp(&other.priority).then(other.number.cmp(&self.number))
+    }
+}
+
+struct Run<'a> {
+    input: Utterance<'a>,
+    backward: Vec<f64>,
+    best: f64,
+    beam: f32,
+    delta: f64,
+    max_bytes: usize,
+    max_states: usize,
+    max_arcs: usize,
+    trie: Trie,
+    states: Vec<State>,
+    num_arcs: usize,
+    num_tasks: usize,
+    tasks: BinaryHeap<Task>,
+    /// Elements of states, tasks and tables, for the limit.
+    num_elements: usize,
+    hasher: RandomState,
+    initial: HashMap<u64, Vec<Known>>,
+    minimal: HashMap<u64, Vec<u32>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(input: Utterance<'a>, beam: f32, options: &DeterminizeOptions) -> Self {
+        /// Kaldi's `--max-mem`.
+        const MAX_BYTES: usize = 50_000_000;
+        let backward = input.best_backward();
+        let best = backward.first().copied().unwrap_or(f64::NEG_INFINITY);
+        Self {
+            input,
+            best,
+            backward,
+            beam,
+            delta: f64::from(options.delta),
+            max_bytes: options.limits.max_bytes.unwrap_or(MAX_BYTES),
+            max_states: options.limits.states(),
+            max_arcs: options.max_arcs.unwrap_or(usize::MAX),
+            trie: Trie::new(),
+            states: Vec::new(),
+            num_arcs: 0,
+            num_tasks: 0,
+            tasks: BinaryHeap::new(),
+            num_elements: 0,
+            hasher: RandomState::new(),
+            initial: HashMap::new(),
+            minimal: HashMap::new(),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.trie.bytes()
+            + self.num_elements * size_of::<Element>()
+            + self.states.len() * size_of::<State>()
+            + self.num_arcs * (size_of::<OutArc>() + size_of::<Known>())
+            + self.tasks.len() * size_of::<Task>()
+    }
+
+    /// Whether a limit left nothing finished.
+    fn pending_all(&self) -> bool {
+        self.num_arcs == 0
+    }
+
+    /// Makes the arcs within the beam; returns the beam that was reached.
+    fn run(&mut self) -> Result<f32, Error> {
+        if self.best == f64::NEG_INFINITY {
+            return Ok(self.beam);
+        }
+        let start = Element { state: 0, string: EMPTY, graph: 0.0, acoustic: 0.0 };
+        let elements = self.follow_epsilons(&[start], 0.0)?;
+        self.add_state(elements, 0.0)?;
+        while let Some(task) = self.tasks.pop() {
+            if self.bytes() > self.max_bytes || self.states.len() > self.max_states || self.num_arcs >= self.max_arcs {
+                let reached = narrow(self.best - task.priority);
+                if reached < self.beam {
+                    return Ok(reached.max(0.0));
+                }
+            }
+            self.num_elements -= task.elements.len();
+            self.make_arc(task)?;
+        }
+        Ok(self.beam)
+    }
+
+    /// A path of this score is within the beam.
+    fn keeps(&self, score: f64) -> bool {
+        score > f64::NEG_INFINITY && score >= self.best - f64::from(self.beam) - 1e-9 * self.best.abs().max(1.0)
+    }
+
+    fn make_arc(&mut self, task: Task) -> Result<(), Error> {
+        let Task { state, word, forward, elements, .. } = task;
+        let arc = if word == FINAL {
+            let Element { string, graph, acoustic, .. } = elements[0];
+            OutArc { word, dest: u32::MAX, string, graph, acoustic }
+        } else {
+            let mut elements = elements;
+            let common = self.normalize(&mut elements)?;
+            let forward = forward + common.score();
+            let known = match self.find_initial(&elements) {
+                Some(known) => known,
+                None => self.add_initial(elements, forward)?,
+            };
+            // The common prefix comes first.
+            let labels = self.trie.labels(known.string);
+            OutArc {
+                word,
+                dest: known.state,
+                string: self.trie.extend(common.string, &labels)?,
+                graph: common.graph + known.graph,
+                acoustic: common.acoustic + known.acoustic,
+            }
+        };
+        self.states[state as usize].arcs.push(arc);
+        self.num_arcs += 1;
+        Ok(())
+    }
+
+    /// Takes the best score and the common prefix out of all; returned as an element.
+    fn normalize(&mut self, elements: &mut [Element]) -> Result<Element, Error> {
+        let mut common = elements[0];
+        for element in &elements[1..] {
+            if better(element, &common) {
+                (common.graph, common.acoustic) = (element.graph, element.acoustic);
+            }
+            common.string = self.trie.common_prefix(common.string, element.string);
+        }
+        let length = self.trie.len(common.string);
+        for element in elements {
+            element.graph -= common.graph;
+            element.acoustic -= common.acoustic;
+            element.string = self.trie.behind(element.string, length)?;
+        }
+        Ok(common)
+    }
+
+    fn hash(&self, elements: &[Element]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        for element in elements {
+            (element.state, element.string).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// The same states and strings, and nearly the same scores.
+    fn same(&self, a: &[Element], b: &[Element]) -> bool {
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| {
+                (a.state, a.string) == (b.state, b.string)
+                    && (a.graph - b.graph).abs() <= self.delta
+                    && (a.acoustic - b.acoustic).abs() <= self.delta
+            })
+    }
+
+    /// State and what goes to the arc, in the form of an element.
+    fn find_initial(&self, elements: &[Element]) -> Option<Element> {
+        let candidates = self.initial.get(&self.hash(elements))?;
+        let known = candidates.iter().find(|known| self.same(&known.elements, elements))?;
+        Some(Element { state: known.dest, string: known.string, graph: known.graph, acoustic: known.acoustic })
+    }
+
+    /// Follows the epsilons of a new set and finds or makes its state.
+    fn add_initial(&mut self, elements: Box<[Element]>, forward: f64) -> Result<Element, Error> {
+        let mut closed = self.follow_epsilons(&elements, forward)?;
+        let common = self.normalize(&mut closed)?;
+        let hash = self.hash(&closed);
+        let found = self.minimal.get(&hash).and_then(|candidates| {
+            candidates.iter().copied().find(|&state| self.same(&self.states[state as usize].elements, &closed))
+        });
+        let dest = match found {
+            Some(state) => state,
+            None => self.add_state(closed, forward + common.score())?,
+        };
+        let Element { string, graph, acoustic, .. } = common;
+        self.num_elements += elements.len();
+        let hash = self.hash(&elements);
+        self.initial.entry(hash).or_default().push(Known { elements, dest, string, graph, acoustic });
+        Ok(Element { state: dest, string, graph, acoustic })
+    }
+
+    /// All states that epsilons lead to, as far as the beam goes, and of them those that other arcs
+    /// leave. There is one at least.
+    fn follow_epsilons(&mut self, elements: &[Element], forward: f64) -> Result<Box<[Element]>, Error> {
+        let mut closed: BTreeMap<u32, Element> = elements.iter().map(|element| (element.state, *element)).collect();
+        let mut next = closed.first_key_value().map(|(&state, _)| state);
+        // Arcs go to later states, so that each is left once.
+        while let Some(state) = next {
+            let element = closed[&state];
+            for arc in self.input.fsa.arc_range(state as usize) {
+                if self.input.arc(arc).label != 0 {
+                    continue;
+                }
+                let dest = self.input.arc(arc).states().1;
+                let to = self.step(&element, arc)?;
+                if !self.keeps(forward + to.score() + self.backward[dest]) {
+                    continue;
+                }
+                match closed.get(&to.state) {
+                    Some(old) if !self.is_better(&to, old) => {}
+                    _ => {
+                        closed.insert(to.state, to);
+                    }
+                }
+            }
+            next = closed.range(state + 1..).next().map(|(&state, _)| state);
+        }
+        let leaves =
+            |element: &Element| self.input.fsa.arcs_of(element.state as usize).iter().any(|arc| arc.label != 0);
+        Ok(closed.into_values().filter(leaves).collect())
+    }
+
+    /// Over an arc of the input.
+    fn step(&mut self, element: &Element, arc: usize) -> Result<Element, Error> {
+        Ok(Element {
+            state: number(index(self.input.arc(arc).dest_state)),
+            string: self.trie.extend(element.string, self.input.alignment(arc))?,
+            graph: element.graph + self.input.graph(arc),
+            acoustic: element.acoustic + self.input.acoustic(arc),
+        })
+    }
+
+    /// Which of two ways to a state is kept: with the better score, the better graph score, the
+    /// shorter alignment, and the alignment that is first in order.
+    fn is_better(&self, a: &Element, b: &Element) -> bool {
+        if a.score() != b.score() || a.graph != b.graph {
+            return better(a, b);
+        }
+        a.string != b.string
+            && (self.trie.len(a.string), self.trie.labels(a.string))
+                < (self.trie.len(b.string), self.trie.labels(b.string))
+    }
+
+    /// A state of the result, with the tasks of its arcs.
+    fn add_state(&mut self, elements: Box<[Element]>, forward: f64) -> Result<u32, Error> {
+        let state = number(index(Error::fit(crate::error::Quantity::States, self.states.len())?));
+        let mut ways = Vec::new();
+        for element in &elements {
+            for arc in self.input.fsa.arc_range(element.state as usize) {
+                let word = self.input.arc(arc).label;
+                let dest = self.input.arc(arc).states().1;
+                if word != 0 && self.keeps(forward + element.score() + self.input.score(arc) + self.backward[dest]) {
+                    ways.push((word, self.step(element, arc)?));
+                }
+            }
+        }
+        ways.sort_by(|(a_word, a), (b_word, b)| {
+            (a_word, a.state).cmp(&(b_word, b.state)).then_with(|| {
+                if self.is_better(a, b) {
+                    Ordering::Less
+                } else if self.is_better(b, a) {
+                    Ordering::Greater
+                } else {
+                    Ordering::Equal
+                }
+            })
+        });
+        ways.dedup_by_key(|(word, element)| (*word, element.state));
+        for group in ways.chunk_by(|(a, _), (b, _)| a == b) {
+            let elements: Box<[_]> = group.iter().map(|(_, element)| *element).collect();
+            let rest = |element: &Element| element.score() + self.backward[element.state as usize];
+            let priority = forward + elements.iter().map(rest).fold(f64::NEG_INFINITY, f64::max);
+            self.num_elements += elements.len();
+            let word = group[0].0;
+            self.tasks.push(Task { priority, number: self.num_tasks, state, word, forward, elements });
+            self.num_tasks += 1;
+        }
+        self.num_elements += elements.len();
+        let hash = self.hash(&elements);
+        self.minimal.entry(hash).or_default().push(state);
+        self.states.push(State { elements, arcs: Vec::new() });
+        Ok(state)
+    }
+
+    /// What has been made, with states that may lead nowhere.
+    fn lattice(&self) -> Result<Lattice, Error> {
+        let mut builder = LatticeBuilder::new();
+        self.states.iter().for_each(|_| {
+            builder.add_state();
+        });
+        for (from, state) in self.states.iter().enumerate() {
+            for arc in &state.arcs {
+                let (graph, acoustic) = (narrow(arc.graph), narrow(arc.acoustic));
+                let labels = self.trie.labels(arc.string);
+                if arc.word == FINAL {
+                    builder.add_final(id(from), graph, acoustic, &labels);
+                } else {
+                    builder.add_arc(id(from), id(arc.dest as usize), arc.word, graph, acoustic, &labels);
+                }
+            }
+        }
+        builder.build()
+    }
+}
+
+/// By score, then by graph score.
+fn better(a: &Element, b: &Element) -> bool {
+    a.score() > b.score() || (a.score() == b.score() && a.graph > b.graph)
+}

@@ -1,0 +1,68 @@
+//! Total scores, posteriors and times.
+
+use crate::error::Error;
+use crate::lattice::container::Lattice;
+use crate::lattice::utterance::Utterance;
+
+impl Lattice {
+    /// For each lattice the log-sum of the scores of all its paths, -inf where there is none.
+    #[doc(alias = "GetTotalScore")]
+    pub fn total_scores(&self) -> Vec<f64> {
+        let total = |i| self.utterance(i).log_backward().first().copied().unwrap_or(f64::NEG_INFINITY);
+        (0..self.num_lattices()).map(total).collect()
+    }
+
+    /// For each arc of all lattices the share of all paths that goes over it, from 0 to 1.
+    pub fn arc_posteriors(&self) -> Vec<f64> {
+        (0..self.num_lattices()).flat_map(|i| posteriors(&self.utterance(i))).collect()
+    }
+
+    /// For each state of lattice `i` its frame, `None` where the start does not lead.
+    ///
+    /// # Errors
+    /// If there is no such lattice.
+    #[doc(alias = "CompactLatticeStateTimes")]
+    pub fn state_times(&self, i: usize) -> Result<Vec<Option<usize>>, Error> {
+        self.check_index(i)?;
+        Ok(self.utterance(i).times())
+    }
+
+    /// The depth of lattice `i`: how many arcs cross a frame, on the average, and its number of
+    /// frames. (0, 0) without frames.
+    ///
+    /// # Errors
+    /// If there is no such lattice.
+    #[doc(alias = "CompactLatticeDepth")]
+    pub fn depth(&self, i: usize) -> Result<(f64, usize), Error> {
+        self.check_index(i)?;
+        let utterance = self.utterance(i);
+        let frames = utterance.times().into_iter().flatten().max().unwrap_or(0);
+        let labels: usize = (0..utterance.fsa.arcs().len()).map(|arc| utterance.alignment(arc).len()).sum();
+        #[expect(clippy::cast_precision_loss, reason = "a mean")]
+        Ok((if frames == 0 { 0.0 } else { labels as f64 / frames as f64 }, frames))
+    }
+}
+
+/// The posterior of each arc of one lattice.
+fn posteriors(utterance: &Utterance<'_>) -> Vec<f64> {
+    let (forward, backward) = (utterance.log_forward(), utterance.log_backward());
+    let total = backward.first().copied().unwrap_or(f64::NEG_INFINITY);
+    let through = |(i, arc): (usize, &crate::Arc)| {
+        let (from, to) = arc.states();
+        let score = forward[from] + utterance.score(i) + backward[to];
+        if total == f64::NEG_INFINITY || score == f64::NEG_INFINITY { 0.0 } else { (score - total).exp() }
+    };
+    utterance.fsa.arcs().iter().enumerate().map(through).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::lattice::utterance::log_add;
+
+    #[test]
+    fn log_sums_take_missing_paths() {
+        assert_eq!(log_add(f64::NEG_INFINITY, f64::NEG_INFINITY), f64::NEG_INFINITY);
+        assert_eq!(log_add(1.0, f64::NEG_INFINITY), 1.0);
+        assert!((log_add(0.0, 0.0) - 2_f64.ln()).abs() < 1e-15);
+    }
+}

@@ -1,0 +1,143 @@
+//! Other language models on lattices.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use crate::core::fsa::Fsa;
+use crate::core::limits::Limits;
+use crate::error::{Error, Operation};
+use crate::lattice::builder::LatticeBuilder;
+use crate::lattice::container::Lattice;
+use crate::support::ids::{id, index, narrow};
+
+/// A language model that scores words one after another.
+#[doc(alias = "DeterministicOnDemandFst")]
+pub trait LanguageModel {
+    /// What is remembered of the words before.
+    type State: Copy + Eq + Hash;
+
+    /// Before the first word of a sentence.
+    fn start(&self) -> Self::State;
+
+    /// The score of a word (a natural logarithm) and the state after it; `None` if the model has no
+    /// such word.
+    fn step(&self, state: Self::State, word: i32) -> Option<(Self::State, f64)>;
+
+    /// The score of the end of a sentence; `None` if no sentence ends there.
+    fn end(&self, state: Self::State) -> Option<f64>;
+}
+
+/// An n-gram model as an acceptor, such as
+/// [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa) returns, where the back-off arc of a
+/// state is taken only if it has no arc of the word.
+#[derive(Debug, Clone)]
+#[doc(alias = "BackoffDeterministicOnDemandFst")]
+pub struct BackoffModel<'a> {
+    fsa: &'a Fsa,
+    backoff: i32,
+    /// The final arcs are sorted last, words by number.
+    sorted: bool,
+}
+
+impl<'a> BackoffModel<'a> {
+    /// The arcs with the label `backoff` back off.
+    pub fn new(fsa: &'a Fsa, backoff: i32) -> Self {
+        let sorted = |state| fsa.view().arcs_of(state).is_sorted_by_key(crate::Arc::sort_key);
+        Self { fsa, backoff, sorted: (0..fsa.num_states()).all(sorted) }
+    }
+
+    /// The arc of a label, backing off where there is none.
+    fn find(&self, mut state: usize, label: i32) -> Option<(usize, f64)> {
+        let mut score = 0.0;
+        // More states than there are would be a cycle of back-off arcs.
+        for _ in 0..=self.fsa.num_states() {
+            let arcs = self.fsa.view().arcs_of(state);
+            let arc_of = |label: i32| {
+                if self.sorted {
+                    let key = label.cast_unsigned();
+                    let at = arcs.partition_point(|arc| arc.label.cast_unsigned() < key);
+                    arcs.get(at).filter(|arc| arc.label == label)
+                } else {
+                    arcs.iter().find(|arc| arc.label == label)
+                }
+            };
+            if let Some(arc) = arc_of(label) {
+                return Some((index(arc.dest_state), score + f64::from(arc.score)));
+            }
+            let arc = arc_of(self.backoff)?;
+            score += f64::from(arc.score);
+            state = index(arc.dest_state);
+        }
+        None
+    }
+}
+
+impl LanguageModel for BackoffModel<'_> {
+    type State = usize;
+
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn step(&self, state: usize, word: i32) -> Option<(usize, f64)> {
+        if self.fsa.num_states() == 0 { None } else { self.find(state, word) }
+    }
+
+    fn end(&self, state: usize) -> Option<f64> {
+        if self.fsa.num_states() == 0 { None } else { self.find(state, -1).map(|(_, score)| score) }
+    }
+}
+
+impl Lattice {
+    /// Adds `scale` times the scores of a language model to the graph scores. A scale of -1 takes
+    /// away the scores of the model that a lattice was made with; interpolation is two calls, with
+    /// weights that sum to 1. Paths with words that the model has not are left out.
+    ///
+    /// A state of the result is a state of the lattice and one of the model, so lattices grow with
+    /// the order of the model.
+    ///
+    /// # Errors
+    /// [`Error::Limit`] above the limit, 8 GiB for each lattice without one.
+    #[doc(alias = "lattice-lmrescore")]
+    pub fn rescore<M: LanguageModel>(&self, model: &M, scale: f32, limits: Limits) -> Result<Self, Error> {
+        let lattices: Result<Vec<_>, _> =
+            (0..self.num_lattices()).map(|i| self.rescore_one(i, model, f64::from(scale), limits)).collect();
+        Self::cat(&lattices?.iter().collect::<Vec<_>>())
+    }
+
+    fn rescore_one<M: LanguageModel>(&self, i: usize, model: &M, scale: f64, limits: Limits) -> Result<Self, Error> {
+        let utterance = self.utterance(i);
+        let mut builder = LatticeBuilder::new();
+        let Some(last) = utterance.fsa.final_state() else { return builder.build() };
+        let (mut states, mut pairs) = (HashMap::new(), vec![(0, model.start())]);
+        states.insert(pairs[0], builder.add_state());
+        let (mut done, mut arcs) = (0, 0_usize);
+        while let Some(&(state, context)) = pairs.get(done) {
+            let from = id(done);
+            done += 1;
+            for arc in utterance.fsa.arc_range(state) {
+                let (word, to) = (utterance.arc(arc).label, utterance.arc(arc).states().1);
+                let alignment = utterance.alignment(arc);
+                let acoustic = utterance.scores(arc).1;
+                let graph = |added: f64| narrow(utterance.graph(arc) + scale * added);
+                arcs += 1;
+                if to == last {
+                    if let Some(score) = model.end(context) {
+                        builder.add_final(from, graph(score), acoustic, alignment);
+                    }
+                    continue;
+                }
+                let step = if word == 0 { Some((context, 0.0)) } else { model.step(context, word) };
+                let Some((next, score)) = step else { continue };
+                let next = *states.entry((to, next)).or_insert_with(|| {
+                    pairs.push((to, next));
+                    builder.add_state()
+                });
+                builder.add_arc(from, next, word, graph(score), acoustic, alignment);
+            }
+            let bytes = pairs.len() * 3 * size_of::<(usize, M::State)>() + arcs * 64;
+            limits.check(Operation::LatticeRescore, bytes, pairs.len(), arcs)?;
+        }
+        builder.build()?.connect()
+    }
+}

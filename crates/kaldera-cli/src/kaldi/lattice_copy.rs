@@ -1,0 +1,169 @@
+//! `lattice-copy` and `lattice-scale`: lattices as they are, or with other costs.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::io::Holder;
+use kaldera::io::lattice::{CompactLattice, Lattice};
+use kaldera::io::rxfilename::Input;
+use kaldera::io::table::{SequentialReader, TableWriter};
+use tracing::info;
+
+use super::Failure;
+use super::lattices::{acoustic_scale, register_acoustic_scale, register_inv_acoustic_scale};
+use crate::{Call, Tool};
+
+pub(super) const COPY: Tool = Tool { name: "lattice-copy", about: "Copy lattices, compact or not", run: copy };
+pub(super) const SCALE: Tool =
+    Tool { name: "lattice-scale", about: "Multiply the costs of lattices, or mix them", run: scale };
+
+const COPY_USAGE: &str = "Copies lattices, and changes their form: text or binary, compact or not.
+Usage: lattice-copy [options] <lattice-rspecifier> <lattice-wspecifier>
+For example: lattice-copy --write-compact=false ark:1.lats ark,t:text.lats";
+
+const SCALE_USAGE: &str =
+    "Multiplies the costs of lattices. The costs are changed for good: many programs scale only for their own use.
+Usage: lattice-scale [options] <lattice-rspecifier> <lattice-wspecifier>
+For example: lattice-scale --lm-scale=0.0 ark:1.lats ark:scaled.lats";
+
+struct CopyOptions {
+    write_compact: bool,
+    include: String,
+    exclude: String,
+    ignore_missing: bool,
+}
+
+impl Default for CopyOptions {
+    fn default() -> Self {
+        Self { write_compact: true, include: String::new(), exclude: String::new(), ignore_missing: false }
+    }
+}
+
+const COMPACT_HELP: &str = "Write the compact form: words on arcs, transition identifiers in weights";
+
+impl OptionSet for CopyOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("write-compact", &mut self.write_compact, COMPACT_HELP);
+        registry.add("include", &mut self.include, "A text whose first words are the keys to copy");
+        registry.add("exclude", &mut self.exclude, "A text whose first words are the keys to leave out");
+        registry.add(
+            "ignore-missing",
+            &mut self.ignore_missing,
+            "With --include, end with 0 even if nothing was copied",
+        );
+    }
+}
+
+struct ScaleOptions {
+    write_compact: bool,
+    acoustic_scale: f32,
+    inv_acoustic_scale: f32,
+    lm_scale: f32,
+    acoustic2lm_scale: f32,
+    lm2acoustic_scale: f32,
+}
+
+impl Default for ScaleOptions {
+    fn default() -> Self {
+        Self {
+            write_compact: true,
+            acoustic_scale: 1.0,
+            inv_acoustic_scale: 1.0,
+            lm_scale: 1.0,
+            acoustic2lm_scale: 0.0,
+            lm2acoustic_scale: 0.0,
+        }
+    }
+}
+
+impl OptionSet for ScaleOptions {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add("write-compact", &mut self.write_compact, COMPACT_HELP);
+        register_acoustic_scale(registry, &mut self.acoustic_scale);
+        register_inv_acoustic_scale(registry, &mut self.inv_acoustic_scale);
+        registry.add("lm-scale", &mut self.lm_scale, "Factor for graph costs");
+        registry.add(
+            "acoustic2lm-scale",
+            &mut self.acoustic2lm_scale,
+            "Share of acoustic costs that goes to graph costs",
+        );
+        registry.add(
+            "lm2acoustic-scale",
+            &mut self.lm2acoustic_scale,
+            "Share of graph costs that goes to acoustic costs",
+        );
+    }
+}
+
+fn copy(call: Call<'_>) -> ExitCode {
+    super::run(COPY.name, COPY_USAGE, call, CopyOptions::default(), |options, [input, output]| {
+        if !options.include.is_empty() && !options.exclude.is_empty() {
+            return Err(Failure::Exclusive { first: "include", second: "exclude" });
+        }
+        let (included, excluded) = (read_keys(&options.include)?, read_keys(&options.exclude)?);
+        let wanted = |key: &str| {
+            included.as_ref().is_none_or(|keys| keys.contains(key))
+                && excluded.as_ref().is_none_or(|keys| !keys.contains(key))
+        };
+        let copied = if options.write_compact {
+            change::<CompactLattice>(&input, &output, wanted, |_| ())?
+        } else {
+            change::<Lattice>(&input, &output, wanted, |_| ())?
+        };
+        Ok(copied > 0 || options.ignore_missing)
+    })
+}
+
+fn scale(call: Call<'_>) -> ExitCode {
+    super::run(SCALE.name, SCALE_USAGE, call, ScaleOptions::default(), |options, [input, output]| {
+        let acoustic = acoustic_scale(options.acoustic_scale, options.inv_acoustic_scale)?;
+        let row = |graph: f32, acoustic: f32| [f64::from(graph), f64::from(acoustic)];
+        let scale = [row(options.lm_scale, options.acoustic2lm_scale), row(options.lm2acoustic_scale, acoustic)];
+        let scaled = if options.write_compact {
+            change::<CompactLattice>(&input, &output, |_| true, |lattice| lattice.scale(scale))?
+        } else {
+            change::<Lattice>(&input, &output, |_| true, |lattice| lattice.scale(scale))?
+        };
+        Ok(scaled > 0)
+    })
+}
+
+/// Writes what `change` makes of the lattices of wanted keys; returns how many there are.
+fn change<L: Holder>(
+    rspecifier: &str,
+    wspecifier: &str,
+    wanted: impl Fn(&str) -> bool,
+    change: impl Fn(&mut L),
+) -> Result<u64, Failure> {
+    let reader = SequentialReader::<L>::open(rspecifier)?;
+    let mut writer = TableWriter::<L>::open(wspecifier)?;
+    let mut written = 0;
+    for entry in reader {
+        let (key, mut lattice) = entry?;
+        if wanted(&key) {
+            change(&mut lattice);
+            writer.write(&key, &lattice)?;
+            written += 1;
+        }
+    }
+    writer.close()?;
+    info!("{written} lattices written");
+    Ok(written)
+}
+
+/// The first word of each line of a text, if there is one.
+fn read_keys(rxfilename: &str) -> Result<Option<HashSet<String>>, Failure> {
+    if rxfilename.is_empty() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    let mut input = Input::open(rxfilename)?;
+    input
+        .read_to_string(&mut text)
+        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
+    input.finish()?;
+    let keys = text.lines().filter_map(|line| line.split_ascii_whitespace().next());
+    Ok(Some(keys.map(str::to_owned).collect()))
+}

@@ -1,0 +1,135 @@
+//! `lattice-oracle`: the paths of lattices that are nearest to references.
+
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::fsa::Limits;
+use kaldera::fsa::k2::linear_fsa;
+use kaldera::fsa::lattice::{BackoffModel, Lattice};
+use kaldera::io::lattice::CompactLattice;
+use kaldera::io::table::{RandomAccessReader, SequentialReader};
+use tracing::{info, warn};
+
+use super::lattices::{read_words, say_words, to_kaldi, told};
+use super::{Failure, colon_list};
+use crate::{Call, Tool};
+
+pub(super) const TOOL: Tool = Tool { name: "lattice-oracle", about: "Paths of lattices with the fewest errors", run };
+
+const USAGE: &str = "Finds for each lattice the path with the least edit distance to a reference, and counts its errors.
+Usage: lattice-oracle [options] <test-lattice-rspecifier> <reference-rspecifier> <transcriptions-wspecifier> [<edit-distance-wspecifier>]
+For example: lattice-oracle ark:1.lats ark:ref.int ark,t:-";
+
+#[derive(Default)]
+struct Options {
+    word_symbol_table: String,
+    wildcard_symbols: String,
+    write_lattices: String,
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        registry.add(
+            "word-symbol-table",
+            &mut self.word_symbol_table,
+            "Table of words, to tell those of each utterance",
+        );
+        registry.add(
+            "wildcard-symbols",
+            &mut self.wildcard_symbols,
+            "Words that are no errors, with colons between them",
+        );
+        registry.add(
+            "write-lattices",
+            &mut self.write_lattices,
+            "Where to write the paths with these words (wspecifier)",
+        );
+    }
+}
+
+fn run(call: Call<'_>) -> ExitCode {
+    super::run_any(TOOL.name, USAGE, call, Options::default(), 3..=4, |options, plain| {
+        let wildcards = colon_list(&options.wildcard_symbols).ok_or_else(|| Failure::Option {
+            name: "wildcard-symbols",
+            value: options.wildcard_symbols.clone(),
+            expected: "numbers with colons between them",
+        })?;
+        let table = read_words(&options.word_symbol_table)?;
+        let reader = SequentialReader::<CompactLattice>::open(&plain[0])?;
+        let mut references = RandomAccessReader::<Vec<i32>>::open(&plain[1])?;
+        let mut transcriptions = super::open_if_given::<Vec<i32>>(&plain[2])?;
+        let mut distances = super::open_if_given::<i32>(plain.get(3).map_or("", String::as_str))?;
+        let mut lattices = super::open_if_given::<CompactLattice>(&options.write_lattices)?;
+        let (mut done, mut failed, mut errors, mut words) = (0_u64, 0_u64, 0_usize, 0_usize);
+        for entry in reader {
+            let (key, compact) = entry?;
+            if !references.has_key(&key)? {
+                warn!("leaving out {key}: it has no reference");
+                failed += 1;
+                continue;
+            }
+            let reference: Vec<_> = references
+                .value(&key)?
+                .iter()
+                .copied()
+                .filter(|word| *word != 0 && !wildcards.contains(word))
+                .collect();
+            let plain = without(&compact, &wildcards);
+            let found = Lattice::try_from(&plain).and_then(|lattice| Ok((lattice.oracle(0, &reference)?, lattice)));
+            let Some((Some(oracle), lattice)) = told(&key, found) else {
+                warn!("{key} has no path");
+                failed += 1;
+                continue;
+            };
+            info!(
+                "{key}: {} errors in {} words: {} insertions, {} deletions, {} substitutions",
+                oracle.errors(),
+                reference.len(),
+                oracle.insertions,
+                oracle.deletions,
+                oracle.substitutions
+            );
+            if let Some(writer) = &mut transcriptions {
+                writer.write(&key, &oracle.words)?;
+            }
+            if let Some(writer) = &mut distances {
+                writer.write(&key, &i32::try_from(oracle.errors())?)?;
+            }
+            say_words(&format!("{key} (oracle)"), &oracle.words, table.as_ref())?;
+            say_words(&format!("{key} (reference)"), &reference, table.as_ref())?;
+            if let Some(writer) = &mut lattices {
+                let own = linear_fsa(&oracle.words)?;
+                // No word has this number.
+                let model = BackoffModel::new(&own, i32::MIN);
+                if let Some(paths) = told(&key, lattice.rescore(&model, 0.0, Limits::default())) {
+                    writer.write(&key, &to_kaldi(&paths))?;
+                }
+            }
+            errors += oracle.errors();
+            words += reference.len();
+            done += 1;
+        }
+        super::close_if_given(transcriptions)?;
+        super::close_if_given(distances)?;
+        super::close_if_given(lattices)?;
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let rate = 100.0 * errors as f64 / words.max(1) as f64;
+        info!("Overall %WER {rate:.4} [ {errors} / {words} ]; {done} lattices, {failed} left out");
+        Ok(done > 0)
+    })
+}
+
+/// The lattice with 0 in place of words that do not count.
+fn without(compact: &CompactLattice, wildcards: &[i32]) -> CompactLattice {
+    if wildcards.is_empty() {
+        return compact.clone();
+    }
+    let mut states = compact.states().to_vec();
+    for arc in states.iter_mut().flat_map(|state| &mut state.arcs) {
+        if wildcards.contains(&arc.olabel) {
+            (arc.ilabel, arc.olabel) = (0, 0);
+        }
+    }
+    // The states are those of a lattice.
+    CompactLattice::new(compact.start(), states).unwrap_or_default()
+}

@@ -1,0 +1,125 @@
+//! `lattice-arc-post` and `lattice-depth`: posteriors of arcs, and how many arcs there are beside
+//! each other.
+
+use std::process::ExitCode;
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::fsa::lattice::Lattice;
+use kaldera::io::lattice::CompactLattice;
+use kaldera::io::table::SequentialReader;
+use kaldera::io::wxfilename::Output;
+use kaldera::matrix::codec::push_number;
+use tracing::{info, warn};
+
+use super::Failure;
+use super::lattices::{Scales, check_invertible, told};
+use crate::{Call, Tool};
+
+pub(super) const ARC_POST: Tool =
+    Tool { name: "lattice-arc-post", about: "Posteriors of the arcs of lattices, with times", run: arc_post };
+pub(super) const DEPTH: Tool =
+    Tool { name: "lattice-depth", about: "How many arcs of lattices cross a frame", run: depth };
+
+const ARC_POST_USAGE: &str =
+    "Writes a line for each arc: key, first frame, number of frames, posterior, word, with tabs between them.
+The words of arcs are at their times if lattices are aligned with words.
+Usage: lattice-arc-post [options] <lattices-rspecifier> <output-wxfilename>
+For example: lattice-arc-post --acoustic-scale=0.1 ark:1.lats post.txt";
+
+const DEPTH_USAGE: &str = "Writes for each lattice how many arcs cross a frame, on the average.
+Usage: lattice-depth [options] <lattice-rspecifier> [<depth-wspecifier>]
+For example: lattice-depth ark:1.lats ark,t:-";
+
+struct Options {
+    scales: Scales,
+    print_alignment: bool,
+    min_post: f32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { scales: Scales::default(), print_alignment: false, min_post: 1e-4 }
+    }
+}
+
+impl OptionSet for Options {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        self.scales.register(registry);
+        registry.add("print-alignment", &mut self.print_alignment, "Add the transition identifiers of each arc");
+        registry.add("min-post", &mut self.min_post, "Leave out arcs with posteriors up to this one");
+    }
+}
+
+fn arc_post(call: Call<'_>) -> ExitCode {
+    super::run_any(ARC_POST.name, ARC_POST_USAGE, call, Options::default(), 2..=3, |options, plain| {
+        if let [model, _, _] = plain.as_slice() {
+            let expected = "to be given: phones, which need a transition model, are not written; leave it out";
+            return Err(Failure::Argument { value: model.clone(), expected });
+        }
+        check_invertible("acoustic-scale", options.scales.acoustic_scale)?;
+        let mut output = Output::create(&plain[1])?;
+        let (mut done, mut failed) = (0_u64, 0_u64);
+        for entry in SequentialReader::<CompactLattice>::open(&plain[0])? {
+            let (key, compact) = entry?;
+            let scaled = options.scales.apply(&key, &compact);
+            let lines = scaled.and_then(|lattice| told(&key, lines(&key, &lattice, &options))).unwrap_or_default();
+            if lines.is_empty() {
+                warn!("{key} has no arc with such a posterior");
+                failed += 1;
+            } else {
+                done += 1;
+            }
+            output.put(&lines)?;
+        }
+        output.close()?;
+        info!("posteriors of {done} lattices written; {failed} have none");
+        Ok(done > 0)
+    })
+}
+
+fn lines(key: &str, lattice: &Lattice, options: &Options) -> Result<Vec<u8>, kaldera::fsa::Error> {
+    let (posteriors, times) = (lattice.arc_posteriors(), lattice.state_times(0)?);
+    let mut lines = Vec::new();
+    for ((i, arc), posterior) in lattice.fsas().arcs().iter().enumerate().zip(posteriors) {
+        let time = usize::try_from(arc.src_state).ok().and_then(|state| times[state]);
+        let (Some(time), true) = (time, arc.label >= 0 && posterior > f64::from(options.min_post)) else { continue };
+        let labels = &lattice.alignment().values()[lattice.alignment().shape().row_splits(1).row(i)];
+        lines.extend(format!("{key}\t{time}\t{}\t", labels.len()).bytes());
+        push_number(&mut lines, posterior.min(1.0));
+        lines.extend(format!("\t{}", arc.label).bytes());
+        if options.print_alignment {
+            let labels: Vec<_> = labels.iter().map(i32::to_string).collect();
+            lines.extend(format!("\t{}", labels.join(",")).bytes());
+        }
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
+fn depth(call: Call<'_>) -> ExitCode {
+    super::run_any(DEPTH.name, DEPTH_USAGE, call, super::NoOptions, 1..=2, |_, plain| {
+        let reader = SequentialReader::<CompactLattice>::open(&plain[0])?;
+        let mut writer = super::open_if_given::<f32>(plain.get(1).map_or("", String::as_str))?;
+        let (mut done, mut all, mut labels) = (0_u64, 0_usize, 0.0);
+        for entry in reader {
+            let (key, compact) = entry?;
+            let depth = told(&key, Lattice::try_from(&compact).and_then(|lattice| lattice.depth(0)));
+            let Some((depth, frames)) = depth else { continue };
+            if let Some(writer) = &mut writer {
+                #[expect(clippy::cast_possible_truncation, reason = "the nearest f32 is wanted")]
+                writer.write(&key, &(depth as f32))?;
+            }
+            all += frames;
+            #[expect(clippy::cast_precision_loss, reason = "a mean")]
+            {
+                labels += depth * frames as f64;
+            }
+            done += 1;
+        }
+        super::close_if_given(writer)?;
+        #[expect(clippy::cast_precision_loss, reason = "a mean")]
+        let mean = labels / all.max(1) as f64;
+        info!("{done} lattices; on the average {mean:.4} arcs cross a frame");
+        Ok(done > 0)
+    })
+}

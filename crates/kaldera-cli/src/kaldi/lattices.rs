@@ -1,0 +1,111 @@
+//! What the programs on lattices share.
+
+use kaldera::feat::options::{OptionSet, Registry};
+use kaldera::fsa::io::SymbolTable;
+use kaldera::fsa::lattice::Lattice;
+use kaldera::io::lattice::CompactLattice;
+use kaldera::io::rxfilename::Input;
+use tracing::warn;
+
+use super::Failure;
+
+/// The scales that most programs take.
+pub(super) struct Scales {
+    pub(super) acoustic_scale: f32,
+    pub(super) lm_scale: f32,
+}
+
+impl Default for Scales {
+    fn default() -> Self {
+        Self { acoustic_scale: 1.0, lm_scale: 1.0 }
+    }
+}
+
+impl OptionSet for Scales {
+    fn register<'a>(&'a mut self, registry: &mut dyn Registry<'a>) {
+        register_acoustic_scale(registry, &mut self.acoustic_scale);
+        registry.add("lm-scale", &mut self.lm_scale, "Factor for graph costs, those of the language model among them");
+    }
+}
+
+impl Scales {
+    /// A lattice for algorithms, with scaled scores; `None`, told, for one that has none.
+    pub(super) fn apply(&self, key: &str, lattice: &CompactLattice) -> Option<Lattice> {
+        told(key, Lattice::try_from(lattice).and_then(|lattice| lattice.scale(self.lm_scale, self.acoustic_scale)))
+    }
+
+    /// The scales can be taken out again.
+    pub(super) fn check_invertible(&self) -> Result<(), Failure> {
+        check_invertible("acoustic-scale", self.acoustic_scale)?;
+        check_invertible("lm-scale", self.lm_scale)
+    }
+}
+
+pub(super) fn register_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, acoustic_scale: &'a mut f32) {
+    registry.add("acoustic-scale", acoustic_scale, "Factor for acoustic costs");
+}
+
+pub(super) fn register_inv_acoustic_scale<'a>(registry: &mut dyn Registry<'a>, inv_acoustic_scale: &'a mut f32) {
+    registry.add(
+        "inv-acoustic-scale",
+        inv_acoustic_scale,
+        "The inverse of the factor for acoustic costs, in its place",
+    );
+}
+
+/// The one of `--acoustic-scale` and `--inv-acoustic-scale` that is given.
+///
+/// # Errors
+/// If both are.
+pub(super) fn acoustic_scale(scale: f32, inverse: f32) -> Result<f32, Failure> {
+    match (scale == 1.0, inverse == 1.0) {
+        (_, true) => Ok(scale),
+        (true, false) => Ok(1.0 / inverse),
+        (false, false) => Err(Failure::Exclusive { first: "acoustic-scale", second: "inv-acoustic-scale" }),
+    }
+}
+
+pub(super) fn check_invertible(name: &'static str, scale: f32) -> Result<(), Failure> {
+    if scale != 0.0 {
+        return Ok(());
+    }
+    Err(Failure::Option { name, value: scale.to_string(), expected: "a number other than 0, as it is taken out again" })
+}
+
+/// A result, or a warning that the utterance is left out.
+pub(super) fn told<T>(key: &str, result: Result<T, kaldera::fsa::Error>) -> Option<T> {
+    result.map_err(|error| warn!("leaving out {key}: {error}")).ok()
+}
+
+/// A lattice of the result, as Kaldi writes it.
+pub(super) fn to_kaldi(lattice: &Lattice) -> CompactLattice {
+    CompactLattice::from_fsa(lattice, 0).unwrap_or_default()
+}
+
+/// The table of words that an option names, if it names one.
+pub(super) fn read_words(rxfilename: &str) -> Result<Option<SymbolTable>, Failure> {
+    if rxfilename.is_empty() {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    let mut input = Input::open(rxfilename)?;
+    std::io::Read::read_to_string(&mut input, &mut text)
+        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
+    input.finish()?;
+    Ok(Some(text.parse()?))
+}
+
+/// Tells the words of an utterance on stderr.
+///
+/// # Errors
+/// If one is not in the table.
+pub(super) fn say_words(key: &str, words: &[i32], table: Option<&SymbolTable>) -> Result<(), Failure> {
+    let Some(table) = table else { return Ok(()) };
+    let mut line = format!("{key} ");
+    for &label in words {
+        line.push_str(table.get(label).ok_or(kaldera::fsa::Error::NoSymbol { label })?);
+        line.push(' ');
+    }
+    crate::log::say(line);
+    Ok(())
+}
