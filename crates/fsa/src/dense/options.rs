@@ -1,6 +1,6 @@
 //! How far a search looks, and what it keeps.
 
-use crate::core::limits::{Limits, eight_gib};
+use crate::core::limits::Limits;
 use crate::{Error, Quantity};
 
 /// Which paths a search looks at and which of them it keeps. The defaults are those of k2's
@@ -28,7 +28,7 @@ pub struct DenseOptions {
     pub allow_partial: bool,
     /// How exact the output beam is.
     pub pruning: LatticePruning,
-    /// For the paths of one utterance; 8 GiB unless set.
+    /// For the paths of one utterance; half of the memory there is unless set.
     pub limits: Limits,
 }
 
@@ -65,7 +65,7 @@ impl Default for DenseOptions {
             max_active_states: 10_000,
             allow_partial: false,
             pruning: LatticePruning::Exact,
-            limits: Limits::default().with_max_bytes(eight_gib()),
+            limits: Limits::default(),
         }
     }
 }
