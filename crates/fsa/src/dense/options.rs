@@ -28,7 +28,7 @@ pub struct DenseOptions {
     pub allow_partial: bool,
     /// How exact the output beam is.
     pub pruning: LatticePruning,
-    /// For the paths of one utterance; half of the memory that there is, unless set.
+    /// For the paths of one utterance; half of the memory there is unless set.
     pub limits: Limits,
 }
 

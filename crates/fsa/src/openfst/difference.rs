@@ -102,7 +102,7 @@ fn subtract(a: FsaView<'_>, b: &Minus) -> Result<(SortedFsaBuilder, Vec<i32>), E
         next += 1;
         // Arcs, pairs of states with their place in the table, and what is left of them after
         // trimming.
-        let bytes = 2 * builder.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>()) + 2 * pairs.bytes();
+        let bytes = 2 * builder.arcs.capacity() * (size_of::<Arc>() + size_of::<i32>()) + pairs.bytes();
         Limits::default().check(Operation::Difference, bytes, next, builder.arcs.len())?;
     }
     builder.end_state();

@@ -28,7 +28,8 @@ pub struct LazyOptions {
     #[doc(alias = "LookAheadComposeFilter")]
     pub look_ahead: bool,
     /// The largest size of states, arcs and what looks ahead, without the two graphs and sorted
-    /// copies of them; by default 8 GiB.
+    /// copies of them; by default half of the memory there
+    /// is.
     pub limits: Limits,
     /// How much of it arcs may take that were requested before; those of the state requested last
     /// stay in any case. 64 MiB unless set.

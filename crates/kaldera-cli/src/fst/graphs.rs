@@ -166,14 +166,27 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     Ok(Made::Labelled { graph: file.graph, input_symbols: file.input_symbols, output_symbols: file.output_symbols })
 }
 
-/// Writes what the labels of the graph stand for: where options say so, or beside the output, if
-/// that is a file.
+/// The files of the tables: those that options name, or such beside the output, if that is a file.
+fn table_files(options: &Options, output: &str) -> [Option<String>; 2] {
+    [(&options.write_tokens, "tokens"), (&options.write_words, "words")].map(|(name, kind)| match &**name {
+        "" if is_standard(output) => None,
+        "" => Some(format!("{output}.{kind}.txt")),
+        name => Some(name.to_owned()),
+    })
+}
+
+/// What an operation writes besides its output.
+pub(super) fn other_outputs(operation: &Operation, options: &Options, output: &str) -> Vec<String> {
+    let names_graph = operation.name == MAKE_HLG.name;
+    let tables = table_files(options, output).into_iter().flatten().filter(|_| names_graph);
+    tables.chain(Some(options.write_symbol_table.clone()).filter(|name| !name.is_empty())).collect()
+}
+
+/// Writes what the labels of the graph stand for.
 fn write_tables(options: &Options, tokens: &SymbolTable, words: &SymbolTable) -> Result<(), Trouble> {
-    for (name, kind, table) in [(&options.write_tokens, "tokens", tokens), (&options.write_words, "words", words)] {
-        if !name.is_empty() {
-            write_bytes(name, table.to_string().as_bytes())?;
-        } else if !is_standard(&options.output) {
-            write_bytes(&format!("{}.{kind}.txt", options.output), table.to_string().as_bytes())?;
+    for (name, table) in table_files(options, &options.output).into_iter().zip([tokens, words]) {
+        if let Some(name) = name {
+            write_bytes(&name, table.to_string().as_bytes())?;
         }
     }
     Ok(())

@@ -131,7 +131,8 @@ fn operate(mut args: Vec<OsString>) -> Result<ExitCode, Trouble> {
     let arguments: Option<Vec<String>> = arguments.into_iter().map(|argument| argument.into_string().ok()).collect();
     let mut arguments = arguments.ok_or_else(|| Trouble::Usage("the names of files must be UTF-8".to_owned()))?;
     let output = take_output(operation.inputs, &mut arguments)?;
-    refuse_overwriting(arguments.iter().chain(options.inputs()), options.outputs().chain([&output]))?;
+    let others = graphs::other_outputs(operation, &options, &output);
+    refuse_overwriting(arguments.iter().chain(options.inputs()), others.iter().chain([&output]))?;
     options.arguments.clone_from(&arguments);
     options.output.clone_from(&output);
     threads::with_pool(|| carry_out(operation, options, &arguments, &output))

@@ -132,12 +132,6 @@ impl Options {
         all.into_iter().filter(|name| !name.is_empty())
     }
 
-    /// The files that options name to be written.
-    pub(super) fn outputs(&self) -> impl Iterator<Item = &String> {
-        let all = [&self.write_symbol_table, &self.write_tokens, &self.write_words];
-        all.into_iter().filter(|name| !name.is_empty())
-    }
-
     /// Adds the options of these names.
     pub(super) fn register<'a>(&'a mut self, names: &[&str], parser: &mut ParseOptions<'a>) {
         macro_rules! add {
