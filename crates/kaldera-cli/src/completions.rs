@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::people::{Trouble, arguments, end, print};
+use crate::native::{Trouble, arguments, end, print};
 use crate::similar::did_you_mean;
 use crate::{Call, HELP, tools};
 
@@ -43,7 +43,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 }
 
 fn complete(call: Call<'_>) -> Result<ExitCode, Trouble> {
-    let mut parser = ParseOptions::new(Syntax::People, USAGE);
+    let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     let names = SHELLS.map(|(name, _)| name);
     let [name] = &arguments[..] else {

@@ -1,11 +1,11 @@
 //! The command `kaldera`: options in, a call of the library, tables out.
 //!
-//! It has two faces. Kaldi's face takes the command lines of Kaldi's programs argument for argument, so that a recipe
+//! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so that a recipe
 //! changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link to the binary that has the name of a
-//! program is that program, so that a recipe need not change at all. The people's face (`features`, `fst`, `merge`, `info`,
+//! program is that program, so that a recipe need not change at all. The native command (`features`, `fst`, `merge`, `info`,
 //! `plot`) takes the same options and more forgiving arguments.
 //!
-//! | exit status | Kaldi's face | people's face |
+//! | exit status | Kaldi's programs | native command |
 //! |---|---|---|
 //! | 0 | any utterance succeeded | all succeeded |
 //! | 1 | none did, or the number of arguments is wrong | some or all failed |
@@ -24,7 +24,7 @@ mod kaldi;
 mod layout;
 mod log;
 mod parse_options;
-mod people;
+mod native;
 mod similar;
 mod subjects;
 mod threads;
@@ -55,24 +55,24 @@ enum Call<'c> {
     Describe(&'c mut Command),
 }
 
-const PEOPLE: &[Tool] = &[
+const NATIVE: &[Tool] = &[
     Tool {
         name: "features",
         about: "Turn recordings into features: .ark with .scp, .npz or .safetensors",
-        run: people::features::run,
+        run: native::features::run,
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
     Tool {
         name: "plot",
         about: "Show a feature matrix or a recording, in the terminal or as an image",
-        run: people::plot::run,
+        run: native::plot::run,
     },
     Tool {
         name: "merge",
         about: "Make one file of the features that several jobs have written",
-        run: people::merge::run,
+        run: native::merge::run,
     },
-    Tool { name: "info", about: "Show what this build and machine compute with", run: people::info::run },
+    Tool { name: "info", about: "Show what this build and machine compute with", run: native::info::run },
     Tool { name: "completions", about: "Print completions for a shell", run: completions::run },
     Tool { name: HELP, about: "Show the help of this command, or of one of its commands", run: help },
 ];
@@ -85,7 +85,7 @@ pub fn kaldi_tools() -> &'static [&'static str] {
 
 /// Runs the command with `args`, the first of which is the program's own name, and returns its exit status.
 ///
-/// An error of the command line gives 2 on the people's face and what Kaldi gives on Kaldi's.
+/// An error of the command line gives 2 for the native command and what Kaldi gives for Kaldi's programs.
 ///
 /// ```
 /// use std::process::ExitCode;
@@ -104,8 +104,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         return ExitCode::from(USAGE);
     };
     match name.to_str() {
-        Some("--help" | "-h") => people::tell(&overview()),
-        Some("--version" | "-V") => people::tell(VERSION),
+        Some("--help" | "-h") => native::tell(&overview()),
+        Some("--version" | "-V") => native::tell(VERSION),
         _ => dispatch(&name, args.collect()),
     }
 }
@@ -144,7 +144,7 @@ fn tool_named(name: &OsStr) -> Option<&'static Tool> {
 }
 
 fn tools() -> impl Iterator<Item = &'static Tool> {
-    PEOPLE.iter().chain(kaldi::TOOLS)
+    NATIVE.iter().chain(kaldi::TOOLS)
 }
 
 /// `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and `kaldera TOOL ... --help`.
@@ -152,8 +152,8 @@ fn help(call: Call<'_>) -> ExitCode {
     match call {
         Call::Describe(_) => ExitCode::SUCCESS,
         Call::Run(mut about) => match about.first().map(|name| name.to_string_lossy().into_owned()).as_deref() {
-            None | Some(HELP | "--help" | "-h") => people::tell(&overview()),
-            Some("--version" | "-V") => people::tell(VERSION),
+            None | Some(HELP | "--help" | "-h") => native::tell(&overview()),
+            Some("--version" | "-V") => native::tell(VERSION),
             Some(_) => {
                 let tool = about.remove(0);
                 about.push("--help".into());
@@ -177,7 +177,7 @@ fn overview() -> String {
          kaldera plot fbank.ark utt1\n  \
          kaldera help fst compose\n  \
          kaldera compute-mfcc-feats --config=mfcc.conf scp:wav.scp ark,scp:mfcc.ark,mfcc.scp\n",
-        list(PEOPLE),
+        list(NATIVE),
         list(kaldi::TOOLS),
     ))
 }

@@ -1,4 +1,4 @@
-//! Log lines on stderr: on Kaldi's face in the form that scripts around Kaldi look for, on the people's face in plain words.
+//! Log lines on stderr: of Kaldi's programs in the form that scripts around Kaldi look for, of the native command in plain words.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -104,9 +104,9 @@ pub(crate) fn end(tool: &str) {
     }
 }
 
-/// On Kaldi's face
+/// Of Kaldi's programs
 /// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`;
-/// on the people's face `kaldera features: warning: the recording is truncated: ...`, and of each kind of warning only the first.
+/// of the native command `kaldera features: warning: the recording is truncated: ...`, and of each kind of warning only the first.
 struct Line {
     tool: &'static str,
     face: Syntax,
@@ -129,7 +129,7 @@ where
             }
         }
         let (tool, text) = (self.tool, printable(&text));
-        if self.face == Syntax::People {
+        if self.face == Syntax::Native {
             let warns = *metadata.level() == Level::WARN;
             if warns && !self.each && !is_first(metadata.callsite(), &text) {
                 return Ok(());

@@ -1,10 +1,10 @@
-//! Kaldi's option syntax, for both faces of the command.
+//! Kaldi's option syntax, for Kaldi's programs and the native command.
 //!
 //! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and so are large and
 //! small letters. `--config=FILE` names a file of such options, one per line with `#` comments; the command line has the
 //! last word, wherever it names the file. A lone `--` ends the options.
 //!
-//! | | Kaldi's face | people's face |
+//! | | Kaldi's programs | native command |
 //! |---|---|---|
 //! | `--name value` | no | yes |
 //! | options after the first plain argument | no, they are plain arguments | yes |
@@ -35,7 +35,7 @@ pub(crate) enum Syntax {
     /// As Kaldi reads it.
     Kaldi,
     /// Also `--name value`, one-letter options, and options anywhere.
-    People,
+    Native,
 }
 
 /// What is wrong with a command line or a configuration file.
@@ -125,7 +125,7 @@ impl<'a> ParseOptions<'a> {
         Self { syntax, usage: usage.into(), options, config, print_args, verbose: 0, quiet: false }
     }
 
-    /// Lets `-letter` stand for the option `name` that was added before, on the people's face.
+    /// Lets `-letter` stand for the option `name` that was added before, on the native command.
     pub(crate) fn letter(&mut self, letter: char, name: &'static str) {
         for entry in self.options.iter_mut().filter(|entry| entry.name == name) {
             entry.letter = Some(letter);
@@ -173,7 +173,7 @@ impl<'a> ParseOptions<'a> {
 
     /// The help or the version, if the command line asks for one.
     fn asked(&self, args: &[OsString]) -> Option<String> {
-        let anywhere = self.syntax == Syntax::People || args.len() == 1;
+        let anywhere = self.syntax == Syntax::Native || args.len() == 1;
         args.iter().take_while(|&arg| arg != "--").find_map(|arg| match arg.to_str()? {
             "--help" => Some(self.help()),
             "-h" if anywhere => Some(self.help()),
@@ -201,7 +201,7 @@ impl<'a> ParseOptions<'a> {
     pub(crate) fn help(&self) -> String {
         let mut text = match self.syntax {
             Syntax::Kaldi => format!("\n{}\n\n", wrap(&self.usage).trim_end()),
-            Syntax::People => format!("{}\n\n", wrap(&self.usage).trim_end()),
+            Syntax::Native => format!("{}\n\n", wrap(&self.usage).trim_end()),
         };
         let mut left: Vec<&Entry<'_>> = self.options.iter().collect();
         left.sort_by_key(|entry| entry.name);
@@ -234,18 +234,18 @@ impl<'a> ParseOptions<'a> {
 
     /// What all tools have: letter, name, type, default and meaning.
     fn standard(&self) -> Vec<(Option<char>, &'static str, &'static str, &'static str, &'static str)> {
-        let people = self.syntax == Syntax::People;
-        let letter = |letter| Some(letter).filter(|_| people);
+        let native = self.syntax == Syntax::Native;
+        let letter = |letter| Some(letter).filter(|_| native);
         let config = "File of further options, one to a line; may be given more than once";
         let mut standard = vec![(None, "config", "string", "\"\"", config)];
         standard.push((letter('h'), "help", "bool", "false", "Show this text"));
-        if people {
+        if native {
             standard.push((letter('q'), "quiet", "bool", "false", "Tell only what went wrong"));
         } else {
             standard.push((None, "print-args", "bool", "true", "Echo the command line to stderr"));
         }
         standard.push((None, "verbose", "int", "0", "How much to log, from 0"));
-        if people {
+        if native {
             standard.push((letter('V'), "version", "bool", "false", "Show the version"));
         }
         standard
@@ -295,7 +295,7 @@ impl<'a> ParseOptions<'a> {
 
     /// Tells options from plain arguments.
     fn split(&mut self, args: &[OsString]) -> Result<(Vec<Given>, Vec<OsString>), OptionsError> {
-        let people = self.syntax == Syntax::People;
+        let native = self.syntax == Syntax::Native;
         let (mut given, mut plain) = (Vec::new(), Vec::new());
         let (mut options_ended, mut dashes_seen) = (false, false);
         let mut args = args.iter().peekable();
@@ -304,10 +304,10 @@ impl<'a> ParseOptions<'a> {
                 (options_ended, dashes_seen) = (true, true);
             } else if options_ended || !self.is_option(arg) {
                 plain.push(arg.clone());
-                options_ended |= !people;
+                options_ended |= !native;
             } else {
                 let mut option = self.given(utf8(arg)?)?;
-                if people && option.value.is_none() {
+                if native && option.value.is_none() {
                     let is_bool = self.value(&option)?.is_bool();
                     if let Some(value) = args.next_if(|next| !is_bool || *next == "true" || *next == "false") {
                         option.value = Some(utf8(value)?.trim().to_owned());
@@ -321,7 +321,7 @@ impl<'a> ParseOptions<'a> {
 
     fn is_option(&self, arg: &OsStr) -> bool {
         let bytes = arg.as_encoded_bytes();
-        bytes.starts_with(b"--") || (self.syntax == Syntax::People && bytes.len() > 1 && bytes[0] == b'-')
+        bytes.starts_with(b"--") || (self.syntax == Syntax::Native && bytes.len() > 1 && bytes[0] == b'-')
     }
 
     /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for, `--no-name` the value of a bool.
@@ -342,9 +342,9 @@ impl<'a> ParseOptions<'a> {
         }
     }
 
-    /// The bool that `no-name` negates on the people's face.
+    /// The bool that `no-name` negates on the native command.
     fn negated<'n>(&self, name: &'n str) -> Option<&'n str> {
-        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::People)?;
+        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::Native)?;
         (self.kind(positive) == Some("bool")).then_some(positive)
     }
 
@@ -370,7 +370,7 @@ impl<'a> ParseOptions<'a> {
             "config" => Some(self.config.type_name()),
             "print-args" => Some(self.print_args.type_name()),
             "verbose" => Some(self.verbose.type_name()),
-            "quiet" if self.syntax == Syntax::People => Some(self.quiet.type_name()),
+            "quiet" if self.syntax == Syntax::Native => Some(self.quiet.type_name()),
             name => self.options.iter().find(|entry| entry.name == name).map(|entry| entry.value.type_name()),
         }
     }
@@ -379,7 +379,7 @@ impl<'a> ParseOptions<'a> {
         let standard = self.standard().into_iter().map(|(_, name, ..)| name);
         let names: Vec<&str> = self.options.iter().map(|entry| entry.name).chain(standard).collect();
         // What is negated is compared without its `no-`, so that it is not like every other negation.
-        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::People);
+        let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::Native);
         let meant = match positive.and_then(|name| most_similar(name, names.iter().copied())) {
             Some(name) => Some(format!("no-{name}")),
             None => most_similar(name, names).map(str::to_owned),
@@ -397,7 +397,7 @@ impl<'a> ParseOptions<'a> {
             "config" => Ok(&mut self.config),
             "print-args" => Ok(&mut self.print_args),
             "verbose" => Ok(&mut self.verbose),
-            "quiet" if self.syntax == Syntax::People => Ok(&mut self.quiet),
+            "quiet" if self.syntax == Syntax::Native => Ok(&mut self.quiet),
             name => match self.options.iter().position(|entry| entry.name == name) {
                 Some(at) => Ok(&mut *self.options[at].value),
                 None => Err(self.unknown(&option.typed, name)),
@@ -500,7 +500,7 @@ mod tests {
             let text = String::from_utf8_lossy(bytes);
             // Other files are none of this test's business.
             let lines: Vec<&str> = text.lines().filter(|line| !line.contains("config")).collect();
-            for syntax in [Syntax::Kaldi, Syntax::People] {
+            for syntax in [Syntax::Kaldi, Syntax::Native] {
                 let of_file = parse(syntax, &[&config]);
                 let of_line = parse(syntax, &lines);
                 for error in [of_file.err(), of_line.err()].into_iter().flatten() {
@@ -540,7 +540,7 @@ mod tests {
 
     #[test]
     fn two_dashes_end_the_options_once() {
-        for syntax in [Syntax::Kaldi, Syntax::People] {
+        for syntax in [Syntax::Kaldi, Syntax::Native] {
             let (request, options) = parse(syntax, &["--num-ceps=5", "--", "--num-ceps=6", "--", "x"]).unwrap();
             assert_eq!(plain(&request), ["--num-ceps=6", "--", "x"]);
             assert_eq!(options.num_ceps, 5);
@@ -552,11 +552,11 @@ mod tests {
     fn people_may_use_spaces_letters_and_any_order() {
         let args =
             ["a.wav", "--dither", "-0.5", "--use-energy", "false", "b.wav", "-w", "hamming", "--num-ceps=3", "-"];
-        let (request, options) = parse(Syntax::People, &args).unwrap();
+        let (request, options) = parse(Syntax::Native, &args).unwrap();
         assert_eq!(plain(&request), ["a.wav", "b.wav", "-"]);
         let expected = Options { num_ceps: 3, dither: -0.5, use_energy: false, window_type: "hamming".to_owned() };
         assert_eq!(options, expected);
-        assert_eq!(plain(&parse(Syntax::People, &["--use-energy", "a.wav"]).unwrap().0), ["a.wav"]);
+        assert_eq!(plain(&parse(Syntax::Native, &["--use-energy", "a.wav"]).unwrap().0), ["a.wav"]);
     }
 
     #[test]
@@ -565,8 +565,8 @@ mod tests {
         assert_eq!(error(Syntax::Kaldi, &["--cqt=3"]), unknown("--cqt=3"));
         assert_eq!(error(Syntax::Kaldi, &["--num-ceps=many"]), "option --num-ceps: 'many' is not an integer");
         assert_eq!(error(Syntax::Kaldi, &["--=3"]), "'--=3' has no name before its '='");
-        assert_eq!(error(Syntax::People, &["-x"]), unknown("-x"));
-        assert_eq!(error(Syntax::People, &["-é=3"]), unknown("-é=3"));
+        assert_eq!(error(Syntax::Native, &["-x"]), unknown("-x"));
+        assert_eq!(error(Syntax::Native, &["-é=3"]), unknown("-é=3"));
     }
 
     #[test]
@@ -581,13 +581,13 @@ mod tests {
     #[test]
     fn letters_have_their_values_behind_them_and_bools_are_negated() {
         for args in [&["-w", "hamming"][..], &["-whamming"], &["-w=hamming"]] {
-            assert_eq!(parse(Syntax::People, args).unwrap().1.window_type, "hamming");
+            assert_eq!(parse(Syntax::Native, args).unwrap().1.window_type, "hamming");
         }
-        assert!(!parse(Syntax::People, &["--no-use-energy"]).unwrap().1.use_energy);
-        assert!(!parse(Syntax::People, &["-q", "--No_Use_Energy"]).unwrap().1.use_energy);
-        assert!(error(Syntax::People, &["--no-num-ceps"]).contains("'--no-num-ceps'"));
+        assert!(!parse(Syntax::Native, &["--no-use-energy"]).unwrap().1.use_energy);
+        assert!(!parse(Syntax::Native, &["-q", "--No_Use_Energy"]).unwrap().1.use_energy);
+        assert!(error(Syntax::Native, &["--no-num-ceps"]).contains("'--no-num-ceps'"));
         assert!(error(Syntax::Kaldi, &["--no-use-energy"]).contains("'--no-use-energy'"));
-        assert!(error(Syntax::People, &["-qx"]).contains("'x' is not true or false"));
+        assert!(error(Syntax::Native, &["-qx"]).contains("'x' is not true or false"));
     }
 
     #[test]
@@ -595,10 +595,10 @@ mod tests {
         for (typed, meant) in
             [("--numceps=3", "'--num-ceps'"), ("--no-use-enrgy", "'--no-use-energy'"), ("--qiet", "'--quiet'")]
         {
-            assert!(error(Syntax::People, &[typed]).ends_with(&format!("; did you mean {meant}?")), "{typed}");
+            assert!(error(Syntax::Native, &[typed]).ends_with(&format!("; did you mean {meant}?")), "{typed}");
         }
         let mut window = String::new();
-        let mut parser = ParseOptions::new(Syntax::People, "");
+        let mut parser = ParseOptions::new(Syntax::Native, "");
         parser.add("window", &mut window, "Window");
         parser.choices("window", &["povey", "hanning"]);
         let error = parser.read(&["--window=povy".into()]).unwrap_err().to_string();
@@ -637,8 +637,8 @@ mod tests {
         tells(Syntax::Kaldi, &["a", "b", "--help"], "\nUsage: tool");
         tells(Syntax::Kaldi, &["-h"], "\nUsage: tool");
         tells(Syntax::Kaldi, &["-V"], "kaldera ");
-        tells(Syntax::People, &["a", "-h"], "Usage: tool");
-        tells(Syntax::People, &["--version", "a"], "kaldera ");
+        tells(Syntax::Native, &["a", "-h"], "Usage: tool");
+        tells(Syntax::Native, &["--version", "a"], "kaldera ");
         assert_eq!(plain(&parse(Syntax::Kaldi, &["-h", "-V"]).unwrap().0), ["-h", "-V"]);
         assert_eq!(plain(&parse(Syntax::Kaldi, &["--", "--help"]).unwrap().0), ["--help"]);
         let mut dither = 1.0_f32;

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::people::Trouble;
+use crate::native::Trouble;
 
 /// The program that draws.
 const DOT: &str = "dot";

@@ -8,7 +8,7 @@ use std::fs;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::people::Bench;
+use crate::native::Bench;
 
 const OUTPUTS: [&str; 3] = ["x.ark", "x.npz", "x.safetensors"];
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::people::{Bench, Ended};
+use crate::native::{Bench, Ended};
 
 const FBANK: [&str; 5] = ["features", "--kind", "fbank", "-o", "x.ark"];
 

@@ -1,4 +1,4 @@
-//! The programs of Kaldi's face that move tables: what they write and how they end.
+//! Kaldi's programs that move tables: what they write and how they end.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::people::{Bench, Ended};
+use crate::native::{Bench, Ended};
 
 /// Limits of memory, in kB. The least ones may be too small for the program itself, whose size depends on how it was built.
 const LIMITS_KB: [u32; 5] = [60_000, 80_000, 100_000, 140_000, 200_000];

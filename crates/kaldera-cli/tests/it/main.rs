@@ -7,14 +7,14 @@ mod fst;
 mod fst_graphs;
 mod fst_tables;
 mod inputs;
-mod kaldi_face;
+mod kaldi_programs;
 mod kaldi_tables;
 #[cfg(target_os = "linux")]
 mod limits;
 mod manners;
 #[cfg(unix)]
 mod outputs;
-mod people;
+mod native;
 mod pipelines;
 #[cfg(unix)]
 mod recipe;

@@ -2,9 +2,9 @@
 
 use std::process::{Command, Stdio};
 
-use crate::people::{Bench, Ended, KALDERA};
+use crate::native::{Bench, Ended, KALDERA};
 
-const PEOPLE: [&str; 7] = ["features", "fst", "plot", "merge", "info", "completions", "help"];
+const NATIVE: [&str; 7] = ["features", "fst", "plot", "merge", "info", "completions", "help"];
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
@@ -26,12 +26,12 @@ fn operations() -> Vec<String> {
 #[test]
 fn help_and_version_are_answered_at_every_level_on_standard_output() {
     let kaldi = kaldera_cli::kaldi_tools().iter().map(|tool| (*tool).to_owned());
-    let people = PEOPLE.iter().map(|tool| (*tool).to_owned());
+    let native = NATIVE.iter().map(|tool| (*tool).to_owned());
     let operations = operations();
     assert!(operations.len() >= 27 && operations.contains(&"compose".to_owned()), "{operations:?}");
     let operations = operations.iter().map(|operation| format!("fst {operation}"));
     let kinds = KINDS.iter().map(|kind| format!("features --kind {kind}"));
-    for level in std::iter::once(String::new()).chain(people).chain(kaldi).chain(operations).chain(kinds) {
+    for level in std::iter::once(String::new()).chain(native).chain(kaldi).chain(operations).chain(kinds) {
         let ask = |flag: &str| {
             let ended = kaldera(&format!("{level} {flag}")).with(0);
             assert_eq!(ended.stderr, "", "{level} {flag}");
@@ -107,7 +107,7 @@ fn letters_and_negations_are_taken() {
         let args: Vec<&str> =
             ["features", "--kind", "fbank", "-q", "a.wav"].into_iter().chain(line.split(' ')).collect();
         bench.run(&args).with(0);
-        assert_eq!(crate::people::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
+        assert_eq!(crate::native::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
     }
 }
 
@@ -173,7 +173,7 @@ fn names_of_unfinished_files_are_not_told() {
 #[test]
 fn the_readme_names_all_commands() {
     let readme = include_str!("../../README.md");
-    for name in PEOPLE.iter().filter(|name| **name != "help") {
+    for name in NATIVE.iter().filter(|name| **name != "help") {
         assert!(readme.contains(&format!("kaldera {name}")), "{name}");
     }
     for name in kaldera_cli::kaldi_tools().iter().chain(&KINDS).chain(&SHELLS) {

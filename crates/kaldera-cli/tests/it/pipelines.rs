@@ -4,7 +4,7 @@ use std::fs;
 
 use kaldera::matrix::Matrix;
 
-use crate::people::{Bench, features};
+use crate::native::{Bench, features};
 
 /// Two speakers' recordings as a data folder, and their keys.
 fn data(bench: &Bench) -> [&'static str; 4] {

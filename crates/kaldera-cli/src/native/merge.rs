@@ -38,7 +38,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn merge_files(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut output = String::new();
-    let mut parser = ParseOptions::new(Syntax::People, USAGE);
+    let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "File to write, ending in .ark, .npz or .safetensors");
     parser.letter('o', "output");
     let Some(parts) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };

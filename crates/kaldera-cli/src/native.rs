@@ -1,4 +1,4 @@
-//! The face for people: `features`, `merge`, `info` and `plot`.
+//! The native command: `features`, `merge`, `info` and `plot`.
 
 pub(crate) mod features;
 mod heat_map;
@@ -69,7 +69,7 @@ pub(crate) fn arguments(
     match parser.read(&args)? {
         Request::Tell(text) => print(&text).map(|()| None),
         Request::Run(plain) => {
-            log::init(tool, Syntax::People, parser.verbosity());
+            log::init(tool, Syntax::Native, parser.verbosity());
             Ok(Some(plain))
         }
     }

@@ -60,7 +60,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn plot(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let (mut output, mut frame_shift, mut is_pitch) = (String::new(), 10.0_f64, false);
-    let mut parser = ParseOptions::new(Syntax::People, USAGE);
+    let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("output", &mut output, "The image to write, .png or .svg");
     parser.add("frame-shift", &mut frame_shift, "Frame shift in milliseconds; 0 counts frames instead of seconds");
     parser.add("pitch", &mut is_pitch, "The matrix is NCCF and pitch: draw dots, whose colour tells of voicing");

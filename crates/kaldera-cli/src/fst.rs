@@ -23,7 +23,7 @@ use tables::Tables;
 
 use crate::layout::{columns, wrap};
 use crate::parse_options::{ParseOptions, Syntax};
-use crate::people::{Trouble, arguments, end, print};
+use crate::native::{Trouble, arguments, end, print};
 use crate::similar::did_you_mean;
 use crate::{Call, HELP, USAGE, VERSION, log, threads};
 
@@ -96,7 +96,7 @@ impl Operation {
         let Self { name, usage, example, .. } = self;
         let usage = usage.replacen("\nUsage:", "\n\nUsage:", 1);
         let usage = format!("{usage}\n\nExample:\n  kaldera fst {name} {example}");
-        let mut parser = ParseOptions::new(Syntax::People, usage);
+        let mut parser = ParseOptions::new(Syntax::Native, usage);
         options.register(self.options, &mut parser);
         parser
     }

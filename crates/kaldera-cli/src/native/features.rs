@@ -145,7 +145,7 @@ fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Tro
 
 /// A parser of the options that all kinds have.
 fn parser(usage: String, options: &mut Options) -> ParseOptions<'_> {
-    let mut parser = ParseOptions::new(Syntax::People, usage);
+    let mut parser = ParseOptions::new(Syntax::Native, usage);
     options.register(&mut parser);
     parser.letter('o', "output");
     parser.letter('j', "jobs");

@@ -1,4 +1,4 @@
-//! Kaldi's face of the command, as a recipe meets it: real processes, their files and how they end.
+//! Kaldi's programs, as a recipe meets them: real processes, their files and how they end.
 
 use std::ffi::OsStr;
 use std::fs;

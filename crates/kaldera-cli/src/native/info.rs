@@ -40,7 +40,7 @@ pub(crate) fn run(call: Call<'_>) -> ExitCode {
 
 fn info(call: Call<'_>) -> Result<ExitCode, Trouble> {
     let mut as_json = false;
-    let mut parser = ParseOptions::new(Syntax::People, USAGE);
+    let mut parser = ParseOptions::new(Syntax::Native, USAGE);
     parser.add("json", &mut as_json, "Show it as JSON");
     let Some(arguments) = arguments(TOOL, &mut parser, call)? else { return Ok(ExitCode::SUCCESS) };
     if !arguments.is_empty() {
