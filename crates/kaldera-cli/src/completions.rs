@@ -6,8 +6,8 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command};
 use clap_complete::{Shell, generate};
 
-use crate::parse_options::{ParseOptions, Syntax};
 use crate::native::{Trouble, arguments, end, print};
+use crate::parse_options::{ParseOptions, Syntax};
 use crate::similar::did_you_mean;
 use crate::{Call, HELP, tools};
 

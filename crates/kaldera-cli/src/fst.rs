@@ -22,8 +22,8 @@ use options::Options;
 use tables::Tables;
 
 use crate::layout::{columns, wrap};
-use crate::parse_options::{ParseOptions, Syntax};
 use crate::native::{Trouble, arguments, end, print};
+use crate::parse_options::{ParseOptions, Syntax};
 use crate::similar::did_you_mean;
 use crate::{Call, HELP, USAGE, VERSION, log, threads};
 

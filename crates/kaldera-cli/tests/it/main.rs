@@ -12,9 +12,9 @@ mod kaldi_tables;
 #[cfg(target_os = "linux")]
 mod limits;
 mod manners;
+mod native;
 #[cfg(unix)]
 mod outputs;
-mod native;
 mod pipelines;
 #[cfg(unix)]
 mod recipe;
