@@ -15,7 +15,7 @@ from pathlib import Path
 
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
-    "k2": ["fsa_basic.json", "intersect.json", "ragged_ops.json", "ragged_shape.json"],
+    "k2": ["dense.json", "fsa_basic.json", "intersect.json", "ragged_ops.json", "ragged_shape.json"],
     "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in
                 ["arange", "assign", "broadcast", "coords", "index", "reshape", "strided", "views"]],

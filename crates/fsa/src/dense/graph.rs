@@ -68,7 +68,7 @@ impl DecodingGraph for FsaView<'_> {
             }
         }
         for (source, token) in (0..).zip(tokens) {
-            if !(token.score > active.cutoff) {
+            if token.score <= active.cutoff {
                 continue;
             }
             let before = token.score - best;

@@ -137,7 +137,7 @@ impl DenseOptions {
 
     pub(super) fn check(&self) -> Result<(), Error> {
         for (what, found) in [(Quantity::SearchBeam, self.search_beam), (Quantity::OutputBeam, self.output_beam)] {
-            if !(found >= 0.0) {
+            if found.is_nan() || found < 0.0 {
                 return Err(Error::Beam { what, found });
             }
         }

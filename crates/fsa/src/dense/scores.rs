@@ -269,7 +269,8 @@ impl<'a> Frames<'a> {
             // stop at the first.
             let good = row.iter().fold(true, |good, &score| good & (score < f32::INFINITY));
             if !good {
-                let bad = row.iter().enumerate().find(|&(_, &score)| !(score < f32::INFINITY));
+                let is_bad = |score: f32| score.is_nan() || score == f32::INFINITY;
+                let bad = row.iter().enumerate().find(|&(_, &score)| is_bad(score));
                 return bad.map_or(Ok(()), |(class, &score)| Err(Error::DenseScore { utterance, frame, class, score }));
             }
         }
