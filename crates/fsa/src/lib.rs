@@ -38,6 +38,7 @@
 //! | [`algorithms`] | what k2 does with FSAs; those that carry attributes along are methods of [`Graph`], too |
 //! | [`scores`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
 //! | [`optimize`] | what OpenFst has beyond: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`lattice`] | lattices of words with acoustic and graph scores apart: determinization, n best, pruning, rescoring, minimum Bayes risk |
 //! | [`builders`], [`graphs`] | k2's small graphs; lexicon, n-gram model, HLG, hot words |
 //! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!

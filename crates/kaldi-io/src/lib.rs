@@ -60,6 +60,7 @@
 //! | `String`, `Vec<String>` | `TokenHolder`, `TokenVectorHolder` |
 //! | [`WaveData`], [`WaveInfo`] | `WaveHolder`, `WaveInfoHolder` |
 //! | [`HtkMatrix`], [`SphinxMatrix`] | `HtkMatrixHolder`, `SphinxMatrixHolder` |
+//! | [`lattice::CompactLattice`], [`lattice::Lattice`] | `CompactLattice`, `Lattice` (feature `lattice`) |
 //! | [`IntegerVector`] | what `ReadIntegerVector` reads, for files of their own |
 //!
 //! # Specifiers

@@ -5,6 +5,7 @@ mod formats;
 mod fuzz;
 mod graphs;
 mod k2;
+mod lattice;
 mod lazy_composition;
 mod openfst;
 mod paths;

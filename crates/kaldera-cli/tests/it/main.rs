@@ -5,6 +5,7 @@ mod fst;
 mod inputs;
 mod kaldi_face;
 mod kaldi_tables;
+mod lattices;
 mod manners;
 mod people;
 mod pipelines;
