@@ -10,9 +10,8 @@
 //!   "alignment"       the input labels of the arc, one a frame: a list for each arc
 //! ```
 //!
-//! Scores are negated costs: a Kaldi weight `1.5,20,3_3` is the graph score -1.5, the acoustic
-//! score -20 and the alignment 3 3. Sums over paths are computed in double precision from the two
-//! scores, not from the single-precision score of the arc.
+//! Scores are negated costs: a Kaldi weight `1.5,20,3_3` is the graph score -1.5, the acoustic score -20 and the alignment 3 3.
+//! Sums over paths are computed in double precision from the two scores, not from the single-precision score of the arc.
 //!
 //! ```
 //! use fsa::lattice::{DeterminizeOptions, LatticeBuilder};
@@ -33,16 +32,19 @@
 //! # Ok::<(), fsa::Error>(())
 //! ```
 //!
-//! | Kaldi | here | |---|---| | `CompactLattice` | [`Lattice`]; `kaldi-io` (feature `lattice`)
-//! reads and writes the archives | | `DeterminizeLatticePruned` | [`Lattice::determinize`] | |
-//! `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] | |
-//! `lattice-to-nbest` | [`Lattice::n_best_paths`]; different words each: [`Lattice::n_best`] | |
-//! `PruneLattice` | [`Lattice::prune`] | | `ComputeCompactLatticeAlphas`, `...Betas`,
-//! `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] | |
-//! `CompactLatticeStateTimes` | [`Lattice::state_times`] | | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore` | [`Lattice::rescore`] | | `MinimumBayesRisk` |
-//! [`Lattice::minimum_bayes_risk`] | | `lattice-union`, `lattice-oracle`, `lattice-depth` |
-//! [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
+//! | Kaldi | here |
+//! |---|---|
+//! | `CompactLattice` | [`Lattice`]; `kaldi-io` (feature `lattice`) reads and writes the archives |
+//! | `DeterminizeLatticePruned` | [`Lattice::determinize`] |
+//! | `CompactLatticeShortestPath`, `lattice-best-path` | [`Lattice::best_path`] |
+//! | `lattice-to-nbest` | [`Lattice::n_best_paths`]; different words each: [`Lattice::n_best`] |
+//! | `PruneLattice` | [`Lattice::prune`] |
+//! | `ComputeCompactLatticeAlphas`, `...Betas`, `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] |
+//! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
+//! | `ScaleLattice` | [`Lattice::scale`] |
+//! | `lattice-lmrescore` | [`Lattice::rescore`] |
+//! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
+//! | `lattice-union`, `lattice-oracle`, `lattice-depth` | [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
 
 mod best;
 mod builder;

@@ -33,43 +33,47 @@
 //! ```
 //!
 //! # What is where
-//! | module | holds | |---|---| | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs,
-//! with k2's semantics | | [`openfst`] | OpenFst's: determinization and epsilon normalization of
-//! transducers, minimization, weight pushing, difference, composition on demand | | [`dense`] |
-//! intersection with network output: lattices, exact, pruned and online | | [`paths`] | totals,
-//! posteriors and their gradients in both semirings, best, n best and random paths | | [`graphs`] |
-//! CTC topologies, lexicon, n-gram model, HLG, hot words | | [`io`] | k2's and OpenFst's texts,
-//! OpenFst's binary files, symbol tables, plain arrays, drawings |
+//! | module | holds |
+//! |---|---|
+//! | [`k2`] | k2's algorithms, linear FSAs and Levenshtein graphs, with k2's semantics |
+//! | [`openfst`] | OpenFst's: determinization and epsilon normalization of transducers, minimization, weight pushing, difference, composition on demand |
+//! | [`dense`] | intersection with network output: lattices, exact, pruned and online |
+//! | [`lattice`] | lattices of words with acoustic and graph scores apart: determinization, n best, pruning, rescoring, minimum Bayes risk |
+//! | [`paths`] | totals, posteriors and their gradients in both semirings, best, n best and random paths |
+//! | [`graphs`] | CTC topologies, lexicon, n-gram model, HLG, hot words |
+//! | [`io`] | k2's and OpenFst's texts, OpenFst's binary files, symbol tables, plain arrays, drawings |
 //!
 //! Where k2 and OpenFst have an algorithm of one name with different results, the module says whose
 //! it is:
 //!
-//! | | k2 | OpenFst | |---|---|---| | determinization | [`Graph::determinize`]: attributes follow
-//! as lists, no state merging | [`Graph::determinize_openfst`]: transducers, states with equal
-//! futures merged, beam | | equivalence | [`Equivalence::Strings`], [`Equivalence::Random`] |
-//! [`Equivalence::Structure`] | | shortest paths | [`Graph::shortest_path`],
-//! [`Graph::random_paths`] | [`Graph::n_best`], [`openfst::shortest_paths`] | | epsilons in
-//! composition | [`Epsilons::AnyOrder`](k2::Epsilons::AnyOrder) |
-//! [`Epsilons::Sequenced`](k2::Epsilons::Sequenced), the default |
+//! | | k2 | OpenFst |
+//! |---|---|---|
+//! | determinization | [`Graph::determinize`]: attributes follow as lists, no state merging | [`Graph::determinize_openfst`]: transducers, states with equal futures merged, beam |
+//! | equivalence | [`Equivalence::Strings`], [`Equivalence::Random`] | [`Equivalence::Structure`] |
+//! | shortest paths | [`Graph::shortest_path`], [`Graph::random_paths`] | [`Graph::n_best`], [`openfst::shortest_paths`] |
+//! | epsilons in composition | [`Epsilons::AnyOrder`](k2::Epsilons::AnyOrder) | [`Epsilons::Sequenced`](k2::Epsilons::Sequenced), the default |
 //!
 //! # Coming from elsewhere
 //! Names are k2's in snake case; its C++ and Python spellings lead here in the search of this page.
 //! [`paths`] has a table of its own.
 //!
-//! | k2 | here | |---|---| | `Fsa`, `FsaVec`, `FsaOrVec` in C++ | [`Fsa`], [`FsaVec`],
-//! [`FsaOrVec`]; [`Fsas`] is what functions take | | `k2.Fsa` with its attributes | [`Graph`] | |
-//! `k2.Fsa.from_str`, `to_str` | [`io::K2Text`] | | `as_dict`, `from_dict`, `to_tensor` |
-//! [`io::to_dict`], [`io::from_dict`], [`io::fsa_vec_to_tensor`] | | `create_fsa_vec`, `index_fsa`,
-//! `cat` | [`FsaVec::from_fsas`], [`FsaVec::index`], [`FsaVec::cat`] | | a fatal error, a stack
-//! trace | [`Error`] |
+//! | k2 | here |
+//! |---|---|
+//! | `Fsa`, `FsaVec`, `FsaOrVec` in C++ | [`Fsa`], [`FsaVec`], [`FsaOrVec`]; [`Fsas`] is what functions take |
+//! | `k2.Fsa` with its attributes | [`Graph`] |
+//! | `k2.Fsa.from_str`, `to_str` | [`io::K2Text`] |
+//! | `as_dict`, `from_dict`, `to_tensor` | [`io::to_dict`], [`io::from_dict`], [`io::fsa_vec_to_tensor`] |
+//! | `create_fsa_vec`, `index_fsa`, `cat` | [`FsaVec::from_fsas`], [`FsaVec::index`], [`FsaVec::cat`] |
+//! | a fatal error, a stack trace | [`Error`] |
 //!
-//! | OpenFst | here | |---|---| | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with
-//! scores; a final cost is an arc with label -1 into the last state | | `AddState`, `AddArc`,
-//! `SetFinal` | [`FsaBuilder`] | | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` |
-//! [`k2`] | | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] | |
-//! `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` |
-//! [`openfst`], [`equivalent`] | | `ShortestPath`, `ShortestDistance` |
-//! [`openfst::shortest_paths`], [`paths::shortest_distance`] |
+//! | OpenFst | here |
+//! |---|---|
+//! | `StdVectorFst` with costs and final costs | `Graph<Fsa>` with scores; a final cost is an arc with label -1 into the last state |
+//! | `AddState`, `AddArc`, `SetFinal` | [`FsaBuilder`] |
+//! | `Compose`, `Intersect`, `RmEpsilon`, `Connect`, `ArcSort` | [`k2`] |
+//! | `ComposeFst`, on demand, with look-ahead | [`openfst::LazyComposition`] |
+//! | `Determinize`, `EpsNormalize`, `Minimize`, `Push`, `Difference`, `Equivalent`, `Project` | [`openfst`], [`equivalent`] |
+//! | `ShortestPath`, `ShortestDistance` | [`openfst::shortest_paths`], [`paths::shortest_distance`] |
 //!
 //! # What always holds
 //! - State 0 is the start, the last state the final one; arcs that enter it have label -1, and no others. An [`Fsa`] that does

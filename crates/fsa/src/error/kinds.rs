@@ -153,6 +153,7 @@ texts! {
 texts! {
     /// What a limit is of.
     Limited {
+        Arcs = "arcs",
         Bytes = "bytes",
         States = "states",
     }

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use crate::core::arc::FINAL;
 use crate::core::each_fsa::for_each;
 use crate::core::limits::Limits;
-use crate::error::{Error, Operation};
+use crate::error::{Error, Limited, Operation, Quantity};
 use crate::lattice::builder::LatticeBuilder;
 use crate::lattice::container::Lattice;
 use crate::lattice::prune::check_beam;
@@ -96,7 +96,7 @@ impl Lattice {
     /// result is the beam of each lattice: below the one that was asked for if a limit was reached.
     ///
     /// # Errors
-    /// [`Error::Beam`]; [`Error::Limit`] if even ten times smaller beams do not fit;
+    /// [`Error::Beam`]; [`Error::Limit`] if a limit leaves not even the best path;
     /// [`Error::TooLarge`].
     #[doc(alias = "DeterminizeLatticePruned")]
     pub fn determinize(&self, options: &DeterminizeOptions) -> Result<(Self, Vec<f32>), Error> {
@@ -109,34 +109,24 @@ impl Lattice {
 
 fn determinize_one(lattices: &Lattice, i: usize, options: &DeterminizeOptions) -> Result<(Lattice, f32), Error> {
     let mut beam = options.beam;
-    let mut input = None;
-    for _ in 0..MOST_TRIES {
-        let utterance = input.as_ref().map_or_else(|| lattices.utterance(i), |lattice: &Lattice| lattice.utterance(0));
+    let mut pruned: Option<Lattice> = None;
+    for number in 0..=MOST_TRIES {
+        let utterance = pruned.as_ref().map_or_else(|| lattices.utterance(i), |lattice| lattice.utterance(0));
         let mut run = Run::new(utterance, beam, options);
         let reached = run.run()?;
-        if reached >= beam * options.retry_cutoff || reached == beam {
-            return Ok((run.lattice()?.connect()?.prune(reached.min(beam))?, reached));
+        if reached == beam || reached >= beam * options.retry_cutoff || number == MOST_TRIES {
+            let made = run.lattice()?.connect()?.prune(reached)?;
+            // Without the best path the limit leaves nothing to return.
+            if made.fsas().num_states() == 0 && run.best > f64::NEG_INFINITY {
+                return Err(run.limit());
+            }
+            return Ok((made, reached));
         }
         // Between the two beams, but at least half as large as the last one.
-        let next = (beam.min(f32::MAX) * (reached.max(0.0) / beam.min(f32::MAX)).sqrt()).max(0.5 * beam.min(f32::MAX));
-        beam = if beam.is_infinite() { reached.max(1.0) } else { next };
-        input = Some(lattices.get(i)?.prune(beam)?);
+        beam = if beam.is_infinite() { reached.max(1.0) } else { (beam * reached).sqrt().max(0.5 * beam) };
+        pruned = Some(lattices.get(i)?.prune(beam)?);
     }
-    let utterance = input.as_ref().map_or_else(|| lattices.utterance(i), |lattice: &Lattice| lattice.utterance(0));
-    let mut run = Run::new(utterance, beam, options);
-    let reached = run.run()?;
-    if reached < beam && run.pending_all() {
-        let limit = run.max_bytes;
-        return Err(Error::Limit {
-            operation: Operation::LatticeDeterminize,
-            limited: crate::error::Limited::Bytes,
-            limit,
-            needed: run.bytes(),
-            states: run.states.len(),
-            arcs: run.num_arcs,
-        });
-    }
-    Ok((run.lattice()?.connect()?.prune(reached.min(beam))?, reached))
+    unreachable!("the last try returns")
 }
 
 /// A state of the input with what is still to come on the way to it.
@@ -268,9 +258,17 @@ impl<'a> Run<'a> {
             + self.tasks.len() * size_of::<Task>()
     }
 
-    /// Whether a limit left nothing finished.
-    fn pending_all(&self) -> bool {
-        self.num_arcs == 0
+    /// The limit that keeps even the best path from being finished.
+    fn limit(&self) -> Error {
+        let (limited, limit, needed) = if self.states.len() > self.max_states {
+            (Limited::States, self.max_states, self.states.len())
+        } else if self.num_arcs >= self.max_arcs {
+            (Limited::Arcs, self.max_arcs, self.num_arcs + 1)
+        } else {
+            (Limited::Bytes, self.max_bytes, self.bytes())
+        };
+        let (states, arcs) = (self.states.len(), self.num_arcs);
+        Error::Limit { operation: Operation::LatticeDeterminize, limited, limit, needed, states, arcs }
     }
 
     /// Makes the arcs within the beam; returns the beam that was reached.
@@ -392,25 +390,29 @@ impl<'a> Run<'a> {
     /// All states that epsilons lead to, as far as the beam goes, and of them those that other arcs
     /// leave. There is one at least.
     fn follow_epsilons(&mut self, elements: &[Element], forward: f64) -> Result<Box<[Element]>, Error> {
+        let closed = self.closure(elements, forward, true)?;
+        // Of a set on the very edge of the beam, rounding may leave nothing.
+        if closed.is_empty() { self.closure(elements, forward, false) } else { Ok(closed) }
+    }
+
+    fn closure(&mut self, elements: &[Element], forward: f64, prunes: bool) -> Result<Box<[Element]>, Error> {
         let mut closed: BTreeMap<u32, Element> = elements.iter().map(|element| (element.state, *element)).collect();
         let mut next = closed.first_key_value().map(|(&state, _)| state);
         // Arcs go to later states, so that each is left once.
         while let Some(state) = next {
             let element = closed[&state];
             for arc in self.input.fsa.arc_range(state as usize) {
-                if self.input.arc(arc).label != 0 {
-                    continue;
-                }
                 let dest = self.input.arc(arc).states().1;
-                let to = self.step(&element, arc)?;
-                if !self.keeps(forward + to.score() + self.backward[dest]) {
+                if self.input.arc(arc).label != 0 || self.backward[dest] == f64::NEG_INFINITY {
                     continue;
                 }
-                match closed.get(&to.state) {
-                    Some(old) if !self.is_better(&to, old) => {}
-                    _ => {
-                        closed.insert(to.state, to);
-                    }
+                let score = forward + element.score() + self.input.score(arc) + self.backward[dest];
+                if prunes && !self.keeps(score) {
+                    continue;
+                }
+                let to = self.step(&element, arc)?;
+                if closed.get(&to.state).is_none_or(|old| self.is_better(&to, old)) {
+                    closed.insert(to.state, to);
                 }
             }
             next = closed.range(state + 1..).next().map(|(&state, _)| state);
@@ -443,7 +445,7 @@ impl<'a> Run<'a> {
 
     /// A state of the result, with the tasks of its arcs.
     fn add_state(&mut self, elements: Box<[Element]>, forward: f64) -> Result<u32, Error> {
-        let state = number(index(Error::fit(crate::error::Quantity::States, self.states.len())?));
+        let state = number(index(Error::fit(Quantity::States, self.states.len())?));
         let mut ways = Vec::new();
         for element in &elements {
             for arc in self.input.fsa.arc_range(element.state as usize) {

@@ -7,6 +7,7 @@ mod fuzz;
 mod graphs;
 mod hlg_files;
 mod k2;
+mod lattice;
 mod lazy_composition;
 mod openfst;
 mod paths;

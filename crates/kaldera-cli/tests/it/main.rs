@@ -9,6 +9,7 @@ mod fst_tables;
 mod inputs;
 mod kaldi_programs;
 mod kaldi_tables;
+mod lattices;
 #[cfg(target_os = "linux")]
 mod limits;
 mod manners;

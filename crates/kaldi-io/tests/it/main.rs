@@ -1,5 +1,7 @@
 //! The integration tests of kaldi-io, one program for all.
 
 mod fuzz;
+#[cfg(feature = "lattice")]
+mod lattices;
 mod recordings;
 mod tables;

@@ -313,7 +313,7 @@ impl<'a> Numbering<'a> {
             limited,
             limit: match limited {
                 Limited::Bytes => self.limits.bytes(),
-                Limited::States => self.limits.max_states.unwrap_or(MOST_STATES),
+                Limited::Arcs | Limited::States => self.limits.max_states.unwrap_or(MOST_STATES),
             },
             states,
             arcs,

@@ -1,0 +1,353 @@
+//! Lattices against lists of all their paths.
+
+use std::collections::BTreeMap;
+
+use fsa::lattice::{BackoffModel, DeterminizeOptions, LanguageModel, Lattice, LatticeBuilder, MbrOptions};
+use fsa::{Error, Limits};
+use proptest::prelude::*;
+
+/// Sums of a few numbers in double precision, rounded to single once.
+const SUM: f64 = 1e-4;
+
+/// A path: words, alignment, graph score, acoustic score.
+type Path = (Vec<i32>, Vec<i32>, f64, f64);
+
+/// Source, offset to the destination, word, the two scores in sixteenths, input labels.
+type Spec = (usize, usize, i32, i32, i32, Vec<i32>);
+
+fn build(num_states: usize, specs: &[Spec]) -> Lattice {
+    let mut builder = LatticeBuilder::new();
+    let states: Vec<_> = (0..num_states).map(|_| builder.add_state()).collect();
+    for (source, offset, word, graph, acoustic, labels) in specs {
+        let (source, dest) = (source % num_states, source % num_states + offset);
+        let (graph, acoustic) = (*graph as f32 / 16.0, *acoustic as f32 / 16.0);
+        if dest < num_states {
+            builder.add_arc(states[source], states[dest], *word, graph, acoustic, labels);
+        } else {
+            builder.add_final(states[source], graph, acoustic, labels);
+        }
+    }
+    builder.build().unwrap()
+}
+
+fn lattice() -> impl Strategy<Value = Lattice> {
+    let spec = (0..6_usize, 1..4_usize, 0..4_i32, -80..0_i32, -80..20_i32, prop::collection::vec(1..4_i32, 0..3));
+    (1..7_usize, prop::collection::vec(spec, 0..18)).prop_map(|(states, specs)| build(states, &specs))
+}
+
+fn paths(lattice: &Lattice, i: usize) -> Vec<Path> {
+    let fsa = lattice.fsas().fsa(i);
+    let Some(last) = fsa.final_state() else { return vec![] };
+    let (mut all, mut open) = (Vec::new(), vec![(0, (vec![], vec![], 0.0, 0.0))]);
+    while let Some((state, path)) = open.pop() {
+        if state == last {
+            all.push(path);
+            continue;
+        }
+        for arc in fsa.arc_range(state) {
+            let at = fsa.first_arc() + arc;
+            let (mut words, mut labels, graph, acoustic) = path.clone();
+            words.extend(Some(fsa.arcs()[arc].label).filter(|&word| word > 0));
+            let row = lattice.alignment().shape().row_splits(1).row(at);
+            labels.extend_from_slice(&lattice.alignment().values()[row]);
+            let scores = (f64::from(lattice.graph_scores()[at]), f64::from(lattice.acoustic_scores()[at]));
+            let next = usize::try_from(fsa.arcs()[arc].dest_state).unwrap();
+            open.push((next, (words, labels, graph + scores.0, acoustic + scores.1)));
+        }
+    }
+    all
+}
+
+fn score(path: &Path) -> f64 {
+    path.2 + path.3
+}
+
+/// For each word sequence its best score.
+fn best_by_words(paths: &[Path]) -> BTreeMap<Vec<i32>, f64> {
+    let mut best = BTreeMap::new();
+    for path in paths {
+        let entry = best.entry(path.0.clone()).or_insert(f64::NEG_INFINITY);
+        *entry = score(path).max(*entry);
+    }
+    best
+}
+
+fn near(a: f64, b: f64) -> bool {
+    a == b || (a - b).abs() < SUM
+}
+
+/// Deterministic, with no word sequence twice, and each path is one of the input's with the best score of its words.
+fn check_determinized(made: &Lattice, before: &[Path]) {
+    let fsa = made.fsas().fsa(0);
+    for state in 0..fsa.num_states() {
+        let mut words: Vec<_> = fsa.arcs_of(state).iter().map(|arc| arc.label).collect();
+        words.sort_unstable();
+        assert!(words.windows(2).all(|pair| pair[0] != pair[1]) && !words.contains(&0), "{words:?}");
+    }
+    let best = best_by_words(before);
+    for path in paths(made, 0) {
+        assert!(near(score(&path), best[&path.0]), "{path:?} should have the score {}", best[&path.0]);
+        let same = |other: &&Path| {
+            (&other.0, &other.1) == (&path.0, &path.1) && near(other.2, path.2) && near(other.3, path.3)
+        };
+        assert!(before.iter().any(|other| same(&other)), "{path:?} is no path of the input");
+    }
+}
+
+fn edit_distance(a: &[i32], b: &[i32]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for &word in a {
+        let mut diagonal = row[0];
+        row[0] += 1;
+        for (i, &other) in b.iter().enumerate() {
+            let least = (diagonal + usize::from(word != other)).min(row[i] + 1).min(row[i + 1] + 1);
+            diagonal = std::mem::replace(&mut row[i + 1], least);
+        }
+    }
+    row[b.len()]
+}
+
+fn risk(words: &[i32], paths: &[Path]) -> f64 {
+    let most = paths.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+    let share = |path: &Path| (score(path) - most).exp();
+    let sum: f64 = paths.iter().map(share).sum();
+    paths.iter().map(|path| share(path) * edit_distance(words, &path.0) as f64).sum::<f64>() / sum
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn determinization_keeps_the_best_path_of_each_word_sequence(lattice in lattice()) {
+        let before = paths(&lattice, 0);
+        let options = DeterminizeOptions::default().with_beam(f32::INFINITY).with_delta(1e-6);
+        let (made, beams) = lattice.determinize(&options).unwrap();
+        prop_assert_eq!(beams, vec![f32::INFINITY]);
+        check_determinized(&made, &before);
+        let after: Vec<_> = best_by_words(&paths(&made, 0)).into_keys().collect();
+        prop_assert_eq!(after, best_by_words(&before).into_keys().collect::<Vec<_>>());
+        prop_assert_eq!(paths(&made, 0).len(), best_by_words(&before).len());
+    }
+
+    #[test]
+    fn determinization_keeps_what_is_in_the_beam(lattice in lattice(), beam in 0.0_f32..6.0) {
+        let before = paths(&lattice, 0);
+        let options = DeterminizeOptions::default().with_beam(beam).with_delta(1e-6);
+        let (made, _) = lattice.determinize(&options).unwrap();
+        check_determinized(&made, &before);
+        let after = best_by_words(&paths(&made, 0));
+        let most = before.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+        for (words, score) in best_by_words(&before) {
+            prop_assert!(score < most - f64::from(beam) + SUM || after.contains_key(&words), "{:?}", words);
+        }
+    }
+
+    #[test]
+    fn limits_of_determinization_narrow_the_beam(lattice in lattice(), states in 1..4_usize) {
+        let before = paths(&lattice, 0);
+        let limits = Limits::default().with_max_states(states);
+        let options = DeterminizeOptions::default().with_beam(20.0).with_delta(1e-6).with_limits(limits);
+        let Ok((made, beams)) = lattice.determinize(&options) else { return Ok(()) };
+        check_determinized(&made, &before);
+        let after = best_by_words(&paths(&made, 0));
+        let most = before.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+        for (words, score) in best_by_words(&before) {
+            prop_assert!(score <= most - f64::from(beams[0]) + SUM || after.contains_key(&words), "{:?}", words);
+        }
+    }
+
+    #[test]
+    fn best_paths_are_those_of_a_list_of_all(lattice in lattice(), n in 1..6_usize) {
+        let mut all = paths(&lattice, 0);
+        all.sort_by(|a, b| score(b).total_cmp(&score(a)));
+        let best = lattice.best_path(0).unwrap();
+        prop_assert_eq!(best.is_some(), !all.is_empty());
+        if let Some(best) = &best {
+            prop_assert!(near(best.score(), score(&all[0])));
+            let linear = lattice.linear(0, best).unwrap();
+            prop_assert_eq!(paths(&linear, 0), vec![(best.words.clone(), best.alignment.clone(), best.graph_score, best.acoustic_score)]);
+        }
+        let many = lattice.n_best_paths(0, n).unwrap();
+        prop_assert_eq!(many.len(), n.min(all.len()));
+        for (found, expected) in many.iter().zip(&all) {
+            prop_assert!(near(found.score(), score(expected)));
+        }
+        let mut distinct: Vec<_> = best_by_words(&all).into_iter().collect();
+        distinct.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let found = lattice.n_best(0, n).unwrap();
+        prop_assert_eq!(found.len(), n.min(distinct.len()));
+        let by_words = best_by_words(&all);
+        for (i, (path, (_, expected))) in found.iter().zip(&distinct).enumerate() {
+            prop_assert!(near(path.score(), *expected) && near(path.score(), by_words[&path.words]));
+            prop_assert!(found[..i].iter().all(|other| other.words != path.words));
+        }
+    }
+
+    #[test]
+    fn totals_posteriors_and_pruning_are_those_of_a_list(lattice in lattice(), beam in 0.0_f32..8.0) {
+        let all = paths(&lattice, 0);
+        let sum: f64 = all.iter().map(|path| score(path).exp()).sum();
+        prop_assert!(near(lattice.total_scores()[0], sum.ln()));
+        let into_final: f64 = lattice.arc_posteriors().iter().zip(lattice.fsas().labels()).filter(|(_, label)| *label == -1).map(|(posterior, _)| posterior).sum();
+        prop_assert!(all.is_empty() || near(into_final, 1.0));
+        let most = all.iter().map(score).fold(f64::NEG_INFINITY, f64::max);
+        let pruned = lattice.prune(beam).unwrap();
+        let kept = paths(&pruned, 0);
+        for path in &all {
+            prop_assert!(score(path) < most - f64::from(beam) + SUM || kept.contains(path));
+        }
+        // Each arc that is kept is on a path within the beam.
+        let backward = pruned.determinize(&DeterminizeOptions::default().with_beam(beam + 1.0)).unwrap().0;
+        prop_assert_eq!(backward.fsas().num_arcs() == 0, all.is_empty());
+    }
+
+    #[test]
+    fn risk_is_bounded_and_no_larger_than_that_of_the_best_path(lattice in lattice()) {
+        let all = paths(&lattice, 0);
+        match lattice.minimum_bayes_risk(0, &MbrOptions::default()) {
+            Err(error) => prop_assert!(all.is_empty() && error == Error::NoPath { fsa: 0 }),
+            Ok(result) => {
+                let fixed = lattice.minimum_bayes_risk(0, &MbrOptions::default().with_decode_mbr(false)).unwrap();
+                prop_assert!(result.risk <= fixed.risk + SUM);
+                prop_assert!(risk(&result.words, &all) <= result.risk + SUM);
+                prop_assert_eq!(&fixed.words, &lattice.best_path(0).unwrap().unwrap().words);
+                for bin in &result.sausage {
+                    let sum: f32 = bin.iter().map(|(_, posterior)| posterior).sum();
+                    prop_assert!((sum - 1.0).abs() < 1e-3);
+                }
+                prop_assert!(result.times.windows(2).all(|pair| pair[0].1 <= pair[1].0 + 1e-3));
+            }
+        }
+    }
+
+    #[test]
+    fn the_oracle_is_the_nearest_of_all_paths(lattice in lattice(), reference in prop::collection::vec(1..4_i32, 0..5)) {
+        let all = paths(&lattice, 0);
+        let expected = all.iter().map(|path| edit_distance(&path.0, &reference)).min();
+        let found = lattice.oracle(0, &reference).unwrap();
+        prop_assert_eq!(found.as_ref().map(|oracle| oracle.errors()), expected);
+        if let Some(oracle) = found {
+            prop_assert_eq!(edit_distance(&oracle.words, &reference), oracle.errors());
+            prop_assert!(all.iter().any(|path| path.0 == oracle.words));
+        }
+    }
+
+    #[test]
+    fn the_union_has_the_paths_of_both(a in lattice(), b in lattice()) {
+        let both = Lattice::cat(&[&a, &b]).unwrap();
+        let sorted = |mut paths: Vec<Path>| { paths.sort_by(|a, b| a.partial_cmp(b).unwrap()); paths };
+        let mut expected = paths(&a, 0);
+        expected.extend(paths(&b, 0));
+        prop_assert_eq!(sorted(paths(&both.union().unwrap(), 0)), sorted(expected));
+        prop_assert_eq!(both.get(1).unwrap(), b);
+    }
+
+    #[test]
+    fn rescoring_adds_the_scores_of_the_model(lattice in lattice(), scale in -2..3_i32) {
+        let scale = scale as f32;
+        let made = lattice.rescore(&Bigrams, scale, Limits::default()).unwrap();
+        let sorted = |mut paths: Vec<Path>| { paths.sort_by(|a, b| a.partial_cmp(b).unwrap()); paths };
+        let expected = paths(&lattice, 0).into_iter().filter(|path| !path.0.contains(&3)).map(|path| {
+            let added = sentence(&path.0);
+            (path.0, path.1, path.2 + f64::from(scale) * added, path.3)
+        });
+        prop_assert_eq!(sorted(paths(&made, 0)), sorted(expected.collect()));
+        let back = made.rescore(&Bigrams, -scale, Limits::default()).unwrap();
+        let expected = paths(&lattice, 0).into_iter().filter(|path| !path.0.contains(&3)).collect();
+        prop_assert_eq!(sorted(paths(&back, 0)), sorted(expected));
+    }
+}
+
+/// A score for each pair of words, in eighths; no word 3.
+struct Bigrams;
+
+fn bigram(before: i32, word: i32) -> f64 {
+    -f64::from(1 + (before * 5 + word * 3) % 7) / 8.0
+}
+
+fn sentence(words: &[i32]) -> f64 {
+    let (last, sum) = words.iter().fold((9, 0.0), |(before, sum), &word| (word, sum + bigram(before, word)));
+    sum + bigram(last, 8)
+}
+
+impl LanguageModel for Bigrams {
+    type State = i32;
+
+    fn start(&self) -> i32 {
+        9
+    }
+
+    fn step(&self, state: i32, word: i32) -> Option<(i32, f64)> {
+        (word != 3).then(|| (word, bigram(state, word)))
+    }
+
+    fn end(&self, state: i32) -> Option<f64> {
+        Some(bigram(state, 8))
+    }
+}
+
+#[test]
+fn a_back_off_model_takes_the_back_off_arc_only_where_it_must() {
+    use fsa::FsaBuilder;
+    let mut builder = FsaBuilder::new();
+    let [start, one, root] = [builder.add_state(), builder.add_state(), builder.add_state()];
+    for (from, to, word, score) in [
+        (start, root, 9, -0.5),
+        (start, one, 1, -1.0),
+        (one, root, 9, -0.25),
+        (root, one, 1, -0.125),
+        (root, root, 2, -2.0),
+    ] {
+        builder.add_arc(from, to, word, score);
+    }
+    builder.add_final(root, -3.0);
+    let fsa = builder.build().unwrap();
+    let model = BackoffModel::new(&fsa, 9);
+    // In the start, 1 has an arc of its own, though backing off would be better.
+    assert_eq!(model.step(0, 1), Some((1, -1.0)));
+    assert_eq!(model.step(1, 1), Some((1, -0.375)));
+    assert_eq!(model.step(0, 2), Some((2, -2.5)));
+    assert_eq!((model.end(1), model.step(0, 7)), (Some(-3.25), None));
+}
+
+#[test]
+fn what_is_no_lattice_is_refused() {
+    let with = |arcs: &[(i32, i32, i32, f32, f32)]| {
+        let mut builder = LatticeBuilder::new();
+        let [start, _] = [builder.add_state(), builder.add_state()];
+        builder.add_final(start, 0.0, 0.0, &[]);
+        arcs.iter()
+            .for_each(|&(from, to, word, graph, acoustic)| builder.add_arc(from, to, word, graph, acoustic, &[]));
+        builder.build()
+    };
+    assert!(with(&[]).is_ok());
+    assert!(matches!(with(&[(0, 1, 1, f32::NAN, 0.0)]), Err(Error::Score { .. })));
+    assert!(matches!(with(&[(0, 1, 1, f32::INFINITY, 0.0)]), Err(Error::Score { .. })));
+    assert!(matches!(with(&[(0, 1, 1, f32::NEG_INFINITY, f32::INFINITY)]), Err(Error::Score { .. })));
+    assert!(matches!(with(&[(0, 2, 1, 0.0, 0.0)]), Err(Error::NoState { state: 2, .. })));
+    assert!(matches!(with(&[(0, i32::MAX, 1, 0.0, 0.0)]), Err(Error::NoState { .. })));
+    assert!(matches!(with(&[(0, 1, -3, 0.0, 0.0)]), Err(Error::Label { label: -3, .. })));
+    assert!(matches!(with(&[(0, 1, 1, 0.0, 0.0), (1, 0, 1, 0.0, 0.0)]), Err(Error::Cycle { .. })));
+    assert!(matches!(with(&[(0, 0, 1, 0.0, 0.0)]), Err(Error::NotTopSorted { .. })));
+    let lattice = with(&[(0, 1, 1, 0.0, 0.0)]).unwrap();
+    assert!(matches!(lattice.prune(f32::NAN), Err(Error::Beam { .. })));
+    assert!(matches!(lattice.determinize(&DeterminizeOptions::default().with_beam(-1.0)), Err(Error::Beam { .. })));
+    assert!(lattice.best_path(1).is_err());
+    // An arc of no probability is on no path.
+    let none = with(&[(0, 1, 1, f32::NEG_INFINITY, 0.0)]).unwrap();
+    assert_eq!(none.prune(f32::INFINITY).unwrap().fsas().num_arcs(), 1);
+}
+
+#[test]
+fn a_transducer_of_tokens_and_words_becomes_a_lattice() {
+    use fsa::k2::linear_fst;
+    use fsa::{FsaVec, Graph};
+    let (fsa, attributes) = linear_fst(&[5, 0, 6], &[1, 2, 0]).unwrap().into_parts();
+    let fsas = FsaVec::from_fsas(&[fsa]).unwrap().with_scores(&[-1.0, -2.0, -3.0, -0.5]).unwrap();
+    let graph = Graph::from_parts(fsas, attributes).unwrap();
+    let lattice = Lattice::from_transducers(&graph, vec![-0.25, -0.5, -1.0, 0.0]).unwrap();
+    let best = lattice.best_path(0).unwrap().unwrap();
+    assert_eq!((best.words, best.alignment), (vec![1, 2], vec![5, 6]));
+    assert_eq!((best.graph_score, best.acoustic_score), (-4.75, -1.75));
+    assert_eq!(lattice.state_times(0).unwrap(), [Some(0), Some(1), Some(1), Some(2), Some(2)]);
+}

@@ -1,0 +1,112 @@
+//! Kaldi's programs on lattices, as far as no known answer tests them.
+
+use std::fs;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Four word sequences over five frames, 1 2 (cost 5), 1 3 (7), 4 2 (7.5) and 4 3 (9.5); and a lattice with a cycle.
+const LATTICES: &str = "a
+0 1 1 1,1,7_7
+0 1 4 0,4.5,7_8
+1 2 2 0.5,1,9_9_9
+1 2 3 0.5,3,9_9_8
+2 0.5,1,
+
+bad
+0 0 1 1,1,7
+0
+
+";
+
+fn folder() -> TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("lats"), LATTICES).unwrap();
+    fs::write(dir.path().join("ref"), "a 4 2 5\n").unwrap();
+    dir
+}
+
+/// Runs a program that should end with `code`; returns what it printed, and what it told.
+#[track_caller]
+fn ends(dir: &TempDir, code: i32, args: &[&str]) -> (String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_kaldera")).current_dir(dir).args(args).output().unwrap();
+    let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+    let (stdout, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(!stderr.contains("panicked"), "{stderr}");
+    (stdout, stderr)
+}
+
+#[test]
+fn a_bad_lattice_is_left_out_and_told() {
+    let dir = folder();
+    for program in ["lattice-1best", "lattice-prune", "lattice-determinize-pruned", "lattice-to-nbest"] {
+        let (out, told) = ends(&dir, 0, &[program, "ark:lats", "ark,t:-"]);
+        assert!(out.starts_with('a') && !out.contains("bad"), "{program}: {out}");
+        assert!(told.contains("leaving out bad"), "{program}: {told}");
+    }
+}
+
+#[test]
+fn the_oracle_counts_errors() {
+    let dir = folder();
+    let args = ["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-", "ark,t:errors"];
+    // 4 2 of the lattice, where the reference has one word more.
+    assert_eq!(ends(&dir, 0, &args).0, "a 4 2 \n");
+    assert_eq!(fs::read_to_string(dir.path().join("errors")).unwrap(), "a 1 \n");
+    let args = ["lattice-oracle", "--wildcard-symbols=5", "ark:lats", "ark:ref", "ark,t:/dev/null", "ark,t:-"];
+    assert_eq!(ends(&dir, 0, &args).0, "a 0 \n");
+    let args = ["lattice-oracle", "--write-lattices=ark,t:-", "ark:lats", "ark:ref", "ark,t:/dev/null"];
+    assert!(ends(&dir, 0, &args).0.contains("\t4\t0,4.5,7_8\n"));
+}
+
+#[test]
+fn a_union_has_the_words_of_both() {
+    let dir = folder();
+    let other = "a\n0 1 6 0,0,1_2_3_4_5\n1\n\n";
+    fs::write(dir.path().join("other"), other).unwrap();
+    ends(&dir, 0, &["lattice-union", "ark:lats", "ark:other", "ark:union"]);
+    let (words, _) = ends(&dir, 0, &["lattice-best-path", "ark:union", "ark,t:-"]);
+    assert_eq!(words, "a 6 \n");
+    ends(&dir, 0, &["lattice-to-nbest", "--n=99", "ark:union", "ark:nbest"]);
+    let (words, _) = ends(&dir, 0, &["nbest-to-linear", "ark:nbest", "ark:/dev/null", "ark,t:-"]);
+    assert_eq!(words, "a-1 6 \na-2 1 2 \na-3 1 3 \na-4 4 2 \na-5 4 3 \n");
+}
+
+#[test]
+fn depth_and_times() {
+    let dir = folder();
+    // Ten identifiers on arcs, five frames.
+    assert_eq!(ends(&dir, 0, &["lattice-depth", "ark:lats", "ark,t:-"]).0, "a 2 \n");
+    ends(&dir, 0, &["lattice-1best", "ark:lats", "ark:best"]);
+    assert_eq!(ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]).0, "a 1 0.00 0.02 1\na 1 0.02 0.03 2\n");
+    let (_, told) = ends(&dir, 1, &["nbest-to-ctm", "ark:lats", "-"]);
+    assert!(told.contains("not exactly one path"), "{told}");
+}
+
+#[test]
+fn some_keys_are_copied() {
+    let dir = folder();
+    fs::write(dir.path().join("keys"), "bad x\n").unwrap();
+    let copied = |option: &str| ends(&dir, 0, &["lattice-copy", option, "ark:lats", "ark,t:-"]).0;
+    assert!(copied("--include=keys").starts_with("bad"));
+    assert!(copied("--exclude=keys").starts_with('a') && !copied("--exclude=keys").contains("bad"));
+}
+
+#[test]
+fn wrong_options_are_told() {
+    let dir = folder();
+    for (args, told) in [
+        (&["lattice-prune", "--acoustic-scale=0", "ark:lats", "ark:out"][..], "other than 0"),
+        (&["lattice-to-nbest", "--n=0", "ark:lats", "ark:out"], "above 0"),
+        (
+            &["lattice-scale", "--acoustic-scale=2", "--inv-acoustic-scale=2", "ark:lats", "ark:out"],
+            "exclude each other",
+        ),
+        (&["lattice-to-ctm-conf", "ark:lats", "ark:out"], "is not a file"),
+        (&["lattice-copy", "ark:ref", "ark:out"], "expected a lattice"),
+    ] {
+        let (_, said) = ends(&dir, 255, args);
+        assert!(said.contains(told), "{args:?}: {said}");
+    }
+}
