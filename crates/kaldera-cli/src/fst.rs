@@ -32,6 +32,7 @@ const TOOL: &str = "fst";
 const DRAW: &str = "draw";
 
 /// What an operation makes.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Made {
     /// An FST, to be written with the tables that the operation gives it.
     Fst(Graph<Fsa>),

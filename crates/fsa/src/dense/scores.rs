@@ -1,5 +1,7 @@
 //! What a network says of the frames of utterances, borrowed.
 
+#![expect(clippy::single_range_in_vec_init, reason = "one utterance is one range of rows")]
+
 use std::ops::Range;
 
 use ragged_core::RowSplits;

@@ -205,7 +205,10 @@ proptest! {
     fn risk_is_bounded_and_no_larger_than_that_of_the_best_path(lattice in lattice()) {
         let all = paths(&lattice, 0);
         match lattice.minimum_bayes_risk(0, &MbrOptions::default()) {
-            Err(error) => prop_assert!(all.is_empty() && error == Error::NoPath { fsa: 0 }),
+            Err(error) => {
+                prop_assert!(all.is_empty());
+                prop_assert_eq!(error, Error::NoPath { fsa: 0 });
+            },
             Ok(result) => {
                 let fixed = lattice.minimum_bayes_risk(0, &MbrOptions::default().with_decode_mbr(false)).unwrap();
                 prop_assert!(result.risk <= fixed.risk + SUM);

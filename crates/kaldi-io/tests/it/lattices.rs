@@ -61,7 +61,7 @@ fn numbers_of_states_and_the_start_are_kept() {
     assert_eq!(String::from_utf8(written(&lattice, false)).unwrap(), text);
     let scores = fsa::lattice::Lattice::try_from(&lattice).unwrap();
     let best = scores.best_path(0).unwrap().unwrap();
-    assert_eq!((best.words, best.alignment, best.score()), (vec![5], vec![7], -3.5));
+    assert_eq!((&best.words[..], &best.alignment[..], best.score()), (&[5][..], &[7][..], -3.5));
     let back = CompactLattice::from_fsa(&scores, 0).unwrap();
     assert_eq!((back.start(), back.num_arcs()), (Some(0), 1));
     assert_eq!(CompactLattice::from_fsa(&scores, 1), None);
@@ -175,7 +175,9 @@ proptest! {
     fn texts_keep_what_can_be_reached(mut lattice in compact()) {
         let start = lattice.start().unwrap();
         let mut states = lattice.states().to_vec();
-        states.iter_mut().for_each(|state| drop(state.final_weight.get_or_insert_default()));
+        for state in &mut states {
+            state.final_weight.get_or_insert_default();
+        }
         lattice = CompactLattice::new(Some(start), states).unwrap();
         prop_assert_eq!(read::<CompactLattice>(&written(&lattice, false)), lattice.clone());
         let plain = Lattice::from(&lattice);
@@ -240,7 +242,7 @@ fn write_corpus() {
     fs::create_dir_all(&folder).unwrap();
     let compact: CompactLattice = read(TEXT.as_bytes());
     let plain = Lattice::from(&compact);
-    let mut file = |name: &str, objects: [Vec<u8>; 2]| {
+    let file = |name: &str, objects: [Vec<u8>; 2]| {
         let [a, b] = objects.map(|object| [&b"utt "[..], &object].concat());
         fs::write(folder.join(name), [a, b].concat()).unwrap();
     };
