@@ -61,7 +61,7 @@ fn numbers_of_states_and_the_start_are_kept() {
     assert_eq!(String::from_utf8(written(&lattice, false)).unwrap(), text);
     let scores = fsa::lattice::Lattice::try_from(&lattice).unwrap();
     let best = scores.best_path(0).unwrap().unwrap();
-    assert_eq!((&best.words[..], &best.alignment[..], best.score()), (&[5][..], &[7][..], -3.5));
+    assert_eq!((best.score(), best.words, best.alignment), (-3.5, vec![5], vec![7]));
     let back = CompactLattice::from_fsa(&scores, 0).unwrap();
     assert_eq!((back.start(), back.num_arcs()), (Some(0), 1));
     assert_eq!(CompactLattice::from_fsa(&scores, 1), None);
