@@ -200,9 +200,6 @@ fn texts_may_be_compressed_or_come_from_commands() {
         assert_eq!(ended.code, Some(0), "{args:?}: {}", ended.stderr);
         ended.stdout
     };
-    fn text<'a>(args: &[&'a str]) -> Vec<&'a str> {
-        [args, &["x.fst"]].concat()
-    }
     for (name, before, after) in [
         ("lm.arpa", vec!["arpa2fst"], vec!["x.fst"]),
         ("xy", vec!["make-hlg", "--tokens"], vec!["lexicon", "lm.arpa", "x.fst"]),
@@ -238,7 +235,7 @@ fn texts_may_be_compressed_or_come_from_commands() {
         }
     }
     // A command that fails is no empty text.
-    let ended = bench.fst_args(&text(&["arcsort", "cat L.fst; exit 3 |"]));
+    let ended = bench.fst_args(&["arcsort", "cat L.fst; exit 3 |", "x.fst"]);
     ended.refused(&["exit 3", "exit status: 3"]);
     // What is cut off is told, without its bytes.
     let cut = gzip(ARPA.as_bytes());
