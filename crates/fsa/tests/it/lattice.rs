@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use fsa::lattice::{
-    BackoffModel, DeterminizeOptions, LanguageModel, Lattice, LatticeBuilder, MbrOptions,
-};
+use fsa::lattice::{BackoffModel, DeterminizeOptions, LanguageModel, Lattice, LatticeBuilder, MbrOptions};
 use fsa::{Error, Limits};
 use proptest::prelude::*;
 
@@ -293,9 +291,13 @@ fn a_back_off_model_takes_the_back_off_arc_only_where_it_must() {
     use fsa::FsaBuilder;
     let mut builder = FsaBuilder::new();
     let [start, one, root] = [builder.add_state(), builder.add_state(), builder.add_state()];
-    for (from, to, word, score) in
-        [(start, root, 9, -0.5), (start, one, 1, -1.0), (one, root, 9, -0.25), (root, one, 1, -0.125), (root, root, 2, -2.0)]
-    {
+    for (from, to, word, score) in [
+        (start, root, 9, -0.5),
+        (start, one, 1, -1.0),
+        (one, root, 9, -0.25),
+        (root, one, 1, -0.125),
+        (root, root, 2, -2.0),
+    ] {
         builder.add_arc(from, to, word, score);
     }
     builder.add_final(root, -3.0);
@@ -314,7 +316,8 @@ fn what_is_no_lattice_is_refused() {
         let mut builder = LatticeBuilder::new();
         let [start, _] = [builder.add_state(), builder.add_state()];
         builder.add_final(start, 0.0, 0.0, &[]);
-        arcs.iter().for_each(|&(from, to, word, graph, acoustic)| builder.add_arc(from, to, word, graph, acoustic, &[]));
+        arcs.iter()
+            .for_each(|&(from, to, word, graph, acoustic)| builder.add_arc(from, to, word, graph, acoustic, &[]));
         builder.build()
     };
     assert!(with(&[]).is_ok());

@@ -99,7 +99,10 @@ fn wrong_options_are_told() {
     for (args, told) in [
         (&["lattice-prune", "--acoustic-scale=0", "ark:lats", "ark:out"][..], "other than 0"),
         (&["lattice-to-nbest", "--n=0", "ark:lats", "ark:out"], "above 0"),
-        (&["lattice-scale", "--acoustic-scale=2", "--inv-acoustic-scale=2", "ark:lats", "ark:out"], "exclude each other"),
+        (
+            &["lattice-scale", "--acoustic-scale=2", "--inv-acoustic-scale=2", "ark:lats", "ark:out"],
+            "exclude each other",
+        ),
         (&["lattice-to-ctm-conf", "ark:lats", "ark:out"], "is not a file"),
         (&["lattice-copy", "ark:ref", "ark:out"], "expected a lattice"),
     ] {

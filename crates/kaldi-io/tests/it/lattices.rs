@@ -153,7 +153,8 @@ fn compact() -> impl Strategy<Value = CompactLattice> {
     });
     (1..6_usize).prop_flat_map(move |num_states| {
         let arc = (0..4_i32, weight.clone(), 0..num_states);
-        let arc = arc.prop_map(|(word, weight, next_state)| LatticeArc { ilabel: word, olabel: word, weight, next_state });
+        let arc =
+            arc.prop_map(|(word, weight, next_state)| LatticeArc { ilabel: word, olabel: word, weight, next_state });
         let state = (prop::option::of(weight.clone()), prop::collection::vec(arc, 0..4));
         let state = state.prop_map(|(final_weight, arcs)| LatticeState { final_weight, arcs });
         let states = prop::collection::vec(state, num_states);
