@@ -1,7 +1,7 @@
 //! Operations that build graphs of other files: language models, lexicons.
 
 use kaldera::fsa::graphs::{
-    ArpaOptions, GrammarLabels, HlgOptions, LeftOut, NgramModel, OutOfVocabulary, Progress, Silence, make_hlg,
+    ArpaOptions, GrammarLabels, HlgOptions, NgramModel, OutOfVocabulary, Progress, Silence, make_hlg,
 };
 use kaldera::fsa::io::SymbolTable;
 
@@ -10,6 +10,16 @@ use super::operations::failed;
 use super::options::Options;
 use super::tables::Tables;
 use super::{Inputs, Made, Operation, Trouble, output_format};
+
+/// Counts and names what was left out. As a macro, so that each call is a warning of its own: the log shows the first of
+/// each kind.
+macro_rules! tell {
+    ($entries:literal, $left_out:expr, $why:expr) => {
+        if !$left_out.is_empty() {
+            tracing::warn!("{} {}: {}", $entries, $why, $left_out);
+        }
+    };
+}
 
 /// `kaldera fst arpa2fst`.
 pub(super) const ARPA2FST: Operation = Operation {
@@ -60,20 +70,13 @@ fn arpa2fst(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     };
     let model = NgramModel::read(open(input)?, &mut words, &how, &mut |_| {}).map_err(failed)?;
     let graph = model.to_graph(labels).map_err(failed)?;
-    tell("n-grams", model.left_out(), "left out: words that the table lacks, or ends of sentences within them");
+    tell!("n-grams", model.left_out(), "left out: words that the table lacks, or ends of sentences within them");
     tell_missing(model.num_missing());
     if !options.write_symbol_table.is_empty() {
         write_bytes(&options.write_symbol_table, words.to_string().as_bytes())?;
     }
     let table = Some(words).filter(|_| options.keep_symbols);
     Ok(Made::Labelled { graph, input_symbols: table.clone(), output_symbols: table })
-}
-
-/// Counts and names what was left out.
-fn tell(entries: &str, left_out: &LeftOut, why: &str) {
-    if !left_out.is_empty() {
-        tracing::warn!("{entries} {why}: {left_out}");
-    }
 }
 
 fn tell_missing(number: u64) {
@@ -150,10 +153,10 @@ fn hlg(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
     for size in &made.steps {
         tracing::info!("{}: {} states, {} arcs", size.graph, size.num_states, size.num_arcs);
     }
-    tell("pronunciations", &made.pronunciations_left_out, "left out");
-    tell("pronunciations", &made.unknown_words, &format!("of words that --words lacks, which are '{}'", options.unk));
-    tell("n-grams", &made.ngrams_left_out, "left out, as words have no pronunciation");
-    tell("words", &made.words_left_out, "of the lexicon left out, as the model has no n-gram of them");
+    tell!("pronunciations", made.pronunciations_left_out, "left out");
+    tell!("pronunciations", made.unknown_words, format!("of words that --words lacks, which are '{}'", options.unk));
+    tell!("n-grams", made.ngrams_left_out, "left out, as words have no pronunciation");
+    tell!("words", made.words_left_out, "of the lexicon left out, as the model has no n-gram of them");
     tell_missing(made.num_missing_ngrams);
     if output_format(&options.output, &options.format, Format::Binary)? == Format::K2 {
         write_tables(options, &made.labels().map_err(failed)?, &made.words)?;

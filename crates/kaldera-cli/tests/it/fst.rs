@@ -157,6 +157,7 @@ fn a_language_model_becomes_a_grammar() {
 fn mistakes_are_told() {
     let bench = Bench::compiled();
     bench.put("bad.txt", "0 1 yes yes\n1 2 maybe yes\n2\n");
+    bench.put("T.txt", "0 1 1 2 0.5\n1\n");
     let wrong = bench.fst("compile --isymbols=words --osymbols=words bad.txt out.fst");
     assert_eq!(wrong.code, Some(1));
     assert!(wrong.stderr.contains("bad.txt: line 2, column 5: a symbol that is not in the table"), "{}", wrong.stderr);
@@ -174,7 +175,9 @@ fn mistakes_are_told() {
         ("convert --format=binry L.fst x.fst", 2, "did you mean 'binary'?"),
         ("connect nowhere.fst", 1, "nowhere.fst"),
         ("topsort L.fst", 1, "cycl"),
-        ("intersect L.fst G.fst", 1, "acceptors"),
+        ("intersect L.fst G.fst", 1, "symbols of 'L.fst'"),
+        ("intersect L.fst L.fst", 1, "symbols of 'L.fst'"),
+        ("intersect T.txt T.txt", 1, "acceptors"),
         ("connect L.fst no/folder/out.fst", 1, "no/folder/out.fst"),
     ] {
         let ended = bench.fst(line);
