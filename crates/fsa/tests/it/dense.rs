@@ -50,7 +50,7 @@ fn acceptor(values: &[f32]) -> Fsa {
 fn composed(values: &[f32], graph: &Fsa) -> Fsa {
     let options = ComposeOptions { epsilons: Epsilons::AsSymbol, ..ComposeOptions::default() };
     let graph = Graph::new(graph.clone()).arc_sort().unwrap();
-    let both = Graph::new(acceptor(values)).compose(&graph, &options).unwrap();
+    let both = Graph::new(acceptor(values)).compose_with(&graph, &options).unwrap();
     top_sort(&connect(both.fsas()).unwrap().0).unwrap().0
 }
 
