@@ -10,6 +10,7 @@ pub(crate) const SUBJECTS: &[(&str, &[&str])] = &[
             "output",
             "format",
             "max-mem",
+            "unk",
             "jobs",
             "channel",
             "min-duration",

@@ -85,7 +85,14 @@ fn programs_of_kaldi_refuse_to_empty_their_inputs() {
     for tool in kaldera_cli::kaldi_tools() {
         let first: &[&str] = match *tool {
             "matrix-dim" | "copy-feats-to-htk" | "copy-feats-to-sphinx" => continue,
-            "apply-cmvn" | "paste-feats" | "select-voiced-frames" => &["ark:o.ark"],
+            // Their output is a file by its name.
+            "lattice-arc-post" | "lattice-to-ctm-conf" | "nbest-to-ctm" => {
+                bench.run(&[tool, "ark:x.ark", "x.ark"]).with(255).tells(&["would overwrite the input"]);
+                continue;
+            }
+            "apply-cmvn" | "paste-feats" | "select-voiced-frames" | "lattice-oracle" | "lattice-union" => {
+                &["ark:o.ark"]
+            }
             "select-feats" => &["0"],
             "modify-cmvn-stats" => &["0:1"],
             _ => &[],
