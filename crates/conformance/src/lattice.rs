@@ -197,7 +197,7 @@ impl Check<'_> {
                 self.command("lattice-copy", &[&format!("--write-compact={compact}"), &source, &out])?;
                 let came = paths(&self.one::<CompactLattice>("out.ark")?)?;
                 self.compare_paths(&format!("{form}, compact {compact}, text {text}"), &expected, &came);
-                let is_plain = self.bytes("out.ark")?.windows(8).any(|window| window == b"lattice4");
+                let is_plain = self.bytes("out.ark")?.windows(9).any(|window| window == b"\0lattice4");
                 self.expect("the kind of lattice", text || compact != is_plain, || {
                     format!("{form}: compact {compact}")
                 });
