@@ -95,16 +95,16 @@ fn check(line: &str, limit: &str, ended: &Ended, time: Duration) {
     assert!(time < Duration::from_secs(10), "{limit}; {line}: {time:?}, {ended:?}");
     assert!(!ended.stderr.contains("panicked"), "{limit}; {line}: {ended:?}");
     assert!(ended.code == Some(0) || !ended.stderr.is_empty(), "{limit}; {line}: {ended:?}");
-    assert!(ended.code.is_some_and(|code| code < 128 || code == 255), "{limit}; {line}: {ended:?}");
+    // Where not even a small vector can grow, Rust says so and aborts.
+    let aborted = ended.code.is_none() && ended.stderr.contains("memory allocation of");
+    assert!(aborted || ended.code.is_some_and(|code| code < 128 || code == 255), "{limit}; {line}: {ended:?}");
 }
 
 #[test]
 fn commands_with_little_memory_work_or_end_with_an_error() {
     let bench = Bench::new();
     let lines = lines(&bench);
-    // With 40 MB to work in.
     let starts = |limit: &u32| {
-        let limit = limit - 40_000;
         bench.shell(&format!("ulimit -v {limit}; {ONE_BLAS_THREAD} exec \"$K\" --version")).code == Some(0)
     };
     let limits: Vec<_> = LIMITS_KB.into_iter().filter(starts).collect();
