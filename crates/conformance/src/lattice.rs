@@ -108,7 +108,8 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn all(&mut self) {
-        let steps: [(&str, fn(&mut Self) -> Result<(), String>); 9] = [
+        type Step<'a> = fn(&mut Check<'a>) -> Result<(), String>;
+        let steps: [(&str, Step<'_>); 9] = [
             ("lattice-copy", Self::copies),
             ("lattice-scale", Self::scales),
             ("lattice-best-path", Self::best_path),
