@@ -78,7 +78,7 @@ pub struct Pipeline<'a, E> {
 }
 
 impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
-    /// A pipeline with a thread per processor. The extractor may be owned, borrowed or shared in an [`Arc`](std::sync::Arc).
+    /// A pipeline with a thread per processor. The extractor may be owned, borrowed or shared in an [`Arc`].
     pub fn new(extractor: E) -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
