@@ -10,7 +10,7 @@ use crate::pitch::stream::OnlinePitch;
 use crate::state::{StateReader, StateWriter};
 
 /// Features of the pitch of audio that comes in chunks.
-/// [`PitchProcessor::online`](super::PitchProcessor::online) makes it.
+/// [`PitchProcessor::online`](crate::PitchProcessor::online) makes it.
 ///
 /// A frame's features are those of the pitch as it is known when they are asked for, as in Kaldi: a
 /// frame that was taken early may differ from the same frame asked for once more at the end. Frames

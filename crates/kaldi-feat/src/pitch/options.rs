@@ -41,10 +41,10 @@ pub struct PitchExtractionOptions {
     /// While audio still comes: so many frames may wait for it to be sure which pitch they have. 0
     /// or less: none waits, and frames may change afterwards.
     pub max_frames_latency: i32,
-    /// [`compute`](super::PitchExtractor::compute) hands on so many frames of audio at a time; 0 =
+    /// [`compute`](crate::PitchExtractor::compute) hands on so many frames of audio at a time; 0 =
     /// all. The ballast of a frame comes from the loudness up to its chunk's end.
     pub frames_per_chunk: i32,
-    /// [`compute`](super::PitchExtractor::compute) takes each frame as soon as it is ready, without
+    /// [`compute`](crate::PitchExtractor::compute) takes each frame as soon as it is ready, without
     /// what later audio makes of it.
     pub simulate_first_pass_online: bool,
     /// When so many frames are there, or all if they are fewer, their pitch is found anew with the

@@ -11,10 +11,10 @@ use crate::pitch::signal::{Loudness, Signal};
 use crate::state::{StateReader, StateWriter};
 
 /// Finds the pitch of audio that comes in chunks.
-/// [`PitchExtractor::stream`](super::PitchExtractor::stream) makes it.
+/// [`PitchExtractor::stream`](crate::PitchExtractor::stream) makes it.
 ///
 /// Its frames are (NCCF, pitch in Hz), as those of
-/// [`PitchExtractor::compute`](super::PitchExtractor::compute). A frame is ready as soon as the
+/// [`PitchExtractor::compute`](crate::PitchExtractor::compute). A frame is ready as soon as the
 /// audio for it is there, or with `max-frames-latency` when its pitch is sure or it has waited so
 /// long. One that is not sure may change when more audio comes, and the first ones once more when
 /// there are `recompute-frame` of them.
