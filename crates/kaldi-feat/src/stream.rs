@@ -315,7 +315,7 @@ impl<K: Kind> FeatureStream<K> {
         self.rows.discard(before as u64);
     }
 
-    /// Appends all rows that are ready and not let go to `out`, lets them go, and says how many
+    /// Appends all rows that are ready and not discarded to `out`, discards them, and says how many
     /// they were.
     pub fn take_rows(&mut self, out: &mut Vec<f32>) -> usize {
         let pending = self.ready - self.rows.end();

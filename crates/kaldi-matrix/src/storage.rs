@@ -2,12 +2,18 @@
 
 use kaldera_base::Real;
 
+use self::sealed::Sealed;
+
+mod sealed {
+    pub trait Sealed {}
+}
+
 /// Memory that the elements can be read from: a `Vec<T>`, a `&[T]` or a `&mut [T]`.
 ///
 /// Every reading operation is written once, over any storage, so that an owned matrix, a view and a
-/// mutable view share it. An implementation must give the same slice each time until it is changed
-/// through [`StorageMut`].
-pub trait Storage {
+/// mutable view share it. The trait is sealed, as calls of BLAS rely on getting the same slice each
+/// time until it is changed through [`StorageMut`].
+pub trait Storage: Sealed {
     /// `f32` or `f64`.
     type Elem: Real;
 
@@ -20,6 +26,10 @@ pub trait StorageMut: Storage {
     /// All the elements; as many as [`Storage::as_slice`] gives.
     fn as_mut_slice(&mut self) -> &mut [Self::Elem];
 }
+
+impl<T: Real> Sealed for Vec<T> {}
+impl<T: Real> Sealed for &[T] {}
+impl<T: Real> Sealed for &mut [T] {}
 
 impl<T: Real> Storage for Vec<T> {
     type Elem = T;

@@ -105,7 +105,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
     let mut differences = judge(expect, &came, scores)?;
     differences.append(&mut judge_cyclic(args, expect, &came)?);
     if expect.get(INNER).is_some() && !expect["language"].is_null() {
-        // The labels where the two met, for k2's arcs; as what is put out they can be compared.
+        // The labels where the two met, for k2's arcs; as output labels they can be compared.
         let inner: Vec<i32> = field(expect, INNER)?;
         let right = graph(expect)?.with_aux_labels(inner)?;
         let met = came.attributes().ints(INNER).unwrap_or_default().to_vec();
@@ -114,7 +114,7 @@ fn compose(args: &Value, expect: &Value, scores: Scores) -> Result<Vec<String>, 
     Ok(differences)
 }
 
-/// Acceptors of pairs of a label and what is put out, so that blanks, label 0, count as well.
+/// Acceptors of pairs of a label and an output label, so that blanks, label 0, count as well.
 fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
     let fsas = graph.fsas().as_fsa_vec();
     let aux = graph.aux_labels().ok_or_else(|| Stop::Damaged("no aux_labels".into()))?;

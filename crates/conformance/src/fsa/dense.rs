@@ -35,7 +35,7 @@ fn operation(op: &str) -> Option<Operation> {
     })
 }
 
-/// The scores `[sequence][frame][class]` behind each other, and their shape.
+/// The scores `[sequence][frame][class]`, concatenated, and their shape.
 fn values(args: &Value) -> Result<(Vec<f32>, [usize; 3]), Stop> {
     let rows = args["log_probs"].as_array().into_iter().flatten().flat_map(|sequence| sequence.as_array()).flatten();
     let rows: Vec<_> = rows.map(floats).collect::<Result<_, _>>()?;

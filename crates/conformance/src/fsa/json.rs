@@ -68,7 +68,7 @@ pub(super) fn graph(value: &Value) -> Result<Graph<FsaOrVec>, Stop> {
     }
 }
 
-/// The differences of everything that `expect` says of states, arcs, labels put out, and properties.
+/// The differences of everything that `expect` says of states, arcs, output labels, and properties.
 pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     let right = graph(expect)?;

@@ -44,7 +44,7 @@ fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> 
     Ok(differences)
 }
 
-/// k2 puts 0 in place of -1 on what former final arcs put out, but misses such an arc if it comes right behind the new one. There it leaves
+/// k2 puts 0 in place of -1 into the output labels of former final arcs, but misses such an arc if it comes right behind the new one. There it leaves
 /// a label that a transducer cannot have, since nothing but arcs into the final state may have it; here it is 0 like all others.
 fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
@@ -275,7 +275,7 @@ pub(super) fn compare_languages<F: Fsas>(expect: &Value, came: &Graph<F>, scores
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// The differences between two vectors of FSAs by what they accept and put out, where a path has as many arcs in one as in the other.
+/// The differences between two vectors of FSAs by their input and output labels, where a path has as many arcs in one as in the other.
 pub(super) fn compare_both(
     right: &Graph<FsaOrVec>,
     came: &Graph<FsaOrVec>,
@@ -314,7 +314,7 @@ fn no_language(i: usize) -> String {
     format!("FSA {i} has a cycle, or far too many paths")
 }
 
-/// For each string of labels the best score must be the same, and what is put out with it too. Of several outputs that are equally good k2 keeps one and
+/// For each string of labels the best score must be the same, and its output labels too. Of several outputs that are equally good k2 keeps one and
 /// we perhaps another: that is right if the `input`, which has them all, says so. It can where it has no cycles.
 fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Option<&Language>) -> Vec<String> {
     let (right, came, input) = (best_outputs(right), best_outputs(came), input.map(best_outputs).unwrap_or_default());
@@ -338,7 +338,7 @@ fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Opti
 #[derive(Debug)]
 struct Best<'a> {
     score: f64,
-    /// Everything that is put out with that score.
+    /// All output labels with that score.
     outputs: Vec<&'a [i32]>,
 }
 

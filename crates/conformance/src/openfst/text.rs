@@ -59,7 +59,7 @@ pub(super) fn counts(graph: &Graph<Fsa>) -> [usize; 3] {
 /// Input and output labels without epsilons.
 pub(super) type Strings = (Vec<i32>, Vec<i32>);
 
-/// What an arc takes in and puts out; acceptors put out what they take.
+/// The input and the output label of an arc; of acceptors they are the same.
 fn labels(graph: &Graph<Fsa>, arc: usize) -> (i32, i32) {
     let label = graph.fsas().arcs()[arc].label.max(EPSILON);
     (label, graph.aux_labels().map_or(label, |aux| aux[arc].max(EPSILON)))

@@ -206,7 +206,7 @@ impl OnlineDecoder {
     /// on without end in bounded memory; `None` if there is nothing yet.
     ///
     /// It ends at the last frame in which all paths of the lattice go through the same state. The
-    /// lattice of the whole is the parts behind each other, but for the arc with label -1 at the
+    /// lattice of the whole is the parts concatenated, but for the arc with label -1 at the
     /// end of each, whose score is 0: this one is [`Outcome::Partial`], and its frames count from
     /// the first one that the stream has ever taken. The stream goes on with the rest.
     ///

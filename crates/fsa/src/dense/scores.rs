@@ -93,7 +93,7 @@ impl<'a> DenseFsaVec<'a> {
         Self::new(values, num_classes, num_classes, vec![0..num_rows])
     }
 
-    /// Utterances behind each other without padding, where `row_splits` tells the frames of each.
+    /// Utterances concatenated without padding, where `row_splits` tells the frames of each.
     ///
     /// # Errors
     /// [`Error::Size`] if there are not `num_classes` values for each frame.

@@ -230,7 +230,7 @@ pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Without labels put out, if they are those taken.
+/// Without output labels, if they are the input labels.
 fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
     let same = graph.aux_labels().is_some_and(|aux_labels| {
         graph.fsas().arcs().iter().zip(aux_labels).all(|(arc, aux_label)| arc.label == *aux_label)
@@ -238,7 +238,7 @@ fn as_acceptor(graph: Graph<Fsa>) -> Graph<Fsa> {
     if same { graph.without(AUX_LABELS) } else { graph }
 }
 
-/// With labels put out: those taken, if there are no others.
+/// With output labels: the input labels, if there are no others.
 pub(super) fn as_transducer(graph: Graph<Fsa>) -> Result<Graph<Fsa>, Trouble> {
     if graph.attributes().get(AUX_LABELS).is_some() {
         return Ok(graph);

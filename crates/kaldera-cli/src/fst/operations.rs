@@ -171,7 +171,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         usage: usage!(
             "Make an equivalent FST whose epsilons come behind everything else",
             "epsnormalize [OPTIONS] [IN [OUT]]",
-            "Those are meant that take nothing, or with --eps-norm-output those that put out nothing."
+            "Those are meant without input label, or with --eps-norm-output those without output label."
         ),
         example: "det.fst normal.fst",
         inputs: Inputs::Fsts(1),
@@ -200,7 +200,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "rmepsilon",
         usage: usage!(
-            "Make an equivalent FST without arcs that take and put out nothing",
+            "Make an equivalent FST without arcs that have neither label",
             "rmepsilon [OPTIONS] [IN [OUT]]"
         ),
         example: "L.fst free.fst",
@@ -255,7 +255,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "invert",
-        usage: usage!("Exchange labels taken and put out", "invert [IN [OUT]]"),
+        usage: usage!("Exchange input and output labels", "invert [IN [OUT]]"),
         example: "L.fst inverted.fst",
         inputs: Inputs::Fsts(1),
         tables: Tables::Swapped,
@@ -265,7 +265,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         name: "project",
         usage: usage!(
-            "Make an acceptor of the labels taken, or put out",
+            "Make an acceptor of the input labels, or of the output labels",
             "project [--project-type=input|output] [IN [OUT]]"
         ),
         example: "--project-type=output L.fst words.fst",
@@ -341,7 +341,7 @@ fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), Trouble> {
     if is_acceptor(&a) && is_acceptor(&b) {
         return Ok((a.into_parts().0, b.into_parts().0));
     }
-    Err(Trouble::Failed("both must be acceptors, which put out what they take; project them first".to_owned()))
+    Err(Trouble::Failed("both must be acceptors, whose output labels are their input labels; project them first".to_owned()))
 }
 
 fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
