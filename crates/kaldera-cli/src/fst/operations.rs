@@ -199,10 +199,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
     },
     Operation {
         name: "rmepsilon",
-        usage: usage!(
-            "Make an equivalent FST without arcs that have neither label",
-            "rmepsilon [OPTIONS] [IN [OUT]]"
-        ),
+        usage: usage!("Make an equivalent FST without arcs that have neither label", "rmepsilon [OPTIONS] [IN [OUT]]"),
         example: "L.fst free.fst",
         inputs: Inputs::Fsts(1),
         tables: Tables::Kept,
@@ -341,7 +338,9 @@ fn acceptors(a: Graph<Fsa>, b: Graph<Fsa>) -> Result<(Fsa, Fsa), Trouble> {
     if is_acceptor(&a) && is_acceptor(&b) {
         return Ok((a.into_parts().0, b.into_parts().0));
     }
-    Err(Trouble::Failed("both must be acceptors, whose output labels are their input labels; project them first".to_owned()))
+    Err(Trouble::Failed(
+        "both must be acceptors, whose output labels are their input labels; project them first".to_owned(),
+    ))
 }
 
 fn compile(options: &Options, _: Vec<FstFile>) -> Result<Made, Trouble> {
