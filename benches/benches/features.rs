@@ -1,4 +1,5 @@
-//! Feature extraction on one thread, from samples in memory to rows of features: ten seconds of speech-like noise.
+//! Feature extraction on one thread, from samples in memory to rows of features: ten seconds of
+//! speech-like noise.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -25,7 +26,8 @@ fn extract<K: Kind>(c: &mut Criterion, name: &str, extractor: &Extractor<K>) {
     let audio = Audio::new(&samples[..], SAMP_FREQ).with_key("bench");
     let (mut workspace, mut rows) = (Workspace::default(), Vec::new());
     let mut group = c.benchmark_group("features");
-    // One element is one sample: divided by the sample rate, the rate is how many times faster than real time.
+    // One element is one sample: divided by the sample rate, the rate is how many times faster than
+    // real time.
     group.throughput(Throughput::Elements(samples.len() as u64));
     group.bench_function(name, |b| {
         b.iter(|| extractor.compute_into(&mut workspace, black_box(&audio), &mut rows).expect("good options"));
@@ -41,8 +43,8 @@ fn fbank(edit: impl FnOnce(&mut FbankOptions)) -> Fbank {
     Fbank::new(options).expect("good options")
 }
 
-/// The same audio in chunks of 10 ms. With `at_once` each row is asked for as soon as it is ready; else those are taken that have
-/// been computed.
+/// The same audio in chunks of 10 ms. With `at_once` each row is asked for as soon as it is ready;
+/// else those are taken that have been computed.
 fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_once: bool) {
     let (samples, extractor) = (recording(), Arc::new(extractor));
     let mut rows = Vec::new();
@@ -70,7 +72,8 @@ fn stream<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>, at_on
     group.finish();
 }
 
-/// As many streams as a vector has lanes, each in chunks of 10 ms, and each row as soon as it is ready.
+/// As many streams as a vector has lanes, each in chunks of 10 ms, and each row as soon as it is
+/// ready.
 fn streams_together<K: Kind>(c: &mut Criterion, name: &str, extractor: Extractor<K>) {
     const STREAMS: usize = 16;
     let (samples, extractor) = (recording(), Arc::new(extractor));

@@ -5,8 +5,9 @@
 //! RAYON_NUM_THREADS=2 cargo bench -p kaldera-benches --bench fsa -- determinize
 //! ```
 //!
-//! All is measured cold: an FSA remembers its properties and entering arcs, so that each round takes a fresh one. OpenFst and others beside ours, on
-//! a lexicon and a language model: `benches/peers/fst.py`.
+//! All is measured cold: an FSA remembers its properties and entering arcs, so that each round
+//! takes a fresh one. OpenFst and others beside ours, on a lexicon and a language model:
+//! `benches/peers/fst.py`.
 
 use std::hint::black_box;
 use std::time::Duration;

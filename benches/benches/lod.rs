@@ -1,12 +1,14 @@
-//! Sequences without padding: sorting them into time steps and back, and reductions over them, in bytes that each must at least touch.
+//! Sequences without padding: sorting them into time steps and back, and reductions over them, in
+//! bytes that each must at least touch.
 //!
 //! ```text
 //! RAYON_NUM_THREADS=1 cargo bench -p kaldera-benches --bench lod
 //! python3 benches/peers/lod.py                     # the same with PyTorch
 //! ```
 //!
-//! The batch is that of the recurrent networks: 64 sequences, log-normal lengths with a median of 600 and a sigma of 0.5, cut to 200..1600.
-//! The reductions have a million rows of 64 values in 1,528 sequences like these.
+//! The batch is that of the recurrent networks: 64 sequences, log-normal lengths with a median of
+//! 600 and a sigma of 0.5, cut to 200..1600. The reductions have a million rows of 64 values in
+//! 1,528 sequences like these.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -24,7 +26,8 @@ fn speech_length(random: &mut Random) -> usize {
     (600.0 * (0.5 * normal(random)).exp()).clamp(200.0, 1600.0) as usize
 }
 
-/// Sequences of speech, of which the first are taken until there are `rows` rows or `count` sequences.
+/// Sequences of speech, of which the first are taken until there are `rows` rows or `count`
+/// sequences.
 fn speech(rows: usize, count: usize, width: usize) -> LodTensor<f32> {
     let mut random = Random(20_261_121);
     let mut lengths = Vec::new();

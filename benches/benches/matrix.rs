@@ -1,4 +1,5 @@
-//! Methods, products, decompositions and codecs of `kaldi-matrix`. Beside its peers: `matrix_peers`.
+//! Methods, products, decompositions and codecs of `kaldi-matrix`. Beside its peers:
+//! `matrix_peers`.
 //!
 //! ```text
 //! cargo bench -p kaldera-benches --bench matrix                              # the choice by shape
@@ -101,7 +102,8 @@ fn decompositions(criterion: &mut Criterion) {
 #[cfg(not(any(feature = "openblas", feature = "pure")))]
 fn decompositions(_: &mut Criterion) {}
 
-/// Element-wise methods and reductions, in bytes that each must read and write at least, and functions in elements.
+/// Element-wise methods and reductions, in bytes that each must read and write at least, and
+/// functions in elements.
 fn methods(criterion: &mut Criterion) {
     /// A matrix of this side fills a quarter of the second cache of a recent processor.
     const N: usize = 256;

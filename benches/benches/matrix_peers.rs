@@ -1,5 +1,5 @@
-//! `kaldi-matrix` on each backend, beside faer, nalgebra and ndarray, and beside plain loops and bare BLAS calls: tables for
-//! `benches/README.md`.
+//! `kaldi-matrix` on each backend, beside faer, nalgebra and ndarray, and beside plain loops and
+//! bare BLAS calls: tables for `benches/README.md`.
 //!
 //! ```text
 //! cargo bench -p kaldera-benches --bench matrix_peers                 # all tables, some ten minutes
@@ -7,8 +7,9 @@
 //! cargo bench -p kaldera-benches --bench matrix_peers -- rows         # tables by name: products, decompositions, inverses, rows, calls
 //! ```
 //!
-//! The backend is chosen once in a process, so each column of a table is a child process of its own. They take turns, round
-//! after round, and the least time of all rounds counts: what else the machine does then costs all of them alike. One thread.
+//! The backend is chosen once in a process, so each column of a table is a child process of its
+//! own. They take turns, round after round, and the least time of all rounds counts: what else the
+//! machine does then costs all of them alike. One thread.
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
@@ -23,7 +24,8 @@ const COLUMN: &str = "KALDERA_BENCH_COLUMN";
 const SIDES: [usize; 7] = [32, 64, 128, 256, 512, 1024, 2048];
 /// Sides in the table of rows and columns.
 const SMALL_SIDES: [usize; 9] = [4, 8, 13, 16, 32, 64, 128, 256, 1024];
-/// Kaldi's figures, 10⁹ additions per second in `f32` (`matrix-lib-speed-test`, -O3, one thread, the same kind of machine).
+/// Kaldi's figures, 10⁹ additions per second in `f32` (`matrix-lib-speed-test`, -O3, one thread,
+/// the same kind of machine).
 const KALDI: [(&str, [(usize, f64); 5]); 4] = [
     ("add_row_sum_mat", [(4, 0.07), (16, 0.46), (64, 2.79), (256, 6.10), (1024, 4.67)]),
     ("add_col_sum_mat", [(4, 0.12), (16, 0.68), (64, 0.48), (256, 4.97), (1024, 2.60)]),
@@ -232,8 +234,8 @@ fn rows() {
     );
 }
 
-/// A method and a loop on the same memory: where matrix and vector lie to each other alone can make a small one three times as
-/// slow.
+/// A method and a loop on the same memory: where matrix and vector lie to each other alone can make
+/// a small one three times as slow.
 fn both(
     operation: &str,
     ours: impl Fn(f32, &mut Matrix<f32>, &mut Vector<f32>),
@@ -302,7 +304,8 @@ mod calls {
             seconds(|| {
                 let (a, b, c) =
                     (black_box(&a).data().as_ptr(), black_box(&b).data().as_ptr(), c.data_mut().as_mut_ptr());
-                // SAFETY: each pointer is that of n x n elements without gaps, and C is not one of the others.
+                // SAFETY: each pointer is that of n x n elements without gaps, and C is not one of
+                // the others.
                 unsafe { cblas_sgemm(CblasRowMajor, no, no, i, i, i, 1.0, a, i, b, i, 0.0, c, i) };
             })
         });
@@ -315,7 +318,8 @@ mod calls {
             seconds(|| {
                 let (a, x, y) =
                     (black_box(&a).data().as_ptr(), black_box(&x).data().as_ptr(), y.data_mut().as_mut_ptr());
-                // SAFETY: the pointers are those of n x n and n elements without gaps, and y is not one of the others.
+                // SAFETY: the pointers are those of n x n and n elements without gaps, and y is not
+                // one of the others.
                 unsafe { cblas_sgemv(CblasRowMajor, CblasNoTrans, i, i, 1.0, a, i, x, 1, 0.0, y, 1) };
             })
         });
@@ -328,7 +332,8 @@ mod calls {
             seconds(|| {
                 let (x, y, a) =
                     (black_box(&x).data().as_ptr(), black_box(&y).data().as_ptr(), a.data_mut().as_mut_ptr());
-                // SAFETY: the pointers are those of n and n x n elements without gaps, and A is not one of the others.
+                // SAFETY: the pointers are those of n and n x n elements without gaps, and A is not
+                // one of the others.
                 unsafe { cblas_sger(CblasRowMajor, i, i, 1.0, x, 1, y, 1, a, i) };
             })
         });

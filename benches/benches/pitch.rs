@@ -1,4 +1,5 @@
-//! Pitch extraction on one thread, from samples in memory: ten seconds that are voiced half of the time.
+//! Pitch extraction on one thread, from samples in memory: ten seconds that are voiced half of the
+//! time.
 
 use std::hint::black_box;
 
@@ -28,7 +29,8 @@ fn pitch(c: &mut Criterion) {
     let samples = recording();
     let audio = Audio::new(&samples[..], SAMP_FREQ).with_key("bench");
     let mut group = c.benchmark_group("pitch");
-    // One element is one sample: divided by the sample rate, the rate is how many times faster than real time.
+    // One element is one sample: divided by the sample rate, the rate is how many times faster than
+    // real time.
     group.throughput(Throughput::Elements(samples.len() as u64));
     let extractor = PitchExtractor::new(PitchExtractionOptions::default()).expect("good options");
     group.bench_function("pitch", |b| b.iter(|| extractor.compute(black_box(&audio)).expect("good audio")));

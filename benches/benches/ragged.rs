@@ -1,12 +1,13 @@
-//! The operations of `ragged-core`, in bytes that each must at least touch, beside a plain copy of memory.
+//! The operations of `ragged-core`, in bytes that each must at least touch, beside a plain copy of
+//! memory.
 //!
 //! ```text
 //! RAYON_NUM_THREADS=1 cargo bench -p kaldera-benches --bench ragged        # one thread, as k2's figures are
 //! cargo bench -p kaldera-benches --bench ragged -- "long rows"             # a name, or the beginning of one
 //! ```
 //!
-//! The sizes are those of k2's figures: 10 M ids of 1 M rows, and 5 M values in 500 k rows of geometric lengths, a tenth of them empty.
-//! *Long rows* hold 64 elements and more.
+//! The sizes are those of k2's figures: 10 M ids of 1 M rows, and 5 M values in 500 k rows of
+//! geometric lengths, a tenth of them empty. *Long rows* hold 64 elements and more.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -63,7 +64,8 @@ fn reduce(criterion: &mut Criterion) {
     for (name, ragged) in cases() {
         group.throughput(words(ragged.num_elements() + 2 * ragged.num_rows()));
         group.bench_function(format!("sum, {name}"), |bencher| bencher.iter(|| black_box(&ragged).sum()));
-        // What k2 runs on a CPU: it tells how this machine, at this moment, compares with the one of k2's figures.
+        // What k2 runs on a CPU: it tells how this machine, at this moment, compares with the one
+        // of k2's figures.
         let splits = ragged.shape().row_splits(1);
         let plain = |row: std::ops::Range<usize>| ragged.values()[row].iter().sum();
         group.bench_function(format!("sum, plain loop, {name}"), |bencher| {

@@ -1,5 +1,5 @@
-//! Tables on a file system in memory: how fast archives are copied, beside a bare copy of their bytes, and what shapes and single
-//! matrices cost.
+//! Tables on a file system in memory: how fast archives are copied, beside a bare copy of their
+//! bytes, and what shapes and single matrices cost.
 //!
 //! `KALDERA_BENCH_DIR` says where the archives lie, `/dev/shm` without it. Each has 64 MiB.
 

@@ -1,12 +1,13 @@
-//! Slices and transposes of `tensor-strided` as views and as copies, in useful bytes, beside a plain copy of memory.
+//! Slices and transposes of `tensor-strided` as views and as copies, in useful bytes, beside a
+//! plain copy of memory.
 //!
 //! ```text
 //! RAYON_NUM_THREADS=1 cargo bench -p kaldera-benches --bench tensor        # one thread, as the peers are
 //! cargo bench -p kaldera-benches --bench tensor -- transpose               # a name, or a part of one
 //! ```
 //!
-//! The large input is 256 MiB, [512, 512, 256] of `f32`; the small one has the shape [6, 3, 4, 10]. Beside NumPy, TensorFlow and ndarray, the
-//! same cases run in `benches/peers/tensor.py`.
+//! The large input is 256 MiB, [512, 512, 256] of `f32`; the small one has the shape [6, 3, 4, 10].
+//! Beside NumPy, TensorFlow and ndarray, the same cases run in `benches/peers/tensor.py`.
 
 use std::time::{Duration, Instant};
 

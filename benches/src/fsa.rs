@@ -1,5 +1,5 @@
-//! Inputs for `fsa`, the same in every run: batches of FSAs shaped as those of k2's figures, and a language (a lexicon and an n-gram model) as
-//! large as that of OpenFst's.
+//! Inputs for `fsa`, the same in every run: batches of FSAs shaped as those of k2's figures, and a
+//! language (a lexicon and an n-gram model) as large as that of OpenFst's.
 
 mod batches;
 mod cases;

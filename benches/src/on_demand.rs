@@ -1,10 +1,12 @@
-//! Cases that run when a script in `benches/peers` asks for them, so that ours and those of its peers run in turn.
+//! Cases that run when a script in `benches/peers` asks for them, so that ours and those of its
+//! peers run in turn.
 
 use std::io::{BufRead, Result, Write, stdin, stdout};
 use std::time::Instant;
 
-/// Reads lines `TIMES NAME` and answers each with one line: what `run` says when it has done the case of this name so often, or `-` if there is no such
-/// case. The last case is kept, as making its input may take long. Ends with the input, or at a line that reads otherwise.
+/// Reads lines `TIMES NAME` and answers each with one line: what `run` says when it has done the
+/// case of this name so often, or `-` if there is no such case. The last case is kept, as making
+/// its input may take long. Ends with the input, or at a line that reads otherwise.
 ///
 /// # Errors
 /// Those of reading and writing.

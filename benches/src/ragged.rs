@@ -1,4 +1,5 @@
-//! Ragged tensors of k2's figures: 5 M values in 500 k rows of geometric lengths, a tenth of them empty, and longer rows beside them.
+//! Ragged tensors of k2's figures: 5 M values in 500 k rows of geometric lengths, a tenth of them
+//! empty, and longer rows beside them.
 
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 

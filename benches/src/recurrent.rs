@@ -5,8 +5,8 @@ use kaldera::recurrent::train::uniform;
 use kaldera::recurrent::weights::{ParameterStore, TorchCell};
 use kaldera::recurrent::{Error, Gru, GruOptions, Lstm, LstmOptions, Stack, StackOutput, State};
 
-/// 64 utterances, 38,054 frames: log-normal lengths as speech has them. Padded to 1470 they are 2.47 times as many; at 682 of the 1470 steps at
-/// most 8 are left.
+/// 64 utterances, 38,054 frames: log-normal lengths as speech has them. Padded to 1470 they are
+/// 2.47 times as many; at 682 of the 1470 steps at most 8 are left.
 pub const LENGTHS: [usize; 64] = [
     995, 534, 389, 1029, 665, 788, 594, 1129, 299, 211, 317, 462, 686, 541, 432, 416, 697, 447, 469, 586, 627, 967,
     424, 407, 1135, 764, 749, 619, 369, 709, 380, 275, 1470, 1071, 505, 358, 333, 563, 519, 346, 491, 722, 578, 602,
@@ -55,8 +55,9 @@ pub fn stack<C: TorchCell<f32>>(layers: usize, options: C::Options) -> Stack<C> 
 /// Something to be measured: once more at each call.
 pub type Case = Box<dyn FnMut()>;
 
-/// The case of a name, such as `lstm 1 forward`, `gru 2 forward+backward`, `lstm 1 forward+backward equal`; `None` for another. `gru 1 stream` is
-/// a hundred calls of ten rows of one sequence; `gru 1 stream-anew` packs the weights at each.
+/// The case of a name, such as `lstm 1 forward`, `gru 2 forward+backward`, `lstm 1 forward+backward
+/// equal`; `None` for another. `gru 1 stream` is a hundred calls of ten rows of one sequence; `gru
+/// 1 stream-anew` packs the weights at each.
 pub fn case(name: &str) -> Option<Case> {
     let words: Vec<&str> = name.split(' ').collect();
     let lengths = match words.get(3) {

@@ -1,4 +1,5 @@
-//! What is measured of `tensor-strided`, under the names that `benches/peers/tensor.py` has for the same work by others.
+//! What is measured of `tensor-strided`, under the names that `benches/peers/tensor.py` has for the
+//! same work by others.
 
 use std::hint::black_box;
 
@@ -47,7 +48,8 @@ fn copy_to(view: &TensorView<'_, f32>, out: &mut [f32]) {
     view.copy_into(&mut out).expect("the same shape");
 }
 
-/// The large case of this name, if there is one: into warm memory but for `fresh`. Its memory comes with the first run.
+/// The large case of this name, if there is one: into warm memory but for `fresh`. Its memory comes
+/// with the first run.
 pub fn large(name: &str) -> Option<Case> {
     let elements: usize = LARGE.iter().product();
     let input_layout = contiguous(&LARGE);
@@ -94,7 +96,8 @@ pub fn large(name: &str) -> Option<Case> {
     }))
 }
 
-/// The small cases, each a few nanoseconds to microseconds: what is done to each tensor, not to each element.
+/// The small cases, each a few nanoseconds to microseconds: what is done to each tensor, not to
+/// each element.
 pub fn small(name: &str) -> Option<Case> {
     let x = Tensor::full([6, 3, 4, 10], 1.0_f32).ok()?;
     let front = ix![NewAxis, 0..2, 2];

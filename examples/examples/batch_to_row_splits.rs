@@ -1,5 +1,5 @@
-//! Several utterances of different lengths as one batch: the frames lie one after the other, nothing is padded, and the row
-//! splits say where each utterance begins.
+//! Several utterances of different lengths as one batch: the frames lie one after the other,
+//! nothing is padded, and the row splits say where each utterance begins.
 //!
 //! ```sh
 //! cargo run --release -p kaldera-examples --example batch_to_row_splits

@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args().nth(1).unwrap_or_else(|| shipped.to_owned());
     let wave = WaveData::open(&path)?;
 
-    // Kaldi's defaults, but for these. An extractor is planned once and may be shared by any number of threads.
+    // Kaldi's defaults, but for these. An extractor is planned once and may be shared by any number
+    // of threads.
     let mut options = FbankOptions::default();
     options.frame.samp_freq = wave.samp_freq;
     options.frame.dither = 0.0;

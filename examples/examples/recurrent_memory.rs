@@ -1,10 +1,14 @@
-//! A network learns what only a memory can know: which two rare symbols came, and in which order, long before the end.
+//! A network learns what only a memory can know: which two rare symbols came, and in which order,
+//! long before the end.
 //!
-//! Sequences of 20 to 60 symbols are noise (a, b, c, d) but for two: an X or a Y within the first fifth, and another X or Y soon after the
-//! middle. When a sequence is over the network has to say which it was: XX, XY, YX or YY. Who remembers nothing is right in one case of
-//! four. (S. Hochreiter, J. Schmidhuber, *Long short-term memory*, Neural Computation 9, 1997, task 6a, with lengths that vary more.)
+//! Sequences of 20 to 60 symbols are noise (a, b, c, d) but for two: an X or a Y within the first
+//! fifth, and another X or Y soon after the middle. When a sequence is over the network has to say
+//! which it was: XX, XY, YX or YY. Who remembers nothing is right in one case of four. (S.
+//! Hochreiter, J. Schmidhuber, *Long short-term memory*, Neural Computation 9, 1997, task 6a, with
+//! lengths that vary more.)
 //!
-//! The sequences of a mini-batch lie one behind the other, each as long as it is: nothing is padded, masked or cut.
+//! The sequences of a mini-batch lie one behind the other, each as long as it is: nothing is
+//! padded, masked or cut.
 //!
 //! ```sh
 //! cargo run --release -p kaldera-examples --example recurrent_memory
@@ -27,7 +31,8 @@ const SEED: u64 = 1;
 /// What is asked for at the end: of 1000 sequences that it has never seen, so many must be right.
 const WANTED: usize = 990;
 
-/// An LSTM, and the scores that a linear layer gives to its last states. With the LSTM's weights for the LSTM it is the gradient.
+/// An LSTM, and the scores that a linear layer gives to its last states. With the LSTM's weights
+/// for the LSTM it is the gradient.
 struct Model<E> {
     encoder: Stack<E>,
     output: Linear<f32>,
@@ -43,7 +48,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         output: Linear::zeros(HIDDEN, CLASSES),
     };
     uniform(&mut model, 1.0 / (HIDDEN as f64).sqrt(), SEED);
-    // To begin with, what is in the cells stays there: the second of the four gates is the one that forgets.
+    // To begin with, what is in the cells stays there: the second of the four gates is the one that
+    // forgets.
     model.encoder.layers[0].forward.weights.bias.as_mut().ok_or("no bias")?.data_mut()[HIDDEN..2 * HIDDEN].fill(2.0);
     println!("{} parameters, chance 25 %", model.num_values());
 
@@ -77,7 +83,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     if correct < WANTED { Err(format!("at least {WANTED} were to be right").into()) } else { Ok(()) }
 }
 
-/// One step on one mini-batch: forward, backward, and a little further. Returns how many were right before, and the loss.
+/// One step on one mini-batch: forward, backward, and a little further. Returns how many were right
+/// before, and the loss.
 fn learn(
     model: &mut Model<Lstm<f32>>,
     adam: &mut Adam<f32>,

@@ -1,4 +1,5 @@
-//! How TensorFlow's `strided_slice` is computed: the two examples of carter2005's article of 2020, each with the table of its steps.
+//! How TensorFlow's `strided_slice` is computed: the two examples of carter2005's article of 2020,
+//! each with the table of its steps.
 //!
 //! ```sh
 //! cargo run -p kaldera-examples --example strided_slice_article
@@ -16,7 +17,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     walk_through("Example 2: the ellipsis mask is 0b0100", second)
 }
 
-/// The steps of one slice of an input of shape [6, 3, 4, 10], whose elements are their places: 0, 1, 2 and so on.
+/// The steps of one slice of an input of shape [6, 3, 4, 10], whose elements are their places: 0,
+/// 1, 2 and so on.
 fn walk_through(title: &str, masks: Masks) -> Result<(), Box<dyn Error>> {
     let (begin, end, strides) = ([0, 0, 2, 2], [3, 2, 4, 8], [1, 1, 1, 1]);
     let shape = [6, 3, 4, 10];

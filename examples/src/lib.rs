@@ -1,4 +1,5 @@
-//! Examples of Kaldera. Each is a program in the folder `examples` beside this one, and says at its top how to run it.
+//! Examples of Kaldera. Each is a program in the folder `examples` beside this one, and says at its
+//! top how to run it.
 
 #![forbid(unsafe_code)]
 

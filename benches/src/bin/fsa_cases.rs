@@ -1,4 +1,5 @@
-//! Answers `benches/peers/k2_fsa.py` with the seconds that each run of an operation took. Called with the name of a folder, this writes the inputs there instead.
+//! Answers `benches/peers/k2_fsa.py` with the seconds that each run of an operation took. Called
+//! with the name of a folder, this writes the inputs there instead.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Writes the lexicon of 20,000 words and the model of 180,000 n-grams that `kaldera fst make-hlg` is measured on, the same in every run.
+//! Writes the lexicon of 20,000 words and the model of 180,000 n-grams that `kaldera fst make-hlg`
+//! is measured on, the same in every run.
 //!
 //! ```text
 //! cargo run --release -p kaldera-benches --bin fsa_language -- FOLDER

@@ -1,7 +1,8 @@
 //! Does one operation on demand, for `benches/peers/k2_ragged.py`, which looks at the clock.
 //!
-//! `ragged_cases write FOLDER` writes the data for the peers. Without arguments it reads lines and answers each with one: `prepare NAME` makes the input of
-//! a case, `-` if there is none of this name; `run` does it once; `look` does it too, and says what came out, in three numbers.
+//! `ragged_cases write FOLDER` writes the data for the peers. Without arguments it reads lines and
+//! answers each with one: `prepare NAME` makes the input of a case, `-` if there is none of this
+//! name; `run` does it once; `look` does it too, and says what came out, in three numbers.
 
 use std::hint::black_box;
 use std::io::{BufRead, Result, Write, stdin, stdout};
@@ -254,7 +255,8 @@ impl Outcome for Lists {
     }
 }
 
-/// How many numbers there are, the sum of those that are of some use times something that tells places apart, and the same of their absolute values.
+/// How many numbers there are, the sum of those that are of some use times something that tells
+/// places apart, and the same of their absolute values.
 fn digest<T: Number>(numbers: &[T]) -> [f64; 3] {
     let numbers = (0..).zip(numbers).map(|(i, x)| (f64::from(i % 1000), x.convert::<f64>()));
     let mut sums = [0.0; 3];

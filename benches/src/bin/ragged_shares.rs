@@ -1,11 +1,14 @@
-//! What share of a copy's bandwidth the operations of `ragged-core` reach on long rows; a copy and the operation run in turn, and the medians count.
+//! What share of a copy's bandwidth the operations of `ragged-core` reach on long rows; a copy and
+//! the operation run in turn, and the medians count.
 //!
 //! ```text
 //! RAYON_NUM_THREADS=1 cargo run --release -p kaldera-benches --bin ragged_shares -- 20 40 200     # megabytes of values
 //! ```
 //!
-//! Bytes are those that an operation must touch: values, splits, ids and orders, each once. The first share is of a copy of as many megabytes, which
-//! caches may hold; the second of rows in random order by whole lines, which are what memory delivers; the last of a copy that no cache holds.
+//! Bytes are those that an operation must touch: values, splits, ids and orders, each once. The
+//! first share is of a copy of as many megabytes, which caches may hold; the second of rows in
+//! random order by whole lines, which are what memory delivers; the last of a copy that no cache
+//! holds.
 
 use std::hint::black_box;
 use std::iter::repeat_n;

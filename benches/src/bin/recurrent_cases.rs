@@ -1,4 +1,5 @@
-//! Answers `benches/peers/recurrent.py` with the seconds that a case took, done so often. The case `lengths` says the lengths of the mini-batch instead.
+//! Answers `benches/peers/recurrent.py` with the seconds that a case took, done so often. The case
+//! `lengths` says the lengths of the mini-batch instead.
 
 use kaldera_benches::on_demand::{seconds, serve};
 use kaldera_benches::recurrent::{Case, LENGTHS, case};

@@ -1,12 +1,14 @@
-//! CPU time of an hour of audio in chunks of 10 ms, each row asked for as soon as its samples are there, beside the same hour a recording at a
-//! time. Both read the same WAV and write the same kind of archive, on one thread.
+//! CPU time of an hour of audio in chunks of 10 ms, each row asked for as soon as its samples are
+//! there, beside the same hour a recording at a time. Both read the same WAV and write the same
+//! kind of archive, on one thread.
 //!
 //! ```text
 //! cargo run --release -p kaldera-benches --bin streams_hour -- FOLDER [ROUNDS [KIND ..]]
 //! ```
 //!
-//! FOLDER is better one in memory, such as /dev/shm. The hour is written there first: 360 recordings of ten seconds, the same in every run.
-//! The two ways take turns; the table has medians, and the least and greatest quotient of a round.
+//! FOLDER is better one in memory, such as /dev/shm. The hour is written there first: 360
+//! recordings of ten seconds, the same in every run. The two ways take turns; the table has
+//! medians, and the least and greatest quotient of a round.
 
 use std::error::Error;
 use std::fs;
@@ -128,7 +130,8 @@ impl Hour {
 
     /// Has `compute` make rows of each recording, and writes them. Gives the CPU seconds of it all.
     fn pass(&self, mut compute: impl FnMut(&[i16], &mut Vec<f32>) -> Fallible<usize>) -> Fallible<f64> {
-        // Left over from the pass before, which might have been longer: to free it is not this one's work.
+        // Left over from the pass before, which might have been longer: to free it is not this
+        // one's work.
         if self.features.exists() {
             fs::remove_file(&self.features)?;
         }
@@ -163,7 +166,8 @@ fn cpu_seconds() -> Fallible<f64> {
     Ok(nanoseconds as f64 * 1e-9)
 }
 
-/// Features of a recording in two ways, to `rows` in place of what is there. Both give the number of columns.
+/// Features of a recording in two ways, to `rows` in place of what is there. Both give the number
+/// of columns.
 trait Passes {
     fn whole(&mut self, samples: &[i16], rows: &mut Vec<f32>) -> Fallible<usize>;
     fn in_chunks(&mut self, samples: &[i16], rows: &mut Vec<f32>) -> Fallible<usize>;

@@ -17,8 +17,9 @@ fn score(random: &mut Random) -> f32 {
     (random.uniform() * -5.0) as f32
 }
 
-/// An acyclic FSA whose arcs all go to later states, any of them as likely as any other, so that each state but the last is left by about as
-/// many. The last state is the final one. Each state but the last has an arc to the next, so that there are no dead ends.
+/// An acyclic FSA whose arcs all go to later states, any of them as likely as any other, so that
+/// each state but the last is left by about as many. The last state is the final one. Each state
+/// but the last has an arc to the next, so that there are no dead ends.
 fn forward(random: &mut Random, num_states: usize, num_arcs: usize, epsilons: f64) -> Vec<Arc> {
     let last = num_states - 1;
     let mut arcs = Vec::with_capacity(num_arcs);
@@ -48,7 +49,8 @@ pub fn top_sorted() -> FsaVec {
     batch(100, || Fsa::from_arcs(2000, forward(&mut random, 2000, 10_000, 0.0)).expect("a valid FSA"))
 }
 
-/// 100 FSAs of 2000 states and some 980,000 arcs together: states in a random order, arcs of each state too, and one state in fifty a dead end.
+/// 100 FSAs of 2000 states and some 980,000 arcs together: states in a random order, arcs of each
+/// state too, and one state in fifty a dead end.
 pub fn unsorted() -> FsaVec {
     let mut random = Random(20_261_102);
     batch(100, || {
@@ -68,7 +70,8 @@ pub fn unsorted() -> FsaVec {
     })
 }
 
-/// 40 FSAs of 1000 states, 200,000 arcs together, sorted topologically; one label in five is epsilon.
+/// 40 FSAs of 1000 states, 200,000 arcs together, sorted topologically; one label in five is
+/// epsilon.
 pub fn with_epsilons() -> FsaVec {
     let mut random = Random(20_261_103);
     batch(40, || Fsa::from_arcs(1000, forward(&mut random, 1000, 5000, 0.2)).expect("a valid FSA"))
@@ -98,7 +101,8 @@ pub fn symbols() -> Ragged<i32> {
     Ragged::from_lists(&lists).expect("small lists")
 }
 
-/// An acyclic FSA of 2500 states and a final one, 20,000 arcs, of which each goes at most ten states on; one label in ten is epsilon.
+/// An acyclic FSA of 2500 states and a final one, 20,000 arcs, of which each goes at most ten
+/// states on; one label in ten is epsilon.
 pub fn lattice() -> Fsa {
     const STATES: usize = 2501;
     let mut random = Random(20_261_107);

@@ -35,7 +35,8 @@ fn input(name: &str) -> FsaVec {
     INPUTS.iter().find(|(of_input, _)| *of_input == name).expect("one of the inputs").1()
 }
 
-/// Writes all inputs into this folder, as `NAME.i32`: the numbers of k2's tensor of an `FsaVec`, the lowest byte first.
+/// Writes all inputs into this folder, as `NAME.i32`: the numbers of k2's tensor of an `FsaVec`,
+/// the lowest byte first.
 ///
 /// # Errors
 /// Those of writing.

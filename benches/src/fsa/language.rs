@@ -16,13 +16,15 @@ const CODAS: [&str; 15] = ["", "", "", "", "n", "", "s", "t", "", "l", "r", "k",
 
 /// Words with their phones, and a bigram model with back-off over them.
 ///
-/// Words have two or three syllables, of which some are much more frequent than others, as have words and what follows them; one word in a hundred
-/// sounds like another one. Probabilities are those of a real model: after every history they add up to 1.
+/// Words have two or three syllables, of which some are much more frequent than others, as have
+/// words and what follows them; one word in a hundred sounds like another one. Probabilities are
+/// those of a real model: after every history they add up to 1.
 pub struct Language {
     words: Vec<(String, String)>,
     /// For each word, then for `</s>`, its probability.
     unigrams: Vec<f64>,
-    /// For each word, then for `<s>`, what may follow and with which probability; the last word is `</s>`.
+    /// For each word, then for `<s>`, what may follow and with which probability; the last word is
+    /// `</s>`.
     bigrams: Vec<Vec<(usize, f64)>>,
 }
 
@@ -39,7 +41,8 @@ pub struct LanguageFiles {
 }
 
 impl Language {
-    /// 20,000 words and 180,000 n-grams: 20,002 of one word, 159,998 of two, of which 140,007 end in a word.
+    /// 20,000 words and 180,000 n-grams: 20,002 of one word, 159,998 of two, of which 140,007 end
+    /// in a word.
     pub fn large() -> Self {
         Self::new(20_000, 140_007, 19_991)
     }

@@ -1,4 +1,5 @@
-//! The cases of a file, whatever its set: an id, the names that a filter can ask for, and the case itself.
+//! The cases of a file, whatever its set: an id, the names that a filter can ask for, and the case
+//! itself.
 
 use std::fs;
 use std::path::Path;
@@ -28,8 +29,8 @@ pub(crate) enum Damage {
     NoObject { number: usize },
 }
 
-/// Reads a file in any layout of the sets: a list, an object with a list of `cases` or `records`, or a case a line (with or
-/// without a head).
+/// Reads a file in any layout of the sets: a list, an object with a list of `cases` or `records`,
+/// or a case a line (with or without a head).
 pub(crate) fn read_cases(path: &Path) -> Result<Vec<Case>, Damage> {
     let text = fs::read_to_string(path)?;
     let (announced, values) =

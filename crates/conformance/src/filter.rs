@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::case_file::Case;
 
-/// `PATH-PREFIX[:NAME]`: the beginning of a case file's path and, optionally, one group or operation in it.
+/// `PATH-PREFIX[:NAME]`: the beginning of a case file's path and, optionally, one group or
+/// operation in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter {
     path: String,

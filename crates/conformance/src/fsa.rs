@@ -1,7 +1,9 @@
-//! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`; in `dense`, `k2/dense.json`.
+//! k2's FSAs: `k2/fsa_basic.json`, `k2/intersect.json` and `k2/nbest.json`; in `dense`,
+//! `k2/dense.json`.
 //!
-//! Every operation is a function that runs a case and says in which points the result differs from the known answer, by the
-//! rule of the README that the case names (`match`). Reading and comparing is in `json`, what an FSA accepts in `language`.
+//! Every operation is a function that runs a case and says in which points the result differs from
+//! the known answer, by the rule of the README that the case names (`match`). Reading and comparing
+//! is in `json`, what an FSA accepts in `language`.
 
 mod binary;
 mod builders;

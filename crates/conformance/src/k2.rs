@@ -1,7 +1,9 @@
-//! k2's ragged shapes and tensors: `k2/ragged_shape.json` and `k2/ragged_ops.json`, whose cases are calls with their results.
+//! k2's ragged shapes and tensors: `k2/ragged_shape.json` and `k2/ragged_ops.json`, whose cases are
+//! calls with their results.
 //!
-//! Each operation makes of a case's arguments (`json`) an object with the fields of the known answer (`shape_ops`, `tensor_ops`), and the two
-//! are compared field by field (`rules`). Answers that the README leaves partly free are checked by what it asks instead (`free`).
+//! Each operation makes of a case's arguments (`json`) an object with the fields of the known
+//! answer (`shape_ops`, `tensor_ops`), and the two are compared field by field (`rules`). Answers
+//! that the README leaves partly free are checked by what it asks instead (`free`).
 
 mod free;
 mod json;

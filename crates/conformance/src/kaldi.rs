@@ -1,8 +1,9 @@
-//! Kaldi's programs: `kaldi/manifest.json`, whose cases are command lines with the files that Kaldi wrote. Its matrix library is in
-//! [`matrix`].
+//! Kaldi's programs: `kaldi/manifest.json`, whose cases are command lines with the files that Kaldi
+//! wrote. Its matrix library is in [`matrix`].
 //!
-//! Each case runs the real command in a child process, in a folder of its own (`stage`), and what it wrote is held against what
-//! Kaldi wrote (`rules`), read by a reader of tables that shares no code with `kaldi-io` (`table`).
+//! Each case runs the real command in a child process, in a folder of its own (`stage`), and what
+//! it wrote is held against what Kaldi wrote (`rules`), read by a reader of tables that shares no
+//! code with `kaldi-io` (`table`).
 
 mod case;
 mod child;

@@ -1,7 +1,8 @@
 //! Kaldi's programs on lattices: `decode_graph/lattice.jsonl`.
 //!
-//! Every case is a lattice and what Kaldi's programs said of it; each program is run as a command of its own on the same lattice. The rules are those of the
-//! README beside the answers: costs within 1e-3, best words free where two paths tie, words of minimum Bayes risk free where Kaldi's
+//! Every case is a lattice and what Kaldi's programs said of it; each program is run as a command
+//! of its own on the same lattice. The rules are those of the README beside the answers: costs
+//! within 1e-3, best words free where two paths tie, words of minimum Bayes risk free where Kaldi's
 //! own risk is not the true one, but then of no greater true risk.
 
 use std::collections::HashMap;
@@ -430,7 +431,8 @@ impl Check<'_> {
             self.command("lattice-to-ctm-conf", &[&option, &self.scale(), "ark:in.ark", "out.ctm"])?;
             let text = self.text("out.ctm")?;
             let came: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().skip(2).collect()).collect();
-            // Times and confidences are printed with two decimals, and informative where the words are.
+            // Times and confidences are printed with two decimals, and informative where the words
+            // are.
             if !self.answer.mbr.binding || !self.words_bind() {
                 continue;
             }

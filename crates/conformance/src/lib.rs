@@ -1,4 +1,5 @@
-//! One runner for the known answers: what the real systems returned, held against what Kaldera returns.
+//! One runner for the known answers: what the real systems returned, held against what Kaldera
+//! returns.
 //!
 //! ```text
 //! cargo run --release -p conformance -- [FILTER...]
@@ -10,15 +11,17 @@
 //!     audio/ in/ out/       what the cases read, and what the oracle wrote
 //! ```
 //!
-//! For each case file with a selected case it prints one line, `kaldi/manifest.json: 86 of 86 hold, 1 free, 139 not run`. The first two
-//! numbers are about the binding cases that were run; *free* cases are those that the README declares free; *not run* are those whose
-//! group or operation has no code here yet, which is never a pass. Before that line stands every failing case: its id, what was
-//! expected, what came.
+//! For each case file with a selected case it prints one line, `kaldi/manifest.json: 86 of 86 hold,
+//! 1 free, 139 not run`. The first two numbers are about the binding cases that were run; *free*
+//! cases are those that the README declares free; *not run* are those whose group or operation has
+//! no code here yet, which is never a pass. Before that line stands every failing case: its id,
+//! what was expected, what came.
 //!
-//! A FILTER is the beginning of a file's path (`kaldi/manifest`, `k2/ragged`, `lod`), with an optional `:NAME` for one group or operation
-//! (`kaldi/manifest:mfcc`, `k2/nbest:random_paths`). NAME is the whole name, or its beginning up to a character that is neither
-//! a letter, a digit nor an underscore: `kaldi/matrix:feat` selects `feat.MelBanks` and all its siblings, `k2/ragged_ops:sum` does not select `sum_grad`.
-//! Several filters select what any of them selects.
+//! A FILTER is the beginning of a file's path (`kaldi/manifest`, `k2/ragged`, `lod`), with an
+//! optional `:NAME` for one group or operation (`kaldi/manifest:mfcc`, `k2/nbest:random_paths`).
+//! NAME is the whole name, or its beginning up to a character that is neither a letter, a digit nor
+//! an underscore: `kaldi/matrix:feat` selects `feat.MelBanks` and all its siblings,
+//! `k2/ragged_ops:sum` does not select `sum_grad`. Several filters select what any of them selects.
 //!
 //! | exit | meaning |
 //! |---|---|
@@ -26,8 +29,9 @@
 //! | 1 | a failure, a case that was not run, a damaged file, a file that no runner knows |
 //! | 2 | wrong usage, no folder, a filter that selects nothing |
 //!
-//! The rules of comparison are those of the README beside each set, not looser. `KNOWN_ANSWERS` is only read. To add a set, write a
-//! module with a function of the shape `Runner` and name its files in `runner_of`.
+//! The rules of comparison are those of the README beside each set, not looser. `KNOWN_ANSWERS` is
+//! only read. To add a set, write a module with a function of the shape `Runner` and name its files
+//! in `runner_of`.
 
 #![forbid(unsafe_code)]
 
@@ -61,7 +65,8 @@ pub use verdict::{Totals, Verdict};
 /// The private first argument with which the runner starts itself as the command `kaldera`.
 const CHILD: &str = "__kaldera";
 
-/// How long a command may take before it counts as hung; the slowest known one takes well under a second.
+/// How long a command may take before it counts as hung; the slowest known one takes well under a
+/// second.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 const USAGE: &str = "\
@@ -138,8 +143,9 @@ fn not_run(_: &Settings, _: &Path, cases: &[Case]) -> Result<Vec<Verdict>, Error
 /// Runs what `settings` selects and prints the report to `out`.
 ///
 /// # Errors
-/// [`Error`] where nothing can be judged: no folder, a filter that selects nothing, a temporary folder that cannot be made. A
-/// case that fails and a file that is damaged are part of the report and of the totals.
+/// [`Error`] where nothing can be judged: no folder, a filter that selects nothing, a temporary
+/// folder that cannot be made. A case that fails and a file that is damaged are part of the report
+/// and of the totals.
 pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
     let files = folder::case_files(&settings.folder)?;
     let mut unused: Vec<&Filter> = settings.filters.iter().collect();
@@ -190,7 +196,8 @@ pub fn run(settings: &Settings, out: &mut dyn Write) -> Result<Totals, Error> {
     }
 }
 
-/// The command: `args` with the program's own name first. See the crate's documentation for the exit status.
+/// The command: `args` with the program's own name first. See the crate's documentation for the
+/// exit status.
 #[must_use]
 pub fn main(args: Vec<OsString>) -> ExitCode {
     if args.get(1).is_some_and(|first| first == CHILD) {

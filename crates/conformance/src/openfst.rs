@@ -1,7 +1,8 @@
 //! OpenFst's algorithms: `openfst/openfst.json`.
 //!
-//! Every operation is a function from a case to the points in which the result differs. Reading is in `text`, the rules of the README in
-//! `compare`; a transducer becomes an FSA with one final state, and is counted as OpenFst counts.
+//! Every operation is a function from a case to the points in which the result differs. Reading is
+//! in `text`, the rules of the README in `compare`; a transducer becomes an FSA with one final
+//! state, and is counted as OpenFst counts.
 
 mod compare;
 mod operations;

@@ -1,6 +1,8 @@
-//! TensorFlow's `strided_slice`, its gradient and its assignment: `strided_slice/*.jsonl`, whose cases are calls with their results.
+//! TensorFlow's `strided_slice`, its gradient and its assignment: `strided_slice/*.jsonl`, whose
+//! cases are calls with their results.
 //!
-//! An error must be of the right kind and have the right numbers: its fields, put into TensorFlow's words, must give what TensorFlow said.
+//! An error must be of the right kind and have the right numbers: its fields, put into TensorFlow's
+//! words, must give what TensorFlow said.
 
 mod answer;
 

@@ -44,7 +44,8 @@ impl Verdict {
     }
 }
 
-/// Counts of verdicts. Its text is the rest of a file's line: `120 of 120 hold, 3 free, 40 not run`.
+/// Counts of verdicts. Its text is the rest of a file's line: `120 of 120 hold, 3 free, 40 not
+/// run`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Binding cases that hold.

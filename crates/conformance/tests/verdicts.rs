@@ -7,7 +7,8 @@ use std::time::Duration;
 use conformance::{Settings, Totals, run};
 use serde_json::{Value, json};
 
-/// Runs a set of one case, whose script stands in for the command; `known` is what Kaldi wrote to `out/a.txt`.
+/// Runs a set of one case, whose script stands in for the command; `known` is what Kaldi wrote to
+/// `out/a.txt`.
 fn verdict(known: Option<&str>, case: Value) -> (Totals, String) {
     let folder = tempfile::tempdir().unwrap();
     let set = folder.path().join("kaldi");

@@ -10,8 +10,9 @@
 //!   "alignment"       the input labels of the arc, one a frame: a list for each arc
 //! ```
 //!
-//! Scores are negated costs: a Kaldi weight `1.5,20,3_3` is the graph score -1.5, the acoustic score -20 and the alignment 3 3.
-//! Sums over paths are computed in double precision from the two scores, not from the single-precision score of the arc.
+//! Scores are negated costs: a Kaldi weight `1.5,20,3_3` is the graph score -1.5, the acoustic
+//! score -20 and the alignment 3 3. Sums over paths are computed in double precision from the two
+//! scores, not from the single-precision score of the arc.
 //!
 //! ```
 //! use fsa::lattice::{DeterminizeOptions, LatticeBuilder};

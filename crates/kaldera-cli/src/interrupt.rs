@@ -1,7 +1,9 @@
-//! Ctrl-C, and the SIGTERM of a cluster that takes a job away: the process ends at once, and leaves nothing half-written.
+//! Ctrl-C, and the SIGTERM of a cluster that takes a job away: the process ends at once, and leaves
+//! nothing half-written.
 //!
-//! A flag asks the work to end, which it does within a recording. Work that waits for a pipe or a FIFO does not look at flags: a thread
-//! waits for the signal, too, and ends the process if it has not ended by itself.
+//! A flag asks the work to end, which it does within a recording. Work that waits for a pipe or a
+//! FIFO does not look at flags: a thread waits for the signal, too, and ends the process if it has
+//! not ended by itself.
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -40,8 +42,9 @@ static WATCH: LazyLock<Watch> = LazyLock::new(|| Watch {
 /// The tool, and what a user should know if it is stopped.
 static TOLD: OnceLock<(&str, &str)> = OnceLock::new();
 
-/// From now on, being asked to stop makes the flag true, and soon after ends the process with a line that says that `tool` was
-/// stopped and what is `left`. Who asks a second time is not made to wait.
+/// From now on, being asked to stop makes the flag true, and soon after ends the process with a
+/// line that says that `tool` was stopped and what is `left`. Who asks a second time is not made to
+/// wait.
 pub(crate) fn watch(tool: &'static str, left: &'static str) -> &'static AtomicBool {
     if TOLD.set((tool, left)).is_ok() {
         if let Err(error) = register(SIGINT).and_then(|()| register(SIGTERM)) {
@@ -86,8 +89,8 @@ fn end_if_the_work_does_not() -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).stack_size(STACK_BYTES).spawn(wait).map(drop)
 }
 
-/// Says that the work was stopped, and returns the exit status. Only one thread gets that far; another one waits for the end that
-/// the first one makes.
+/// Says that the work was stopped, and returns the exit status. Only one thread gets that far;
+/// another one waits for the end that the first one makes.
 fn end() -> u8 {
     while WATCH.ending.swap(true, Ordering::SeqCst) {
         thread::park();

@@ -3,8 +3,8 @@
 /// The most characters in a line of help.
 pub(crate) const WIDTH: usize = 100;
 
-/// Breaks each line that is too long between two words; what follows is indented as its beginning is. The rest of such a line
-/// goes on with the next one, if that is of the same paragraph.
+/// Breaks each line that is too long between two words; what follows is indented as its beginning
+/// is. The rest of such a line goes on with the next one, if that is of the same paragraph.
 pub(crate) fn wrap(text: &str) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut lines = text.lines().peekable();

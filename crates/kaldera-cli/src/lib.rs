@@ -1,9 +1,10 @@
 //! The command `kaldera`: options in, a call of the library, tables out.
 //!
-//! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so that a recipe
-//! changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link to the binary that has the name of a
-//! program is that program, so that a recipe need not change at all. The native command (`features`, `fst`, `merge`, `info`,
-//! `plot`) takes the same options and more forgiving arguments.
+//! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so
+//! that a recipe changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link
+//! to the binary that has the name of a program is that program, so that a recipe need not change
+//! at all. The native command (`features`, `fst`, `merge`, `info`, `plot`) takes the same options
+//! and more forgiving arguments.
 //!
 //! | exit status | Kaldi's programs | native command |
 //! |---|---|---|
@@ -40,7 +41,8 @@ use similar::did_you_mean;
 
 /// A subcommand: its name, one line for `kaldera --help`, and what answers a call.
 ///
-/// The tables of these are all that help, completions, suggestions and dispatch know of subcommands.
+/// The tables of these are all that help, completions, suggestions and dispatch know of
+/// subcommands.
 struct Tool {
     name: &'static str,
     about: &'static str,
@@ -83,9 +85,11 @@ pub fn kaldi_tools() -> &'static [&'static str] {
     &kaldi::NAMES
 }
 
-/// Runs the command with `args`, the first of which is the program's own name, and returns its exit status.
+/// Runs the command with `args`, the first of which is the program's own name, and returns its exit
+/// status.
 ///
-/// An error of the command line gives 2 for the native command and what Kaldi gives for Kaldi's programs.
+/// An error of the command line gives 2 for the native command and what Kaldi gives for Kaldi's
+/// programs.
 ///
 /// ```
 /// use std::process::ExitCode;
@@ -147,7 +151,8 @@ fn tools() -> impl Iterator<Item = &'static Tool> {
     NATIVE.iter().chain(kaldi::TOOLS)
 }
 
-/// `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and `kaldera TOOL ... --help`.
+/// `kaldera help` and `kaldera help TOOL ...`, which are `kaldera --help` and `kaldera TOOL ...
+/// --help`.
 fn help(call: Call<'_>) -> ExitCode {
     match call {
         Call::Describe(_) => ExitCode::SUCCESS,

@@ -1,4 +1,5 @@
-//! Log lines on stderr: of Kaldi's programs in the form that scripts around Kaldi look for, of the native command in plain words.
+//! Log lines on stderr: of Kaldi's programs in the form that scripts around Kaldi look for, of the
+//! native command in plain words.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -16,8 +17,8 @@ use tracing_subscriber::registry::LookupSpan;
 
 use crate::parse_options::Syntax;
 
-/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's `--verbose` level, and without one
-/// there are errors only.
+/// From now on, events of every crate go to stderr as lines of `tool`; `verbosity` is Kaldi's
+/// `--verbose` level, and without one there are errors only.
 ///
 /// A process is one tool, as in Kaldi: a second call keeps the first one's settings.
 pub(crate) fn init(tool: &'static str, face: Syntax, verbosity: Option<i32>) {
@@ -79,7 +80,8 @@ pub(crate) fn printable(text: &str) -> String {
     line
 }
 
-/// Warnings that were told, by the place in the code that they come from, and how often they came again.
+/// Warnings that were told, by the place in the code that they come from, and how often they came
+/// again.
 static TOLD: Mutex<Option<HashMap<Identifier, (String, u64)>>> = Mutex::new(None);
 
 /// Whether a warning is the first of its kind; others are counted.
@@ -104,9 +106,9 @@ pub(crate) fn end(tool: &str) {
     }
 }
 
-/// Of Kaldi's programs
-/// `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording is truncated: ... (reading key="a" file="a.wav")`;
-/// of the native command `kaldera features: warning: the recording is truncated: ...`, and of each kind of warning only the first.
+/// Of Kaldi's programs `WARNING (compute-mfcc-feats[kaldera 0.1.0]:kaldi_io::wave:55) the recording
+/// is truncated: ... (reading key="a" file="a.wav")`; of the native command `kaldera features:
+/// warning: the recording is truncated: ...`, and of each kind of warning only the first.
 struct Line {
     tool: &'static str,
     face: Syntax,

@@ -53,7 +53,8 @@ pub(crate) fn end(tool: &str, outcome: Result<ExitCode, Trouble>) -> ExitCode {
     }
 }
 
-/// Reads the options of a call, and gives the plain arguments. Without those, all has been done that was asked for.
+/// Reads the options of a call, and gives the plain arguments. Without those, all has been done
+/// that was asked for.
 pub(crate) fn arguments(
     tool: &'static str,
     parser: &mut ParseOptions<'_>,

@@ -1,8 +1,9 @@
 //! Kaldi's option syntax, for Kaldi's programs and the native command.
 //!
-//! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and so are large and
-//! small letters. `--config=FILE` names a file of such options, one per line with `#` comments; the command line has the
-//! last word, wherever it names the file. A lone `--` ends the options.
+//! `--name=value` sets an option and a bare `--name` a bool; `_` and `-` are the same in names, and
+//! so are large and small letters. `--config=FILE` names a file of such options, one per line with
+//! `#` comments; the command line has the last word, wherever it names the file. A lone `--` ends
+//! the options.
 //!
 //! | | Kaldi's programs | native command |
 //! |---|---|---|
@@ -144,17 +145,20 @@ impl<'a> ParseOptions<'a> {
         set.register(&mut Untaken(self));
     }
 
-    /// All options with their values, but for those with the names `without`: what decides the result of a run.
+    /// All options with their values, but for those with the names `without`: what decides the
+    /// result of a run.
     pub(crate) fn settings(&self, without: &[&str]) -> String {
         let mut lines: Vec<_> = self.options.iter().filter(|entry| !without.contains(&entry.name)).collect();
         lines.sort_by_key(|entry| entry.name);
         lines.iter().map(|entry| format!("--{}={}\n", entry.name, entry.value.show())).collect()
     }
 
-    /// Sets the options that `args` (without the program's name) and their configuration files give.
+    /// Sets the options that `args` (without the program's name) and their configuration files
+    /// give.
     ///
     /// # Errors
-    /// At the first option that is unknown or that its value does not suit; earlier ones are set by then.
+    /// At the first option that is unknown or that its value does not suit; earlier ones are set by
+    /// then.
     pub(crate) fn read(&mut self, args: &[OsString]) -> Result<Request, OptionsError> {
         if let Some(text) = self.asked(args) {
             return Ok(Request::Tell(text));
@@ -324,7 +328,8 @@ impl<'a> ParseOptions<'a> {
         bytes.starts_with(b"--") || (self.syntax == Syntax::Native && bytes.len() > 1 && bytes[0] == b'-')
     }
 
-    /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for, `--no-name` the value of a bool.
+    /// Takes `--name` or `--name=value` apart; a letter gives the name it stands for, `--no-name`
+    /// the value of a bool.
     fn given(&self, typed: &str) -> Result<Given, OptionsError> {
         let (name, value) = match typed.split_once('=') {
             Some((name, value)) => (name, Some(value.trim().to_owned())),
@@ -378,7 +383,8 @@ impl<'a> ParseOptions<'a> {
     fn unknown(&self, typed: &str, name: &str) -> OptionsError {
         let standard = self.standard().into_iter().map(|(_, name, ..)| name);
         let names: Vec<&str> = self.options.iter().map(|entry| entry.name).chain(standard).collect();
-        // What is negated is compared without its `no-`, so that it is not like every other negation.
+        // What is negated is compared without its `no-`, so that it is not like every other
+        // negation.
         let positive = name.strip_prefix("no-").filter(|_| self.syntax == Syntax::Native);
         let meant = match positive.and_then(|name| most_similar(name, names.iter().copied())) {
             Some(name) => Some(format!("no-{name}")),
@@ -490,7 +496,8 @@ mod tests {
         Ok((request, options))
     }
 
-    /// Configuration files and command lines may be anything; how to search longer stands in `kaldera-fuzz`.
+    /// Configuration files and command lines may be anything; how to search longer stands in
+    /// `kaldera-fuzz`.
     #[test]
     fn configs() {
         let file = tempfile::NamedTempFile::new().unwrap();

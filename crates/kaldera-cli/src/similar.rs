@@ -3,7 +3,8 @@
 /// From here on, names are like each other: 0 is not at all, 1 is the same.
 const SIMILAR: f64 = 0.85;
 
-/// `; did you mean 'x'?` for the candidate most like what was typed, and nothing if none is like it.
+/// `; did you mean 'x'?` for the candidate most like what was typed, and nothing if none is like
+/// it.
 pub(crate) fn did_you_mean<'c>(typed: &str, candidates: impl IntoIterator<Item = &'c str>) -> String {
     match most_similar(typed, candidates) {
         Some(candidate) => format!("; did you mean '{candidate}'?"),

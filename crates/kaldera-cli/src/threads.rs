@@ -1,9 +1,10 @@
 //! The pool of threads, where it may not be possible to start any.
 
-/// Runs `work` in the pool that algorithms use. Where its threads cannot be started, as under a limit on processes or on memory,
-/// this thread does all of it.
+/// Runs `work` in the pool that algorithms use. Where its threads cannot be started, as under a
+/// limit on processes or on memory, this thread does all of it.
 ///
-/// rayon's own pool would start when it is first used, panic where it cannot, and not be tried a second time.
+/// rayon's own pool would start when it is first used, panic where it cannot, and not be tried a
+/// second time.
 #[cfg(feature = "rayon")]
 pub(crate) fn with_pool<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     match rayon::ThreadPoolBuilder::new().build() {

@@ -1,6 +1,7 @@
 //! Fuzz tests: damaged input of every sort, thrown at whatever reads input.
 //!
-//! A fuzz test is an ordinary test. `cargo test` replays the committed inputs of its corpus, then makes new ones for two seconds:
+//! A fuzz test is an ordinary test. `cargo test` replays the committed inputs of its corpus, then
+//! makes new ones for two seconds:
 //!
 //! ```text
 //! crates/kaldi-io/tests/it/fuzz.rs                    fuzz!("wav", |bytes| ...)
@@ -14,8 +15,9 @@
 //! | replay the corpus and nothing else, as CI does | `KALDERA_FUZZ_SECONDS=0 cargo test` |
 //! | search with a fuzzer that sees the coverage | `cargo bolero test -p kaldi-io wav` (of the crate `cargo-bolero`; it needs nightly Rust) |
 //!
-//! Inputs come from `bolero`, which makes a failing one smaller and prints it. Random bytes alone do not get far into a file format: most
-//! inputs are therefore taken as instructions for [damaging](damaged) files of the corpus.
+//! Inputs come from `bolero`, which makes a failing one smaller and prints it. Random bytes alone
+//! do not get far into a file format: most inputs are therefore taken as instructions for
+//! [damaging](damaged) files of the corpus.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +28,8 @@ use std::time::{Duration, Instant};
 #[doc(hidden)]
 pub use bolero;
 
-/// Runs a fuzz test under a name, which is that of its folder in `__fuzz__`, beside the file that this stands in.
+/// Runs a fuzz test under a name, which is that of its folder in `__fuzz__`, beside the file that
+/// this stands in.
 ///
 /// The second argument takes one input as `&[u8]`, and panics for what should not be.
 ///
@@ -158,8 +161,9 @@ const PIECES: &[&[u8]] = &[
     b"#",
 ];
 
-/// Follows `instructions` for choosing a file of the corpus and damaging it: bytes are changed, pieces put in, parts taken out,
-/// doubled, cut off, or exchanged with those of another file. `None` without a corpus or instructions.
+/// Follows `instructions` for choosing a file of the corpus and damaging it: bytes are changed,
+/// pieces put in, parts taken out, doubled, cut off, or exchanged with those of another file.
+/// `None` without a corpus or instructions.
 #[must_use]
 pub fn damaged(corpus: &[Vec<u8>], instructions: &[u8]) -> Option<Vec<u8>> {
     let mut instructions = Instructions { left: instructions };

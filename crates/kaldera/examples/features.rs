@@ -1,4 +1,5 @@
-//! The log mel filterbanks of audio files, folders or lists, into an archive, an .npz or a .safetensors file.
+//! The log mel filterbanks of audio files, folders or lists, into an archive, an .npz or a
+//! .safetensors file.
 //!
 //! ```text
 //! cargo run --release -p kaldera-speech --example features -- fbank.npz examples/audio

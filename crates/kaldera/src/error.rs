@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use crate::pipeline::Shard;
 
-/// An error of the pipeline, or of any crate: `?` turns theirs into this one. Those of the pipeline say in one line which file is
-/// concerned and what helps.
+/// An error of the pipeline, or of any crate: `?` turns theirs into this one. Those of the pipeline
+/// say in one line which file is concerned and what helps.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

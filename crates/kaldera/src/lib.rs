@@ -14,7 +14,8 @@
 //!      +--- base     SIMD, vectorised mathematics, random numbers
 //! ```
 //!
-//! Each of them can be used alone, and none needs a system library unless the feature `openblas` is on.
+//! Each of them can be used alone, and none needs a system library unless the feature `openblas` is
+//! on.
 //!
 //! From the files of a folder to features, on all processors:
 //!
@@ -57,10 +58,12 @@
 //! | `WaveData` | [`io::wave::WaveData`] |
 //! | `Matrix`, `SubMatrix`, `Vector`, `SubVector` | [`matrix`] |
 //!
-//! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and [`ragged::Ragged`]; the crate has a table of names.
-//! `Fsa` and `FsaVec` are [`fsa::Fsa`] and [`fsa::FsaVec`], with their attributes [`fsa::Graph`].
-//! Coming from Paddle: `LoDTensor` is [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in [`recurrent`].
-//! Coming from PyTorch: `nn.LSTM` and its like over packed sequences are [`recurrent::Stack`].
+//! Coming from k2: `RaggedShape` and `RaggedTensor` are [`ragged::RaggedShape`] and
+//! [`ragged::Ragged`]; the crate has a table of names. `Fsa` and `FsaVec` are [`fsa::Fsa`] and
+//! [`fsa::FsaVec`], with their attributes [`fsa::Graph`]. Coming from Paddle: `LoDTensor` is
+//! [`lod::LodTensor`], with a table of names too; `dynamic_lstm` and `dynamic_gru` are in
+//! [`recurrent`]. Coming from PyTorch: `nn.LSTM` and its like over packed sequences are
+//! [`recurrent::Stack`].
 //!
 //! # Features
 //! | feature | effect |
@@ -71,7 +74,8 @@
 //! | `serde` | serialisation of options, matrices and ragged tensors |
 //! | `symphonia` | FLAC, MP3 and Ogg Vorbis, in [`pipeline`] and [`Recording`] (under the MPL-2.0) |
 //!
-//! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent networks and FSAs need neither.
+//! Without `openblas` and `pure` only decompositions are missing: extraction, tables, recurrent
+//! networks and FSAs need neither.
 
 #![forbid(unsafe_code)]
 
@@ -93,7 +97,8 @@ pub use pipeline::Recording;
 
 /// What most programs need of every crate: `use kaldera::prelude::*;`.
 ///
-/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are [`fsa::Arc`].
+/// Names that a program has of its own, or from elsewhere, are left out: the arcs of an FSA are
+/// [`fsa::Arc`].
 pub mod prelude {
     pub use crate::base::Real;
     pub use crate::feat::{

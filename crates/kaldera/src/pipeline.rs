@@ -78,7 +78,8 @@ pub struct Pipeline<'a, E> {
 }
 
 impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
-    /// A pipeline with a thread per processor. The extractor may be owned, borrowed or shared in an [`Arc`].
+    /// A pipeline with a thread per processor. The extractor may be owned, borrowed or shared in an
+    /// [`Arc`].
     pub fn new(extractor: E) -> Self {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
@@ -101,8 +102,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { jobs, ..self }
     }
 
-    /// Takes this channel of each recording, counted from 0, unless its [`Utterance`] says which. Otherwise it is the first one,
-    /// with a warning if there are more.
+    /// Takes this channel of each recording, counted from 0, unless its [`Utterance`] says which.
+    /// Otherwise it is the first one, with a warning if there are more.
     #[must_use]
     pub fn channel(self, channel: usize) -> Self {
         Self { channel: Some(channel), ..self }
@@ -164,7 +165,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Self { reading: options, ..self }
     }
 
-    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete leaves nothing.
+    /// Ends a run with [`Error::Stopped`] soon after `stop` has become true. What is not complete
+    /// leaves nothing.
     #[must_use]
     pub fn stop_when(self, stop: &'a AtomicBool) -> Self {
         Self { stop: Some(stop), ..self }
@@ -178,13 +180,15 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// Writes the features of each recording to `sink`, in the order of `inputs`.
     ///
     /// # Errors
-    /// When `sink` fails, when one of its [outputs](FeatureSink::outputs) is an input, and when it refuses a key: these two before
-    /// anything is written. A recording that fails is in the summary instead.
+    /// When `sink` fails, when one of its [outputs](FeatureSink::outputs) is an input, and when it
+    /// refuses a key: these two before anything is written. A recording that fails is in the
+    /// summary instead.
     pub fn run(&self, inputs: &Inputs, sink: &mut (impl FeatureSink + Send)) -> Result<Summary, Error> {
         self.run_with(inputs, sink, |_| ())
     }
 
-    /// As [`run`](Self::run), and calls `progress` after each recording, in their order, from one thread at a time.
+    /// As [`run`](Self::run), and calls `progress` after each recording, in their order, from one
+    /// thread at a time.
     ///
     /// # Errors
     /// Those of [`run`](Self::run), and [`Error::Stopped`].
@@ -224,7 +228,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Ok(summary)
     }
 
-    /// As [`run`](Self::run), into a file (see [`FeatureFile`]), which is not made if every recording fails.
+    /// As [`run`](Self::run), into a file (see [`FeatureFile`]), which is not made if every
+    /// recording fails.
     ///
     /// # Errors
     /// When the file cannot be written, is an input, or cannot hold a key.
@@ -237,7 +242,8 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
         Ok(summary)
     }
 
-    /// What a first run over all recordings finds, where features are normalised over more than one of them.
+    /// What a first run over all recordings finds, where features are normalised over more than one
+    /// of them.
     fn group_stats(&self, inputs: &Inputs) -> Result<Option<GroupStats>, Error> {
         let Some(cmvn) = self.post.cmvn.as_ref().filter(|cmvn| cmvn.needs_others()) else { return Ok(None) };
         let utterances = inputs.utterances();

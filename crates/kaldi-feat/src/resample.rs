@@ -15,7 +15,8 @@ use crate::state::{StateReader, StateWriter};
 /// The zeros of the sinc on each side that [`LinearResample::for_waveform`] keeps.
 const NUM_ZEROS: i32 = 6;
 
-/// The most that a rate may be of the other: more makes a long signal of a short one, or next to nothing of a long one.
+/// The most that a rate may be of the other: more makes a long signal of a short one, or next to
+/// nothing of a long one.
 const MAX_FACTOR: u32 = 1000;
 
 /// The most weights that a resampler may have: a quarter of a gigabyte.

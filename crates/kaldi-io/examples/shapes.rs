@@ -1,4 +1,5 @@
-//! Prints the key and the shape of each matrix of a table, whatever kind it is of, without loading the elements.
+//! Prints the key and the shape of each matrix of a table, whatever kind it is of, without loading
+//! the elements.
 //!
 //! ```sh
 //! cargo run --release -p kaldi-io --example shapes -- scp:feats.scp

@@ -8,7 +8,8 @@ use crate::wave::WaveError;
 
 /// What can go wrong with a specifier, a file, a pipe, a table or an object in one.
 ///
-/// Every message is one line that names the file, the line or the key, and says what to do about it.
+/// Every message is one line that names the file, the line or the key, and says what to do about
+/// it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -165,7 +166,8 @@ pub enum Error {
         /// What may help, or nothing.
         hint: &'static str,
     },
-    /// An object in a file of its own, or one that a script file points to, could not be read or written.
+    /// An object in a file of its own, or one that a script file points to, could not be read or
+    /// written.
     #[error("{place}: {source}")]
     File {
         /// The file.
@@ -219,7 +221,8 @@ pub enum Error {
         /// The key.
         key: String,
     },
-    /// A `[range]` that is not `rows` or `rows,columns`, each `first:last` or `:`, inside the object.
+    /// A `[range]` that is not `rows` or `rows,columns`, each `first:last` or `:`, inside the
+    /// object.
     #[error(
         "invalid range [{range}] for {object}: write [first:last] or [first:last,first:last], counted from 0, last one included"
     )]
@@ -269,7 +272,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if our output's reader has gone, as after `| head`: a program should then stop without a word.
+    /// True if our output's reader has gone, as after `| head`: a program should then stop without
+    /// a word.
     pub fn is_broken_pipe(&self) -> bool {
         match self {
             Error::BrokenPipe { .. } => true,

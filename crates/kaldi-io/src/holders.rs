@@ -328,7 +328,8 @@ mod tests {
             let part = header.extract_range("0:4,1:2").unwrap();
             assert_eq!((part.rows, part.cols), (5, 2));
             assert!(header.extract_range("0:30").unwrap_err().is_range());
-            // The object alone is read up to its elements, and in an archive these have to be there.
+            // The object alone is read up to its elements, and in an archive these have to be
+            // there.
             let whole = matches!(storage, MatrixStorage::Text | MatrixStorage::Sparse);
             assert_eq!(<MatrixHeader as Holder>::read(&mut &bytes[..26]).is_ok(), !whole, "{storage:?}");
             assert!(MatrixHeader::read_in_archive(&mut &bytes[..bytes.len() - 4]).is_err(), "{storage:?}");

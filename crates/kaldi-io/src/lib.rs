@@ -1,8 +1,9 @@
 //! Kaldi's tables (`ark`, `scp`), its files and pipes, and WAV.
 //!
-//! A table is a sequence of keys, usually names of utterances, each with an object: a matrix of features, a recording, a word.
-//! Programs name tables in one line of text, so that the same program reads a file, a part of an archive or the output of
-//! another program. An archive is as simple as it can be, and a script file says where objects are:
+//! A table is a sequence of keys, usually names of utterances, each with an object: a matrix of
+//! features, a recording, a word. Programs name tables in one line of text, so that the same
+//! program reads a file, a part of an archive or the output of another program. An archive is as
+//! simple as it can be, and a script file says where objects are:
 //!
 //! ```text
 //! feats.ark                                                  feats.scp
@@ -12,7 +13,8 @@
 //!              ↑ byte 5                          ↑ 6421      └──────────────────────────┘
 //! ```
 //!
-//! Text objects have no `\0B` and end with their line; both kinds may be mixed. Every kind of object is a [`Holder`].
+//! Text objects have no `\0B` and end with their line; both kinds may be mixed. Every kind of
+//! object is a [`Holder`].
 //!
 //! ```
 //! use kaldi_io::{Matrix, RandomAccessReader, SequentialReader, TableWriter};
@@ -83,7 +85,8 @@
 //! | options `nf`, `f` | write when the buffer is full; after each object (without either) |
 //! | option `p` | with `scp:`, leave out keys that the script file does not have |
 //!
-//! FILE is a path, `-` for standard input or output, or a command: `gunzip -c a.gz |` to read, `| gzip -c > a.gz` to write.
+//! FILE is a path, `-` for standard input or output, or a command: `gunzip -c a.gz |` to read, `|
+//! gzip -c > a.gz` to write.
 //!
 //! # Coming from Kaldi
 //!
@@ -98,20 +101,23 @@
 //! | `ReadKaldiObject`, `WriteKaldiObject` | [`read_object`], [`write_object`] |
 //! | `WaveData`, `WaveInfo` | [`wave::WaveData`], [`wave::WaveInfo`] |
 //!
-//! Two differences are meant. A damaged archive that is read by key is an error when the damage is met, not when the reader is
-//! closed. `ark,scp` into a pipe is refused when it is opened, not at the first object.
+//! Two differences are meant. A damaged archive that is read by key is an error when the damage is
+//! met, not when the reader is closed. `ark,scp` into a pipe is refused when it is opened, not at
+//! the first object.
 //!
 //! # When not to use this
 //!
-//! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts of large matrices or other
-//! people's tools take a format with an index, such as `.npz` or safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and
-//! nothing else; [`WaveAudio`] reads the other widths. The `symphonia` crate knows other formats.
+//! Archives are made for one pass and for other Kaldi programs. For columns, random access to parts
+//! of large matrices or other people's tools take a format with an index, such as `.npz` or
+//! safetensors. [`WaveData`] reads WAV as Kaldi does, 16-bit PCM and nothing else; [`WaveAudio`]
+//! reads the other widths. The `symphonia` crate knows other formats.
 //!
 //! # Damaged input
 //!
-//! Byte order marks and carriage returns, which editors on Windows leave in texts, are no part of keys and words.
-//! Whatever the bytes are, reading gives an error and nothing worse: no panic, and no memory that the file does not have the bytes for.
-//! Fuzz tests (`tests/it/fuzz.rs`) look after that. The only unsafe code is the call that maps a file into memory, whose danger is the
+//! Byte order marks and carriage returns, which editors on Windows leave in texts, are no part of
+//! keys and words. Whatever the bytes are, reading gives an error and nothing worse: no panic, and
+//! no memory that the file does not have the bytes for. Fuzz tests (`tests/it/fuzz.rs`) look after
+//! that. The only unsafe code is the call that maps a file into memory, whose danger is the
 //! caller's: see [`IndexedArchive::map`](table::IndexedArchive::map).
 #![deny(unsafe_code)]
 

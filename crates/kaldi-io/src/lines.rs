@@ -1,7 +1,8 @@
 //! Lines of texts that people and their editors wrote.
 //!
-//! A byte order mark in front of the text and carriage returns at the ends of lines are no part of them, and no line is longer
-//! than it may be: what is no text, and has no lines, would otherwise be read into memory as a whole.
+//! A byte order mark in front of the text and carriage returns at the ends of lines are no part of
+//! them, and no line is longer than it may be: what is no text, and has no lines, would otherwise
+//! be read into memory as a whole.
 
 use std::io::{self, BufRead, Read};
 
@@ -109,7 +110,8 @@ pub(crate) enum Line {
     TooLong,
 }
 
-/// Replaces `line` by the next line, of up to `longest` bytes. In front of the first line of a text there may be a byte order mark.
+/// Replaces `line` by the next line, of up to `longest` bytes. In front of the first line of a text
+/// there may be a byte order mark.
 pub(crate) fn read_line(
     reader: &mut dyn BufRead,
     is_first: bool,

@@ -5,7 +5,8 @@ use crate::holders::Holder;
 use crate::rxfilename::Input;
 use crate::wxfilename::Output;
 
-/// Reads the object that an rxfilename names, such as `global.mat`, `feats.ark:17` or `feats.ark:17[0:9]`.
+/// Reads the object that an rxfilename names, such as `global.mat`, `feats.ark:17` or
+/// `feats.ark:17[0:9]`.
 ///
 /// # Errors
 /// Whatever keeps the file from being opened; [`Error::File`] for its contents.
@@ -27,7 +28,8 @@ pub fn read_object<T: Holder>(rxfilename: &str) -> Result<T, Error> {
 /// Writes one object to a wxfilename, with Kaldi's header and nothing else.
 ///
 /// # Errors
-/// Whatever keeps the file from being created or written; [`Error::File`] for an object that has no such form.
+/// Whatever keeps the file from being created or written; [`Error::File`] for an object that has no
+/// such form.
 #[doc(alias = "WriteKaldiObject")]
 pub fn write_object<T: Holder>(wxfilename: &str, object: &T, binary: bool) -> Result<(), Error> {
     let mut output = Output::create(wxfilename)?;

@@ -10,8 +10,8 @@ use crate::specifier::{Rspecifier, TableKind, WriteTo, Wspecifier};
 use crate::table::ScriptLines;
 use crate::wxfilename::{self, Wxfilename};
 
-/// Those of some outputs that exist as regular files, known by device and inode, so that every link to a file is that file. On
-/// systems without inodes they are known by their canonical paths.
+/// Those of some outputs that exist as regular files, known by device and inode, so that every link
+/// to a file is that file. On systems without inodes they are known by their canonical paths.
 ///
 /// Devices and FIFOs are not among them: writing to those destroys nothing.
 ///
@@ -69,14 +69,15 @@ fn file_id(path: &Path) -> Option<FileId> {
     }
 }
 
-/// Refuses outputs that are inputs, before anything is opened for writing. Each text is a specifier of a table or a single file.
+/// Refuses outputs that are inputs, before anything is opened for writing. Each text is a specifier
+/// of a table or a single file.
 ///
-/// The files that a script file lists are inputs, too; the list is read only if an output exists. Not known are the files that
-/// commands read, and what comes from a pipe.
+/// The files that a script file lists are inputs, too; the list is read only if an output exists.
+/// Not known are the files that commands read, and what comes from a pipe.
 ///
-/// With `scp:` as the output, objects go to files of their own, and one may replace the object that it was made of: only the
-/// tables themselves are compared with these files. A single file that replaces the only, single, input is accepted as well, as
-/// the input has been read by then.
+/// With `scp:` as the output, objects go to files of their own, and one may replace the object that
+/// it was made of: only the tables themselves are compared with these files. A single file that
+/// replaces the only, single, input is accepted as well, as the input has been read by then.
 ///
 /// ```
 /// use kaldi_io::overwrite::refuse_overwriting;
@@ -160,8 +161,8 @@ fn files_of_script(script: &str) -> impl Iterator<Item = PathBuf> + use<> {
 mod tests {
     use super::*;
 
-    /// A folder with `a.ark`, `a.scp`, which points into it and at `one.mat`, and `one.scp`, which names `one.mat` alone; `@` is the
-    /// folder.
+    /// A folder with `a.ark`, `a.scp`, which points into it and at `one.mat`, and `one.scp`, which
+    /// names `one.mat` alone; `@` is the folder.
     fn refused(inputs: &[&str], outputs: &[&str]) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let at = |text: &str| text.replace('@', folder.path().to_str().unwrap());

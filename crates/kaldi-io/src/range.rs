@@ -2,8 +2,8 @@
 
 use tracing::warn;
 
-/// Rows that a range may go beyond the end: two for the frames that windows of 25 ms lose at the edges, one for rounding of
-/// times to two decimals. They are cut off with a warning.
+/// Rows that a range may go beyond the end: two for the frames that windows of 25 ms lose at the
+/// edges, one for rounding of times to two decimals. They are cut off with a warning.
 const TOLERANCE: usize = 3;
 
 /// Start and length of a part.

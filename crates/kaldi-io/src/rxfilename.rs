@@ -47,8 +47,8 @@ pub enum Rxfilename<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidRxfilename`] for `| command`, spaces at either end, a `|` in the middle, whole table specifiers and offsets
-/// beyond 64 bits.
+/// [`Error::InvalidRxfilename`] for `| command`, spaces at either end, a `|` in the middle, whole
+/// table specifiers and offsets beyond 64 bits.
 #[doc(alias = "ClassifyRxfilename")]
 pub fn classify(text: &str) -> Result<Rxfilename<'_>, Error> {
     let invalid = |hint| Err(Error::InvalidRxfilename { name: text.to_owned(), hint });
@@ -129,7 +129,8 @@ impl Input {
     /// Opens what an rxfilename names; `file:123` stands at byte 123.
     ///
     /// # Errors
-    /// [`Error::InvalidRxfilename`], [`Error::Open`], [`Error::Read`] if the offset cannot be reached.
+    /// [`Error::InvalidRxfilename`], [`Error::Open`], [`Error::Read`] if the offset cannot be
+    /// reached.
     #[doc(alias = "Open")]
     pub fn open(rxfilename: &str) -> Result<Input, Error> {
         let mut position = 0;
@@ -202,10 +203,11 @@ impl Input {
         Error::Read { name: self.name.clone(), source }
     }
 
-    /// Ends the input. For a command this waits, and warns if its exit status is not 0, as Kaldi does.
+    /// Ends the input. For a command this waits, and warns if its exit status is not 0, as Kaldi
+    /// does.
     ///
-    /// A command that still had something to say is cut off, which may well be why it failed: only a reader that came to
-    /// the end should take [`InputStatus::Failed`] as an error.
+    /// A command that still had something to say is cut off, which may well be why it failed: only
+    /// a reader that came to the end should take [`InputStatus::Failed`] as an error.
     #[doc(alias = "Close")]
     pub fn close(self) -> InputStatus {
         match self.stream {
@@ -217,10 +219,11 @@ impl Input {
         }
     }
 
-    /// Ends the input after all that is wanted of it: what a command wrote is no good if the command failed.
+    /// Ends the input after all that is wanted of it: what a command wrote is no good if the
+    /// command failed.
     ///
-    /// What the command still has to say is read, so that it ends by itself. One that goes on for more than 64 MiB is cut off, and
-    /// how it ends then is no error.
+    /// What the command still has to say is read, so that it ends by itself. One that goes on for
+    /// more than 64 MiB is cut off, and how it ends then is no error.
     ///
     /// ```
     /// use std::io::Read;
@@ -233,7 +236,8 @@ impl Input {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] for a command that failed, [`Error::Read`] where its output cannot be read. Never for other inputs.
+    /// [`Error::Command`] for a command that failed, [`Error::Read`] where its output cannot be
+    /// read. Never for other inputs.
     pub fn finish(mut self) -> Result<(), Error> {
         const MOST: u64 = 1 << 26;
         if !matches!(self.stream, Stream::Pipe { .. }) {
@@ -270,7 +274,8 @@ impl Stream {
     fn file(path: &Path, name: &str) -> Result<Stream, Error> {
         let open_error = |source| Error::Open { name: name.to_owned(), source };
         let file = File::open(path).map_err(open_error)?;
-        // Opening a folder succeeds and only reading fails; say so now, as opening is what tools report.
+        // Opening a folder succeeds and only reading fails; say so now, as opening is what tools
+        // report.
         if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             return Err(open_error(io::ErrorKind::IsADirectory.into()));
         }

@@ -52,8 +52,8 @@ impl Segment {
 
 /// The lines of a segments file in order.
 ///
-/// After an [`Error::Segment`] or [`Error::LongLine`] the next line follows, as Kaldi's programs leave such lines out; any other error is the last
-/// item.
+/// After an [`Error::Segment`] or [`Error::LongLine`] the next line follows, as Kaldi's programs
+/// leave such lines out; any other error is the last item.
 ///
 /// ```
 /// use kaldi_io::rxfilename::Input;

@@ -1,4 +1,5 @@
-//! Kaldi's one-line language for tables: `ark:feats.ark`, `scp,p:wav.scp`, `ark,scp:feats.ark,feats.scp`.
+//! Kaldi's one-line language for tables: `ark:feats.ark`, `scp,p:wav.scp`,
+//! `ark,scp:feats.ark,feats.scp`.
 
 use crate::error::Error;
 
@@ -58,7 +59,8 @@ pub enum WriteTo {
         /// The archive's wxfilename.
         archive: String,
     },
-    /// `scp:script`: every object goes to the file that the script, which exists, names for its key.
+    /// `scp:script`: every object goes to the file that the script, which exists, names for its
+    /// key.
     Script {
         /// The script's rxfilename.
         script: String,
@@ -198,7 +200,8 @@ fn parse_wspecifier(text: &str) -> Result<Wspecifier, String> {
     Ok(Wspecifier { to, binary, flush, permissive })
 }
 
-/// An unknown option is a slip; without `ark` or `scp` before it, the text is rather a file name with a colon.
+/// An unknown option is a slip; without `ark` or `scp` before it, the text is rather a file name
+/// with a colon.
 fn unknown_option(option: &str, known: &str, kind_seen: bool) -> String {
     if kind_seen {
         format!("unknown option '{option}'; there are {known}")

@@ -1,8 +1,10 @@
-//! WAV files as Kaldi reads them: 16-bit PCM in a RIFF or RIFX file, whatever its header looks like.
+//! WAV files as Kaldi reads them: 16-bit PCM in a RIFF or RIFX file, whatever its header looks
+//! like.
 //!
-//! Real headers are messy: recorders leave sizes empty or absurd when they stream, tools put chunks of their own before and
-//! after `fmt `, downloads stop half-way. [`WaveData`] takes what Kaldi's reader takes, refuses what Kaldi's refuses, and never
-//! believes a size before it has seen the bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
+//! Real headers are messy: recorders leave sizes empty or absurd when they stream, tools put chunks
+//! of their own before and after `fmt `, downloads stop half-way. [`WaveData`] takes what Kaldi's
+//! reader takes, refuses what Kaldi's refuses, and never believes a size before it has seen the
+//! bytes. The one thing it takes beyond that is the pad byte behind a chunk of odd length.
 //!
 //! [`WaveAudio`] also reads other widths, and what else is found in the field.
 
@@ -86,13 +88,15 @@ impl WaveData {
         output.close()
     }
 
-    /// Reads a whole WAV file from bytes or a file; from an archive, up to the last byte that its header promises.
+    /// Reads a whole WAV file from bytes or a file; from an archive, up to the last byte that its
+    /// header promises.
     ///
-    /// The header is read in small pieces and the samples in large ones: a small buffer in front is all that is needed.
-    /// A file that ends early gives what is there and a warning, as in Kaldi.
+    /// The header is read in small pieces and the samples in large ones: a small buffer in front is
+    /// all that is needed. A file that ends early gives what is there and a warning, as in Kaldi.
     ///
     /// # Errors
-    /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a single byte of samples.
+    /// [`WaveError`], with what was wrong in the header; [`WaveError::Empty`] if there is not a
+    /// single byte of samples.
     pub fn read(mut reader: impl Read) -> Result<WaveData, WaveError> {
         let (wave, truncated) = Self::read_available(&mut reader)?;
         if let Some(Truncated { expected, found }) = truncated {
@@ -130,10 +134,12 @@ impl WaveData {
         Ok((WaveData { samp_freq: info.samp_freq, num_channels: info.num_channels, samples }, truncated))
     }
 
-    /// Writes a RIFF file: 44 bytes of header and little-endian samples, byte for byte as Kaldi does.
+    /// Writes a RIFF file: 44 bytes of header and little-endian samples, byte for byte as Kaldi
+    /// does.
     ///
     /// # Errors
-    /// [`WaveError::Unwritable`] without channels, at rates that are not positive or above 4 GiB; [`WaveError::Write`].
+    /// [`WaveError::Unwritable`] without channels, at rates that are not positive or above 4 GiB;
+    /// [`WaveError::Write`].
     pub fn write(&self, mut writer: impl Write) -> Result<(), WaveError> {
         writer.write_all(&self.header()?).map_err(WaveError::Write)?;
         if cfg!(target_endian = "big") {
@@ -226,7 +232,8 @@ const BLOCK: usize = 1 << 18;
 /// Bytes that a header can make us reserve: two minutes at 16 kHz.
 const TRUSTED: u64 = 1 << 22;
 
-/// Reads up to `limit` bytes, or all there are, as samples in the file's byte order; also returns the number of bytes.
+/// Reads up to `limit` bytes, or all there are, as samples in the file's byte order; also returns
+/// the number of bytes.
 fn read_samples(reader: &mut dyn Read, limit: Option<u64>) -> Result<(Vec<i16>, usize), WaveError> {
     let mut reader = limited(reader, limit)?;
     let mut samples: Vec<i16> = Vec::new();
@@ -262,7 +269,8 @@ fn read_bytes(reader: &mut dyn Read, limit: Option<u64>) -> Result<Vec<u8>, Wave
     }
 }
 
-/// A reader that ends one byte behind the most that a recording may have, so that more can be told from that.
+/// A reader that ends one byte behind the most that a recording may have, so that more can be told
+/// from that.
 fn limited(reader: &mut dyn Read, limit: Option<u64>) -> Result<io::Take<&mut dyn Read>, WaveError> {
     if limit.is_some_and(|limit| limit > MOST_BYTES) {
         return Err(WaveError::TooLong { limit: MOST_BYTES });

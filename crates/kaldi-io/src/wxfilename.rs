@@ -38,8 +38,8 @@ pub enum Wxfilename<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Error::InvalidWxfilename`] for `command |`, spaces at either end, a `|` in the middle, whole table specifiers and names that
-/// would be read as an offset.
+/// [`Error::InvalidWxfilename`] for `command |`, spaces at either end, a `|` in the middle, whole
+/// table specifiers and names that would be read as an offset.
 #[doc(alias = "ClassifyWxfilename")]
 pub fn classify(text: &str) -> Result<Wxfilename<'_>, Error> {
     let invalid = |hint| Err(Error::InvalidWxfilename { name: text.to_owned(), hint });
@@ -165,7 +165,8 @@ impl Output {
         self.write_all(bytes).map_err(|error| self.write_error(error))
     }
 
-    /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not 0, as Kaldi does.
+    /// Writes out the buffer and lets go; waits for a command, and warns if its exit status is not
+    /// 0, as Kaldi does.
     ///
     /// # Errors
     /// [`Error::Write`] or [`Error::BrokenPipe`] if the last bytes cannot be written.
@@ -198,7 +199,8 @@ impl Output {
         self.stream.as_mut().ok_or_else(|| io::Error::other("an earlier write has failed"))
     }
 
-    /// After an error the rest of the buffer is forgotten: closing would only find the same error again.
+    /// After an error the rest of the buffer is forgotten: closing would only find the same error
+    /// again.
     fn giving_up<T>(&mut self, written: io::Result<T>) -> io::Result<T> {
         if written.as_ref().is_err_and(|error| error.kind() != io::ErrorKind::Interrupted) {
             drop(self.stream.take().map(BufWriter::into_parts));

@@ -1,6 +1,7 @@
-//! One operation of one program on OpenFst's binary files: `peer-fst PROGRAM OPERATION INPUT... OUTPUT` prints its processor time in milliseconds and
-//! by how many megabytes the memory has grown at its peak. `peer-fst prepare LANGUAGE FOLDER` makes the files to begin
-//! with, `peer-fst make-hlg LANGUAGE` measures H o L o G.
+//! One operation of one program on OpenFst's binary files: `peer-fst PROGRAM OPERATION INPUT...
+//! OUTPUT` prints its processor time in milliseconds and by how many megabytes the memory has grown
+//! at its peak. `peer-fst prepare LANGUAGE FOLDER` makes the files to begin with, `peer-fst
+//! make-hlg LANGUAGE` measures H o L o G.
 
 use std::error::Error;
 use std::fs;
@@ -26,7 +27,8 @@ fn main() -> Outcome<()> {
     }
 }
 
-/// The lexicon with symbols for disambiguation, the grammar with `#0` for backing off, and a lattice.
+/// The lexicon with symbols for disambiguation, the grammar with `#0` for backing off, and a
+/// lattice.
 fn prepare(language: &Path, folder: &Path) -> Outcome<()> {
     use fsa::graphs::{ArpaOptions, Lexicon, LexiconOptions, NgramModel};
     use fsa::io::{OpenFstBinary, SymbolTable};

@@ -1,7 +1,9 @@
-//! ndarray does the cases of `tensor.py`: reads lines `TIMES NAME`, answers each with the seconds that doing it so often took.
+//! ndarray does the cases of `tensor.py`: reads lines `TIMES NAME`, answers each with the seconds
+//! that doing it so often took.
 //!
-//! Arrays have a rank that is known at run time, as in the other programs. Its negative steps mean something else than Python's: the range
-//! is cut first and then reversed, so that `::-1` is the same and so is `::-2` from the other end, which is not used here.
+//! Arrays have a rank that is known at run time, as in the other programs. Its negative steps mean
+//! something else than Python's: the range is cut first and then reversed, so that `::-1` is the
+//! same and so is `::-2` from the other end, which is not used here.
 
 use std::hint::black_box;
 use std::io::{BufRead, Write, stdin, stdout};

@@ -9,8 +9,9 @@ use super::json::{close, field, graph, numbers};
 use super::unary::{Scores, compare_both, compare_languages, vector};
 use super::{Operation, Stop};
 
-/// The code of the operations of this file. The rule tells which scores are binding: k2 counts some paths several times if both sides have
-/// epsilons that are treated specially, so that only the best ones can be compared.
+/// The code of the operations of this file. The rule tells which scores are binding: k2 counts some
+/// paths several times if both sides have epsilons that are treated specially, so that only the
+/// best ones can be compared.
 pub(super) fn operation(op: &str, rule: &str) -> Option<Operation> {
     Some(match (op, rule) {
         ("intersect", "equivalent_tropical") => |args, expect| intersect(args, expect, Scores::Best),
@@ -51,7 +52,8 @@ fn judge(expect: &Value, came: &Graph<FsaOrVec>, scores: Scores) -> Result<Vec<S
     Ok(differences)
 }
 
-/// Where there are cycles the case tells k2's arcs only. If label 0 is a symbol like others, a string has as many arcs in both.
+/// Where there are cycles the case tells k2's arcs only. If label 0 is a symbol like others, a
+/// string has as many arcs in both.
 fn judge_cyclic(args: &Value, expect: &Value, came: &Graph<FsaOrVec>) -> Result<Vec<String>, Stop> {
     if args["treat_epsilons_specially"] == true || !expect["language"].is_null() || expect["fsas"].is_null() {
         return Ok(vec![]);
@@ -124,7 +126,8 @@ fn visible<F: Fsas>(graph: &Graph<F>) -> Result<Graph<FsaOrVec>, Stop> {
     Ok(Graph::new(visible.into()))
 }
 
-/// The topology of CTC before a string of symbols: as many states as k2 keeps, and the same strings, of which each has as many arcs in both.
+/// The topology of CTC before a string of symbols: as many states as k2 keeps, and the same
+/// strings, of which each has as many arcs in both.
 fn ctc_compose(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let symbols = ragged_core::Ragged::from_lists(&symbols).map_err(fsa::Error::from)?;

@@ -105,7 +105,8 @@ pub(super) fn compare<F: Fsas>(expect: &Value, came: &Graph<F>) -> Result<Vec<St
     Ok(differences)
 }
 
-/// The differences of a list of whole numbers under the name `name` of `expect`, if the case has it.
+/// The differences of a list of whole numbers under the name `name` of `expect`, if the case has
+/// it.
 pub(super) fn compare_ints(expect: &Value, name: &str, came: &[i32]) -> Result<Vec<String>, Stop> {
     if expect.get(name).is_none() {
         return Ok(vec![]);
@@ -124,8 +125,8 @@ pub(super) fn compare_numbers(expect: &Value, name: &str, came: &[f64], toleranc
     Ok(if same { vec![] } else { vec![format!("expected {name} {right:?}, came {came:?}")] })
 }
 
-/// Within `tolerance`, absolute below 1 and relative above; infinities are equal. Where k2 says NaN it has taken infinities from each other, which
-/// leaves no number to be held against.
+/// Within `tolerance`, absolute below 1 and relative above; infinities are equal. Where k2 says NaN
+/// it has taken infinities from each other, which leaves no number to be held against.
 pub(super) fn close(right: f64, came: f64, tolerance: f64) -> bool {
     // Two infinities have no distance, and a multiple of one is no bound.
     let near = right.is_finite() && (right - came).abs() <= tolerance * right.abs().max(1.0);

@@ -8,7 +8,8 @@ use super::Stop;
 
 /// More paths than any case has.
 const MOST_PATHS: usize = 1_000_000;
-/// Where there are cycles: as many beginnings of paths are walked as are surely enough to tell two FSAs of a case apart.
+/// Where there are cycles: as many beginnings of paths are walked as are surely enough to tell two
+/// FSAs of a case apart.
 const MOST_BEGINNINGS: u64 = 30_000;
 
 /// What a path takes and puts out, without epsilons and the final label.
@@ -25,8 +26,9 @@ pub(super) fn languages(graph: &Graph<FsaOrVec>) -> Result<Vec<Option<Language>>
     Ok(connected.fsas().as_fsa_vec().iter().map(walk).collect())
 }
 
-/// The languages of two vectors of FSAs, to be held against each other: of all paths if the FSA of `a` has no cycles, else of those of few arcs, where
-/// one of `b` has `longer` arcs more than the one of `a` that it stands for. `None` if only `b` has cycles, or too many paths.
+/// The languages of two vectors of FSAs, to be held against each other: of all paths if the FSA of
+/// `a` has no cycles, else of those of few arcs, where one of `b` has `longer` arcs more than the
+/// one of `a` that it stands for. `None` if only `b` has cycles, or too many paths.
 pub(super) fn languages_of_both(
     a: &Graph<FsaOrVec>,
     b: &Graph<FsaOrVec>,

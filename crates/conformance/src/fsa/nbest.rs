@@ -15,7 +15,8 @@ use super::{Operation, Stop};
 
 /// Sums of a few scores in single precision.
 const SINGLE: f64 = 1e-5;
-/// How near to the border between two paths, all of which lie side by side on a line of length 1, a point may be said to lie on either side.
+/// How near to the border between two paths, all of which lie side by side on a line of length 1, a
+/// point may be said to lie on either side.
 const BORDER: f64 = 1e-5;
 /// The README's bound on what went through single precision.
 const README_SINGLE: f64 = 2e-3;
@@ -63,7 +64,8 @@ fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
             .map(|path| arcs(path).map(|arc| arc - fsa.first_arc()).collect::<Vec<_>>())
             .map(|arcs| Path { score: arcs.iter().map(|&arc| f64::from(fsa.arcs()[arc].score)).sum(), arcs })
             .collect();
-        // Of paths with the same score either may come first, or as the last one where there are more.
+        // Of paths with the same score either may come first, or as the last one where there are
+        // more.
         let cut = right.len() < num_paths;
         let alone = |i: usize| {
             let near = |other: Option<&Path>| other.is_some_and(|other| close(other.score, right[i].score, SINGLE));
@@ -114,7 +116,8 @@ fn random(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// Where a path from the start to the end lies on the line of all paths, each of which is as wide as it is probable; `None` if it is no path.
+/// Where a path from the start to the end lies on the line of all paths, each of which is as wide
+/// as it is probable; `None` if it is no path.
 fn place_on_line(fsas: &FsaOrVec, backward: &[f64], path: &[i32]) -> Option<[f64; 2]> {
     let first = usize::try_from(*path.first()?).ok()?;
     let (mut state_0, mut fsas_before) = (0, fsas.as_fsa_vec().iter());
@@ -218,7 +221,8 @@ fn matching(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let stats = get_best_matching_stats(&tokens, &scores, &counts, options)?;
     let (means, vars) = (numbers(&expect["mean"])?, numbers(&expect["var"])?);
     let (sums, orders): (Vec<i64>, Vec<i32>) = (field(expect, "counts_out")?, field(expect, "ngram_order")?);
-    // k2 takes differences of sums over all tokens before, each of which is rounded to single precision.
+    // k2 takes differences of sums over all tokens before, each of which is rounded to single
+    // precision.
     let rounding = |power: i32| {
         let sum: f64 = scores.iter().map(|score| f64::from(score.abs()).powi(power)).sum();
         (scores.len() as f64 * sum * f64::from(f32::EPSILON)).clamp(SINGLE, README_SINGLE)

@@ -12,7 +12,8 @@ use super::{Operation, Stop};
 
 /// What is f64 in k2.
 const DOUBLE: f64 = 1e-6;
-/// Gradients and scores that k2 has as f32: a hundred of its units in the last place, a hundredth of what the README allows.
+/// Gradients and scores that k2 has as f32: a hundred of its units in the last place, a hundredth
+/// of what the README allows.
 const SINGLE: f64 = 1e-5;
 
 /// The code of the operations of this file.
@@ -76,7 +77,8 @@ fn best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let given = graph(args)?;
     let came = given.carry(shortest_path(given.fsas())?)?;
     let mut differences = compare_numbers(expect, "tot", &total_scores(came.fsas(), Semiring::Tropical)?, DOUBLE)?;
-    // Where two paths are equally good, either is right: it is compared by its total, and by being a path of the FSA.
+    // Where two paths are equally good, either is right: it is compared by its total, and by being
+    // a path of the FSA.
     let right = graph(expect)?;
     if has_ties(given.fsas())? {
         let sums = |fsas: &FsaOrVec| total_scores::<f64, _>(fsas, Semiring::Tropical);

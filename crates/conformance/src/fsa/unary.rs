@@ -44,8 +44,9 @@ fn with_map(args: &Value, expect: &Value, run: impl Fn(&FsaOrVec) -> Mapped) -> 
     Ok(differences)
 }
 
-/// k2 puts 0 in place of -1 into the output labels of former final arcs, but misses such an arc if it comes right behind the new one. There it leaves
-/// a label that a transducer cannot have, since nothing but arcs into the final state may have it; here it is 0 like all others.
+/// k2 puts 0 in place of -1 into the output labels of former final arcs, but misses such an arc if
+/// it comes right behind the new one. There it leaves a label that a transducer cannot have, since
+/// nothing but arcs into the final state may have it; here it is 0 like all others.
 fn closure(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let (_, arc_map) = k2::closure(before.fsas())?;
@@ -115,7 +116,8 @@ fn top_sort(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The strings turned round with their scores. Each path is one arc longer, that into the new final state.
+/// The strings turned round with their scores. Each path is one arc longer, that into the new final
+/// state.
 fn reverse(args: &Value, _: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let turn = |((mut labels, mut aux), scores): (Strings, (f64, f64))| {
@@ -131,7 +133,8 @@ fn reverse(args: &Value, _: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// The case tells k2's arcs, if not what they accept. Every string has as many arcs in both, there being no epsilons.
+/// The case tells k2's arcs, if not what they accept. Every string has as many arcs in both, there
+/// being no epsilons.
 fn remove_epsilon(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.remove_epsilon()?;
@@ -161,7 +164,8 @@ fn compare_best(before: &Graph<FsaOrVec>, pairs: Vec<(Language, Option<Language>
         .collect())
 }
 
-/// The case tells k2's arcs; what they accept must be the same, and each state but the last has its loop.
+/// The case tells k2's arcs; what they accept must be the same, and each state but the last has its
+/// loop.
 fn remove_epsilon_and_add_self_loops(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let before = graph(args)?;
     let after = before.remove_epsilon_and_add_self_loops()?;
@@ -191,7 +195,8 @@ fn determinize(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let after = graph(args)?.determinize(weight_pushing)?;
     let mut differences = compare_languages(expect, &after, Scores::BestPerInput)?;
     if expect["language"].is_null() {
-        // The strings are too many for the case, or without end; k2's arcs tell them. Epsilons are symbols here, so that a string has as many arcs in both.
+        // The strings are too many for the case, or without end; k2's arcs tell them. Epsilons are
+        // symbols here, so that a string has as many arcs in both.
         let labels = |graph: &Graph<FsaOrVec>| graph.clone().without(fsa::AUX_LABELS);
         differences.append(&mut compare_both(&labels(&graph(expect)?), &labels(&after), Scores::BestPerInput)?);
     }
@@ -223,7 +228,8 @@ struct Told {
     with_aux: bool,
 }
 
-/// The language of a case, whose entries are `[labels, best, sum]` or `[labels, aux_labels, best, sum]`; for vectors a list of such lists.
+/// The language of a case, whose entries are `[labels, best, sum]` or `[labels, aux_labels, best,
+/// sum]`; for vectors a list of such lists.
 fn languages_of_case(expect: &Value) -> Result<Option<Told>, Stop> {
     let value = &expect["language"];
     let Some(list) = value.as_array() else { return Ok(None) };
@@ -275,7 +281,8 @@ pub(super) fn compare_languages<F: Fsas>(expect: &Value, came: &Graph<F>, scores
     Ok(pairs.flat_map(|(i, (right, came))| compare_two(i, &right, came.as_ref(), scores)).collect())
 }
 
-/// The differences between two vectors of FSAs by their input and output labels, where a path has as many arcs in one as in the other.
+/// The differences between two vectors of FSAs by their input and output labels, where a path has
+/// as many arcs in one as in the other.
 pub(super) fn compare_both(
     right: &Graph<FsaOrVec>,
     came: &Graph<FsaOrVec>,
@@ -314,8 +321,9 @@ fn no_language(i: usize) -> String {
     format!("FSA {i} has a cycle, or far too many paths")
 }
 
-/// For each string of labels the best score must be the same, and its output labels too. Of several outputs that are equally good k2 keeps one and
-/// we perhaps another: that is right if the `input`, which has them all, says so. It can where it has no cycles.
+/// For each string of labels the best score must be the same, and its output labels too. Of several
+/// outputs that are equally good k2 keeps one and we perhaps another: that is right if the `input`,
+/// which has them all, says so. It can where it has no cycles.
 fn compare_best_outputs(i: usize, right: &Language, came: &Language, input: Option<&Language>) -> Vec<String> {
     let (right, came, input) = (best_outputs(right), best_outputs(came), input.map(best_outputs).unwrap_or_default());
     let mut differences = Vec::new();

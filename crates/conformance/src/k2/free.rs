@@ -36,8 +36,8 @@ fn decreasing_size_order(args: &Value, expected: &Value, came: &Value) -> Result
     ))
 }
 
-/// "Values exact; new2old is exact only where values in a sublist differ": it must take each element of a sublist once, and its value
-/// to where that value stands.
+/// "Values exact; new2old is exact only where values in a sublist differ": it must take each
+/// element of a sublist once, and its value to where that value stands.
 fn sort(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let read = |list: &Value| list.as_array().map(|list| list.iter().map(|x| Some(rounded(float(x)?, args))).collect());
     let values: Option<Vec<Option<f64>>> = read(&came["values"]);
@@ -63,8 +63,8 @@ fn rounded(number: f64, args: &Value) -> f64 {
     if args["ragged"]["dtype"] == "f32" { f64::from(number as f32) } else { number }
 }
 
-/// "Order of kept sequences inside a top-level list is free; compare as multiset of (sequence, repeats)"; and each must be where
-/// `new2old` says that it was.
+/// "Order of kept sequences inside a top-level list is free; compare as multiset of (sequence,
+/// repeats)"; and each must be where `new2old` says that it was.
 fn unique(args: &Value, expected: &Value, came: &Value) -> Result<(), String> {
     let source: Ragged<i32> = tensor(&args["ragged"]).map_err(damaged)?;
     let (wanted, found) = (Kept::read(expected)?, Kept::read(came)?);

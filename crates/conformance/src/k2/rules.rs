@@ -38,8 +38,9 @@ impl Tolerance {
     }
 }
 
-/// Adds to `differences` where `came` is not what was expected: fields, lengths, strings and integers exactly, floats within
-/// `tolerance`. Fields that only came are not looked at; `note` is none.
+/// Adds to `differences` where `came` is not what was expected: fields, lengths, strings and
+/// integers exactly, floats within `tolerance`. Fields that only came are not looked at; `note` is
+/// none.
 pub(super) fn compare(
     place: &str,
     expected: &Value,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-/// One command line of Kaldi and what came of it. The fields are described in the README of the set.
+/// One command line of Kaldi and what came of it. The fields are described in the README of the
+/// set.
 #[derive(Debug, Deserialize)]
 pub(super) struct ManifestCase {
     pub(super) id: String,
@@ -57,7 +58,8 @@ impl ManifestCase {
         self.note.starts_with("KALDI BUG") || self.id == "err_fbank_utt2spk"
     }
 
-    /// The last value given for an option, read as Kaldi does: underscores are dashes, a bare option is true.
+    /// The last value given for an option, read as Kaldi does: underscores are dashes, a bare
+    /// option is true.
     pub(super) fn option(&self, name: &str) -> Option<&str> {
         self.args.iter().rev().find_map(|arg| {
             let (given, value) = arg.strip_prefix("--")?.split_once('=').unwrap_or((arg.get(2..)?, "true"));

@@ -40,7 +40,8 @@ impl fmt::Display for Ending {
     }
 }
 
-/// Runs the case's command line in `folder`; gives its ending and the last line that it wrote to stderr.
+/// Runs the case's command line in `folder`; gives its ending and the last line that it wrote to
+/// stderr.
 pub(super) fn run(settings: &Settings, folder: &Path, case: &ManifestCase) -> io::Result<(Ending, String)> {
     let stdout = match &case.stdout {
         Some(path) => File::create(folder.join(path))?.into(),

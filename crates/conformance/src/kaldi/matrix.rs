@@ -1,4 +1,5 @@
-//! Kaldi's matrix library: `kaldi/matrix.json`, whose records are calls with their results, in either precision.
+//! Kaldi's matrix library: `kaldi/matrix.json`, whose records are calls with their results, in
+//! either precision.
 //!
 //! ```text
 //! {"op": "Vector.AddVec2", "type": "f32", "in": {"x": [..], "v": [..], "alpha": -1.5}, "out": {"x": [..]}}
@@ -6,8 +7,9 @@
 //!          table of a topic's file  T              record.given                             held against the Answer
 //! ```
 //!
-//! Each operation is a function that makes the call on what is [given](record::Record) and says what came ([`Answer`]). To add one,
-//! write it in its topic's file and name it in that file's `operation`; an operation that no table names is counted as not run.
+//! Each operation is a function that makes the call on what is [given](record::Record) and says
+//! what came ([`Answer`]). To add one, write it in its topic's file and name it in that file's
+//! `operation`; an operation that no table names is counted as not run.
 
 mod answer;
 mod compressed;

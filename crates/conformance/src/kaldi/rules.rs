@@ -1,4 +1,5 @@
-//! The rules of comparison, as the README of the set states them ("How to compare"), numbered as there.
+//! The rules of comparison, as the README of the set states them ("How to compare"), numbered as
+//! there.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +16,8 @@ const PRECISION_FACTOR: f64 = 4.0;
 const LINEAR: f64 = 2e-5;
 /// Rule 2: the noise floor of a float FFT, relative to the largest amplitude of the frame.
 const FFT_NOISE: f64 = 3e-7;
-/// Rules 2 and 4: the fraction of values or frames that may be off even where `precision.json` has none.
+/// Rules 2 and 4: the fraction of values or frames that may be off even where `precision.json` has
+/// none.
 const OFF_FRACTION: f64 = 0.01;
 const OFF_FACTOR: f64 = 1.5;
 /// Rule 2: the mean of a column of processed pitch.
@@ -95,7 +97,8 @@ pub(super) struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Holds what came against the known answer; the error says where they differ first, what was expected and what came.
+    /// Holds what came against the known answer; the error says where they differ first, what was
+    /// expected and what came.
     pub(super) fn compare(&self, output: &Output, expected: &[u8], actual: &[u8]) -> Result<(), String> {
         if self.rule == Rule::Bytes {
             return same_bytes(expected, actual);

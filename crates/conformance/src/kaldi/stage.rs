@@ -1,4 +1,5 @@
-//! A folder for each case in which its command can do no harm: what it may read is there, what it writes is seen.
+//! A folder for each case in which its command can do no harm: what it may read is there, what it
+//! writes is seen.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,8 +11,8 @@ use tempfile::TempDir;
 
 use super::case::ManifestCase;
 
-/// Folders that commands only read. They are linked, not copied, for every case: the links lead to one copy, so that even a
-/// command gone wild does not write to the known answers.
+/// Folders that commands only read. They are linked, not copied, for every case: the links lead to
+/// one copy, so that even a command gone wild does not write to the known answers.
 const INPUTS: [&str; 2] = ["audio", "in"];
 
 /// Kaldi's outputs: what a case writes, and what later cases read.
@@ -39,7 +40,8 @@ impl Stage {
         Ok(Self { inputs, outputs, files })
     }
 
-    /// A new folder for `case`: links to the inputs, and copies of Kaldi's outputs except the case's own.
+    /// A new folder for `case`: links to the inputs, and copies of Kaldi's outputs except the
+    /// case's own.
     pub(super) fn set_for(&self, case: &ManifestCase) -> io::Result<TempDir> {
         let set = tempfile::tempdir()?;
         for name in INPUTS {

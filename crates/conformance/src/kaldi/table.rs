@@ -1,5 +1,6 @@
-//! A strict reader of what Kaldi's programs write, for comparison only: it shares no code with `kaldi-io`, so that one
-//! mistake cannot hide another, and it takes no liberties: every byte must be accounted for.
+//! A strict reader of what Kaldi's programs write, for comparison only: it shares no code with
+//! `kaldi-io`, so that one mistake cannot hide another, and it takes no liberties: every byte must
+//! be accounted for.
 
 /// How a file is laid out. The known answer decides; what came is read the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,7 +111,8 @@ impl Reader<'_> {
         Some(Entry { key, kind, dims: (num_rows, num_cols), rows })
     }
 
-    /// A matrix after its key in HTK's big-endian format: frames, period, bytes per frame, kind of features.
+    /// A matrix after its key in HTK's big-endian format: frames, period, bytes per frame, kind of
+    /// features.
     fn htk(&mut self, key: String) -> Option<Entry> {
         let num_rows = usize::try_from(i32::from_be_bytes(self.take()?)).ok()?;
         let period = i32::from_be_bytes(self.take()?);
@@ -137,8 +139,9 @@ impl Reader<'_> {
     }
 }
 
-/// Text tables and single objects. A line that opens a matrix starts an entry, each further line up to the `]` is a row; any
-/// other line is an entry of one row. Every number counts, but for the key in front.
+/// Text tables and single objects. A line that opens a matrix starts an entry, each further line up
+/// to the `]` is a row; any other line is an entry of one row. Every number counts, but for the key
+/// in front.
 fn text(text: &str) -> Result<Table, String> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut layout = String::new();

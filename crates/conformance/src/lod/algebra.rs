@@ -1,7 +1,8 @@
 //! What Paddle's compiled functions make of levels: `lod_algebra.jsonl`.
 //!
-//! Two rules follow the README and the issue rather than the letter of an answer: offsets that fall are no absolute LoD, whatever Paddle
-//! says; and where Paddle refuses to cut an empty part, the right answer is a LoD of as many levels without sequences.
+//! Two rules follow the README and the issue rather than the letter of an answer: offsets that fall
+//! are no absolute LoD, whatever Paddle says; and where Paddle refuses to cut an empty part, the
+//! right answer is a LoD of as many levels without sequences.
 
 use kaldera::lod::{AnyLodTensor, Lod, LodTensor, PaddleType, check_abs_lod, check_lod};
 use serde_json::{Value, json};

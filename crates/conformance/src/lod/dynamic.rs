@@ -1,4 +1,5 @@
-//! Segment, concat, memories, and a whole network of a tanh cell written over them: `dynamic.jsonl`.
+//! Segment, concat, memories, and a whole network of a tanh cell written over them:
+//! `dynamic.jsonl`.
 
 use kaldera::base::gemm::{Operand, gemm};
 use kaldera::lod::{
@@ -63,7 +64,8 @@ fn steps<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     Ok(differences)
 }
 
-/// `h(t) = tanh(x(t) W + h(t - 1) U + b + s V)` over a batch, forward and backward; s is the same at all steps, and may be missing.
+/// `h(t) = tanh(x(t) W + h(t - 1) U + b + s V)` over a batch, forward and backward; s is the same
+/// at all steps, and may be missing.
 fn network<T: Float>(case: &Value) -> Result<Vec<String>, Stop> {
     let input = |name: &str| tensor::<T>(&case["inputs"][name]);
     let (x, w, u, b) = (input("X")?, input("W")?, input("U")?, input("b")?);

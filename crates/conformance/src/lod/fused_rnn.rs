@@ -13,7 +13,8 @@ use super::Stop;
 use super::dynamic::Float;
 use super::plain::{Came, compare, tensor};
 
-/// Runs the operator of a case forward and backward, and compares all that the case has answers for.
+/// Runs the operator of a case forward and backward, and compares all that the case has answers
+/// for.
 pub(super) fn check(case: &Value) -> Result<Vec<String>, Stop> {
     let inputs = &case["inputs"];
     let dtype = inputs["Input"]["dtype"].as_str().or(inputs["X"]["dtype"].as_str()).unwrap_or_default();
@@ -189,7 +190,8 @@ impl Call<'_> {
         Ok((out.y, gradients))
     }
 
-    /// What follows after the products: gates i, f, o and the candidate are given, and the state before.
+    /// What follows after the products: gates i, f, o and the candidate are given, and the state
+    /// before.
     fn lstm_unit<T: Float>(&self) -> Result<Results, Stop> {
         /// Our gates i, f, g, o in the order of this operator, i, f, o, g; and the other way round.
         const ORDER: [usize; 4] = [0, 1, 3, 2];

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::Stop;
 
-/// How close a float of type f64 is to be, and one of f32: the numbers of the README, times what is expected if that is over 1.
+/// How close a float of type f64 is to be, and one of f32: the numbers of the README, times what is
+/// expected if that is over 1.
 const TOLERANCES: [f64; 2] = [1e-9, 2e-5];
 
 /// A type of values that a case can hold.

@@ -77,8 +77,9 @@ impl Outcome {
     }
 }
 
-/// What differs in where the values lie: offset, strides, flags, whether memory is shared. What the case does not say, and what means
-/// nothing (the offset of no elements, the strides of axes of length 1), is not compared.
+/// What differs in where the values lie: offset, strides, flags, whether memory is shared. What the
+/// case does not say, and what means nothing (the offset of no elements, the strides of axes of
+/// length 1), is not compared.
 fn place_differences(case: &Value, shape: &[usize], layout: Option<&Layout>) -> Vec<String> {
     let mut differences = Vec::new();
     let mut check = |key: &str, came: Value| {

@@ -26,7 +26,8 @@ pub(super) fn compare_counts(case: &Value, name: &str, came: &Graph<Fsa>) -> Vec
     }
 }
 
-/// `shortest`, `samples` and `result`, those that the case has: the strings accepted and their costs.
+/// `shortest`, `samples` and `result`, those that the case has: the strings accepted and their
+/// costs.
 pub(super) fn compare_language(case: &Value, came: &Graph<Fsa>) -> Result<Vec<String>, Stop> {
     let mut differences = Vec::new();
     if let Some(shortest) = case.get("shortest") {

@@ -86,7 +86,8 @@ fn union_case(case: &Value) -> Result<Vec<String>, Stop> {
     compare_language(case, &union(&two(case)?)?)
 }
 
-/// k2's closure lets the start be final, so that its start must not be entered: the union of one has such a start.
+/// k2's closure lets the start be final, so that its start must not be entered: the union of one
+/// has such a start.
 fn closure_case(case: &Value) -> Result<Vec<String>, Stop> {
     compare_language(case, &union(&[input(case)?.graph])?.closure()?)
 }
@@ -122,7 +123,8 @@ fn lexicon_determinize_case(case: &Value) -> Result<Vec<String>, Stop> {
 /// Distances of all states in both directions, and the best path if the case has one.
 fn distances_case(case: &Value, semiring: Semiring) -> Result<Vec<String>, Stop> {
     let Machine { graph, by_number, by_appearance } = input(case)?;
-    // The inputs of log_total come from elsewhere, the others are OpenFst's own and keep their numbers.
+    // The inputs of log_total come from elsewhere, the others are OpenFst's own and keep their
+    // numbers.
     let states = if semiring == Semiring::Log { by_appearance } else { by_number };
     // Enough for 1e-3: OpenFst stops at 1e-6.
     const DELTA: f64 = 1e-9;

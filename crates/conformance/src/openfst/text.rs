@@ -65,7 +65,8 @@ fn labels(graph: &Graph<Fsa>, arc: usize) -> (i32, i32) {
     (label, graph.aux_labels().map_or(label, |aux| aux[arc].max(EPSILON)))
 }
 
-/// The cost of the best path with these strings, infinite if there is none. Costs may not fall around cycles.
+/// The cost of the best path with these strings, infinite if there is none. Costs may not fall
+/// around cycles.
 pub(super) fn cost_of(graph: &Graph<Fsa>, (ilabels, olabels): &Strings) -> f64 {
     let view = graph.fsas().view();
     let Some(last) = view.final_state() else { return f64::INFINITY };
@@ -91,7 +92,8 @@ fn step(labels: &[i32], at: usize, label: i32) -> Option<usize> {
     if label == EPSILON { Some(at) } else { (labels.get(at) == Some(&label)).then_some(at + 1) }
 }
 
-/// The costs of the best paths from the start (`forward`), or to the final state, for each state; infinite where there are none.
+/// The costs of the best paths from the start (`forward`), or to the final state, for each state;
+/// infinite where there are none.
 pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     let fsa = graph.fsas();
     let mut costs = vec![f64::INFINITY; fsa.num_states()];
@@ -114,7 +116,8 @@ pub(super) fn distances(graph: &Graph<Fsa>, forward: bool) -> Vec<f64> {
     }
 }
 
-/// Strings that are accepted: those of paths from the start, the short ones first, up to a number of paths.
+/// Strings that are accepted: those of paths from the start, the short ones first, up to a number
+/// of paths.
 pub(super) fn some_strings(graph: &Graph<Fsa>) -> BTreeSet<Strings> {
     const MOST_PATHS: usize = 300;
     let view = graph.fsas().view();

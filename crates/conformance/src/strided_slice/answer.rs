@@ -1,4 +1,5 @@
-//! An array of integers as the answers of `strided_slice` and `ndarray` have it: in full, or a count and a hash.
+//! An array of integers as the answers of `strided_slice` and `ndarray` have it: in full, or a
+//! count and a hash.
 
 use serde_json::Value;
 

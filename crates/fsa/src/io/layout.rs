@@ -7,10 +7,10 @@
 //! Tagawa, Toda 1981), and moved as close to their neighbours as their heights allow, which is a
 //! monotone regression (pool adjacent violators).
 //!
-//! The crate `layout-rs` was looked at in its place: it gives each arc's label a rank of its own among
-//! the states, tests by a search for each arc whether it closes a cycle, and checks with assertions, of
-//! which one fails for two labelled arcs between the same states. FSAs have such arcs, and no input
-//! may make this crate panic.
+//! The crate `layout-rs` was looked at in its place: it gives each arc's label a rank of its own
+//! among the states, tests by a search for each arc whether it closes a cycle, and checks with
+//! assertions, of which one fails for two labelled arcs between the same states. FSAs have such
+//! arcs, and no input may make this crate panic.
 
 use crate::error::{Error, Quantity};
 use crate::support::adjacency::Adjacency;

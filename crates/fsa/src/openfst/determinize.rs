@@ -38,8 +38,8 @@ pub struct DeterminizeOptions {
     /// everything.
     #[doc(alias = "weight_threshold")]
     pub beam: Option<f32>,
-    /// The largest size of one FSA of the result, with its subsets; by default half of the memory there is, and as many
-    /// states as an i32 counts.
+    /// The largest size of one FSA of the result, with its subsets; by default half of the memory
+    /// there is, and as many states as an i32 counts.
     pub limits: Limits,
 }
 

@@ -72,7 +72,8 @@ impl<F: Fsas> Graph<F> {
         self.clone().without(crate::core::graph::AUX_LABELS).carry(projected)
     }
 
-    /// [`openfst::shortest_paths`](openfst::shortest_paths()): the arcs of the `n` best paths of each FSA.
+    /// [`openfst::shortest_paths`](openfst::shortest_paths()): the arcs of the `n` best paths of
+    /// each FSA.
     ///
     /// # Errors
     /// As the function.

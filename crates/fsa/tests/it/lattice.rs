@@ -76,7 +76,8 @@ fn near(a: f64, b: f64) -> bool {
     a == b || (a - b).abs() < SUM
 }
 
-/// Deterministic, with no word sequence twice, and each path is one of the input's with the best score of its words.
+/// Deterministic, with no word sequence twice, and each path is one of the input's with the best
+/// score of its words.
 fn check_determinized(made: &Lattice, before: &[Path]) {
     let fsa = made.fsas().fsa(0);
     for state in 0..fsa.num_states() {

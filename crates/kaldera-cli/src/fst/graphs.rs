@@ -11,8 +11,8 @@ use super::options::Options;
 use super::tables::Tables;
 use super::{Inputs, Made, Operation, Trouble, output_format};
 
-/// Counts and names what was left out. As a macro, so that each call is a warning of its own: the log shows the first of
-/// each kind.
+/// Counts and names what was left out. As a macro, so that each call is a warning of its own: the
+/// log shows the first of each kind.
 macro_rules! tell {
     ($entries:literal, $left_out:expr, $why:expr) => {
         if !$left_out.is_empty() {

@@ -9,7 +9,8 @@ use crate::native::Trouble;
 
 /// The program that draws.
 const DOT: &str = "dot";
-/// How long it may take: graphs of a few thousand arcs take seconds, larger ones nobody can look at.
+/// How long it may take: graphs of a few thousand arcs take seconds, larger ones nobody can look
+/// at.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// The SVG that `dot` draws of a text in its language.

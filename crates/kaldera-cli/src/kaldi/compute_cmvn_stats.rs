@@ -122,8 +122,9 @@ impl Weights {
         Ok(Self(if rspecifier.is_empty() { None } else { Some(RandomAccessReader::open(rspecifier)?) }))
     }
 
-    /// Adds an utterance to `stats`, or tells why not; `false` then. Statistics begin with the first utterance that has
-    /// frames, even if it has no weights: as in Kaldi, those of a speaker may be all 0.
+    /// Adds an utterance to `stats`, or tells why not; `false` then. Statistics begin with the
+    /// first utterance that has frames, even if it has no weights: as in Kaldi, those of a speaker
+    /// may be all 0.
     fn accumulate(
         &mut self,
         key: &str,

@@ -1,5 +1,5 @@
-//! `compute-fbank-feats`, `compute-mfcc-feats`, `compute-plp-feats` and `compute-spectrogram-feats`: one program around four
-//! kinds of features.
+//! `compute-fbank-feats`, `compute-mfcc-feats`, `compute-plp-feats` and
+//! `compute-spectrogram-feats`: one program around four kinds of features.
 
 use std::mem;
 use std::process::ExitCode;
@@ -38,7 +38,8 @@ trait Program: Kind<Options: OptionSet + Default> {
     }
     /// HTK's code for the kind, with the qualifier for what is in the place of C0.
     fn htk_kind(options: &Self::Options) -> u16;
-    /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms, whatever it is.
+    /// From one frame to the next, for HTK, in units of 100 ns. Most of Kaldi's programs say 10 ms,
+    /// whatever it is.
     fn htk_sample_period(_options: &Self::Options) -> i32 {
         100_000
     }
@@ -290,7 +291,8 @@ fn compute<P: Program>(options: Options<P::Options>, [recordings, output]: [Stri
     Ok(done > 0)
 }
 
-/// What `--debug-mel` asks for. Kaldi prints each frame's energies too, which `compute-fbank-feats` can write instead.
+/// What `--debug-mel` asks for. Kaldi prints each frame's energies too, which `compute-fbank-feats`
+/// can write instead.
 fn log_mel_filters<P: Program>(options: &MelBanksOptions, extractor: &Extractor<P>) -> Result<(), Failure> {
     let banks = MelBanks::new(options, extractor.frame_options(), 1.0)?;
     for (i, (bin, hz)) in banks.bins().iter().zip(banks.center_freqs()).enumerate() {

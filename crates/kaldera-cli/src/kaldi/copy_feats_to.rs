@@ -1,4 +1,5 @@
-//! `copy-feats-to-htk` and `copy-feats-to-sphinx`: each feature matrix into a file of its own, for other toolkits.
+//! `copy-feats-to-htk` and `copy-feats-to-sphinx`: each feature matrix into a file of its own, for
+//! other toolkits.
 
 use std::fs::DirBuilder;
 use std::io::{self, Write};

@@ -1,4 +1,5 @@
-//! `copy-matrix`, `copy-vector` and `copy-int-vector`: objects between tables, or from one file to another.
+//! `copy-matrix`, `copy-vector` and `copy-int-vector`: objects between tables, or from one file to
+//! another.
 
 use std::process::ExitCode;
 
@@ -114,15 +115,16 @@ impl MatrixOptions {
     }
 }
 
-/// Changes each element by a function of the platform's, as Kaldi does: those of the matrix library are faster, and not always the same
-/// to the last bit.
+/// Changes each element by a function of the platform's, as Kaldi does: those of the matrix library
+/// are faster, and not always the same to the last bit.
 fn map_each(matrix: &mut Matrix<f32>, function: impl Fn(f32) -> f32) {
     for x in matrix.rows_mut().flatten() {
         *x = function(*x);
     }
 }
 
-/// The softmax as Kaldi rounds it: element by element, so that files come out the same to the last bit.
+/// The softmax as Kaldi rounds it: element by element, so that files come out the same to the last
+/// bit.
 fn soft_max(row: &mut [f32]) {
     let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;

@@ -1,4 +1,5 @@
-//! What most of the programs are: one table in, one table out; bad utterances told, counted and left out.
+//! What most of the programs are: one table in, one table out; bad utterances told, counted and
+//! left out.
 
 use kaldera::io::Holder;
 use kaldera::io::table::{SequentialReader, TableWriter};
@@ -25,8 +26,8 @@ impl Counts {
     }
 }
 
-/// Writes for each object of a table what `convert` makes of it, under the same key. `convert` has told why where it makes
-/// nothing.
+/// Writes for each object of a table what `convert` makes of it, under the same key. `convert` has
+/// told why where it makes nothing.
 ///
 /// # Errors
 /// What ends the run: tables that cannot be read or written, and errors of `convert`.
@@ -39,8 +40,8 @@ pub(super) fn map_table<I: Holder, O: Holder>(
     map_between(reader, TableWriter::open(wspecifier)?, convert)
 }
 
-/// As [`map_table`], for tables that are open: programs differ in which they open first, and so in whether there is an output if
-/// the input cannot be opened.
+/// As [`map_table`], for tables that are open: programs differ in which they open first, and so in
+/// whether there is an output if the input cannot be opened.
 pub(super) fn map_between<I: Holder, O: Holder>(
     reader: SequentialReader<I>,
     mut writer: TableWriter<O>,

@@ -1,4 +1,5 @@
-//! `extract-segments` and `extract-feature-segments`: parts of recordings, or of feature matrices, as utterances.
+//! `extract-segments` and `extract-feature-segments`: parts of recordings, or of feature matrices,
+//! as utterances.
 
 use std::process::ExitCode;
 
@@ -91,7 +92,8 @@ impl Options {
             None if wave.num_channels == 1 => 0,
             None => return Err(Failure::NoChannel { key: key.clone(), channels: wave.num_channels }),
         };
-        // A sample is nearer to its own time than to others; the conversion is exact for whole numbers.
+        // A sample is nearer to its own time than to others; the conversion is exact for whole
+        // numbers.
         let sample = |seconds: f64| (seconds * f64::from(wave.samp_freq) + 0.5) as usize;
         let (start, end) = (sample(*start), sample(end).min(num_samples));
         if start >= end {
@@ -186,7 +188,8 @@ impl FeatureOptions {
     }
 }
 
-/// Writes the part of an object for each line of a segments file. `cut` has told why where there is none.
+/// Writes the part of an object for each line of a segments file. `cut` has told why where there is
+/// none.
 fn extract<T: Holder>(
     mut reader: RandomAccessReader<T>,
     segments: &str,

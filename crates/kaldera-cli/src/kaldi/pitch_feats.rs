@@ -1,4 +1,5 @@
-//! `compute-kaldi-pitch-feats`, `compute-and-process-kaldi-pitch-feats` and `process-kaldi-pitch-feats`.
+//! `compute-kaldi-pitch-feats`, `compute-and-process-kaldi-pitch-feats` and
+//! `process-kaldi-pitch-feats`.
 
 use std::process::ExitCode;
 
@@ -67,7 +68,8 @@ For example: compute-and-process-kaldi-pitch-feats --srand=1 scp:wav.scp ark:fea
     })
 }
 
-/// Writes for each recording what `compute` makes of its first channel. A wrong sample rate ends the run, as in Kaldi.
+/// Writes for each recording what `compute` makes of its first channel. A wrong sample rate ends
+/// the run, as in Kaldi.
 fn map_recordings(
     recordings: &str,
     output: &str,

@@ -54,7 +54,8 @@ const MAX_COLUMNS: usize = 1 << 24;
 
 /// The columns that `selection` means, `None` if it means nothing.
 ///
-/// Kaldi cuts off the first number of a range at as many digits as the last one has, so that it takes `10-8` for `1-8`. Here it is what it says.
+/// Kaldi cuts off the first number of a range at as many digits as the last one has, so that it
+/// takes `10-8` for `1-8`. Here it is what it says.
 fn columns(selection: &str) -> Option<Vec<usize>> {
     let mut columns = Vec::new();
     for part in selection.split(',') {

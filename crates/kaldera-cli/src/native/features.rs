@@ -122,7 +122,8 @@ fn features(call: Call<'_>) -> Result<ExitCode, Trouble> {
     }
 }
 
-/// What there is without a kind: the help of all, completions, and slips in other options than `--kind`.
+/// What there is without a kind: the help of all, completions, and slips in other options than
+/// `--kind`.
 fn of_no_kind(call: Call<'_>, with_options_of_all: bool) -> Result<ExitCode, Trouble> {
     let list = |rows: &[(&str, String)]| columns(rows.iter().map(|(name, about)| ((*name).to_owned(), about.clone())));
     let kinds: Vec<_> = KINDS.into_iter().zip(ABOUT.map(str::to_owned)).collect();

@@ -1,4 +1,5 @@
-//! A feature matrix as a picture: time to the right, dimension upwards, value as colour. Pitch over time, voicing as colour.
+//! A feature matrix as a picture: time to the right, dimension upwards, value as colour. Pitch over
+//! time, voicing as colour.
 
 use std::ops::Range;
 
@@ -153,8 +154,8 @@ impl PitchTrack<'_> {
     }
 }
 
-/// How likely a frame of that NCCF is voiced: the fit of Ghahremani et al., "A pitch extraction algorithm tuned for automatic
-/// speech recognition" (ICASSP 2014), section 3.
+/// How likely a frame of that NCCF is voiced: the fit of Ghahremani et al., "A pitch extraction
+/// algorithm tuned for automatic speech recognition" (ICASSP 2014), section 3.
 pub(super) fn probability_of_voicing(nccf: f32) -> f64 {
     let n = f64::from(nccf).abs().min(1.0);
     let odds =
@@ -171,7 +172,8 @@ struct Scale {
 }
 
 impl Scale {
-    /// From the least to the greatest finite value; if they are the same, or there is none, somewhat around it.
+    /// From the least to the greatest finite value; if they are the same, or there is none,
+    /// somewhat around it.
     fn of(features: &Matrix<f32>) -> Self {
         let finite = || features.rows().flatten().filter(|value| value.is_finite()).map(|&value| f64::from(value));
         let (low, high) = (finite().reduce(f64::min).unwrap_or(0.0), finite().reduce(f64::max).unwrap_or(0.0));

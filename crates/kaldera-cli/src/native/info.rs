@@ -107,7 +107,8 @@ fn threads() -> String {
     }
 }
 
-/// OpenBLAS knows the processors of its time; one that came later can get kernels of half its width.
+/// OpenBLAS knows the processors of its time; one that came later can get kernels of half its
+/// width.
 fn advice(corename: &str) -> Option<String> {
     let narrow = !AVX512_KERNELS.iter().any(|name| name.eq_ignore_ascii_case(corename));
     (simd::level() == Level::Avx512 && narrow).then(|| {

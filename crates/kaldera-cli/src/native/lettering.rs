@@ -1,7 +1,8 @@
 //! Text in bitmaps without any font installed.
 //!
-//! plotters leaves the text of a bitmap to a font library, which would need fonts of the system or one to ship. The
-//! glyphs of noto-sans-mono-bitmap are pixels already, so a wrapper around the bitmap backend puts them where text goes.
+//! plotters leaves the text of a bitmap to a font library, which would need fonts of the system or
+//! one to ship. The glyphs of noto-sans-mono-bitmap are pixels already, so a wrapper around the
+//! bitmap backend puts them where text goes.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, RasterizedChar, get_raster, get_raster_width};
 use plotters_backend::text_anchor::{HPos, VPos};

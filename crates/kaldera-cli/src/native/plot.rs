@@ -329,7 +329,8 @@ fn is_rspecifier(text: &str) -> bool {
     text.split_once(':').is_some_and(|(options, _)| options.split(',').any(|option| matches!(option, "ark" | "scp")))
 }
 
-/// The matrix of `key`, or without one the only matrix, with its key: by a look into a script file, or by going through the file.
+/// The matrix of `key`, or without one the only matrix, with its key: by a look into a script file,
+/// or by going through the file.
 fn find(feats: &str, key: Option<&str>) -> Result<(String, Matrix<f32>), Trouble> {
     let failed = |error: kaldera::io::Error| Trouble::failed(&error);
     let rspecifier = rspecifier(feats);

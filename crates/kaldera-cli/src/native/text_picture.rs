@@ -29,7 +29,8 @@ pub(super) fn numbers(features: &Matrix<f32>) -> String {
     text
 }
 
-/// A matrix; each character is the mean over some frames and dimensions, which are `upwards.1` of `upwards.0`.
+/// A matrix; each character is the mean over some frames and dimensions, which are `upwards.1` of
+/// `upwards.0`.
 pub(super) fn heat_map(features: &Matrix<f32>, frame_shift: f64, upwards: (&str, f64)) -> String {
     let columns = groups(features.num_rows(), WIDTH);
     let rows = groups(features.num_cols(), HEIGHT);

@@ -1,5 +1,5 @@
-//! Runs that are killed at any moment, and disks that are full: what is there afterwards is whole, and the next run makes the same
-//! bytes as one that nobody has disturbed.
+//! Runs that are killed at any moment, and disks that are full: what is there afterwards is whole,
+//! and the next run makes the same bytes as one that nobody has disturbed.
 //!
 //! `KALDERA_FAULT_ROUNDS` says how many runs are killed; the counts are printed.
 
@@ -49,7 +49,8 @@ fn recordings(bench: &Bench, count: usize) {
 
 const FBANK: [&str; 5] = ["features", "-q", "--kind=fbank", "--num-mel-bins=80", "-j2"];
 
-/// What an undisturbed run writes, by the name of each file; the index is that of an archive in the same place.
+/// What an undisturbed run writes, by the name of each file; the index is that of an archive in the
+/// same place.
 fn undisturbed(bench: &Bench) -> HashMap<String, Vec<u8>> {
     let mut expected = HashMap::new();
     for out in OUTPUTS {
@@ -149,7 +150,8 @@ fn writes_that_fail_leave_the_old_files_and_resuming_gives_the_same_bytes() {
                 fs::write(bench.path(out), "of yesterday").unwrap();
                 fs::write(bench.path("x.scp"), "of yesterday").unwrap();
                 let line = format!("{} -o {out} wav.scp {resume}", FBANK.join(" "));
-                // A limit on the size of files, without its signal, fails writes as a full disk does.
+                // A limit on the size of files, without its signal, fails writes as a full disk
+                // does.
                 let ended = bench.shell(&format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$K\" {line}"));
                 let what = format!("{blocks} blocks, round {round}: {line}: {ended:?}");
                 if ended.code == Some(0) {

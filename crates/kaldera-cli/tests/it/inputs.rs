@@ -1,4 +1,5 @@
-//! Inputs as they are found: what is good is read, what is not is named and counted, and nothing is passed over in silence.
+//! Inputs as they are found: what is good is read, what is not is named and counted, and nothing is
+//! passed over in silence.
 
 use std::fs;
 
@@ -227,7 +228,8 @@ fn rates_too_far_apart_are_refused_with_the_limit() {
     fbank(&bench, &["--allow-upsample", "a.wav"]).with(1).tells(&["from 5 Hz to 16000 Hz", "1000"]);
 }
 
-/// Damage from which the decoder panics: it is told of, nothing of the panic is seen, and the others are read.
+/// Damage from which the decoder panics: it is told of, nothing of the panic is seen, and the
+/// others are read.
 #[test]
 #[cfg(feature = "symphonia")]
 fn a_damaged_ogg_file_does_not_end_the_others() {

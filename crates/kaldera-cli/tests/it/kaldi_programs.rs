@@ -85,7 +85,8 @@ fn tone(channels: u16, rate: u32, frames: usize) -> Vec<u8> {
     wav(1, 16, channels, rate, &samples.collect::<Vec<u8>>())
 }
 
-/// A folder with `good.wav` (1 s at 16 kHz), `good.scp`, and the files that are given, each with a script file of its own.
+/// A folder with `good.wav` (1 s at 16 kHz), `good.scp`, and the files that are given, each with a
+/// script file of its own.
 fn folder(files: &[(&str, Vec<u8>)]) -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let good = [("good", tone(1, 16_000, 16_000))];

@@ -210,7 +210,8 @@ fn subsets() {
     fails(&dir, 255, &["subset-feats", "--include=gap", "ark:m.txt", "ark:x"], "without a key");
 }
 
-/// 1000 samples in a second: a recording of 2 s, each sample its own number, and one of two channels.
+/// 1000 samples in a second: a recording of 2 s, each sample its own number, and one of two
+/// channels.
 fn recordings(dir: &TempDir) {
     let wav = |channels: u16, samples: &[i16]| {
         let bytes: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();

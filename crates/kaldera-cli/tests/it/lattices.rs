@@ -5,7 +5,8 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Four word sequences over five frames, 1 2 (cost 5), 1 3 (7), 4 2 (7.5) and 4 3 (9.5); and a lattice with a cycle.
+/// Four word sequences over five frames, 1 2 (cost 5), 1 3 (7), 4 2 (7.5) and 4 3 (9.5); and a
+/// lattice with a cycle.
 const LATTICES: &str = "a
 0 1 1 1,1,7_7
 0 1 4 0,4.5,7_8

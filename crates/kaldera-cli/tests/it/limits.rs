@@ -1,4 +1,5 @@
-//! Every command with little memory, and without threads: it works or ends soon with an error in words.
+//! Every command with little memory, and without threads: it works or ends soon with an error in
+//! words.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -104,8 +105,8 @@ fn check(line: &str, limit: &str, ended: &Ended, time: Duration) {
 fn commands_with_little_memory_work_or_end_with_an_error() {
     let bench = Bench::new();
     let lines = lines(&bench);
-    // With 60 MB more than the program itself takes, which is large without optimisation: with less,
-    // even threads cannot be set up, and which allocation fails is chance.
+    // With 60 MB more than the program itself takes, which is large without optimisation: with
+    // less, even threads cannot be set up, and which allocation fails is chance.
     let starts = |limit: &u32| {
         let limit = limit.saturating_sub(60_000);
         bench.shell(&format!("ulimit -v {limit}; {ONE_BLAS_THREAD} exec \"$K\" --version")).code == Some(0)
@@ -128,7 +129,8 @@ fn commands_with_little_memory_work_or_end_with_an_error() {
 fn commands_without_threads_work_or_end_with_an_error() {
     let bench = Bench::new();
     let lines = lines(&bench);
-    // The limit is on the processes of a user, and root has none: another user has to run the command.
+    // The limit is on the processes of a user, and root has none: another user has to run the
+    // command.
     let root = bench.shell("test $(id -u) -eq 0").code == Some(0);
     let user = if root { "setpriv --reuid=54321 --clear-groups " } else { "" };
     bench.shell("chmod -R a+rwX . && mkdir -p bin && cp \"$K\" bin/kaldera").with(0);

@@ -1,4 +1,5 @@
-//! The native command as people meet it: the real command, its files, its words and its exit status.
+//! The native command as people meet it: the real command, its files, its words and its exit
+//! status.
 
 use std::fs;
 use std::path::{Path, PathBuf};

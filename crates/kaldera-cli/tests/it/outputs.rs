@@ -1,4 +1,5 @@
-//! Where output goes: never over an input, never through a link, of a known run, and with keys that its format can hold.
+//! Where output goes: never over an input, never through a link, of a known run, and with keys that
+//! its format can hold.
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -273,7 +274,8 @@ fn a_device_receives_what_cannot_replace_it() {
     fbank(&bench, &["-o", "x.ark", "a.wav"]).with(1).tells(&["x.ark", "FIFO"]);
 }
 
-/// Everything that may wait for a FIFO ends at once, with the status of the signal and without a trace.
+/// Everything that may wait for a FIFO ends at once, with the status of the signal and without a
+/// trace.
 #[test]
 fn signals_end_a_run_at_once_even_while_it_waits_for_a_fifo() {
     let bench = bench();

@@ -1,4 +1,5 @@
-//! What `kaldera features` does beyond features: pitch, normalisation, parts of recordings, parts of the work.
+//! What `kaldera features` does beyond features: pitch, normalisation, parts of recordings, parts
+//! of the work.
 
 use std::fs;
 

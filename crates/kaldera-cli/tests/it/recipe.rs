@@ -10,7 +10,8 @@ use kaldera::io::table::SequentialReader;
 use kaldera::io::wave::WaveData;
 use kaldera::matrix::{Matrix, Vector};
 
-/// A voice that glides from `low` to `low` + 40 Hz, with a break in the middle: harmonics, and a little noise.
+/// A voice that glides from `low` to `low` + 40 Hz, with a break in the middle: harmonics, and a
+/// little noise.
 fn voice(path: &Path, low: f32, seconds: f32) {
     let samp_freq = 16_000.0;
     let (mut phase, mut noise) = (0.0_f32, 1_u32);

@@ -28,8 +28,9 @@ pub struct Batches<'p, 'a, E, I> {
 }
 
 impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
-    /// Gives the features of `utterances`, `size` of them at a time (the last batch may have fewer). Each batch is computed
-    /// on all threads of the pipeline when it is asked for; the values do not depend on `size`.
+    /// Gives the features of `utterances`, `size` of them at a time (the last batch may have
+    /// fewer). Each batch is computed on all threads of the pipeline when it is asked for; the
+    /// values do not depend on `size`.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -53,8 +54,9 @@ impl<'a, E: FeatureExtractor> Pipeline<'a, E> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NeedsAll`] where features are normalised over more than an utterance. Each batch is an error where the run
-    /// was [stopped](Self::stop_when), or its frames do not fit 32 bits; an utterance that fails is in the batch's list.
+    /// [`Error::NeedsAll`] where features are normalised over more than an utterance. Each batch is
+    /// an error where the run was [stopped](Self::stop_when), or its frames do not fit 32 bits; an
+    /// utterance that fails is in the batch's list.
     pub fn batches<I: IntoIterator<Item = Utterance>>(
         &self,
         utterances: I,

@@ -1,4 +1,5 @@
-//! Audio that is no WAV, or WAV of a kind that `kaldi-io` does not read, by symphonia: FLAC, MP3, Ogg Vorbis.
+//! Audio that is no WAV, or WAV of a kind that `kaldi-io` does not read, by symphonia: FLAC, MP3,
+//! Ogg Vorbis.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -21,16 +22,18 @@ use crate::Error;
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;
 
-/// Samples that a compressed file may become whatever its size is: 1 GiB, four and a half hours at 16 kHz.
+/// Samples that a compressed file may become whatever its size is: 1 GiB, four and a half hours at
+/// 16 kHz.
 const FREE_SAMPLES: u64 = 1 << 28;
 
-/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and silence in FLAC 500.
+/// Samples that each of its bytes may become beyond that. Speech at 8 kbit/s becomes 16, and
+/// silence in FLAC 500.
 const SAMPLES_PER_BYTE: u64 = 256;
 
 /// Decodes the first audio track of a file, and of those that are chained to it.
 ///
-/// What cannot be decoded to its end is an error, not a shorter recording, unless `allow_truncated` is true. A panic of the
-/// decoder is an error.
+/// What cannot be decoded to its end is an error, not a shorter recording, unless `allow_truncated`
+/// is true. A panic of the decoder is an error.
 pub(super) fn decode(bytes: Vec<u8>, allow_truncated: bool) -> Result<Recording, Error> {
     catch_panic(|| decode_all(bytes, allow_truncated)).unwrap_or_else(|message| Err(Error::Decoder { message }))
 }
@@ -147,8 +150,9 @@ impl Decoded {
     }
 }
 
-/// How many bytes the first frame of an MP3 file, which many encoders use for this, says that there are, and how many there are,
-/// where those are fewer: the decoder takes the end of the file for that of the recording.
+/// How many bytes the first frame of an MP3 file, which many encoders use for this, says that there
+/// are, and how many there are, where those are fewer: the decoder takes the end of the file for
+/// that of the recording.
 fn mpeg_frames_missing(bytes: &[u8]) -> Option<(u64, u64)> {
     /// Tags behind the frames may or may not be counted.
     const TAGS: u64 = 1 << 11;
@@ -174,8 +178,9 @@ fn mpeg_frames_missing(bytes: &[u8]) -> Option<(u64, u64)> {
     (found + TAGS < expected).then_some((expected, found))
 }
 
-/// Whether each stream in an Ogg file has its last page, and that page all of its bytes; true of other files. The decoder takes a file
-/// that is cut off where another stream begins for a whole one.
+/// Whether each stream in an Ogg file has its last page, and that page all of its bytes; true of
+/// other files. The decoder takes a file that is cut off where another stream begins for a whole
+/// one.
 fn has_end_of_ogg(bytes: &[u8]) -> bool {
     /// Flags of the first and of the last page of a stream.
     const FIRST: u8 = 2;

@@ -10,7 +10,8 @@ use kaldi_feat::{
 use super::Pipeline;
 use crate::Error;
 
-/// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of your own.
+/// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of
+/// your own.
 pub trait FeatureExtractor: Sync {
     /// Memory to work in, one for each thread.
     type Workspace: Default + Send;
@@ -122,7 +123,8 @@ impl Pipeline<'_, Spectrogram> {
 }
 
 impl Pipeline<'_, LogMel> {
-    /// A pipeline of log-mel spectrograms as Whisper, librosa and NeMo compute them, as [`new`](Self::new) of them.
+    /// A pipeline of log-mel spectrograms as Whisper, librosa and NeMo compute them, as
+    /// [`new`](Self::new) of them.
     ///
     /// # Errors
     /// Names the first option that can't be.

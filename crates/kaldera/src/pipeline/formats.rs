@@ -100,7 +100,8 @@ pub(super) fn not_audio(head: &[u8]) -> Error {
     Error::NotAudio { found: format!("'{}'", shown.escape_ascii()) }
 }
 
-/// Endings of audio files, for those in a folder that are named as such though nothing in them tells what they are.
+/// Endings of audio files, for those in a folder that are named as such though nothing in them
+/// tells what they are.
 pub(super) const AUDIO_ENDINGS: &[&str] = &[
     "3gp", "aac", "ac3", "aif", "aifc", "aiff", "alac", "amr", "ape", "au", "awb", "caf", "dss", "flac", "gsm", "m4a",
     "m4b", "mka", "mp2", "mp3", "mp4", "oga", "ogg", "opus", "ra", "snd", "sph", "spx", "tta", "voc", "vox", "w64",

@@ -32,11 +32,12 @@ const AUDIO: &[&str] =
 /// | `*.jsonl`, `*.jsonl.gz` | lhotse's recordings or cuts, in their order; speakers by the first supervision | `id` |
 /// | any other file | itself | name without ending |
 ///
-/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a folder, links to
-/// files are followed, links to folders are not.
+/// White space in the name of a file becomes `_` in its key, as Kaldi's tables cannot hold it. In a
+/// folder, links to files are followed, links to folders are not.
 ///
-/// A line of a list that cannot be used does not keep the others from being used, nor does a file of a folder: those are
-/// [`rejected`](Self::rejected). Byte order marks and carriage returns are no part of keys.
+/// A line of a list that cannot be used does not keep the others from being used, nor does a file
+/// of a folder: those are [`rejected`](Self::rejected). Byte order marks and carriage returns are
+/// no part of keys.
 #[derive(Debug, Clone, Default)]
 pub struct Inputs {
     utterances: Vec<Utterance>,
@@ -85,12 +86,14 @@ pub struct Span {
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// What stands in a line of a `wav.scp`: a file, a file with an offset or a command with a pipe.
+    /// What stands in a line of a `wav.scp`: a file, a file with an offset or a command with a
+    /// pipe.
     #[doc(alias = "rxfilename")]
     Script(String),
     /// They are in memory.
     Samples(Arc<Recording>),
-    /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when it is its turn.
+    /// Nowhere: `segments` names a recording that `wav.scp` does not have. The utterance fails when
+    /// it is its turn.
     Missing(String),
 }
 
@@ -206,21 +209,23 @@ impl Inputs {
         Ok(())
     }
 
-    /// The recordings. There is one at least, unless all that was named is [`rejected`](Self::rejected).
+    /// The recordings. There is one at least, unless all that was named is
+    /// [`rejected`](Self::rejected).
     #[must_use]
     pub fn utterances(&self) -> &[Utterance] {
         &self.utterances
     }
 
-    /// What the paths name and what cannot even be tried: lines of lists that are none, and files of folders that are audio of
-    /// formats that are not read. Each error names its file, and its line. A run takes them into its
-    /// [`Summary`](super::Summary).
+    /// What the paths name and what cannot even be tried: lines of lists that are none, and files
+    /// of folders that are audio of formats that are not read. Each error names its file, and its
+    /// line. A run takes them into its [`Summary`](super::Summary).
     #[must_use]
     pub fn rejected(&self) -> &[Arc<Error>] {
         &self.rejected
     }
 
-    /// The files of folders that are passed over because they are no audio at all, such as transcripts.
+    /// The files of folders that are passed over because they are no audio at all, such as
+    /// transcripts.
     #[must_use]
     pub fn others(&self) -> &[PathBuf] {
         &self.others
@@ -238,11 +243,12 @@ impl Inputs {
         self.utterances.is_empty()
     }
 
-    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other are the whole list. What is
-    /// [`rejected`](Self::rejected) is the first shard's.
+    /// The part of the list that is `shard`'s: consecutive, so that the shards one after the other
+    /// are the whole list. What is [`rejected`](Self::rejected) is the first shard's.
     ///
     /// # Errors
-    /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this one.
+    /// [`Error::EmptyShard`] where there are fewer recordings than shards and none is left for this
+    /// one.
     pub fn shard(&self, shard: Shard) -> Result<Self, Error> {
         let bound = |index: usize| {
             // In 128 bits, as the product may be more than a size can be; the quotient never is.
@@ -366,8 +372,8 @@ fn has_ending(path: &Path, endings: &[&str]) -> bool {
     path.extension().is_some_and(|is| endings.iter().any(|ending| is.eq_ignore_ascii_case(ending)))
 }
 
-/// Why a file without an ending of audio that is read should be one of the recordings, and is not; `None` for one that is no
-/// audio.
+/// Why a file without an ending of audio that is read should be one of the recordings, and is not;
+/// `None` for one that is no audio.
 fn not_listed(path: &Path) -> Option<Error> {
     let in_file = |source| Error::Recording { path: path.to_owned(), source: Box::new(source) };
     let mut head = Vec::new();

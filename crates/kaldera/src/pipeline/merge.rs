@@ -13,9 +13,11 @@ use super::sink::folder_of;
 use super::{FeatureSink, Shard, Summary, read_features};
 use crate::Error;
 
-/// Writes all matrices of `parts`, files of the formats of [`FeatureFile`](super::FeatureFile), to `sink` in their order.
+/// Writes all matrices of `parts`, files of the formats of [`FeatureFile`](super::FeatureFile), to
+/// `sink` in their order.
 ///
-/// An `.ark` and an `.npz` are read as they are written, one matrix in memory; a `.safetensors` file is read as a whole.
+/// An `.ark` and an `.npz` are read as they are written, one matrix in memory; a `.safetensors`
+/// file is read as a whole.
 ///
 /// ```no_run
 /// use kaldera::pipeline::{FeatureFile, merge, shards_of};
@@ -27,7 +29,8 @@ use crate::Error;
 /// ```
 ///
 /// # Errors
-/// A part that is an [output](FeatureSink::outputs) of `sink`, or that cannot be read, a key that occurs twice, a sink that fails.
+/// A part that is an [output](FeatureSink::outputs) of `sink`, or that cannot be read, a key that
+/// occurs twice, a sink that fails.
 pub fn merge<P: AsRef<Path>>(
     parts: impl IntoIterator<Item = P>,
     sink: &mut impl FeatureSink,

@@ -1,8 +1,9 @@
 //! Work on several threads, results in order, memory bounded.
 //!
-//! Threads take the next index, work on it, and leave the result in a short queue that starts at the first result not
-//! yet committed. The thread that completes the front of the queue commits it and whatever stands ready behind it,
-//! while the others go on working: there is no thread for writing, and no lock is held during work or commit.
+//! Threads take the next index, work on it, and leave the result in a short queue that starts at
+//! the first result not yet committed. The thread that completes the front of the queue commits it
+//! and whatever stands ready behind it, while the others go on working: there is no thread for
+//! writing, and no lock is held during work or commit.
 //!
 //! ```text
 //!   index     0 1 2 3 | 4      5     6      7      | 8 9 ...
@@ -10,8 +11,9 @@
 //!                         ^ first: whoever completes 4 commits 4 and 5
 //! ```
 //!
-//! Recordings may be seconds or hours long, so that what may wait behind the front is bounded by its size, and only in the
-//! last place by its number. A thread that would run further ahead waits. Results are recycled.
+//! Recordings may be seconds or hours long, so that what may wait behind the front is bounded by
+//! its size, and only in the last place by its number. A thread that would run further ahead waits.
+//! Results are recycled.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,8 +30,9 @@ pub(crate) trait Weighed: Default + Send {
     fn bytes(&self) -> usize;
 }
 
-/// Calls `work(state, index, result)` for each index below `count`, on `jobs` threads with a state each, and
-/// `commit(index, result)` for one index after the other. `result` is a used one or a default one.
+/// Calls `work(state, index, result)` for each index below `count`, on `jobs` threads with a state
+/// each, and `commit(index, result)` for one index after the other. `result` is a used one or a
+/// default one.
 ///
 /// # Errors
 /// The first error of `commit`; nothing is committed after it.
@@ -66,8 +69,8 @@ where
     run.queue.into_inner().unwrap_or_else(PoisonError::into_inner).outcome
 }
 
-/// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one thread, so that a pool of
-/// threads would only be one more to start.
+/// Calls `worker` on this thread and on `jobs` - 1 others. Work is whole recordings, each on one
+/// thread, so that a pool of threads would only be one more to start.
 #[cfg(feature = "rayon")]
 fn on_threads(jobs: usize, worker: impl Fn() + Sync) {
     std::thread::scope(|scope| {
@@ -148,7 +151,8 @@ where
         }
     }
 
-    /// Commits the results that stand ready in front, unless another thread is at it: that one will see them.
+    /// Commits the results that stand ready in front, unless another thread is at it: that one will
+    /// see them.
     fn commit_ready<'a>(&'a self, mut queue: MutexGuard<'a, Queue<T, C, E>>) -> MutexGuard<'a, Queue<T, C, E>> {
         let Some(mut commit) = queue.commit.take() else { return queue };
         while let Some((index, mut result)) = queue.take_first() {

@@ -18,8 +18,8 @@ pub struct PitchFeatures {
     process: ProcessPitchOptions,
 }
 
-/// Frames that pitch may have more or less than the features beside it, which reach for the ends of a recording in their own
-/// way; Kaldi's recipes forgive as many.
+/// Frames that pitch may have more or less than the features beside it, which reach for the ends of
+/// a recording in their own way; Kaldi's recipes forgive as many.
 const LENGTH_TOLERANCE: usize = 2;
 
 impl PitchFeatures {
@@ -59,7 +59,8 @@ impl PitchFeatures {
         process_pitch(&self.process, &pitch, audio.key)
     }
 
-    /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows then.
+    /// Puts the pitch of `audio` beside its `frames` rows of `features`; returns the number of rows
+    /// then.
     pub(super) fn paste(
         &self,
         workspace: &mut PitchWorkspace,

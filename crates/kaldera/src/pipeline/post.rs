@@ -1,4 +1,5 @@
-//! What is done to features after they are computed: normalisation, deltas, the choice of voiced frames.
+//! What is done to features after they are computed: normalisation, deltas, the choice of voiced
+//! frames.
 
 use std::collections::HashMap;
 
@@ -49,8 +50,9 @@ impl Cmvn {
     }
 }
 
-/// The steps that are wanted; they are done in the order of the fields, as in Kaldi's recipes. Which frames are voiced is
-/// decided before all of them, by the log energy in column 0, and the choice made last.
+/// The steps that are wanted; they are done in the order of the fields, as in Kaldi's recipes.
+/// Which frames are voiced is decided before all of them, by the log energy in column 0, and the
+/// choice made last.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Post {
     pub(super) cmvn: Option<Cmvn>,
@@ -104,8 +106,8 @@ impl Post {
     }
 }
 
-/// [`apply_cmvn`], in which a constant dimension becomes 0 with `norm_vars`, too. Kaldi divides it by 1e-10, which makes
-/// thousands of a rounding error.
+/// [`apply_cmvn`], in which a constant dimension becomes 0 with `norm_vars`, too. Kaldi divides it
+/// by 1e-10, which makes thousands of a rounding error.
 fn normalise(mut stats: CmvnStats, norm_vars: bool, features: &mut Matrix<f32>) -> Result<(), Error> {
     if norm_vars {
         stats.fake_constant_dims()?;
@@ -113,7 +115,8 @@ fn normalise(mut stats: CmvnStats, norm_vars: bool, features: &mut Matrix<f32>) 
     Ok(apply_cmvn(&stats, norm_vars, features)?)
 }
 
-/// Whether all values of `features` are finite: what is not would be written without a word, or spoil a speaker's statistics.
+/// Whether all values of `features` are finite: what is not would be written without a word, or
+/// spoil a speaker's statistics.
 pub(super) fn check_finite(features: &[f32], frames: usize) -> Result<(), Error> {
     if features.iter().all(|x| x.is_finite()) {
         return Ok(());

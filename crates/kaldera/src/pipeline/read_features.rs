@@ -19,8 +19,8 @@ use crate::Error;
 /// Calls `take` with the key and the features of each utterance in a file of a format of
 /// [`FeatureFile`](super::FeatureFile), or in a script file of Kaldi (`.scp`), until it breaks.
 ///
-/// The features have a row for each frame. Of `.ark`, `.scp` and `.npz` one matrix is in memory at a time; a `.safetensors` file
-/// is read as a whole.
+/// The features have a row for each frame. Of `.ark`, `.scp` and `.npz` one matrix is in memory at
+/// a time; a `.safetensors` file is read as a whole.
 ///
 /// ```no_run
 /// use std::ops::ControlFlow;
@@ -33,7 +33,8 @@ use crate::Error;
 /// ```
 ///
 /// # Errors
-/// An ending that tells no format, a file that cannot be read or holds anything but matrices of `f32`; errors of `take`.
+/// An ending that tells no format, a file that cannot be read or holds anything but matrices of
+/// `f32`; errors of `take`.
 pub fn read_features(
     path: impl AsRef<Path>,
     mut take: impl FnMut(&str, Matrix<f32>) -> Result<ControlFlow<()>, Error>,

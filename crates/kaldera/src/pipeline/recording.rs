@@ -18,7 +18,8 @@ use super::formats::{self, Format};
 use super::inputs::{Source, Span};
 use crate::Error;
 
-/// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale of 16-bit integers, -32768 to 32767.
+/// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale
+/// of 16-bit integers, -32768 to 32767.
 ///
 /// ```
 /// use kaldera::Recording;
@@ -54,10 +55,12 @@ enum Interleaved {
 }
 
 impl Recording {
-    /// Reads an audio file: WAV of any width (see [`WaveAudio`]); with the feature `symphonia` also FLAC, MP3 and Ogg Vorbis.
+    /// Reads an audio file: WAV of any width (see [`WaveAudio`]); with the feature `symphonia` also
+    /// FLAC, MP3 and Ogg Vorbis.
     ///
     /// # Errors
-    /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that this build reads to its end.
+    /// [`Error::Recording`], with the file's name, where it cannot be opened or is no audio that
+    /// this build reads to its end.
     #[doc(alias = "load")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, &ReadOptions::default())
@@ -126,7 +129,8 @@ impl Recording {
         self.num_samples() as f32 / self.samp_freq
     }
 
-    /// All samples, those of a moment side by side: sample `i` of channel `c` is at `i * num_channels + c`.
+    /// All samples, those of a moment side by side: sample `i` of channel `c` is at `i *
+    /// num_channels + c`.
     #[must_use]
     pub fn samples(&self) -> Cow<'_, [f32]> {
         match &self.samples {
@@ -135,8 +139,8 @@ impl Recording {
         }
     }
 
-    /// All samples as integers, in the order of [`samples`](Self::samples); `None` unless each is a whole number of 16 bits,
-    /// as those of 16-bit WAV and FLAC files are.
+    /// All samples as integers, in the order of [`samples`](Self::samples); `None` unless each is a
+    /// whole number of 16 bits, as those of 16-bit WAV and FLAC files are.
     #[must_use]
     pub fn samples_i16(&self) -> Option<Cow<'_, [i16]>> {
         match &self.samples {
@@ -176,8 +180,8 @@ impl Recording {
     /// What features are computed from.
     ///
     /// # Errors
-    /// [`Error::SeveralChannels`] where it is not clear from which channel: take one by [`channel`](Self::channel), or their
-    /// [`mean`](Self::mean).
+    /// [`Error::SeveralChannels`] where it is not clear from which channel: take one by
+    /// [`channel`](Self::channel), or their [`mean`](Self::mean).
     pub fn audio(&self) -> Result<Audio<'_>, Error> {
         if self.num_channels > 1 {
             return Err(Error::SeveralChannels { channels: self.num_channels });
@@ -196,8 +200,9 @@ impl Recording {
         }
     }
 
-    /// The samples that `span` is about; all without one. As with Kaldi's `extract-segments`, up to half a second behind the end
-    /// is forgiven, a tenth of a second must be left, and times are compared in Kaldi's precision.
+    /// The samples that `span` is about; all without one. As with Kaldi's `extract-segments`, up to
+    /// half a second behind the end is forgiven, a tenth of a second must be left, and times are
+    /// compared in Kaldi's precision.
     pub(super) fn samples_of(&self, span: Option<Span>) -> Result<Range<usize>, Error> {
         const MAX_OVERSHOOT: f32 = 0.5;
         const MIN_SECONDS: f32 = 0.1;
@@ -301,8 +306,8 @@ impl Channel<'_> {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// Whether a file that ends early, or cannot be decoded to its end, gives what is there, with a warning. Otherwise it is an
-    /// error.
+    /// Whether a file that ends early, or cannot be decoded to its end, gives what is there, with a
+    /// warning. Otherwise it is an error.
     pub allow_truncated: bool,
     /// Whether commands are run that a list has in the place of files: `sox a.mp3 -t wav - |`.
     pub pipes: bool,
@@ -329,7 +334,8 @@ impl ReadOptions {
     }
 }
 
-/// Reads recordings, and keeps the last one at hand for the segments that are often cut from one file.
+/// Reads recordings, and keeps the last one at hand for the segments that are often cut from one
+/// file.
 #[derive(Debug, Default)]
 pub(super) struct Reader {
     last: Option<(Source, Arc<Recording>)>,
@@ -369,7 +375,8 @@ fn read_file(path: &Path, options: &ReadOptions) -> Result<Recording, Error> {
     read_stream(&mut BufReader::with_capacity(HEADER_BYTES, file), options)
 }
 
-/// Reads what an rxfilename names. If it is a command that fails, that is the error, whatever it wrote before.
+/// Reads what an rxfilename names. If it is a command that fails, that is the error, whatever it
+/// wrote before.
 fn read_script(rxfilename: &str, options: &ReadOptions) -> Result<Recording, Error> {
     if let Rxfilename::Pipe { command } = classify(rxfilename)?
         && !options.pipes
@@ -433,8 +440,8 @@ fn read_other(begin: Vec<u8>, _reader: &mut dyn Read, _options: &ReadOptions) ->
     Err(formats::not_audio(&begin))
 }
 
-/// A file whose first bytes have been read, and are read again; it keeps enough to hand the file to another reader after its
-/// header.
+/// A file whose first bytes have been read, and are read again; it keeps enough to hand the file to
+/// another reader after its header.
 struct Kept<'a> {
     head: &'a [u8],
     reader: &'a mut dyn Read,

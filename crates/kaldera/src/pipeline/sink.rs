@@ -65,10 +65,11 @@ impl FeatureSink for Vec<(String, Matrix<f32>)> {
 
 /// A file of features in the format that its ending tells; see [`ENDINGS`].
 ///
-/// It is written under another name in the same folder and gets its own in [`finish`](Self::finish), so that whoever
-/// finds it finds all of it, also after a power cut: data are synced before a name is given, and a new archive never stands beside
-/// an old index. Without `finish`, nothing is left. All formats are written as the features come: memory does not grow with them,
-/// only with the number of keys.
+/// It is written under another name in the same folder and gets its own in
+/// [`finish`](Self::finish), so that whoever finds it finds all of it, also after a power cut: data
+/// are synced before a name is given, and a new archive never stands beside an old index. Without
+/// `finish`, nothing is left. All formats are written as the features come: memory does not grow
+/// with them, only with the number of keys.
 #[derive(Debug)]
 pub struct FeatureFile {
     format: Format,
@@ -104,7 +105,8 @@ impl Format {
         }
     }
 
-    /// The complete files, which only need their names, in the order in which they are to get them; and what is to be removed then.
+    /// The complete files, which only need their names, in the order in which they are to get them;
+    /// and what is to be removed then.
     fn complete(self) -> Result<(Vec<PartialFile>, Option<Ark>), Error> {
         Ok(match self {
             Self::ArkScp(file) => (file.complete()?.into(), None),
@@ -128,13 +130,15 @@ impl FeatureFile {
         Ok(Self { format: Format::create(path)?, path: path.to_owned(), run: None, keys: HashSet::new() })
     }
 
-    /// Goes on with a file that an earlier run has not completed. What is there is [there](FeatureSink::has), but for a last matrix
-    /// that was cut off.
+    /// Goes on with a file that an earlier run has not completed. What is there is
+    /// [there](FeatureSink::has), but for a last matrix that was cut off.
     ///
-    /// The unfinished file lies beside `path`, and is called `path.RUN.XXXXXX.part`. It is an archive, whatever the format of
-    /// the file: of formats that cannot be gone on with, all is written once more in the end. `run` stands for whatever decides the
-    /// values, so that features of other options or inputs are never mixed in. Other than without resuming, it stays when a run ends
-    /// before its time. A finished file has a record beside it, `path.resume`, for [`found`](Self::found).
+    /// The unfinished file lies beside `path`, and is called `path.RUN.XXXXXX.part`. It is an
+    /// archive, whatever the format of the file: of formats that cannot be gone on with, all is
+    /// written once more in the end. `run` stands for whatever decides the values, so that features
+    /// of other options or inputs are never mixed in. Other than without resuming, it stays when a
+    /// run ends before its time. A finished file has a record beside it, `path.resume`, for
+    /// [`found`](Self::found).
     ///
     /// # Errors
     /// Those of [`create`](Self::create); [`Error::Write`] also when another process is writing it.
@@ -155,9 +159,9 @@ impl FeatureFile {
         Ok(Self { format, path: path.to_owned(), run: Some(run), keys })
     }
 
-    /// Whether `path` is what `run` would write: the record that [`finish`](Self::finish) has left beside it after
-    /// [`resume`](Self::resume) must be of the same run, and of files of the same lengths and times. A file without a record is never
-    /// taken for complete.
+    /// Whether `path` is what `run` would write: the record that [`finish`](Self::finish) has left
+    /// beside it after [`resume`](Self::resume) must be of the same run, and of files of the same
+    /// lengths and times. A file without a record is never taken for complete.
     ///
     /// # Errors
     /// [`Error::Read`], where the system does not tell.
@@ -165,7 +169,8 @@ impl FeatureFile {
         resume::find(run, &files_of(path.as_ref()))
     }
 
-    /// Completes the file and gives it its name. Returns the names of what was written: for `x.ark` also `x.scp`.
+    /// Completes the file and gives it its name. Returns the names of what was written: for `x.ark`
+    /// also `x.scp`.
     ///
     /// # Errors
     /// When the rest cannot be written; nothing is left then.

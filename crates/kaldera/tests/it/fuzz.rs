@@ -1,4 +1,5 @@
-//! Damaged recordings and lists: errors may come of them, and nothing worse. How to search longer stands in `kaldera-fuzz`.
+//! Damaged recordings and lists: errors may come of them, and nothing worse. How to search longer
+//! stands in `kaldera-fuzz`.
 
 use std::fs;
 

@@ -5,7 +5,8 @@ use kaldi_matrix::codec::{HtkHeader, read_htk, write_htk};
 
 use super::*;
 
-/// A matrix in HTK's file format: a 12-byte header and numbers, all big-endian. Compressed files can be read, not written.
+/// A matrix in HTK's file format: a 12-byte header and numbers, all big-endian. Compressed files
+/// can be read, not written.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "HtkHeader")]
 pub struct HtkMatrix {
@@ -13,7 +14,8 @@ pub struct HtkMatrix {
     pub values: Matrix<f32>,
     /// Frame shift in units of 100 ns; 100000 is 10 ms.
     pub sample_period: i32,
-    /// Kind of features (6 = MFCC, 7 = FBANK, 9 = USER) and its qualifiers (`_E` = 0o100, `_0` = 0o20000).
+    /// Kind of features (6 = MFCC, 7 = FBANK, 9 = USER) and its qualifiers (`_E` = 0o100, `_0` =
+    /// 0o20000).
     pub sample_kind: u16,
 }
 
@@ -34,8 +36,9 @@ impl Holder for HtkMatrix {
     }
 }
 
-/// A matrix in the file format of CMU Sphinx: the number of all elements, then the elements, big-endian. The file does not say
-/// how many there are in a frame; as in Kaldi it is 13, for reading.
+/// A matrix in the file format of CMU Sphinx: the number of all elements, then the elements,
+/// big-endian. The file does not say how many there are in a frame; as in Kaldi it is 13, for
+/// reading.
 #[derive(Debug, Clone, PartialEq)]
 #[doc(alias = "SphinxMatrixHolder")]
 pub struct SphinxMatrix {

@@ -114,8 +114,8 @@ impl<T: Basic> Holder for Vec<(T, T)> {
     }
 }
 
-/// A list as Kaldi writes it inside other objects and into files of their own: `[ 1 2 3 ]` in text, the numbers without their
-/// sizes in binary. In tables a list is a `Vec`.
+/// A list as Kaldi writes it inside other objects and into files of their own: `[ 1 2 3 ]` in text,
+/// the numbers without their sizes in binary. In tables a list is a `Vec`.
 ///
 /// ```
 /// use kaldi_io::{IntegerVector, read_object, write_object};
@@ -183,7 +183,8 @@ impl Holder for IntegerVector {
     }
 }
 
-/// A count and as many things, which are added as they come: the count may be anything. A negative one is none, as in Kaldi.
+/// A count and as many things, which are added as they come: the count may be anything. A negative
+/// one is none, as in Kaldi.
 pub(super) fn read_counted<V>(
     reader: &mut ByteReader<'_>,
     mut read: impl FnMut(&mut ByteReader<'_>) -> Result<V, CodecError>,
@@ -221,7 +222,8 @@ pub(super) fn push_count<T: Holder>(out: &mut Vec<u8>, count: usize, binary: boo
     Ok(())
 }
 
-/// Writes what `push` appends, with a header in front in binary and the end of the line behind in text.
+/// Writes what `push` appends, with a header in front in binary and the end of the line behind in
+/// text.
 pub(super) fn write_list(
     writer: &mut dyn Write,
     binary: bool,

@@ -7,7 +7,8 @@ use kaldi_matrix::{CompressedMatrix, GeneralMatrix, Matrix, PackedMatrix, Sparse
 use super::*;
 use crate::range::{self, Part};
 
-/// A holder for an object that [`codec`] reads and writes, with what it is and what of a `Holder`'s other methods it has.
+/// A holder for an object that [`codec`] reads and writes, with what it is and what of a `Holder`'s
+/// other methods it has.
 macro_rules! coded_holder {
     ($object:ty, $what:literal $(, $method:item)*) => {
         impl Holder for $object {
@@ -91,7 +92,8 @@ coded_holder!(
     fn skip_in_archive(reader: &mut dyn Skip) -> Result<(), Error> {
         MatrixHeader::read_in_archive(reader).map(drop)
     },
-    // As in Kaldi, a part of a compressed matrix is a full one; here that of a sparse one is sparse.
+    // As in Kaldi, a part of a compressed matrix is a full one; here that of a sparse one is
+    // sparse.
     fn extract_range(&self, range: &str) -> Result<Self, Error> {
         Ok(match self {
             Self::Full(matrix) => matrix.extract_range(range)?.into(),
@@ -103,7 +105,8 @@ coded_holder!(
 
 /// The shape of a matrix, whichever kind it is of, without its elements.
 ///
-/// In an archive that is a file the elements are not even read: the shapes of a whole corpus cost a look at each header.
+/// In an archive that is a file the elements are not even read: the shapes of a whole corpus cost a
+/// look at each header.
 ///
 /// ```
 /// use kaldi_io::table::{SequentialReader, TableWriter};

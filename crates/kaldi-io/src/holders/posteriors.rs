@@ -1,4 +1,5 @@
-//! Posteriors: for each frame some numbers of states or Gaussians, each with its probability or another weight.
+//! Posteriors: for each frame some numbers of states or Gaussians, each with its probability or
+//! another weight.
 //!
 //! ```text
 //! text                           binary, behind \0B

@@ -49,7 +49,8 @@ impl<T: Holder> Iterator for ArchiveItems<T> {
 
 /// Takes white space, a key and the space or tab behind it; `None` at the end.
 ///
-/// Like Kaldi, this leaves a line end for the object to see, and takes a key that nothing follows for the end.
+/// Like Kaldi, this leaves a line end for the object to see, and takes a key that nothing follows
+/// for the end.
 ///
 /// `start` is where the input stands.
 pub(super) fn read_key(input: &mut dyn BufRead, start: u64) -> Result<Option<String>, KeyError> {

@@ -14,10 +14,12 @@ use crate::holders::Holder;
 
 /// An archive in memory, with an index by key: any object at any time, from several threads.
 ///
-/// `B` is what holds the bytes: a file that is [mapped](IndexedArchive::map), or a `Vec<u8>`, or anything else that is bytes.
+/// `B` is what holds the bytes: a file that is [mapped](IndexedArchive::map), or a `Vec<u8>`, or
+/// anything else that is bytes.
 ///
-/// The index is made by going from object to object. Matrices and recordings tell their size at their beginning, so that of a
-/// large archive only a small part is read for it, and afterwards only what is asked for.
+/// The index is made by going from object to object. Matrices and recordings tell their size at
+/// their beginning, so that of a large archive only a small part is read for it, and afterwards
+/// only what is asked for.
 ///
 /// ```
 /// use kaldi_io::table::{IndexedArchive, TableWriter};
@@ -57,8 +59,8 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
     /// Makes the index of an archive. The name serves messages.
     ///
     /// # Errors
-    /// [`Error::Archive`] and [`Error::Object`] for bytes that are not such an archive, as far as its index shows it;
-    /// [`Error::DuplicateKey`].
+    /// [`Error::Archive`] and [`Error::Object`] for bytes that are not such an archive, as far as
+    /// its index shows it; [`Error::DuplicateKey`].
     pub fn new(name: impl Into<String>, bytes: B) -> Result<Self, Error> {
         let name = name.into();
         let (entries, by_key) = index::<T>(&name, bytes.as_ref())?;
@@ -93,7 +95,8 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
         self.get_as(key)
     }
 
-    /// The object under this key, read as something else: only its [header](MatrixHeader), or in another precision.
+    /// The object under this key, read as something else: only its [header](MatrixHeader), or in
+    /// another precision.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -106,7 +109,8 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
         self.find(key).map(|entry| self.object(entry))
     }
 
-    /// All keys and objects in the order of the archive, each read when its turn comes. Others follow a damaged one.
+    /// All keys and objects in the order of the archive, each read when its turn comes. Others
+    /// follow a damaged one.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<(&str, T), Error>> {
         self.entries.iter().map(|entry| Ok((self.key(entry), self.read(entry)?)))
     }
@@ -134,8 +138,9 @@ impl<T: Holder, B: AsRef<[u8]>> IndexedArchive<T, B> {
 }
 
 impl<B: AsRef<[u8]>> IndexedArchive<Matrix<f32>, B> {
-    /// The elements of the matrix under this key, row by row; [`get_as`](Self::get_as) gives the shape. They are borrowed where they lie in memory as
-    /// `f32` do, which a fourth of all matrices happen to, and copied otherwise.
+    /// The elements of the matrix under this key, row by row; [`get_as`](Self::get_as) gives the
+    /// shape. They are borrowed where they lie in memory as `f32` do, which a fourth of all
+    /// matrices happen to, and copied otherwise.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -190,7 +195,8 @@ fn index<T: Holder>(name: &str, bytes: &[u8]) -> Result<(Vec<Entry>, Vec<usize>)
     }
 }
 
-/// The index holds what has been seen to be UTF-8; if the memory has changed since, which it should not, the key is empty.
+/// The index holds what has been seen to be UTF-8; if the memory has changed since, which it should
+/// not, the key is empty.
 fn key_of<'a>(bytes: &'a [u8], entry: &Entry) -> &'a str {
     bytes.get(entry.key.clone()).and_then(|key| std::str::from_utf8(key).ok()).unwrap_or_default()
 }

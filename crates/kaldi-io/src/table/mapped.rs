@@ -4,8 +4,8 @@ use super::random::RandomAccessReader;
 use crate::error::Error;
 use crate::holders::Holder;
 
-/// Looks objects up under what a map, usually `utt2spk`, gives for the key: normalisation or warp factors per speaker are read
-/// this way, utterance by utterance.
+/// Looks objects up under what a map, usually `utt2spk`, gives for the key: normalisation or warp
+/// factors per speaker are read this way, utterance by utterance.
 #[doc(alias = "RandomAccessTableReaderMapped")]
 #[derive(Debug)]
 pub struct MappedReader<T> {
@@ -14,8 +14,8 @@ pub struct MappedReader<T> {
 }
 
 impl<T: Holder> MappedReader<T> {
-    /// Opens a table and the map, also a table (such as `ark:utt2spk`); an empty text for the map means that keys are
-    /// looked up as they are.
+    /// Opens a table and the map, also a table (such as `ark:utt2spk`); an empty text for the map
+    /// means that keys are looked up as they are.
     ///
     /// # Errors
     /// Those of [`RandomAccessReader::open`] for either.
@@ -33,7 +33,8 @@ impl<T: Holder> MappedReader<T> {
     /// True if there is an object for this utterance.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] if the map does not have the utterance; those of [`RandomAccessReader::has_key`].
+    /// [`Error::MissingKey`] if the map does not have the utterance; those of
+    /// [`RandomAccessReader::has_key`].
     #[doc(alias = "HasKey")]
     pub fn has_key(&mut self, utterance: &str) -> Result<bool, Error> {
         match &mut self.map {
@@ -45,8 +46,8 @@ impl<T: Holder> MappedReader<T> {
     /// The object for this utterance.
     ///
     /// # Errors
-    /// [`Error::MissingKey`] if the map does not have the utterance or the table does not have what the map gives; those of
-    /// [`RandomAccessReader::value`].
+    /// [`Error::MissingKey`] if the map does not have the utterance or the table does not have what
+    /// the map gives; those of [`RandomAccessReader::value`].
     #[doc(alias = "Value")]
     pub fn value(&mut self, utterance: &str) -> Result<&T, Error> {
         match &mut self.map {

@@ -15,10 +15,10 @@ use crate::specifier::{Rspecifier, TableKind};
 
 /// Looks objects up in a table.
 ///
-/// An archive is read as far as the key that was asked for, and what was passed on the way is kept: all of it, unless options
-/// of the rspecifier promise something. With `s` the search stops where the key should have been; with `s,cs` only one
-/// object is kept; with `o` an object is forgotten once the next one is asked for. Of a script file the lines are kept, and
-/// the last object.
+/// An archive is read as far as the key that was asked for, and what was passed on the way is kept:
+/// all of it, unless options of the rspecifier promise something. With `s` the search stops where
+/// the key should have been; with `s,cs` only one object is kept; with `o` an object is forgotten
+/// once the next one is asked for. Of a script file the lines are kept, and the last object.
 ///
 /// ```
 /// use kaldi_io::table::RandomAccessReader;
@@ -43,11 +43,12 @@ enum Source<T> {
 }
 
 impl<T: Holder> RandomAccessReader<T> {
-    /// Opens what an rspecifier names. A script file is read completely; of an archive nothing is read yet.
+    /// Opens what an rspecifier names. A script file is read completely; of an archive nothing is
+    /// read yet.
     ///
     /// # Errors
-    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; for a script file also its contents,
-    /// [`Error::DuplicateKey`] and [`Error::NotSorted`].
+    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; for a script file
+    /// also its contents, [`Error::DuplicateKey`] and [`Error::NotSorted`].
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
         let input = Input::open(&specifier.rxfilename)?;
@@ -92,8 +93,9 @@ impl<T: Holder> RandomAccessReader<T> {
         Ok(RandomAccessReader { source: Source::Script(Script::read(&name, input, Options::default())?), name })
     }
 
-    /// Promises that the keys of the archive are sorted, as the option `s` does: a key that is not there costs no reading to the
-    /// end. For script files, whose lines are all known, it changes nothing.
+    /// Promises that the keys of the archive are sorted, as the option `s` does: a key that is not
+    /// there costs no reading to the end. For script files, whose lines are all known, it changes
+    /// nothing.
     #[must_use]
     pub fn sorted(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -102,8 +104,8 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Promises that keys will be asked for in sorted order, as the option `cs` does: of an archive that is
-    /// [`sorted`](Self::sorted) too, one object is kept.
+    /// Promises that keys will be asked for in sorted order, as the option `cs` does: of an archive
+    /// that is [`sorted`](Self::sorted) too, one object is kept.
     #[must_use]
     pub fn called_sorted(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -112,7 +114,8 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Promises that each key will be asked for once, as the option `o` does: its object is forgotten then.
+    /// Promises that each key will be asked for once, as the option `o` does: its object is
+    /// forgotten then.
     #[must_use]
     pub fn once(mut self) -> Self {
         if let Source::Archive(archive) = &mut self.source {
@@ -131,8 +134,8 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// Runs no command that a script file has in place of a file, for lists that are not to be trusted: its object is an error,
-    /// [`Error::PipeRefused`].
+    /// Runs no command that a script file has in place of a file, for lists that are not to be
+    /// trusted: its object is an error, [`Error::PipeRefused`].
     #[must_use]
     pub fn without_pipes(mut self) -> Self {
         if let Source::Script(script) = &mut self.source {
@@ -141,12 +144,12 @@ impl<T: Holder> RandomAccessReader<T> {
         self
     }
 
-    /// True if there is an object under this key. An archive may have to be read for this; with `scp,p` the object is loaded,
-    /// and one that cannot be counts as missing.
+    /// True if there is an object under this key. An archive may have to be read for this; with
+    /// `scp,p` the object is loaded, and one that cannot be counts as missing.
     ///
     /// # Errors
-    /// [`Error::DuplicateKey`], [`Error::NotSorted`], [`Error::NotCalledSorted`]; a damaged archive, unless the option `p` says that
-    /// it ends there.
+    /// [`Error::DuplicateKey`], [`Error::NotSorted`], [`Error::NotCalledSorted`]; a damaged
+    /// archive, unless the option `p` says that it ends there.
     #[doc(alias = "HasKey")]
     pub fn has_key(&mut self, key: &str) -> Result<bool, Error> {
         match &mut self.source {
@@ -158,7 +161,8 @@ impl<T: Holder> RandomAccessReader<T> {
     /// The object under this key.
     ///
     /// # Errors
-    /// [`Error::MissingKey`], those of [`has_key`](Self::has_key), and whatever is wrong with the object.
+    /// [`Error::MissingKey`], those of [`has_key`](Self::has_key), and whatever is wrong with the
+    /// object.
     #[doc(alias = "Value")]
     pub fn value(&mut self, key: &str) -> Result<&T, Error> {
         let object = match &mut self.source {

@@ -71,7 +71,8 @@ impl Iterator for ScriptLines {
     }
 }
 
-/// Loads the objects that lines point to; neighbours in one archive are read without opening it again.
+/// Loads the objects that lines point to; neighbours in one archive are read without opening it
+/// again.
 pub(super) struct Loader<T> {
     script: String,
     /// Objects that cannot be read are missing.

@@ -16,8 +16,9 @@ use crate::specifier::{Rspecifier, TableKind};
 
 /// Reads a table from its first object to its last: an iterator of keys and objects.
 ///
-/// An error is the last item, as Kaldi throws. With the option `p` what cannot be read is left out with a warning instead:
-/// of a script file single objects, of an archive all that follows. A wrong `[range]` is always an error.
+/// An error is the last item, as Kaldi throws. With the option `p` what cannot be read is left out
+/// with a warning instead: of a script file single objects, of an archive all that follows. A wrong
+/// `[range]` is always an error.
 ///
 /// ```
 /// use kaldi_io::table::SequentialReader;
@@ -51,12 +52,12 @@ enum Source<T> {
 }
 
 impl<T: Holder> SequentialReader<T> {
-    /// Opens what an rspecifier names. The first key and object of an archive, or the first line of a script file, is read at
-    /// once.
+    /// Opens what an rspecifier names. The first key and object of an archive, or the first line of
+    /// a script file, is read at once.
     ///
     /// # Errors
-    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; whatever is wrong with its beginning, even with
-    /// the option `p`.
+    /// [`Error::InvalidRspecifier`]; whatever keeps the file from being opened; whatever is wrong
+    /// with its beginning, even with the option `p`.
     pub fn open(rspecifier: &str) -> Result<Self, Error> {
         let specifier = Rspecifier::parse(rspecifier)?;
         let input = Input::open(&specifier.rxfilename)?;
@@ -114,8 +115,9 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
-    /// Runs no command that a script file has in place of a file, for lists that are not to be trusted: its key is an error,
-    /// [`Error::PipeRefused`]. It says nothing of what is read in the background already.
+    /// Runs no command that a script file has in place of a file, for lists that are not to be
+    /// trusted: its key is an error, [`Error::PipeRefused`]. It says nothing of what is read in the
+    /// background already.
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -135,8 +137,9 @@ impl<T: Holder> SequentialReader<T> {
         self
     }
 
-    /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even opened; what else is in an archive has to
-    /// be read on the way, and so has what is read in the background already.
+    /// Reads only the objects whose keys are `wanted`. What else a script file lists is not even
+    /// opened; what else is in an archive has to be read on the way, and so has what is read in the
+    /// background already.
     ///
     /// ```
     /// use kaldi_io::table::SequentialReader;
@@ -161,8 +164,9 @@ impl<T: Holder> SequentialReader<T> {
         SequentialReader { source, permissive: self.permissive }
     }
 
-    /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then stays unread when the reader
-    /// is dropped. Where no thread can be started, it reads as without, and warns.
+    /// Reads one object ahead in another thread, as the option `bg` does. What is not read by then
+    /// stays unread when the reader is dropped. Where no thread can be started, it reads as
+    /// without, and warns.
     #[must_use]
     pub fn in_background(self) -> Self {
         let permissive = self.permissive;
@@ -235,7 +239,8 @@ fn read_and<T>(mut wanted: impl FnMut(&str) -> bool) -> impl FnMut(&Item<T>) -> 
     move |item| item.as_ref().map_or(true, |(key, _)| wanted(key))
 }
 
-/// Reads the first item now: if it is an error, opening fails. That of a command comes after all items, even of none.
+/// Reads the first item now: if it is an error, opening fails. That of a command comes after all
+/// items, even of none.
 fn started<I, V>(items: I) -> Result<Peekable<I>, Error>
 where
     I: Iterator<Item = Result<V, Error>>,

@@ -3,7 +3,8 @@
 use crate::error::Error;
 use crate::rxfilename::{Input, InputStatus};
 
-/// An input up to its end, or to an error, which is the last item. That a command has failed is known, and told, at its end.
+/// An input up to its end, or to an error, which is the last item. That a command has failed is
+/// known, and told, at its end.
 pub(super) struct UntilEnd {
     // `None` after the last item.
     input: Option<Input>,

@@ -13,7 +13,8 @@ use crate::rxfilename::Input;
 use crate::specifier::{WriteTo, Wspecifier};
 use crate::wxfilename::{Output, Wxfilename, classify};
 
-/// Writes keys and objects into an archive, an archive with a script file, or the files that a script file names.
+/// Writes keys and objects into an archive, an archive with a script file, or the files that a
+/// script file names.
 ///
 /// ```
 /// use kaldi_io::table::TableWriter;
@@ -52,8 +53,8 @@ impl<T: Holder> TableWriter<T> {
     /// Creates the file or files. For `scp:` the script file is read instead.
     ///
     /// # Errors
-    /// [`Error::InvalidWspecifier`], also for `ark,scp` with an archive that is not a file, as offsets into a pipe lead
-    /// nowhere; whatever keeps the files from being created.
+    /// [`Error::InvalidWspecifier`], also for `ark,scp` with an archive that is not a file, as
+    /// offsets into a pipe lead nowhere; whatever keeps the files from being created.
     pub fn open(wspecifier: &str) -> Result<Self, Error> {
         let specifier = Wspecifier::parse(wspecifier)?;
         let target = match specifier.to {
@@ -84,11 +85,13 @@ impl<T: Holder> TableWriter<T> {
         Ok(Self::to_output(Output::create_path(path)?))
     }
 
-    /// Creates an archive in a file, and a script file that points into it, as `ark,scp:` does. Script files are text: the
-    /// archive's path has to be, too, and it is found again from the folder that it was named from.
+    /// Creates an archive in a file, and a script file that points into it, as `ark,scp:` does.
+    /// Script files are text: the archive's path has to be, too, and it is found again from the
+    /// folder that it was named from.
     ///
     /// # Errors
-    /// [`Error::Create`]; [`Error::InvalidWxfilename`] for an archive whose name a line of a script file cannot have.
+    /// [`Error::Create`]; [`Error::InvalidWxfilename`] for an archive whose name a line of a script
+    /// file cannot have.
     pub fn to_archive_and_script(archive: impl AsRef<Path>, script: impl AsRef<Path>) -> Result<Self, Error> {
         let name = archive.as_ref().to_str().filter(|name| matches!(classify(name), Ok(Wxfilename::File { .. })));
         if name.is_none() {
@@ -136,8 +139,9 @@ impl<T: Holder> TableWriter<T> {
     /// Writes one object.
     ///
     /// # Errors
-    /// [`Error::InvalidKey`]; [`Error::Write`] or [`Error::BrokenPipe`] for the output; [`Error::Unwritable`] for objects that have
-    /// no such form; for `scp:` without `p`, [`Error::MissingKey`].
+    /// [`Error::InvalidKey`]; [`Error::Write`] or [`Error::BrokenPipe`] for the output;
+    /// [`Error::Unwritable`] for objects that have no such form; for `scp:` without `p`,
+    /// [`Error::MissingKey`].
     #[doc(alias = "Write")]
     pub fn write(&mut self, key: &str, object: &T) -> Result<(), Error> {
         if !is_token(key) {
@@ -178,7 +182,8 @@ impl<T: Holder> TableWriter<T> {
     }
 }
 
-/// Appends an entry to an archive, and before that the line that points to it, which helps to find out what went wrong.
+/// Appends an entry to an archive, and before that the line that points to it, which helps to find
+/// out what went wrong.
 fn write_entry<T: Holder>(
     archive: &mut Output,
     script: Option<&mut Output>,

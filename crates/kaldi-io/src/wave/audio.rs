@@ -9,7 +9,8 @@ use super::header::{A_LAW, FLOAT, Format, Header, MU_LAW, PCM};
 
 /// A recording from a WAV file of any width, as it is found in the field.
 ///
-/// It is what [`WaveData`](super::WaveData) is for files as Kaldi reads them. This reader takes more:
+/// It is what [`WaveData`](super::WaveData) is for files as Kaldi reads them. This reader takes
+/// more:
 ///
 /// - PCM of 8, 16, 24 and 32 bits, floating point of 32 and 64 bits, A-law and mu-law, also behind an extensible header;
 /// - RIFF, RIFX, RF64 and BW64 files;
@@ -45,7 +46,8 @@ pub struct WaveAudio {
 pub enum WaveSamples {
     /// Of 8 and 16 bits, A-law and mu-law.
     I16(Vec<i16>),
-    /// Of 24 bits, exactly; of 32 bits and floating point, rounded to single precision. What is beyond full scale stays so.
+    /// Of 24 bits, exactly; of 32 bits and floating point, rounded to single precision. What is
+    /// beyond full scale stays so.
     F32(Vec<f32>),
 }
 
@@ -69,11 +71,13 @@ impl WaveSamples {
 impl WaveAudio {
     /// Reads a WAV file. One that ends early gives what is there and a warning.
     ///
-    /// The header is read in small pieces and the samples in large ones: a small buffer in front is all that is needed.
+    /// The header is read in small pieces and the samples in large ones: a small buffer in front is
+    /// all that is needed.
     ///
     /// # Errors
-    /// [`WaveError`], with what was wrong in the header: [`WaveError::NotPcm`] and [`WaveError::BitsPerSample`] for other kinds of samples;
-    /// [`WaveError::Empty`] if there is not a single sample in each channel; [`WaveError::TooLong`].
+    /// [`WaveError`], with what was wrong in the header: [`WaveError::NotPcm`] and
+    /// [`WaveError::BitsPerSample`] for other kinds of samples; [`WaveError::Empty`] if there is
+    /// not a single sample in each channel; [`WaveError::TooLong`].
     pub fn read(mut reader: impl Read) -> Result<Self, WaveError> {
         let (audio, truncated) = Self::read_available(&mut reader)?;
         if let Some((expected, found)) = truncated {
@@ -156,7 +160,8 @@ impl WaveSamples {
 }
 
 impl Format {
-    /// Warns of bytes per second or per frame that are not those of the samples; `frame` is how many bytes a frame has.
+    /// Warns of bytes per second or per frame that are not those of the samples; `frame` is how
+    /// many bytes a frame has.
     fn warn_of_contradictions(&self, frame: usize) {
         let Self { channels, sample_rate, byte_rate, block_align, bits, .. } = *self;
         if u64::from(byte_rate) != u64::from(sample_rate) * frame as u64 {
@@ -173,8 +178,8 @@ impl Format {
     }
 }
 
-/// What is not trusted as a size of samples: it stands in headers of streams, whose length was not known when they began. Whole
-/// frames and bytes of the header may have been taken off.
+/// What is not trusted as a size of samples: it stands in headers of streams, whose length was not
+/// known when they began. Whole frames and bytes of the header may have been taken off.
 ///
 /// | writer | size of the samples |
 /// |---|---|
@@ -191,7 +196,8 @@ fn is_of_a_stream(size: u32, frame: usize) -> bool {
 }
 
 impl Header {
-    /// Bytes of samples that the header promises, in whole frames; `None` if the end of the stream is theirs.
+    /// Bytes of samples that the header promises, in whole frames; `None` if the end of the stream
+    /// is theirs.
     fn data_bytes(&self, frame: usize) -> Option<u64> {
         let size = match self.long_data_size {
             // 0 and negative numbers are those of streams.
@@ -202,8 +208,9 @@ impl Header {
         Some(size - size % frame as u64)
     }
 
-    /// How many of `len` bytes that were read to the end of a stream are samples: all, unless chunks follow those that the header
-    /// counts. Files that were complete, and no stream, may have sizes that are those of streams, 0 above all.
+    /// How many of `len` bytes that were read to the end of a stream are samples: all, unless
+    /// chunks follow those that the header counts. Files that were complete, and no stream, may
+    /// have sizes that are those of streams, 0 above all.
     fn without_chunks(&self, promised: Option<u64>, bytes: &[u8], len: usize) -> usize {
         let size = usize::try_from(self.data_size).unwrap_or(usize::MAX);
         let is_possible = promised.is_none() && self.data_size != u32::MAX && size < len;
@@ -248,7 +255,8 @@ impl Encoding {
             return Err(WaveError::NoRate);
         }
         let frames = |bytes: u16| u32::from(channels) * u32::from(bytes);
-        // Samples of fewer bits lie in the upper ones of their bytes. Of 24 there are such with a fourth byte.
+        // Samples of fewer bits lie in the upper ones of their bytes. Of 24 there are such with a
+        // fourth byte.
         let in_four_bytes = u32::from(block_align) == frames(4)
             && u64::from(byte_rate) == u64::from(sample_rate) * u64::from(block_align);
         match (tag, bits) {

@@ -15,13 +15,15 @@ pub struct WaveInfo {
     pub samp_freq: f32,
     /// Number of channels, at least 1.
     pub num_channels: usize,
-    /// Samples per channel; `None` if the header was written while streaming, so that only the end of the file tells.
+    /// Samples per channel; `None` if the header was written while streaming, so that only the end
+    /// of the file tells.
     pub num_samples: Option<u32>,
     pub(super) big_endian: bool,
 }
 
 impl WaveInfo {
-    /// Reads the header, up to the first byte of the samples, in many small reads: give it a buffered reader.
+    /// Reads the header, up to the first byte of the samples, in many small reads: give it a
+    /// buffered reader.
     ///
     /// # Errors
     /// Everything but [`WaveError::Empty`] and the write errors.
@@ -79,7 +81,8 @@ pub(super) const A_LAW: u16 = 6;
 pub(super) const MU_LAW: u16 = 7;
 /// Format tag that sends the reader to a GUID further on.
 pub(super) const EXTENSIBLE: u16 = 0xFFFE;
-/// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the others are the same for all.
+/// That GUID for PCM, as the four integers that it is stored as. The first is the format tag, the
+/// others are the same for all.
 pub(super) const PCM_GUID: [u32; 4] = [0x0000_0001, 0x0010_0000, 0xAA00_0080, 0x719B_3800];
 
 /// What all headers have, whatever is read of them.
@@ -98,7 +101,8 @@ pub(super) struct Header {
 /// A `fmt ` chunk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
-    /// Of an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID is none of a format tag.
+    /// Of an extensible chunk the tag in its GUID; [`EXTENSIBLE`] if the GUID is none of a format
+    /// tag.
     pub(super) tag: u16,
     pub(super) is_extensible: bool,
     pub(super) channels: u16,
@@ -132,7 +136,8 @@ impl Format {
 }
 
 impl Header {
-    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` looks at the format before anything behind it is read.
+    /// Reads a RIFF or RIFX file up to the first byte of its samples. `check` looks at the format
+    /// before anything behind it is read.
     fn read(reader: &mut dyn Read, check: fn(&Format) -> Result<(), WaveError>) -> Result<Header, WaveError> {
         Self::read_of(reader, &[*b"RIFF", *b"RIFX"], check)
     }
@@ -233,8 +238,8 @@ impl HeaderReader<'_> {
         Ok(())
     }
 
-    /// The tag of the chunk that follows one of `size` bytes. A chunk of odd length has a pad byte behind it, which is not in its
-    /// size, and which some writers forget.
+    /// The tag of the chunk that follows one of `size` bytes. A chunk of odd length has a pad byte
+    /// behind it, which is not in its size, and which some writers forget.
     fn tag_after(&mut self, size: u32, wanted: &'static str) -> Result<[u8; 4], WaveError> {
         let tag = self.tag(wanted)?;
         if size.is_multiple_of(2) || !begins_with_pad_byte(tag) {
@@ -286,7 +291,8 @@ impl HeaderReader<'_> {
     }
 }
 
-/// Whether the first of four bytes where a tag should be is a pad byte, which should be 0 and need not.
+/// Whether the first of four bytes where a tag should be is a pad byte, which should be 0 and need
+/// not.
 fn begins_with_pad_byte(bytes: [u8; 4]) -> bool {
     const KNOWN: [&[u8; 4]; 10] =
         [b"fmt ", b"data", b"fact", b"LIST", b"JUNK", b"junk", b"bext", b"PEAK", b"cue ", b"id3 "];

@@ -1,4 +1,5 @@
-//! Damaged input for every reader: errors may come of it, and nothing worse. How to search longer stands in `kaldera-fuzz`.
+//! Damaged input for every reader: errors may come of it, and nothing worse. How to search longer
+//! stands in `kaldera-fuzz`.
 
 use std::fs;
 use std::path::Path;

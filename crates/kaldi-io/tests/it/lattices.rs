@@ -184,7 +184,8 @@ proptest! {
         prop_assert_eq!(read::<Lattice>(&written(&plain, false)), plain.clone());
     }
 
-    /// Spelling out alignments and taking them together again changes no path's words, alignment or costs.
+    /// Spelling out alignments and taking them together again changes no path's words, alignment or
+    /// costs.
     #[test]
     fn both_kinds_have_the_same_totals(lattice in compact()) {
         let again = CompactLattice::from(&Lattice::from(&lattice));

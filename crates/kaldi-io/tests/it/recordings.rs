@@ -47,7 +47,8 @@ impl Width {
         if self == Self::I24In32 { 4 } else { self.bits() / 8 }
     }
 
-    /// A sample that this width can hold, from any of 32 bits: its bytes, and its value on the scale of 16 bits.
+    /// A sample that this width can hold, from any of 32 bits: its bytes, and its value on the
+    /// scale of 16 bits.
     fn sample(self, big_endian: bool, any: i32) -> (Vec<u8>, f32) {
         let order = |mut bytes: Vec<u8>| {
             if !big_endian {
@@ -214,7 +215,8 @@ impl Variant {
         format
     }
 
-    /// The size of the RIFF chunk, if it is not that of the file, and that of so many bytes of samples.
+    /// The size of the RIFF chunk, if it is not that of the file, and that of so many bytes of
+    /// samples.
     fn header_sizes(&self, len: usize) -> (Option<u32>, u32) {
         let frame = u32::from(self.width.bytes()) * u32::from(self.channels);
         match self.sizes {

@@ -1,5 +1,5 @@
-//! Tables against a map in memory: every kind of object there and back, every way of asking for keys, and what of a corpus
-//! arrives when some of it is damaged.
+//! Tables against a map in memory: every kind of object there and back, every way of asking for
+//! keys, and what of a corpus arrives when some of it is damaged.
 
 use std::collections::HashMap;
 use std::fmt::{Debug, Write as _};
@@ -241,7 +241,8 @@ proptest! {
                     reader.has_key(key).map(|there| there.then_some(expected.unwrap_or(-1)))
                 };
                 match found {
-                    // Where the keys are said to be sorted and are not, the search may end too early.
+                    // Where the keys are said to be sorted and are not, the search may end too
+                    // early.
                     Ok(None) | Err(Error::MissingKey { .. }) => {
                         prop_assert!(expected.is_none() || sorted && !is_sorted, "{options} {key}");
                     }

@@ -8,7 +8,8 @@ use super::record::{Record, number};
 
 /// How far a number may be away, as a part of the largest one of its field.
 ///
-/// The largest, not each: Kaldi against itself on another processor moves small elements of a matrix by rounding errors of the large ones.
+/// The largest, not each: Kaldi against itself on another processor moves small elements of a
+/// matrix by rounding errors of the large ones.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tolerance(f64);
 
@@ -75,7 +76,8 @@ impl<T: Real> Answer<T> {
         self.with(name, Came::Exact(value.into()))
     }
 
-    /// A field that is one of several right answers: judged by [`near`](Self::near) and [`must`](Self::must) instead.
+    /// A field that is one of several right answers: judged by [`near`](Self::near) and
+    /// [`must`](Self::must) instead.
     pub(super) fn free(self, name: &'static str) -> Self {
         self.with(name, Came::Free)
     }

@@ -63,8 +63,8 @@ fn sub<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
         .matrix("sub4_dec", &few.to_matrix()))
 }
 
-/// Kaldi writes four bytes of uninitialised memory between the token and the header, and cannot read the result: ours
-/// must be the same without them.
+/// Kaldi writes four bytes of uninitialised memory between the token and the header, and cannot
+/// read the result: ours must be the same without them.
 fn empty<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     let m = CompressedMatrix::new(&Matrix::<T>::zeros(0, 0), CompressionMethod::Automatic)?;
     let known: String = record.out.plain("binary")?;

@@ -162,7 +162,8 @@ fn add_mat_mat_elements<T: Real>(record: &Record<'_, T>) -> Result<T> {
     let (a, b, c) = (given.matrix("A")?, given.matrix("B")?, given.matrix("C")?);
     let (alpha, beta) = (given.number("alpha")?, given.number("beta")?);
     let product = try_changed(&this, |y| y.add_mat_mat_elements(alpha, &a, &b, beta))?;
-    // Kaldi computes these in single precision in either case; ours keeps the digits, so it is asked for floats as well.
+    // Kaldi computes these in single precision in either case; ours keeps the digits, so it is
+    // asked for floats as well.
     let [mut quotient, a, b, c] = [&this, &a, &b, &c]
         .map(|m| Matrix::<f32>::from_fn(m.num_rows(), m.num_cols(), |r, c| f32::from_f64(m[(r, c)].to_f64())));
     quotient.set_mat_mat_div_mat(&a, &b, &c)?;

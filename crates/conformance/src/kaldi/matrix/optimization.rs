@@ -27,7 +27,8 @@ fn cgd<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     Ok(Answer::new().exact("iters", iterations).vector("x", &x))
 }
 
-/// The whole trace: every point that is proposed, what is found there, and the mean length of the steps before.
+/// The whole trace: every point that is proposed, what is found there, and the mean length of the
+/// steps before.
 fn lbfgs<T: Real>(record: &Record<'_, T>) -> Result<Answer<T>, Stop> {
     let (c, x0) = (record.given.vector("c")?, record.given.vector("x0")?);
     let h = SpMatrix::from_vec(c.dim(), record.given.numbers("H")?)?;

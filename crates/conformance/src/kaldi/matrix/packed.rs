@@ -246,7 +246,8 @@ fn sorted<T: Real>(mut values: Vec<T>) -> Vec<T> {
     values
 }
 
-/// The eigenvalues must be Kaldi's in some order, the decomposition that of the matrix, and the eigenvectors orthonormal.
+/// The eigenvalues must be Kaldi's in some order, the decomposition that of the matrix, and the
+/// eigenvectors orthonormal.
 #[cfg(any(feature = "openblas", feature = "pure"))]
 fn judge_eig<T: Real>(
     answer: Answer<T>,

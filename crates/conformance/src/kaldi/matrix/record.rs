@@ -90,7 +90,8 @@ fn numbers<T: Real>(value: &Value) -> Option<Vec<T>> {
 
 /// A number, or one of the strings for what JSON has no number for.
 ///
-/// The printed digits tell a float from its neighbours by far, so that rounding by way of a double gives it back.
+/// The printed digits tell a float from its neighbours by far, so that rounding by way of a double
+/// gives it back.
 pub(super) fn number<T: Real>(value: &Value) -> Option<T> {
     let number = match value.as_str() {
         Some("inf") => f64::INFINITY,

@@ -1,4 +1,5 @@
-//! Kaldi's data folder: recordings in `wav.scp`, parts of them in `segments`, speakers in `utt2spk`.
+//! Kaldi's data folder: recordings in `wav.scp`, parts of them in `segments`, speakers in
+//! `utt2spk`.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,7 +13,8 @@ use crate::Error;
 /// The file that makes a folder a data folder.
 pub(super) const RECORDINGS: &str = "wav.scp";
 
-/// Lists the utterances of `folder`. Names of files in it are relative to where the program runs, as in Kaldi.
+/// Lists the utterances of `folder`. Names of files in it are relative to where the program runs,
+/// as in Kaldi.
 pub(super) fn add(folder: &Path, inputs: &mut Inputs) -> Result<(), Error> {
     let begin = inputs.utterances.len();
     add_script(&folder.join(RECORDINGS), inputs)?;

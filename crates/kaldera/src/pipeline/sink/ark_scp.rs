@@ -91,8 +91,8 @@ pub(super) struct Ark {
 }
 
 impl Ark {
-    /// The unfinished archive that stands for `path` while runs of the same `run` are cut off, with its keys, the places of their
-    /// matrices, and a way to read it.
+    /// The unfinished archive that stands for `path` while runs of the same `run` are cut off, with
+    /// its keys, the places of their matrices, and a way to read it.
     pub(super) fn resume(path: &Path, run: RunId) -> Result<(Self, Entries, File), Error> {
         let (ark, mut file) = Partial::kept(path, run)?;
         let (entries, bytes) = scan(&mut file).map_err(|source| ark.error(source))?;
@@ -141,11 +141,12 @@ impl Ark {
     }
 }
 
-/// What stands before the values of a matrix in an archive: a mark, the type, two dimensions with their sizes in bytes.
+/// What stands before the values of a matrix in an archive: a mark, the type, two dimensions with
+/// their sizes in bytes.
 const HEADER: usize = 15;
 
-/// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the end of the last matrix that
-/// is complete.
+/// The keys of an archive that [`ArkScp`] has written, each with the place of its matrix, and the
+/// end of the last matrix that is complete.
 fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     let bytes = file.metadata()?.len();
     let mut reader = BufReader::new(file);
@@ -163,7 +164,8 @@ fn scan(file: &mut File) -> io::Result<(Entries, u64)> {
     Ok((entries, end))
 }
 
-/// The next key, and how long its matrix is with its header; `None` where there is no whole key and header.
+/// The next key, and how long its matrix is with its header; `None` where there is no whole key and
+/// header.
 fn entry(reader: &mut impl BufRead) -> io::Result<Option<(String, u64)>> {
     let mut key = Vec::new();
     reader.read_until(b' ', &mut key)?;

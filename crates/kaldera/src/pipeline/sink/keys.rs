@@ -16,7 +16,8 @@ const NPY: &str = ".npy";
 /// The longest name of an entry of an `.npz` file.
 const MAX_NPZ_NAME: usize = u16::MAX as usize;
 
-/// Refuses a key that a file with the ending of `path` cannot hold; `staged` files are archives first.
+/// Refuses a key that a file with the ending of `path` cannot hold; `staged` files are archives
+/// first.
 pub(super) fn check(path: &Path, staged: bool, key: &str) -> Result<(), Error> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let reason = match ending {

@@ -1,9 +1,10 @@
 //! Files that appear complete or not at all, also after a power cut.
 //!
-//! A file is written under a temporary name in the folder where it will be, and renamed when it is complete. The temporary name
-//! is unpredictable and belongs to a file that did not exist before, so that no link that somebody has put there is followed.
-//! While it is written it is locked (`flock`): what has no lock is left of a process that was killed, and the next one that
-//! writes the same output removes it.
+//! A file is written under a temporary name in the folder where it will be, and renamed when it is
+//! complete. The temporary name is unpredictable and belongs to a file that did not exist before,
+//! so that no link that somebody has put there is followed. While it is written it is locked
+//! (`flock`): what has no lock is left of a process that was killed, and the next one that writes
+//! the same output removes it.
 //!
 //! Several files that belong together, an archive and its index, appear in this order:
 //!
@@ -14,8 +15,8 @@
 //! | the archive is renamed, the folder is synced | the new archive, without index |
 //! | the index is renamed, the folder is synced | the new files |
 //!
-//! So an index never stands beside an archive that it does not describe. An archive without its index is not taken for a complete
-//! output by `--resume`, and any other run replaces it.
+//! So an index never stands beside an archive that it does not describe. An archive without its
+//! index is not taken for a complete output by `--resume`, and any other run replaces it.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
@@ -35,15 +36,16 @@ use crate::Error;
 /// Enough for a few utterances per system call.
 pub(super) const BUFFER_BYTES: usize = 1 << 18;
 
-/// So much is written between two syncs, which run beside the work, so that little is left to be synced in the end.
+/// So much is written between two syncs, which run beside the work, so that little is left to be
+/// synced in the end.
 const SYNC_BYTES: usize = 16 << 20;
 
 /// How often a new name is tried while other processes take it for one of a dead process.
 const MAX_TRIES: usize = 16;
 
-/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another name in the same folder,
-/// with the same ending; dropped before, it is gone. One that a killed process has left is removed when the next one begins to
-/// write the same file.
+/// A file that appears complete or not at all: until it is [finished](Self::finish) it has another
+/// name in the same folder, with the same ending; dropped before, it is gone. One that a killed
+/// process has left is removed when the next one begins to write the same file.
 #[derive(Debug)]
 pub struct PartialFile {
     temporary: Temporary,
@@ -86,8 +88,9 @@ impl PartialFile {
         Ok(path)
     }
 
-    /// Removes the unfinished files of this process, for a program that is about to exit without dropping them. None can be created
-    /// or finished after it; one that is being given its name has it when this returns.
+    /// Removes the unfinished files of this process, for a program that is about to exit without
+    /// dropping them. None can be created or finished after it; one that is being given its name
+    /// has it when this returns.
     pub fn remove_all() {
         let mut live = live();
         live.ended = true;
@@ -165,8 +168,8 @@ impl Partial {
         Ok(Self::new(file, partial, false))
     }
 
-    /// A file that stays when it is not finished; also what an earlier run of the same `run` has left in it, to be read first. Only
-    /// one process at a time has it.
+    /// A file that stays when it is not finished; also what an earlier run of the same `run` has
+    /// left in it, to be read first. Only one process at a time has it.
     pub(super) fn kept(path: &Path, run: RunId) -> Result<(Self, File), Error> {
         let open = || {
             refuse_others_than_files(path)?;
@@ -183,7 +186,8 @@ impl Partial {
         Self { writer, partial, is_kept, not_synced: 0, sync: None }
     }
 
-    /// Starts a sync now and then. One that fails, or that no thread can be started for, is left to the last one.
+    /// Starts a sync now and then. One that fails, or that no thread can be started for, is left to
+    /// the last one.
     fn sync_beside(&mut self, bytes: usize) {
         self.not_synced += bytes;
         if self.not_synced < SYNC_BYTES || self.sync.as_ref().is_some_and(|sync| !sync.is_finished()) {
@@ -251,8 +255,8 @@ impl Seek for Partial {
     }
 }
 
-/// Gives complete files in one folder their names, in the order that the module's documentation shows. `record` describes all of
-/// them: if it exists, it is taken away.
+/// Gives complete files in one folder their names, in the order that the module's documentation
+/// shows. `record` describes all of them: if it exists, it is taken away.
 ///
 /// When a step fails, those before it are undone, as far as the old first file is not yet replaced.
 pub(super) fn publish(files: Vec<PartialFile>, record: Option<&Path>) -> Result<(), Error> {
@@ -297,11 +301,13 @@ enum Step {
     },
 }
 
-/// The steps of [`publish`], and the names that old files are set aside under, which are removed when dropped.
+/// The steps of [`publish`], and the names that old files are set aside under, which are removed
+/// when dropped.
 fn steps(files: &[PartialFile], record: Option<&Path>) -> io::Result<(Vec<Step>, Vec<TempPath>)> {
     let mut steps = Vec::new();
     let mut aside = Vec::new();
-    // What a process has left that was killed on this way; for the files themselves it has been removed.
+    // What a process has left that was killed on this way; for the files themselves it has been
+    // removed.
     record.into_iter().for_each(remove_dead);
     let describing = files.iter().skip(1).map(|file| file.path.as_path()).chain(record);
     for old in describing.filter(|old| old.symlink_metadata().is_ok()) {
@@ -367,7 +373,8 @@ pub(super) fn write_error(path: &Path, source: io::Error) -> Error {
     Error::Write { path: path.to_owned(), source: without_name(source) }
 }
 
-/// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only the final one.
+/// The cause alone, without the temporary name that `tempfile` adds: whoever reads it knows only
+/// the final one.
 fn without_name(error: io::Error) -> io::Error {
     let text = error.to_string();
     match text.split_once(" at path ") {
@@ -385,8 +392,8 @@ fn refuse_others_than_files(path: &Path) -> io::Result<()> {
     }
 }
 
-/// How the names of the temporary files of `path` begin and end. They are short, so that any name that a file may have can be
-/// written.
+/// How the names of the temporary files of `path` begin and end. They are short, so that any name
+/// that a file may have can be written.
 fn temporary_affixes(path: &Path) -> (OsString, OsString) {
     let mut hash = Hash::default();
     hash.add(path.file_name().unwrap_or_default().as_encoded_bytes());
@@ -394,7 +401,8 @@ fn temporary_affixes(path: &Path) -> (OsString, OsString) {
     (format!(".kaldera-{:016x}-", hash.short()).into(), ending)
 }
 
-/// A new file in the folder of `path`, with the permissions of any new file, that this process has locked.
+/// A new file in the folder of `path`, with the permissions of any new file, that this process has
+/// locked.
 fn create_locked(
     path: &Path,
     prefix: &OsStr,

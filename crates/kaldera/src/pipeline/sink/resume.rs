@@ -14,13 +14,15 @@ use super::partial::{PartialFile, folder_of, write_error};
 use crate::Error;
 use crate::pipeline::{Inputs, Source};
 
-/// Stands for all that decides the content of a file of features: the settings of the extraction, and the list of recordings with
-/// their keys, sources, parts, channels, speakers and the sizes of their files.
+/// Stands for all that decides the content of a file of features: the settings of the extraction,
+/// and the list of recordings with their keys, sources, parts, channels, speakers and the sizes of
+/// their files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunId(u128);
 
 impl RunId {
-    /// The run with these settings, a text in a form of the caller's, over `inputs`. It also depends on the version of this crate.
+    /// The run with these settings, a text in a form of the caller's, over `inputs`. It also
+    /// depends on the version of this crate.
     ///
     /// ```
     /// use kaldera::pipeline::{Inputs, RunId};
@@ -112,7 +114,8 @@ pub enum Found {
 
 /// Where it stands which run has written `path`.
 ///
-/// It is a file of its own for every format: what is written is the same with and without resuming, to the byte.
+/// It is a file of its own for every format: what is written is the same with and without resuming,
+/// to the byte.
 pub(super) fn record_of(path: &Path) -> PathBuf {
     path.with_added_extension("resume")
 }
@@ -134,7 +137,8 @@ pub(super) fn write_record(run: RunId, matrices: u64, files: &[PathBuf]) -> Resu
     Ok(())
 }
 
-/// Compares what there is at the name of an output, of which `files` are all files, with what `run` would write.
+/// Compares what there is at the name of an output, of which `files` are all files, with what `run`
+/// would write.
 pub(super) fn find(run: RunId, files: &[PathBuf]) -> Result<Found, Error> {
     let Some(output) = files.first() else { return Ok(Found::Nothing) };
     let unreadable = |source| Error::Read { path: output.clone(), source };

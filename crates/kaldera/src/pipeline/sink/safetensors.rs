@@ -13,7 +13,8 @@ use crate::Error;
 /// The longest header that readers accept.
 const MAX_HEADER_BYTES: usize = 100_000_000;
 
-/// One `F32` tensor per utterance. The header comes first and needs every shape, so the values wait in a nameless file.
+/// One `F32` tensor per utterance. The header comes first and needs every shape, so the values wait
+/// in a nameless file.
 #[derive(Debug)]
 pub(super) struct Safetensors {
     partial: Partial,

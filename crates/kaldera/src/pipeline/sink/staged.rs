@@ -1,4 +1,5 @@
-//! A file that can be gone on with although its format does not allow it: an archive until it is finished.
+//! A file that can be gone on with although its format does not allow it: an archive until it is
+//! finished.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -15,8 +16,8 @@ use super::partial::PartialFile;
 use super::resume::RunId;
 use crate::Error;
 
-/// Features in an archive beside the file that they are for; they are written there, in its own format, when all have come. That takes
-/// the room of both for as long, and a second writing.
+/// Features in an archive beside the file that they are for; they are written there, in its own
+/// format, when all have come. That takes the room of both for as long, and a second writing.
 #[derive(Debug)]
 pub(super) struct Staged {
     ark: Ark,
@@ -36,7 +37,8 @@ impl Staged {
         self.ark.earlier()
     }
 
-    /// The files in their own format, and the archive, which is removed once these have their names.
+    /// The files in their own format, and the archive, which is removed once these have their
+    /// names.
     pub(super) fn complete(mut self) -> Result<(Vec<PartialFile>, Ark), Error> {
         self.ark.flush()?;
         let mut file = Format::create(self.ark.path())?;
