@@ -73,6 +73,9 @@ fn decode_up_to(most: u64, bytes: Vec<u8>, allow_truncated: bool) -> Result<Reco
         ended => ended?,
     }
     let (rate, num_channels) = decoded.layout.ok_or(SymphoniaError::Unsupported("no samples in it"))?;
+    if rate == 0 || num_channels == 0 {
+        return Err(SymphoniaError::DecodeError("its header has no sampling rate or no channels").into());
+    }
     Ok(Recording::interleaved(decoded.samples, num_channels, rate as f32))
 }
 
