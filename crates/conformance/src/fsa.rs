@@ -52,7 +52,7 @@ impl From<fsa::Error> for Stop {
     }
 }
 
-/// What comes of a case when it is run by the code that `operation` has for it.
+/// The verdict on a case when it is run by the code that `operation` has for it.
 fn judge_with(case: &Case, operation: impl Fn(&str, &str) -> Option<Operation>) -> Verdict {
     let (args, expect) = (&case.value["args"], &case.value["expect"]);
     let (Some(op), true) = (case.value["op"].as_str(), args.is_object() && expect.is_object()) else {

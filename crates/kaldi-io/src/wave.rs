@@ -287,7 +287,8 @@ fn trusted(limit: Option<u64>) -> usize {
     usize::try_from(limit.unwrap_or(0).min(TRUSTED)).unwrap_or(0)
 }
 
-/// Makes room for exactly so many more, which is an error where there is no memory for them.
+/// Reserves room for exactly that number of elements, which is an error where there is no memory
+/// for them.
 fn reserve<T>(samples: &mut Vec<T>, additional: usize) -> Result<(), WaveError> {
     samples.try_reserve_exact(additional).map_err(|_| WaveError::NoMemory { bytes: additional * size_of::<T>() })
 }

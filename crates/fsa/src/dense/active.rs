@@ -24,10 +24,10 @@ pub(super) struct Active {
 }
 
 impl Active {
-    /// The states within the search beam of the `best`, but so many as the options say. Kaldi's
-    /// rule: where the beam alone would leave too many or too few, the next one is as wide as would
-    /// have been right here. Only tokens above `entered` count, within the beam by which they were
-    /// entered. `scores` is memory to work in.
+    /// The states within the search beam of the `best`, but no fewer and no more than the options
+    /// say. Kaldi's rule: where the beam alone would leave too many or too few, the next one is as
+    /// wide as would have been right here. Only tokens above `entered` count, within the beam by
+    /// which they were entered. `scores` is memory to work in.
     pub(super) fn of(tokens: &[Token], best: f32, entered: f32, options: &DenseOptions, scores: &mut Vec<f32>) -> Self {
         let most = options.max_active_states;
         let least = options.min_active_states.min(most);

@@ -5,7 +5,7 @@ use crate::core::fsa::{FsaVec, Fsas};
 use crate::core::view::FsaView;
 use crate::error::{Error, Quantity};
 
-/// What comes of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or
+/// The result of one pair: an FSA, and for each of its arcs the arcs of both that it comes from or
 /// -1.
 pub(crate) struct BuiltPair {
     pub(crate) builder: SortedFsaBuilder,

@@ -24,7 +24,7 @@ pub enum Unique {
 /// The `n` best paths of each FSA, the best first, as `[fsa][path][arc]`: places of arcs. Fewer if
 /// there are fewer.
 ///
-/// It is [`n_best_paths`] or, with strings that are to be different, [`n_best_strings`]: FSAs may
+/// It is [`n_best_paths`] or, with different strings asked for, [`n_best_strings`]: FSAs may
 /// have cycles and epsilons, and cost and order are theirs.
 ///
 /// ```

@@ -49,7 +49,7 @@ impl Table {
         Err(next)
     }
 
-    /// Makes room for so many more at once.
+    /// Reserves room for `more` keys at once.
     pub(crate) fn reserve(&mut self, more: usize) {
         if !self.has_room(more) {
             self.grow((2 * (self.len + more)).next_power_of_two());

@@ -48,7 +48,7 @@ pub trait FeatureSink {
         Ok(())
     }
 
-    /// The files that are to be replaced: none of them may be an input.
+    /// The files that will be replaced: none of them may be an input.
     fn outputs(&self) -> Vec<PathBuf> {
         Vec::new()
     }

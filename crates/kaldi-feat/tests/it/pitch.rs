@@ -251,7 +251,7 @@ fn all_frames(stream: &OnlinePitch) -> Vec<[f32; 2]> {
     (0..stream.num_frames_ready()).map(|i| stream.frame(i).unwrap().try_into().unwrap()).collect()
 }
 
-/// What comes of any cut must be what the definition says.
+/// The result of any cut must be what the definition says.
 fn check(options: &PitchExtractionOptions, samples: &[f32], cuts: &[usize]) -> Result<(), TestCaseError> {
     let extractor = PitchExtractor::new(options.clone()).unwrap();
     let resampler =

@@ -102,7 +102,7 @@ impl<W: Weight> Lines<W> {
     }
 
     fn finish(self, at: u64) -> Result<LatticeFst<W>, CodecError> {
-        /// Each line names two states; so many more may be without a line.
+        /// Each line names two states; as many again may have no line.
         const MOST_WITHOUT: usize = 1 << 16;
         let Self { arcs, finals, start, num_states, .. } = self;
         if num_states > 2 * (arcs.len() + finals.len()) + MOST_WITHOUT {
