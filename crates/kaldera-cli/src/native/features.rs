@@ -44,8 +44,8 @@ Inputs:
 OUT ends in .ark (Kaldi's archive, with its index beside it as .scp), .npz (NumPy) or .safetensors. It
 appears complete or not at all; its order is that of the inputs and does not depend on --jobs.
 Recordings that cannot be used are left out and listed at the end, and so are files of folders that
-are audio of other formats, and lines of lists that are none. With --no-pipes no command of a list
-is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
+are audio of other formats, lines of lists that are none, and recordings with the key of one before
+them. With --no-pipes no command of a list is run. All recordings must have the sample rate of --sample-frequency (default 16000) unless
 --allow-downsample or --allow-upsample is given.
 The options are Kaldi's, as --name=value or --name value, those of pitch with --with-pitch. Only
 dither, and the noise in the change of pitch, differ: they are 0 unless asked for.
