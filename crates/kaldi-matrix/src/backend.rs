@@ -86,7 +86,13 @@ trait Backend<T: Real> {
 }
 
 /// C = alpha op(A) op(B) + beta C.
-pub(crate) fn gemm<T: Real>(alpha: T, (a, trans_a): Op<'_, T>, (b, trans_b): Op<'_, T>, beta: T, mut c: SubMatrixMut<'_, T>) {
+pub(crate) fn gemm<T: Real>(
+    alpha: T,
+    (a, trans_a): Op<'_, T>,
+    (b, trans_b): Op<'_, T>,
+    beta: T,
+    mut c: SubMatrixMut<'_, T>,
+) {
     let k = a.shape().seen(trans_a).cols;
     if c.is_empty() || k == 0 || alpha == T::ZERO {
         c.rows_mut().for_each(|row| kernels::scale(row, beta));
