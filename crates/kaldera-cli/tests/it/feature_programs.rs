@@ -1,7 +1,5 @@
 //! Kaldi's programs over features: what goes in and out, in text.
 
-use std::fs;
-
 use crate::bench::Bench;
 
 const FEATS: &str = "a  [\n  1 10 \n  2 20 \n  3 30 ]\nnone  [ ]\nb  [\n  7 70 ]\n";
