@@ -15,9 +15,9 @@ use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
 use symphonia::core::io::{MediaSourceStream, MediaSourceStreamOptions};
 use symphonia::core::meta::MetadataOptions;
 
-use super::formats;
-use super::recording::Recording;
 use crate::Error;
+use crate::pipeline::formats;
+use crate::pipeline::recording::Recording;
 
 /// symphonia's full scale is 1, Kaldi's that of 16 bits: 16-bit samples come out as they went in.
 const FULL_SCALE: f32 = 32_768.0;

@@ -7,8 +7,8 @@ use kaldi_feat::{
     Spectrogram, SpectrogramOptions, Workspace,
 };
 
-use super::Pipeline;
 use crate::Error;
+use crate::pipeline::Pipeline;
 
 /// A kind of features that a [`Pipeline`] can be made of: an [`Extractor`] of any kind, or one of
 /// your own.

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use kaldi_io::lines::{LineError, Lines};
 
-use super::formats::{self, Format};
-use super::recording::Recording;
 use crate::Error;
+use crate::pipeline::formats::{self, Format};
+use crate::pipeline::recording::Recording;
 
 /// Endings of the files that a folder is searched for.
 const AUDIO: &[&str] =

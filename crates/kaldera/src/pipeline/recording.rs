@@ -12,11 +12,11 @@ use kaldi_feat::{Audio, Samples};
 use kaldi_io::rxfilename::{Input, Rxfilename, classify};
 use kaldi_io::wave::{WaveAudio, WaveData, WaveError, WaveSamples};
 
-#[cfg(feature = "symphonia")]
-use super::decode;
-use super::formats::{self, Format};
-use super::inputs::{Source, Span};
 use crate::Error;
+#[cfg(feature = "symphonia")]
+use crate::pipeline::decode;
+use crate::pipeline::formats::{self, Format};
+use crate::pipeline::inputs::{Source, Span};
 
 /// Samples of all channels, frame by frame with the channels of a frame side by side, on the scale
 /// of 16-bit integers, -32768 to 32767.

@@ -7,8 +7,8 @@ use std::path::Path;
 use kaldi_io::rxfilename::Input;
 use kaldi_io::segments::{Segment, Segments};
 
-use super::{Inputs, Source, Span, Utterance, add_script, for_each_line};
 use crate::Error;
+use crate::pipeline::inputs::{Inputs, Source, Span, Utterance, add_script, for_each_line};
 
 /// The file that makes a folder a data folder.
 pub(super) const RECORDINGS: &str = "wav.scp";
