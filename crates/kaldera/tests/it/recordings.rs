@@ -5,8 +5,7 @@ use std::path::Path;
 
 use kaldera::feat::FbankOptions;
 use kaldera::io::wave::WaveData;
-use kaldera::pipeline::{Inputs, Pipeline};
-use kaldera::pipeline::{ReadOptions, Source, Utterance};
+use kaldera::pipeline::{Inputs, Pipeline, ReadOptions, Source, Span, Utterance};
 use kaldera::{Error, Recording};
 use tempfile::TempDir;
 
