@@ -140,6 +140,11 @@ impl WriteEnds<'_> {
                 return false;
             }
             let mut ends = !same;
+            if ends.count_ones() > u64::BITS / 2 {
+                // Each element writes where its row would end if it were the last one.
+                (start..start + BLOCK).for_each(&mut write_end);
+                ends = 0;
+            }
             while ends != 0 {
                 write_end(start + ends.trailing_zeros() as usize);
                 ends &= ends - 1;
