@@ -118,11 +118,9 @@ fn a_command_that_fails_runs_once_for_all_of_its_segments() {
     let folder = tempfile::tempdir().unwrap();
     let ran = folder.path().join("ran");
     let source = Source::Script(format!("echo >> {}; exit 3 |", ran.display()));
-    let segments = (0..5).map(|i| Utterance {
-        span: Some(Span { start: f64::from(i), end: None }),
-        ..Utterance::new(i.to_string(), source.clone())
-    });
-    let inputs = Inputs::new(segments.collect()).unwrap();
+    let mut segments: Vec<_> = (0..5).map(|i| Utterance::new(i.to_string(), source.clone())).collect();
+    segments.iter_mut().for_each(|segment| segment.span = Some(Span { start: 0.0, end: None }));
+    let inputs = Inputs::new(segments).unwrap();
     let pipeline = Pipeline::fbank(FbankOptions::default()).unwrap().jobs(1);
     let summary = pipeline.run(&inputs, &mut Vec::new()).unwrap();
     assert_eq!(summary.failures.len(), 5);

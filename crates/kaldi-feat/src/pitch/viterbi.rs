@@ -281,6 +281,7 @@ fn min_lane<S: Simd>(s: S, v: S::F32) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use kaldera_base::kernel;
     use kaldera_base::simd::dispatch;
     use proptest::prelude::*;
 
