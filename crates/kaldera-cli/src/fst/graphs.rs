@@ -97,7 +97,7 @@ pub(super) const MAKE_HLG: Operation = Operation {
         LEXICON has lines 'word token token ...', or with a probability behind the word. The result takes tokens of frames \
         and outputs words. In OpenFst's formats label 0 is epsilon, and tokens are their numbers + 1, so that blank is 1. \
         Arcs that back off are epsilons, which k2's decoders don't know: k2's text, in which 0 is blank and words are lists, \
-        is always made as with --remove-epsilon. What that costs, often ten times the arcs, is told before it begins. \
+        is always made as with --remove-epsilon. What that costs, often several times the arcs, is told before it begins. \
         OUT.tokens.txt and OUT.words.txt say what the labels of OUT stand for. Each step tells its size, and the time and the \
         largest memory so far.",
     example: "--write-tokens=tokens --write-words=words lexicon lm.arpa HLG.fst",
