@@ -27,6 +27,9 @@ pub(super) struct CtcStates {
     starts: Vec<u32>,
     /// For each state of the graph, where those begin in which no frame can stay.
     passed: Vec<u32>,
+    /// States of the graph and tokens that came last before an epsilon into them, from which nothing
+    /// but that token goes on.
+    dead_ends: Vec<(usize, i32)>,
     /// For each arc of the graph the state of the composition in which its token has just come.
     dests: Vec<i32>,
     modified: bool,
@@ -35,12 +38,13 @@ pub(super) struct CtcStates {
 impl CtcStates {
     pub(super) fn new(fsa: &Fsa, modified: bool, limits: Limits) -> Result<Self, Error> {
         let entered = Entered::new(fsa)?;
-        let passed = passed(fsa, &entered, modified, limits)?;
+        let (passed, dead_ends) = passed(fsa, &entered, modified, limits)?;
         let num_states = fsa.num_states();
         let mut made = Self {
             lasts: Vec::with_capacity(num_states + entered.labels.len() + passed.len()),
             starts: Vec::with_capacity(num_states + 1),
             passed: Vec::with_capacity(num_states),
+            dead_ends,
             dests: Vec::new(),
             modified,
         };
@@ -109,11 +113,13 @@ impl CtcStates {
         self.dests[arc]
     }
 
-    /// Where an epsilon leads that enters `state`, if `last` came last.
-    pub(super) fn after_epsilon(&self, state: usize, last: i32) -> i32 {
+    /// Where an epsilon leads that enters `state`, if `last` came last; `None` if nothing goes on
+    /// from there.
+    pub(super) fn after_epsilon(&self, state: usize, last: i32) -> Option<i32> {
         let first = self.passed[state];
         let place = self.lasts[first as usize..self.starts[state + 1] as usize].binary_search(&last);
-        (first + number(place.unwrap_or(0))).cast_signed()
+        let dead = place.is_err() && self.dead_ends.binary_search(&(state, last)).is_ok();
+        (!dead).then(|| (first + number(place.unwrap_or(0))).cast_signed())
     }
 
     /// Whether the topology is the modified one.
@@ -143,8 +149,11 @@ impl CtcStates {
                     (true, _) => 2,
                 };
                 if self.goes_on(at) {
-                    let same = |arc: &&Arc| last != EPSILON && arc.label == last;
-                    num_arcs += all - if last == EPSILON { 0 } else { arcs.iter().filter(same).count() };
+                    let left_out = |arc: &&Arc| match arc.label {
+                        EPSILON => self.after_epsilon(arc.states().1, last).is_none(),
+                        label => label == last,
+                    };
+                    num_arcs += all - if last == EPSILON { 0 } else { arcs.iter().filter(left_out).count() };
                 }
             }
         }
@@ -188,9 +197,12 @@ impl Entered {
     }
 }
 
+/// A state of the graph, and the token that came last before an epsilon into it.
+type Passed = (usize, i32);
+
 /// States of the graph that epsilons enter, each with the tokens that may have come last and make a
-/// difference, [`EPSILON`] first. In rising order.
-fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Result<Vec<(usize, i32)>, Error> {
+/// difference, [`EPSILON`] first; and those from which nothing goes on. Both in rising order.
+fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Result<(Vec<Passed>, Vec<Passed>), Error> {
     let view = fsa.view();
     let epsilons = |state: usize| view.arcs_of(state).iter().filter(|arc| arc.label == EPSILON);
     let dest = |arc: &Arc| arc.dest_state.cast_unsigned();
@@ -214,31 +226,41 @@ fn passed(fsa: &Fsa, entered: &Entered, modified: bool, limits: Limits) -> Resul
             let (to, _) = pairs.insert(dest(arc), last)?;
             ways.push((to, from));
         }
-        let bytes = pairs.bytes() + ways.capacity() * size_of::<(u32, u32)>();
+        let bytes = pairs.bytes() + pairs.len() * size_of::<Passed>() + ways.capacity() * size_of::<(u32, u32)>();
         limits.check(Operation::ComposeTopology, bytes, pairs.len(), ways.len())?;
         at += 1;
     }
-    let pair = |number: u32| {
-        let (state, last) = pairs.pair(number);
-        (state as usize, last.cast_signed())
-    };
-    let meets = |number: &u32| {
-        let (state, last) = pair(*number);
-        last != EPSILON && view.arcs_of(state).iter().any(|arc| arc.label == last)
-    };
-    let mut open: Vec<u32> = (0..number(pairs.len())).filter(meets).collect();
-    let mut needed: Vec<bool> = (0..number(pairs.len())).map(|number| pair(number).1 == EPSILON).collect();
-    open.iter().for_each(|&number| needed[number as usize] = true);
+    let pairs: Vec<Passed> = (0..number(pairs.len()))
+        .map(|number| pairs.pair(number))
+        .map(|(state, last)| (state as usize, last.cast_signed()))
+        .collect();
     let before = Adjacency::new(pairs.len(), ways.iter().map(|&(to, _)| to as usize));
-    while let Some(to) = open.pop() {
-        for &way in before.row(to as usize) {
-            let from = ways[way as usize].1;
-            if !std::mem::replace(&mut needed[from as usize], true) {
-                open.push(from);
+    // The pairs from which an arc goes on that is such a one, at once or behind epsilons.
+    let leading_to = |is_one: &dyn Fn(i32, &Arc) -> bool| {
+        let mut leads: Vec<bool> =
+            pairs.iter().map(|&(state, last)| view.arcs_of(state).iter().any(|arc| is_one(last, arc))).collect();
+        let mut open: Vec<usize> = (0..pairs.len()).filter(|&pair| leads[pair]).collect();
+        while let Some(to) = open.pop() {
+            for &way in before.row(to) {
+                let from = ways[way as usize].1 as usize;
+                if !std::mem::replace(&mut leads[from], true) {
+                    open.push(from);
+                }
             }
         }
+        leads
+    };
+    let needed = leading_to(&|last, arc| last != EPSILON && arc.label == last);
+    let alive = leading_to(&|last, arc| arc.label != EPSILON && arc.label != last);
+    let (mut made, mut dead_ends) = (Vec::new(), Vec::new());
+    for (pair, (&needed, &alive)) in pairs.iter().zip(needed.iter().zip(&alive)) {
+        match (pair.1, needed, alive) {
+            (EPSILON, ..) | (_, true, true) => made.push(*pair),
+            (_, true, false) => dead_ends.push(*pair),
+            (_, false, _) => {}
+        }
     }
-    let mut made: Vec<_> = (0..number(pairs.len())).filter(|&number| needed[number as usize]).map(pair).collect();
     made.sort_unstable();
-    Ok(made)
+    dead_ends.sort_unstable();
+    Ok((made, dead_ends))
 }

@@ -225,7 +225,11 @@ impl Built {
             let source = Error::fit(Quantity::Arcs, number)?;
             match arc.label {
                 FINAL => self.add(moved(states.blank(dest)), source),
-                EPSILON => self.add(moved(states.after_epsilon(dest, last)), source),
+                EPSILON => {
+                    if let Some(dest_state) = states.after_epsilon(dest, last) {
+                        self.add(moved(dest_state), source);
+                    }
+                }
                 token if token == last => {}
                 _ => {
                     if states.is_modified() {

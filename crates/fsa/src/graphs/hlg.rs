@@ -46,8 +46,9 @@ pub struct HlgOptions {
     /// Whether L o G is minimized after it has been determinized.
     pub minimize: bool,
     /// Whether epsilons are removed, as k2's decoders need it, which know none. Each history of the
-    /// model then has arcs for all words of the shorter histories that it backs off to: for a real
-    /// model many times the arcs. Before it begins, [`Progress::expected`] says how many.
+    /// model then has the arcs of the shorter histories that it backs off to as well: several times
+    /// the arcs for a real model, a few more if words have boundaries, as arcs for all words stand
+    /// behind these. Before it begins, [`Progress::expected`] says how many.
     ///
     /// Otherwise arcs that back off, and those on which symbols for disambiguation stood, are
     /// epsilons, as in OpenFst's and Kaldi's graphs.
