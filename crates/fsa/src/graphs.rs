@@ -3,6 +3,7 @@
 pub(crate) mod arpa;
 pub(crate) mod context;
 pub(crate) mod ctc;
+pub(crate) mod ctc_states;
 pub(crate) mod ctc_topology;
 pub(crate) mod hlg;
 pub(crate) mod left_out;
@@ -16,5 +17,5 @@ pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
 pub use left_out::LeftOut;
-pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
+pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence, WordBoundary};
 pub use progress::{OutOfVocabulary, Progress, Step};

@@ -137,7 +137,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % (1 << 16) == 0 {
-                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+                    progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
                 }
                 let (score, backoff) = parse_ngram(&lines, order, words, options, &mut ngram, &mut model.left_out)?;
                 if ngram.len() == order {
@@ -158,7 +158,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+        progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
         Ok(model)
     }
 

@@ -1,5 +1,6 @@
 //! Tests of the crate from outside.
 
+mod ctc_epsilons;
 mod dense;
 mod first_steps;
 mod formats;

@@ -18,5 +18,6 @@ mod native;
 #[cfg(unix)]
 mod outputs;
 mod pipelines;
+mod realset;
 #[cfg(unix)]
 mod recipe;
