@@ -2,6 +2,7 @@
 
 mod ctc_epsilons;
 mod dense;
+mod dense_epsilons;
 mod first_steps;
 mod formats;
 mod fuzz;
