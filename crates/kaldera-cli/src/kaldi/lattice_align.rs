@@ -85,16 +85,11 @@ impl OptionSet for WordsOptions {
     }
 }
 
+#[derive(Default)]
 struct LexiconOptions {
     common: Options,
     output_if_empty: bool,
     allow_duplicate_paths: bool,
-}
-
-impl Default for LexiconOptions {
-    fn default() -> Self {
-        Self { common: Options::default(), output_if_empty: false, allow_duplicate_paths: false }
-    }
 }
 
 impl OptionSet for LexiconOptions {
