@@ -51,5 +51,5 @@ pub use lazy_composition::{LazyComposition, LazyOptions};
 pub use minimize::{MinimizeOptions, minimize};
 pub use optimize::optimize;
 pub use project::{Side, project};
-pub use push::{PushTo, push_weights};
+pub use push::{PushTo, push_weights, push_weights_log};
 pub use shortest_paths::{Unique, shortest_paths};
