@@ -43,7 +43,7 @@
 //! | `ComputeCompactLatticeAlphas`, `...Betas`, `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore` | [`Lattice::rescore`] |
+//! | `lattice-lmrescore` | [`Lattice::compose`] with the automaton of a model, [`Lattice::rescore`] with true back-off |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `lattice-union`, `lattice-oracle`, `lattice-depth` | [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
 

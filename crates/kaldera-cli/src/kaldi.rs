@@ -19,6 +19,7 @@ mod extract_segments;
 mod failure;
 mod interpolate_pitch;
 mod lattice_copy;
+mod lattice_lmrescore;
 mod lattice_mbr;
 mod lattice_oracle;
 mod lattice_paths;
@@ -82,6 +83,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     lattice_copy::COPY,
     lattice_posteriors::DEPTH,
     lattice_prune::DETERMINIZE,
+    lattice_lmrescore::TOOL,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
     lattice_prune::PRUNE,

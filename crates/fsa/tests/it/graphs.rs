@@ -66,7 +66,7 @@ pub(crate) fn arpa(order: usize, entries: &Entries) -> String {
 }
 
 /// log10 p(word | history) as the format defines it.
-fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'static str) -> f64 {
+pub(crate) fn back_off(entries: &Entries, order: usize, history: &[&'static str], word: &'static str) -> f64 {
     let history = &history[history.len() - history.len().min(order - 1)..];
     let ngram: Vec<_> = history.iter().copied().chain([word]).collect();
     match entries.get(&ngram) {

@@ -12,6 +12,7 @@ mod kaldi_tables;
 mod lattices;
 #[cfg(target_os = "linux")]
 mod limits;
+mod lm;
 mod manners;
 mod native;
 #[cfg(unix)]
