@@ -64,7 +64,11 @@ const NATIVE: &[Tool] = &[
         run: native::features::run,
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
-    Tool { name: "lm", about: "N-gram models: convert, restrict, prune, normalize, mix, measure", run: native::lm::run },
+    Tool {
+        name: "lm",
+        about: "N-gram models: convert, restrict, prune, normalize, mix, measure",
+        run: native::lm::run,
+    },
     Tool {
         name: "plot",
         about: "Show a feature matrix or a recording, in the terminal or as an image",

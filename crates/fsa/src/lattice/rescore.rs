@@ -126,13 +126,7 @@ impl Lattice {
         Self::cat(&lattices?.iter().collect::<Vec<_>>())
     }
 
-    fn compose_one(
-        &self,
-        i: usize,
-        grammar: &Graph<Fsa>,
-        is_sorted: bool,
-        limits: Limits,
-    ) -> Result<Self, Error> {
+    fn compose_one(&self, i: usize, grammar: &Graph<Fsa>, is_sorted: bool, limits: Limits) -> Result<Self, Error> {
         let (utterance, view) = (self.utterance(i), grammar.fsas().view());
         let mut builder = LatticeBuilder::new();
         let Some(last) = utterance.fsa.final_state().filter(|_| grammar.fsas().num_states() > 0) else {

@@ -212,10 +212,7 @@ pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
 }
 
 /// As [`write_bytes`], with what `write` writes.
-pub(crate) fn write_with(
-    name: &str,
-    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
-) -> Result<(), Trouble> {
+pub(crate) fn write_with(name: &str, write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> Result<(), Trouble> {
     if is_standard(name) {
         let mut stdout = io::stdout().lock();
         return match write(&mut stdout).and_then(|()| stdout.flush()) {

@@ -71,9 +71,7 @@ fn run(call: Call<'_>) -> ExitCode {
 /// One of OpenFst's binary files.
 fn read_fst(rxfilename: &str) -> Result<Graph<Fsa>, Failure> {
     let (mut input, mut bytes) = (Input::open(rxfilename)?, Vec::new());
-    input
-        .read_to_end(&mut bytes)
-        .map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
+    input.read_to_end(&mut bytes).map_err(|source| kaldera::io::Error::Read { name: rxfilename.to_owned(), source })?;
     input.finish()?;
     Ok(OpenFstBinary::read(&bytes)?.graph)
 }

@@ -124,13 +124,20 @@ fn scores_of_a_language_model_are_added_and_taken_away() {
     assert!(told.contains("leaving out bad"), "{told}");
     let costs = |lattices: &str| {
         ends(&dir, 0, &["lattice-to-nbest", "--n=9", lattices, "ark:nbest"]);
-        ends(&dir, 0, &["nbest-to-linear", "ark:nbest", "ark:/dev/null", "ark,t:words", "ark,t:graph", "ark,t:acoustic"]);
+        ends(
+            &dir,
+            0,
+            &["nbest-to-linear", "ark:nbest", "ark:/dev/null", "ark,t:words", "ark,t:graph", "ark,t:acoustic"],
+        );
         let of = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
         let number = |line: &str| line.rsplit(' ').find(|field| !field.is_empty()).unwrap().parse::<f64>().unwrap();
         let words: Vec<String> =
             of("words").lines().map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect();
-        let costs: Vec<f64> =
-            of("graph").lines().zip(of("acoustic").lines()).map(|(graph, acoustic)| number(graph) + number(acoustic)).collect();
+        let costs: Vec<f64> = of("graph")
+            .lines()
+            .zip(of("acoustic").lines())
+            .map(|(graph, acoustic)| number(graph) + number(acoustic))
+            .collect();
         let mut all: Vec<_> = words.into_iter().zip(costs).collect();
         all.sort_by(|a, b| a.0.cmp(&b.0));
         all

@@ -72,7 +72,12 @@ fn a_model_goes_through_all_formats() {
         assert_eq!((ended.code, &ended.stdout), (Some(0), &plain), "{input}: {}", ended.stderr);
     }
     let info = bench.made("info lm.bin");
-    for line in ["words                  5", "n-grams of order 1     5", "n-grams of order 2     2", "<unk>                  yes"] {
+    for line in [
+        "words                  5",
+        "n-grams of order 1     5",
+        "n-grams of order 2     2",
+        "<unk>                  yes",
+    ] {
         assert!(info.contains(line), "{info}");
     }
 }
@@ -122,7 +127,10 @@ fn perplexity_is_told_as_srilm_does() {
     assert!(told.starts_with(&expected), "{told} is not {expected}");
     // <s> backs off to <unk>.
     let logprob = logprob - 0.90309 - 0.30103;
-    assert!(told.ends_with(&format!("with OOVs as <unk>: logprob= {logprob:.4} ppl= {:.4}\n", 10_f64.powf(-logprob / 6.0))), "{told}");
+    assert!(
+        told.ends_with(&format!("with OOVs as <unk>: logprob= {logprob:.4} ppl= {:.4}\n", 10_f64.powf(-logprob / 6.0))),
+        "{told}"
+    );
 }
 
 #[test]

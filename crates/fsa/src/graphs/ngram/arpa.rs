@@ -103,16 +103,8 @@ impl NgramModel {
         }
     }
 
-    fn from_binary(
-        bytes: Vec<u8>,
-        options: &ArpaOptions,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, Error> {
-        if Self::is_sphinx(&bytes) {
-            Self::from_sphinx(&bytes, options, progress)
-        } else {
-            Self::from_bytes(bytes)
-        }
+    fn from_binary(bytes: Vec<u8>, options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
+        if Self::is_sphinx(&bytes) { Self::from_sphinx(&bytes, options, progress) } else { Self::from_bytes(bytes) }
     }
 
     fn read_lines(
@@ -269,12 +261,7 @@ struct Reading<'a> {
 impl Reading<'_> {
     /// The score and the back-off weight of the line at hand; its words go to `ngram`, or none of
     /// them if it is to be skipped.
-    fn parse<R: BufRead>(
-        &mut self,
-        lines: &Lines<R>,
-        order: usize,
-        ngram: &mut Vec<u32>,
-    ) -> Result<(f32, f32), Error> {
+    fn parse<R: BufRead>(&mut self, lines: &Lines<R>, order: usize, ngram: &mut Vec<u32>) -> Result<(f32, f32), Error> {
         let log10 = |text: &str| {
             let number = text.parse::<f32>().ok().filter(|log| !log.is_nan() && *log < f32::INFINITY);
             number.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))

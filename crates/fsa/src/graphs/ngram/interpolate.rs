@@ -66,8 +66,11 @@ impl NgramModel {
             let word = mixed.iter().map(|mixed| (mixed, pick(&mixed.model.layout.special))).find(|it| it.1 != NONE);
             word.map_or(NONE, |(mixed, word)| mixed.of_mixture[word as usize])
         };
-        let special =
-            SpecialWords { start: special(|it| it.start), end: special(|it| it.end), unknown: special(|it| it.unknown) };
+        let special = SpecialWords {
+            start: special(|it| it.start),
+            end: special(|it| it.end),
+            unknown: special(|it| it.unknown),
+        };
         let mut tree = NgramLists { words, special, levels }.into_tree()?;
         tree.compute_backoffs();
         Self::from_tree(tree)

@@ -369,7 +369,8 @@ impl Layout {
         for (at, ends) in starts.windows(2).enumerate() {
             let offset = self.word_starts.start + 4 * at;
             let [from, to] = [ends[0], ends[1]].map(|end| u32::from_le_bytes(end) as usize);
-            let word = text.get(from..to).ok_or_else(|| error(offset, "a word that is not among the bytes of words"))?;
+            let word =
+                text.get(from..to).ok_or_else(|| error(offset, "a word that is not among the bytes of words"))?;
             if std::str::from_utf8(word).is_err() {
                 return Err(error(offset, "a word that is not UTF-8"));
             }

@@ -53,19 +53,12 @@ impl NgramModel {
     /// # Errors
     /// [`Error::Binary`] for bytes that are no such model, and [`Error::TooLarge`].
     #[doc(alias = "pocketsphinx")]
-    pub fn from_sphinx(
-        bytes: &[u8],
-        options: &ArpaOptions,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Self, Error> {
+    pub fn from_sphinx(bytes: &[u8], options: &ArpaOptions, progress: &mut dyn FnMut(Progress)) -> Result<Self, Error> {
         let file = Sphinx::read(bytes)?;
         let words: Vec<_> = file.words.iter().map(|&word| word.into()).collect();
         let find = |text: &str| file.words.iter().position(|&word| word == text).map_or(NONE, number);
-        let special = SpecialWords {
-            start: find(&options.start),
-            end: find(&options.end),
-            unknown: find(&options.unknown),
-        };
+        let special =
+            SpecialWords { start: find(&options.start), end: find(&options.end), unknown: find(&options.unknown) };
         let (mut levels, mut left_out) = (file.levels(progress)?, crate::graphs::LeftOut::default());
         // What no sentence can have.
         for (level, order) in levels.iter_mut().zip(1..) {
@@ -190,7 +183,8 @@ impl<'a> Sphinx<'a> {
         let all = self.counts.iter().try_fold(0_u64, |sum, &count| sum.checked_add(count.try_into().ok()?));
         let mut done = 0;
         for word in 0..self.counts[0] {
-            let [score, backoff] = [0, 4].map(|at| f32::from_bits(number_at(self.bytes, self.unigrams + 12 * word + at)));
+            let [score, backoff] =
+                [0, 4].map(|at| f32::from_bits(number_at(self.bytes, self.unigrams + 12 * word + at)));
             levels[0].push(&[number(word)], self.log10(score)?, self.log10(backoff)?);
         }
         // For each order the record at hand, and where its children end, from the last word on.
