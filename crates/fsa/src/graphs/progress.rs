@@ -32,6 +32,7 @@ texts! {
         ReadLexicon = "reading the lexicon",
         ReadNgrams = "reading n-grams",
         MakeLexicon = "making L of the lexicon",
+        WriteNgrams = "writing n-grams",
         Compose = "composing L and G",
         Determinize = "determinizing L o G",
         Minimize = "minimizing det(L o G)",

@@ -11,5 +11,6 @@ mod hlg_files;
 mod k2;
 mod lattice;
 mod lazy_composition;
+mod ngram;
 mod openfst;
 mod paths;

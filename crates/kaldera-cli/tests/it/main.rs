@@ -13,6 +13,7 @@ mod kaldi_tables;
 mod lattices;
 #[cfg(target_os = "linux")]
 mod limits;
+mod lm;
 mod manners;
 mod native;
 #[cfg(unix)]
