@@ -100,19 +100,20 @@ fn singles(values: &[f64]) -> Vec<f32> {
 fn graph_ctc(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
     let shape = shape(&args["logits"]);
     let logits = singles(&flat(&args["logits"])?);
-    let logits = LodTensor::from_vec([shape[0] * shape[1], shape[2]], logits, Lod::none()).map_err(kaldera_losses::Error::from)?;
+    let logits = LodTensor::from_vec([shape[0] * shape[1], shape[2]], logits, Lod::none())
+        .map_err(kaldera_losses::Error::from)?;
     let recurrent = |error: kaldera::recurrent::Error| Stop::Refused(error.to_string());
     let log_probs = log_softmax(&logits).map_err(recurrent)?;
     let rows: Vec<[usize; 3]> = field(args, "segments")?;
     let segments = rows.iter().map(|&[sequence, start, duration]| Segment { sequence, start, duration });
-    let whole = DenseFsaVec::from_padded(log_probs.values(), [shape[0], shape[1], shape[2]], &vec![shape[1]; shape[0]])?;
+    let whole =
+        DenseFsaVec::from_padded(log_probs.values(), [shape[0], shape[1], shape[2]], &vec![shape[1]; shape[0]])?;
     let dense = whole.with_segments(segments.collect());
     let symbols: Vec<Vec<i32>> = field(args, "symbols")?;
     let lengths: Vec<usize> = symbols.iter().map(Vec::len).collect();
     let graph = ctc_graph(&Ragged::from_lists(&symbols)?, args["modified"] == true)?;
-    let options = CtcGraphOptions::default()
-        .with_delay_penalty(number(&args["delay_penalty"])?)
-        .with_reduction(reduction(args));
+    let options =
+        CtcGraphOptions::default().with_delay_penalty(number(&args["delay_penalty"])?).with_reduction(reduction(args));
     let (loss, saved) = ctc_loss_graph(&graph, &dense, &lengths, &options)?;
     let mut differences = differ(expect, "loss", &loss, TOTAL)?;
     let by_log_probs = singles(&saved.backward(&flat(&args["out_grad"])?)?);
@@ -238,7 +239,10 @@ fn joiner(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
 fn prune_ranges(value: &Value, frames: &[usize]) -> Result<PruneRanges, Stop> {
     let ranges: Vec<Vec<Vec<usize>>> =
         serde_json::from_value(value.clone()).map_err(|why| Stop::Damaged(format!("ranges: {why}")))?;
-    let begins = ranges.iter().zip(frames).map(|(of_frames, &frames)| of_frames[..frames].iter().map(|range| range[0]).collect());
+    let begins = ranges
+        .iter()
+        .zip(frames)
+        .map(|(of_frames, &frames)| of_frames[..frames].iter().map(|range| range[0]).collect());
     Ok(PruneRanges::new(shape(value)[2], begins.collect())?)
 }
 

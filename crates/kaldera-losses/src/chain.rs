@@ -72,14 +72,14 @@ impl ChainOptions {
     }
 }
 
-/// Kaldi's chain objective, negated: minus the logarithm of the sum over all paths of an utterance's
-/// numerator, plus that over the denominator. `output` has unnormalized log-likelihoods of classes
-/// (pdf-ids) for each frame.
+/// Kaldi's chain objective, negated: minus the logarithm of the sum over all paths of an
+/// utterance's numerator, plus that over the denominator. `output` has unnormalized log-likelihoods
+/// of classes (pdf-ids) for each frame.
 ///
 /// `numerators` has one FSA for each utterance; its labels are classes, counted from 0 (Kaldi's
 /// supervision has them plus 1), and each of its paths takes one in each frame. The denominator's
-/// paths may end in any state. As in Kaldi, the denominator sees outputs cut to -30..=30. Utterances
-/// are divided among threads, with the same result.
+/// paths may end in any state. As in Kaldi, the denominator sees outputs cut to -30..=30.
+/// Utterances are divided among threads, with the same result.
 ///
 /// # Errors
 /// [`Error::Count`] if there is not a numerator for each utterance, or for a denominator of other
@@ -108,8 +108,11 @@ pub fn chain_loss<'a, T: Real, B: Batch<T>>(
         let den = denominator.total(&values, leaky);
         let squares: f64 = values.iter().map(|x| x * x).sum();
         let loss = if num > f64::NEG_INFINITY { den - num + 0.5 * l2 * squares } else { f64::INFINITY };
-        options.impossible.loss(loss, || {
-            Error::TooShort { sequence, labels: 0, frames: rows.len(), needed: rows.len() }
+        options.impossible.loss(loss, || Error::TooShort {
+            sequence,
+            labels: 0,
+            frames: rows.len(),
+            needed: rows.len(),
         })
     };
     let losses: Result<Vec<f64>, Error> =
@@ -134,9 +137,7 @@ fn state(number: i32) -> usize {
 /// The outputs in double precision.
 fn finite<T: Real>(sequence: usize, values: &[T], classes: usize) -> Result<Vec<f64>, Error> {
     match values.iter().position(|x| !x.is_finite()) {
-        Some(at) => {
-            Err(Error::Logit { sequence, row: at / classes, class: at % classes, logit: values[at].to_f64() })
-        }
+        Some(at) => Err(Error::Logit { sequence, row: at / classes, class: at % classes, logit: values[at].to_f64() }),
         None => Ok(values.iter().map(|x| x.to_f64()).collect()),
     }
 }

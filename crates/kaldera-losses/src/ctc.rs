@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::reduction::{Impossible, Reduced, Reduction};
 use crate::rows::{Norm, norms, softmax};
 
-pub use projected::{Projection, ProjectedCtcSaved, ProjectionGradient, ctc_loss_projected};
+pub use projected::{ProjectedCtcSaved, Projection, ProjectionGradient, ctc_loss_projected};
 
 /// Options of [`ctc_loss`].
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -192,12 +192,7 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    pub(crate) fn new(
-        labels: &Ragged<i32>,
-        num_sequences: usize,
-        classes: usize,
-        blank: usize,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(labels: &Ragged<i32>, num_sequences: usize, classes: usize, blank: usize) -> Result<Self, Error> {
         check_labels(labels, num_sequences, classes, blank)?;
         Ok(Self { labels: labels.clone(), blank })
     }

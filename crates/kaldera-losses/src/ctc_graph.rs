@@ -26,12 +26,7 @@ pub struct CtcGraphOptions {
 
 impl Default for CtcGraphOptions {
     fn default() -> Self {
-        Self {
-            output_beam: 10.0,
-            delay_penalty: 0.0,
-            reduction: Reduction::Sum,
-            impossible: Impossible::Infinite,
-        }
+        Self { output_beam: 10.0, delay_penalty: 0.0, reduction: Reduction::Sum, impossible: Impossible::Infinite }
     }
 }
 
@@ -67,8 +62,8 @@ impl CtcGraphOptions {
 
 /// Minus the logarithm of the sum over all paths of each utterance's graph: of
 /// [`ctc_graph`](fsa::graphs::ctc_graph) of its labels it is [`ctc_loss`](crate::ctc_loss), and any
-/// topology with any weights will do. `dense` has log-probabilities, `target_lengths` are what a mean
-/// divides each loss by.
+/// topology with any weights will do. `dense` has log-probabilities, `target_lengths` are what a
+/// mean divides each loss by.
 ///
 /// ```
 /// use fsa::dense::DenseFsaVec;

@@ -59,7 +59,9 @@ pub enum Error {
         classes: usize,
     },
     /// The blank among the labels.
-    #[error("sequence {sequence}: the label at position {position} is the blank, {blank}: leave blanks out of the labels")]
+    #[error(
+        "sequence {sequence}: the label at position {position} is the blank, {blank}: leave blanks out of the labels"
+    )]
     BlankLabel {
         /// The sequence.
         sequence: usize,
@@ -77,7 +79,9 @@ pub enum Error {
         classes: usize,
     },
     /// Logits with NaN or plus infinity, or a row of minus infinity alone.
-    #[error("sequence {sequence}, row {row}: the logit of class {class} is {logit}: the network has diverged, lower its learning rate or clip its gradient")]
+    #[error(
+        "sequence {sequence}, row {row}: the logit of class {class} is {logit}: the network has diverged, lower its learning rate or clip its gradient"
+    )]
     Logit {
         /// The sequence.
         sequence: usize,

@@ -29,8 +29,8 @@ impl GraphTotals {
         Ok(Self { lattices, totals, saved })
     }
 
-    /// The derivative by the score of each of the lattices' arcs, from that by each total; a total of
-    /// minus infinity has none.
+    /// The derivative by the score of each of the lattices' arcs, from that by each total; a total
+    /// of minus infinity has none.
     pub(crate) fn by_arcs(&self, grads: &[f64]) -> Result<Vec<f64>, Error> {
         let finite = |(&grad, &total): (&f64, &f64)| if total > f64::NEG_INFINITY { grad } else { 0.0 };
         Ok(self.saved.backward(&grads.iter().zip(&self.totals).map(finite).collect::<Vec<_>>())?)

@@ -1,20 +1,21 @@
 //! The losses of speech recognition with their gradients: CTC, the RNN-T family, LF-MMI, minimum
 //! Bayes risk and minimum word error rate.
 //!
-//! Each is a function `loss(inputs, labels, &options) -> (losses, saved)`, and `saved.backward(grad)`
-//! gives the derivatives by the inputs from those by the losses. Inputs are [`LodTensor`]s, whose
-//! sequences follow each other without padding, or [`Padded`] batches as PyTorch has them; gradients
-//! are of the same type and layout. Log-softmax is part of the loss, so that a gradient is by logits.
+//! Each is a function `loss(inputs, labels, &options) -> (losses, saved)`, and
+//! `saved.backward(grad)` gives the derivatives by the inputs from those by the losses. Inputs are
+//! [`LodTensor`]s, whose sequences follow each other without padding, or [`Padded`] batches as
+//! PyTorch has them; gradients are of the same type and layout. Log-softmax is part of the loss, so
+//! that a gradient is by logits.
 //!
 //! ```text
-//!   a network's output      a loss of one sequence                    over
-//!   ------------------      --------------------------------------    ----------------------------
-//!   [frame][class]          ctc_loss, ctc_loss_projected              alignments of the labels
-//!                           ctc_loss_graph, mmi_loss                  paths of graphs: fsa::dense
-//!                           chain_loss                                paths of an HMM that may leak
-//!   [frame][symbol][class]  rnnt_loss, rnnt_loss_pruned, tdt_loss     a trellis: one recursion for all
-//!   encoder, decoder        rnnt_loss_simple, rnnt_loss_smoothed      the same trellis
-//!   lattices                mbr_loss, smbr_loss, mwer_loss            paths, by what they get wrong
+//!   a network's output      loss                                      over
+//!   ------------------      --------------------------------------    ------------------
+//!   [frame][class]          ctc_loss, ctc_loss_projected              alignments
+//!                           ctc_loss_graph, mmi_loss                  graphs: fsa::dense
+//!                           chain_loss                                an HMM that leaks
+//!   [frame][symbol][class]  rnnt_loss, rnnt_loss_pruned, tdt_loss     one kind of trellis
+//!   encoder, decoder        rnnt_loss_simple, rnnt_loss_smoothed      the same
+//!   lattices                mbr_loss, smbr_loss, mwer_loss            paths, by their errors
 //! ```
 //!
 //! ```
@@ -96,9 +97,7 @@ mod swoosh;
 
 pub use batch::{Batch, Padded};
 pub use chain::{ChainDenominator, ChainOptions, ChainSaved, chain_loss};
-pub use ctc::{
-    CtcOptions, CtcSaved, ProjectedCtcSaved, Projection, ProjectionGradient, ctc_loss, ctc_loss_projected,
-};
+pub use ctc::{CtcOptions, CtcSaved, ProjectedCtcSaved, Projection, ProjectionGradient, ctc_loss, ctc_loss_projected};
 pub use ctc_graph::{CtcGraphOptions, CtcGraphSaved, ctc_loss_graph};
 pub use error::Error;
 pub use kaldera_base::{Buffer, Real};

@@ -9,8 +9,8 @@ use ragged_core::Ragged;
 use crate::error::Error;
 use crate::reduction::{Reduced, Reduction};
 
-/// The mean over all paths of each FSA of the sum of `values` along it, where each path counts by its
-/// probability. An FSA without paths has 0.
+/// The mean over all paths of each FSA of the sum of `values` along it, where each path counts by
+/// its probability. An FSA without paths has 0.
 ///
 /// # Errors
 /// As [`arc_posteriors_saved`]; [`Error::Count`] if there is not a value for each arc.
@@ -48,7 +48,8 @@ impl ExpectedValuesSaved {
         Error::check("the derivatives by the means", self.lengths.len(), grad.len())?;
         let grads = self.lengths.iter().zip(grad).flat_map(|(&length, &grad)| std::iter::repeat_n(grad, length));
         let by_posteriors = grads.zip(&self.posteriors).zip(&self.values);
-        let by_posteriors: Vec<f64> = by_posteriors.map(|((grad, posterior), value)| grad * posterior * value).collect();
+        let by_posteriors: Vec<f64> =
+            by_posteriors.map(|((grad, posterior), value)| grad * posterior * value).collect();
         Ok(self.saved.backward(&by_posteriors)?)
     }
 }
@@ -104,7 +105,8 @@ pub fn smbr_loss(
             return Err(Error::Rows { sequence, what: "the reference", expected, found: reference.len() });
         }
     }
-    let differs = |utterance: usize, frame: usize, label| f64::from(u8::from(references.row(utterance)[frame] != label));
+    let differs =
+        |utterance: usize, frame: usize, label| f64::from(u8::from(references.row(utterance)[frame] != label));
     mbr_loss(lattices, differs, reduction)
 }
 

@@ -41,8 +41,8 @@ impl MwerOptions {
     }
 }
 
-/// The expected number of word errors: for each path of an utterance its probability among them times
-/// its edit distance from the reference. `references` are `[utterance][word]`.
+/// The expected number of word errors: for each path of an utterance its probability among them
+/// times its edit distance from the reference. `references` are `[utterance][word]`.
 ///
 /// ```
 /// use fsa::paths::Nbest;
@@ -70,8 +70,7 @@ pub fn mwer_loss(
     Error::check_option("temperature", options.temperature, is_good, "above 0")?;
     let utterances = nbest.utterances();
     Error::check("the references", utterances.num_rows(), references.num_rows())?;
-    let aligned =
-        levenshtein_alignment(references, &nbest.words().remove_axis(0)?, &utterances.to_row_ids())?;
+    let aligned = levenshtein_alignment(references, &nbest.words().remove_axis(0)?, &utterances.to_row_ids())?;
     let distances = aligned.fsas().iter().map(|path| -path.arcs().iter().map(|arc| f64::from(arc.score)).sum::<f64>());
     let errors: Vec<f64> = distances.collect();
     let scores = nbest.total_scores();
@@ -108,8 +107,8 @@ impl MwerSaved {
         &self.errors
     }
 
-    /// The derivative by the total score of each path, which is that by the score of each of its arcs,
-    /// from that by each loss.
+    /// The derivative by the total score of each path, which is that by the score of each of its
+    /// arcs, from that by each loss.
     ///
     /// # Errors
     /// [`Error::Count`] if there is not one for each loss.
@@ -128,8 +127,9 @@ impl MwerSaved {
     }
 }
 
-/// [`mwer_loss`] over paths of lattices, `num_paths` of each, chosen as [`Nbest::from_lattice`] does
-/// with `nbest_scale`; without a scale they are the best ones. The gradient is by the lattices' arcs.
+/// [`mwer_loss`] over paths of lattices, `num_paths` of each, chosen as [`Nbest::from_lattice`]
+/// does with `nbest_scale`; without a scale they are the best ones. The gradient is by the
+/// lattices' arcs.
 ///
 /// # Errors
 /// As [`mwer_loss`], [`Nbest::from_lattice`] and [`Nbest::best`].

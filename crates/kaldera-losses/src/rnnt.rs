@@ -150,11 +150,7 @@ struct Summed {
 }
 
 /// The losses of trellises, and the occupation of their arcs.
-fn sum_up(
-    trellises: Vec<Trellis>,
-    reduction: Reduction,
-    impossible: Impossible,
-) -> Result<(Vec<f64>, Summed), Error> {
+fn sum_up(trellises: Vec<Trellis>, reduction: Reduction, impossible: Impossible) -> Result<(Vec<f64>, Summed), Error> {
     let (totals, occupations): (Vec<f64>, Vec<Trellis>) =
         par::map(trellises, Trellis::into_occupation).into_iter().unzip();
     let loss = |(sequence, (total, trellis)): (usize, (&f64, &Trellis))| {

@@ -9,8 +9,8 @@ use crate::rows::{Norm, norms, softmax};
 
 /// Cross-entropy of logits with the distribution that has `1 - smoothing` at a row's label and
 /// `smoothing / classes` everywhere; PyTorch's `CrossEntropyLoss(label_smoothing=..)`. Rows whose
-/// label is negative do not count (PyTorch: `ignore_index`). With [`Reduction::None`] there is a loss
-/// for each row, 0 for those; a mean is over the others.
+/// label is negative do not count (PyTorch: `ignore_index`). With [`Reduction::None`] there is a
+/// loss for each row, 0 for those; a mean is over the others.
 ///
 /// `labels` has an entry for each row of `logits`, padding included.
 ///
@@ -42,7 +42,8 @@ pub fn label_smoothing_loss<T: Real, B: Batch<T>>(
     let weight = if reduction == Reduction::Mean { 1.0 / targets.len().max(1) as f64 } else { 1.0 };
     let rows = labels.len();
     let loss = if reduction == Reduction::None { losses } else { vec![losses.iter().sum::<f64>() * weight] };
-    let saved = LabelSmoothingSaved { logits: logits.clone(), targets, norms: found, smoothing, weight, rows, reduction };
+    let saved =
+        LabelSmoothingSaved { logits: logits.clone(), targets, norms: found, smoothing, weight, rows, reduction };
     Ok((loss, saved))
 }
 

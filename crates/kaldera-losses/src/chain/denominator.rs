@@ -48,8 +48,8 @@ struct HmmArc {
 
 impl ChainDenominator {
     /// Of a graph whose labels are classes, counted from 0; arcs into the final state are left out,
-    /// since a path may end anywhere. The initial probabilities are the mean over 100 frames of where
-    /// the HMM is by itself.
+    /// since a path may end anywhere. The initial probabilities are the mean over 100 frames of
+    /// where the HMM is by itself.
     ///
     /// # Errors
     /// [`Error::Label`] for a label that is no class.

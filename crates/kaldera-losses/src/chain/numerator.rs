@@ -65,15 +65,9 @@ fn total_of(fsa: FsaView<'_>, sums: &[f64]) -> f64 {
     last.iter().zip(finals(fsa)).fold(f64::NEG_INFINITY, |total, (sum, score)| log_add(total, sum + score))
 }
 
-/// Adds `weight` times the posterior of each class in each frame to `to`, and tells whether there are
-/// paths.
-pub(super) fn add_posteriors(
-    fsa: FsaView<'_>,
-    values: &[f64],
-    classes: usize,
-    weight: f64,
-    to: &mut [f64],
-) -> bool {
+/// Adds `weight` times the posterior of each class in each frame to `to`, and tells whether there
+/// are paths.
+pub(super) fn add_posteriors(fsa: FsaView<'_>, values: &[f64], classes: usize, weight: f64, to: &mut [f64]) -> bool {
     let sums = forward(fsa, values, classes);
     let total = total_of(fsa, &sums);
     if total == f64::NEG_INFINITY {

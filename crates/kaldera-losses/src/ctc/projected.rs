@@ -72,8 +72,16 @@ pub fn ctc_loss_projected<'a, T: Real, B: Batch<T>>(
     let totals = par::map(work, |(sequence, emissions)| recursion::total(emissions, targets.of(sequence)));
     let frames: Vec<usize> = rows.iter().map(Range::len).collect();
     let (loss, reduced) = targets.reduce(&totals, &frames, options)?;
-    let saved =
-        ProjectedCtcSaved { states: states.clone(), projection, targets, rows, emissions, norms: all_norms, totals, reduced };
+    let saved = ProjectedCtcSaved {
+        states: states.clone(),
+        projection,
+        targets,
+        rows,
+        emissions,
+        norms: all_norms,
+        totals,
+        reduced,
+    };
     Ok((loss, saved))
 }
 
@@ -163,7 +171,17 @@ impl<T: Real> Projection<'_, T> {
         let work = to.chunks_mut((each * dim).max(1)).zip(by_logits.chunks((each * classes).max(1))).collect();
         par::for_each(work, |(to, by_logits): (&mut [T], &[T])| {
             let frames = by_logits.len() / classes.max(1);
-            gemm(frames, dim, classes, T::ONE, rows_of(by_logits, classes), rows_of(self.weight, dim), T::ZERO, to, dim);
+            gemm(
+                frames,
+                dim,
+                classes,
+                T::ONE,
+                rows_of(by_logits, classes),
+                rows_of(self.weight, dim),
+                T::ZERO,
+                to,
+                dim,
+            );
         });
     }
 }

@@ -19,8 +19,8 @@ use kaldera_base::simd::{Kernel, Lanes, Simd, dispatch};
 const SAFE: f64 = 1e-200;
 /// From log-probabilities below this, it may all the same.
 const LN_SAFE: f64 = -230.0;
-/// What underflows is below 1e-308 of the frame before, and goes on with a probability of 1 at most:
-/// where e^-600 of that frame reaches the end, it is below 1e-16 of the total by far.
+/// What underflows is below 1e-308 of the frame before, and goes on with a probability of 1 at
+/// most: where e^-600 of that frame reaches the end, it is below 1e-16 of the total by far.
 const LN_REACHES: f64 = -600.0;
 /// How far the sums of two frames may be from each other, relative to their logarithm.
 const ROUNDING: f64 = 1e-10;
@@ -166,8 +166,8 @@ impl Kernel for BackwardKernel<'_> {
         let s = s.doubles();
         let lanes = <S::Doubles as Lanes<f64>>::LANES;
         let zero = s.splat(0.0);
-        // Sums from each state of the frame behind on, times its probability: blanks, then labels and
-        // a zero.
+        // Sums from each state of the frame behind on, times its probability: blanks, then labels
+        // and a zero.
         let (mut blanks, mut after) = (vec![0.0; width], vec![0.0; width]);
         blanks[width - 1] = 1.0;
         let (mut scale, mut sum_behind) = (0.0, 1.0_f64);
@@ -257,9 +257,7 @@ mod in_logs {
 
         pub(super) fn total(&self) -> f64 {
             let last = self.sums.rchunks_exact(2 * self.width).next();
-            last.map_or(0.0, |last| {
-                log_add([last[self.width - 1], last[2 * self.width - 1], f64::NEG_INFINITY])
-            })
+            last.map_or(0.0, |last| log_add([last[self.width - 1], last[2 * self.width - 1], f64::NEG_INFINITY]))
         }
 
         pub(super) fn posteriors(&self) -> Vec<f64> {

@@ -19,11 +19,11 @@ use crate::rows::Norm;
 ///
 /// For a sequence of T frames and S labels, `logits` have a row for each frame and each number of
 /// symbols before, 0 to S. Without padding it is a [`LodTensor`](lod::LodTensor) of the shape
-/// `[rows, C]` with T (S + 1) rows for the sequence, frame by frame; padded it is `[N, T, S + 1, C]`
-/// with the numbers of frames as lengths.
+/// `[rows, C]` with T (S + 1) rows for the sequence, frame by frame; padded it is `[N, T, S + 1,
+/// C]` with the numbers of frames as lengths.
 ///
-/// O(T S (C + 1)) time. Beside the logits, a trellis of (T + S) S numbers is kept for each sequence.
-/// Sequences are divided among threads, with the same result.
+/// O(T S (C + 1)) time. Beside the logits, a trellis of (T + S) S numbers is kept for each
+/// sequence. Sequences are divided among threads, with the same result.
 ///
 /// ```
 /// use kaldera_losses::{RnntOptions, rnnt_loss};
@@ -55,8 +55,8 @@ pub fn rnnt_loss<T: Real, B: Batch<T>>(
 }
 
 /// [`rnnt_loss`] of logits for `ranges` of symbols alone, which [`do_rnnt_pruning`] makes inputs
-/// for: `[frames, s_range, C]` without padding, `[N, T, s_range, C]` padded. All other arcs have the
-/// score minus infinity.
+/// for: `[frames, s_range, C]` without padding, `[N, T, s_range, C]` padded. All other arcs have
+/// the score minus infinity.
 ///
 /// [`do_rnnt_pruning`]: super::do_rnnt_pruning
 ///
@@ -72,8 +72,8 @@ pub fn rnnt_loss_pruned<T: Real, B: Batch<T>>(
     Joiner::new(logits, labels, Some(ranges.clone()), options)?.sum_up()
 }
 
-/// What the gradient of [`rnnt_loss`] and [`rnnt_loss_pruned`] needs: the logits, which are shared, a
-/// normalizer for each row, and the occupation of each arc.
+/// What the gradient of [`rnnt_loss`] and [`rnnt_loss_pruned`] needs: the logits, which are shared,
+/// a normalizer for each row, and the occupation of each arc.
 #[derive(Debug, Clone)]
 pub struct RnntSaved<T, B> {
     joiner: Joiner<B>,

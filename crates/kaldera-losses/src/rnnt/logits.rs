@@ -23,10 +23,12 @@ impl Classes {
         }
         // Without the blank: the classes before it and behind it. There may be none.
         let none = Norm { max: T::ZERO, sum: 0.0 };
-        let of = |part: &[T]| -> Result<Norm<T>, Error> { match part.iter().all(|&x| x == -T::INFINITY) {
-            true => Ok(none),
-            false => Ok(norms(sequence, part, part.len())?[0]),
-        } };
+        let of = |part: &[T]| -> Result<Norm<T>, Error> {
+            match part.iter().all(|&x| x == -T::INFINITY) {
+                true => Ok(none),
+                false => Ok(norms(sequence, part, part.len())?[0]),
+            }
+        };
         let merged = |row: &[T]| Ok(merged(of(&row[..self.blank])?, of(&row[self.blank + 1..])?));
         values.chunks_exact(self.width).map(merged).collect()
     }
@@ -47,16 +49,10 @@ impl Classes {
         }
     }
 
-    /// The derivative of a loss by the logits of rows, where `occupations` say for each row how much
-    /// its symbol's and its blank's log-probability count in the loss, negated; a row without symbol
-    /// has `None`.
-    pub(super) fn gradient<T: Real>(
-        &self,
-        values: &[T],
-        norms: &[Norm<T>],
-        occupations: &[Occupation],
-        to: &mut [T],
-    ) {
+    /// The derivative of a loss by the logits of rows, where `occupations` say for each row how
+    /// much its symbol's and its blank's log-probability count in the loss, negated; a row without
+    /// symbol has `None`.
+    pub(super) fn gradient<T: Real>(&self, values: &[T], norms: &[Norm<T>], occupations: &[Occupation], to: &mut [T]) {
         let of_softmax = |o: &Occupation| if self.is_hat { o.symbol } else { o.symbol + o.blank };
         let weights: Vec<f64> = occupations.iter().map(of_softmax).collect();
         softmax(values, self.width, norms, &weights, to);

@@ -92,8 +92,8 @@ impl MutualInformationSaved {
         &self.occupations
     }
 
-    /// The derivative by the scores of arcs, from that by each total. Of several terms, it is that by
-    /// each of them.
+    /// The derivative by the scores of arcs, from that by each total. Of several terms, it is that
+    /// by each of them.
     ///
     /// # Errors
     /// [`Error::Count`] if there is not one for each sequence.

@@ -53,9 +53,9 @@ impl PruneRanges {
 /// In each frame the `s_range` numbers of symbols that paths have most, from the occupations that
 /// [`rnnt_loss_simple`](super::rnnt_loss_simple) found, such that a path leads through all of them.
 ///
-/// A range gains what its blanks occupy and loses what enters it by a symbol. It begins at 0, ends at
-/// the last symbol, never falls, and rises so little from frame to frame that a path can follow: by
-/// less than `s_range`, in the types where a frame emits one symbol by 1 at most. As in k2, an
+/// A range gains what its blanks occupy and loses what enters it by a symbol. It begins at 0, ends
+/// at the last symbol, never falls, and rises so little from frame to frame that a path can follow:
+/// by less than `s_range`, in the types where a frame emits one symbol by 1 at most. As in k2, an
 /// `s_range` beyond the symbols of all sequences is cut to them, and in the regular type one that
 /// no path could follow is raised: to S / T + 1 for T frames and S symbols, rounded up.
 ///
@@ -75,8 +75,8 @@ pub fn get_rnnt_prune_ranges(occupations: &[Trellis], s_range: usize) -> Result<
     PruneRanges::new(s_range, begins.collect())
 }
 
-/// In each frame where the best range begins, which may be behind the last symbol; in the last frame
-/// it holds that.
+/// In each frame where the best range begins, which may be behind the last symbol; in the last
+/// frame it holds that.
 fn best_windows(trellis: &Trellis, s_range: usize, most: usize) -> Vec<usize> {
     let (symbols, frames) = (trellis.num_symbols(), trellis.num_frames());
     let py = |s: usize, t: usize| if s <= symbols { trellis.py(s, t) } else { 0.0 };

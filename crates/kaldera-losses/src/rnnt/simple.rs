@@ -53,10 +53,10 @@ pub fn rnnt_loss_simple<T: Real, B: Batch<T>>(
     rnnt_loss_smoothed(am, lm, labels, 0.0, 0.0, options)
 }
 
-/// [`rnnt_loss_simple`] with scores that are `1 - lm_only_scale - am_only_scale` times its own, plus
-/// `lm_only_scale` times those of `lm` alone, plus `am_only_scale` times those of `am` with the mean
-/// of the probabilities that `lm` has in the whole batch, as k2 has it. Of a padded batch the mean
-/// is over the padding too, so that all of it is part of the result, and has a gradient.
+/// [`rnnt_loss_simple`] with scores that are `1 - lm_only_scale - am_only_scale` times its own,
+/// plus `lm_only_scale` times those of `lm` alone, plus `am_only_scale` times those of `am` with
+/// the mean of the probabilities that `lm` has in the whole batch, as k2 has it. Of a padded batch
+/// the mean is over the padding too, so that all of it is part of the result, and has a gradient.
 ///
 /// # Errors
 /// As [`rnnt_loss_simple`].
@@ -86,7 +86,17 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     }
     let scales = Scales { both: 1.0 - lm_only_scale - am_only_scale, lm: lm_only_scale, am: am_only_scale };
     let unigram = if am_only_scale > 0.0 { Some(Unigram::new(lm.values(), width)?) } else { None };
-    let inputs = Inputs { am: am.clone(), lm: lm.clone(), targets, am_rows, lm_rows, width, scales, unigram, options: options.clone() };
+    let inputs = Inputs {
+        am: am.clone(),
+        lm: lm.clone(),
+        targets,
+        am_rows,
+        lm_rows,
+        width,
+        scales,
+        unigram,
+        options: options.clone(),
+    };
     let score = |sequence: usize| {
         let sums = inputs.sums(sequence)?;
         Ok((inputs.trellis(sequence, &sums), sums))
@@ -98,8 +108,8 @@ pub fn rnnt_loss_smoothed<T: Real, B: Batch<T>>(
     Ok((loss, SimpleRnntSaved { inputs, sums, summed }))
 }
 
-/// What the gradient of [`rnnt_loss_simple`] and [`rnnt_loss_smoothed`] needs: the logits, which are
-/// shared, a normalizer for each frame and number of symbols, and the occupation of each arc.
+/// What the gradient of [`rnnt_loss_simple`] and [`rnnt_loss_smoothed`] needs: the logits, which
+/// are shared, a normalizer for each frame and number of symbols, and the occupation of each arc.
 #[derive(Debug, Clone)]
 pub struct SimpleRnntSaved<T, B> {
     inputs: Inputs<T, B>,
@@ -189,10 +199,10 @@ impl<T: Real, B: Batch<T>> Inputs<T, B> {
         let lm_operand = Operand { data: &lm, row_step: width, col_step: 1 };
         let am_operand = Operand { data: &am, row_step: 1, col_step: width };
         gemm(symbols, frames, width, T::ONE, lm_operand, am_operand, T::ZERO, &mut products, frames.max(1));
-        let of_frame = |unigram: &Unigram<T>, row: &[T]| {
-            row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum()
-        };
-        let unigram = self.unigram.as_ref().map(|unigram| am.chunks_exact(width).map(|row| of_frame(unigram, row)).collect());
+        let of_frame =
+            |unigram: &Unigram<T>, row: &[T]| row.iter().zip(&unigram.probs).map(|(x, p)| x.to_f64() * p).sum();
+        let unigram =
+            self.unigram.as_ref().map(|unigram| am.chunks_exact(width).map(|row| of_frame(unigram, row)).collect());
         Ok(Sums { am: am_norms, lm: lm_norms, products, unigram: unigram.unwrap_or_default() })
     }
 
@@ -264,16 +274,17 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
         let mut by_lm: Vec<T> = memory::zeros(inputs.lm.values().len());
         let parts = split_rows(&mut by_am, &inputs.am_rows, inputs.width);
         let parts = parts.into_iter().zip(split_rows(&mut by_lm, &inputs.lm_rows, inputs.width));
-        let by_unigrams = par::map(parts.enumerate().collect(), |(sequence, (by_am, by_lm)): (usize, (&mut [T], &mut [T]))| {
-            if grads[sequence] == 0.0 {
-                return Vec::new();
-            }
-            let mut by_unigram = self.backward_of(sequence, by_am, by_lm);
-            finish(by_am, inputs.options.clamp, grads[sequence]);
-            finish(by_lm, inputs.options.clamp, grads[sequence]);
-            by_unigram.iter_mut().for_each(|x| *x *= grads[sequence]);
-            by_unigram
-        });
+        let by_unigrams =
+            par::map(parts.enumerate().collect(), |(sequence, (by_am, by_lm)): (usize, (&mut [T], &mut [T]))| {
+                if grads[sequence] == 0.0 {
+                    return Vec::new();
+                }
+                let mut by_unigram = self.backward_of(sequence, by_am, by_lm);
+                finish(by_am, inputs.options.clamp, grads[sequence]);
+                finish(by_lm, inputs.options.clamp, grads[sequence]);
+                by_unigram.iter_mut().for_each(|x| *x *= grads[sequence]);
+                by_unigram
+            });
         if let Some(unigram) = &inputs.unigram {
             // In the order of the sequences, whatever thread they were on.
             let mut sums = vec![0.0; inputs.width];
@@ -288,11 +299,13 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
     /// The derivatives of a sequence's loss, and that by the unigram.
     fn backward_of(&self, sequence: usize, by_am: &mut [T], by_lm: &mut [T]) -> Vec<f64> {
         let (inputs, sums, occupation) = (&self.inputs, &self.sums[sequence], &self.summed.occupations[sequence]);
-        let (am, lm, width, blank) = (inputs.am_of(sequence), inputs.lm_of(sequence), inputs.width, inputs.options.blank);
+        let (am, lm, width, blank) =
+            (inputs.am_of(sequence), inputs.lm_of(sequence), inputs.width, inputs.options.blank);
         let (labels, frames, symbols) = (inputs.targets.of(sequence), sums.am.len(), sums.lm.len());
         let Scales { both, lm: lm_scale, am: am_scale } = inputs.scales;
         let emitted = 1.0 + inputs.options.fastemit_lambda;
-        // Of each cell, what leaves it, over the sum over its classes; and sums over rows and columns.
+        // Of each cell, what leaves it, over the sum over its classes; and sums over rows and
+        // columns.
         let mut shares = vec![T::ZERO; symbols * frames];
         let (mut of_frames, mut of_symbols) = (vec![0.0; frames], vec![0.0; symbols]);
         let mut by_unigram = if am_scale > 0.0 { vec![0.0; width] } else { Vec::new() };
@@ -304,7 +317,8 @@ impl<T: Real, B: Batch<T>> SimpleRnntSaved<T, B> {
             for t in 0..frames {
                 let px = label.map_or(0.0, |_| occupation.px(s, t) * emitted);
                 let py = occupation.blank_occupation(s, t);
-                shares[s * frames + t] = T::from_f64(both * (px + py) / (sums.products[s * frames + t].to_f64() + tiny::<T>()));
+                shares[s * frames + t] =
+                    T::from_f64(both * (px + py) / (sums.products[s * frames + t].to_f64() + tiny::<T>()));
                 of_frames[t] += px + py;
                 (sum_px, sum_py) = (sum_px + px, sum_py + py);
                 if let Some(label) = label {

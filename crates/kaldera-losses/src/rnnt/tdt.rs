@@ -94,9 +94,9 @@ impl TdtOptions {
 }
 
 /// The loss of the token-and-duration transducer (Xu et al. 2023): as
-/// [`rnnt_loss`](super::rnnt_loss), but an arc that emits a symbol or the blank goes on by a duration
-/// whose log-probability is added; the blank by 1 frame or more. A symbol stays within the frames,
-/// and so the last arc is a blank.
+/// [`rnnt_loss`](super::rnnt_loss), but an arc that emits a symbol or the blank goes on by a
+/// duration whose log-probability is added; the blank by 1 frame or more. A symbol stays within the
+/// frames, and so the last arc is a blank.
 ///
 /// A row of `logits` has classes of symbols and the blank, then one for each duration. Each of the
 /// two parts has a softmax of its own.
@@ -116,7 +116,8 @@ pub fn tdt_loss<T: Real, B: Batch<T>>(
     let (rows, all) = (logits.rows()?, num_classes(logits));
     let width = all.saturating_sub(options.durations.len());
     let targets = Targets::new(labels, rows.len(), width, options.blank)?;
-    let mut joiner = Joiner { logits: logits.clone(), targets, rows, strides: Vec::new(), width, options: options.clone() };
+    let mut joiner =
+        Joiner { logits: logits.clone(), targets, rows, strides: Vec::new(), width, options: options.clone() };
     for (sequence, rows) in joiner.rows.iter().enumerate() {
         let num_symbols = joiner.targets.of(sequence).len();
         let stride = logits.rows_per_frame().unwrap_or(num_symbols + 1);

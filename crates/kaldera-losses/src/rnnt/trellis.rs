@@ -63,8 +63,8 @@ impl Trellis {
     }
 
     /// The part of padded arrays within a boundary: `px` is `[S, T + 1]` in the regular type and
-    /// `[S, T]` else, `py` is `[S + 1, T]`; `boundary` is the first symbol, the first frame, the last
-    /// symbol and the last frame.
+    /// `[S, T]` else, `py` is `[S + 1, T]`; `boundary` is the first symbol, the first frame, the
+    /// last symbol and the last frame.
     ///
     /// # Errors
     /// [`Error::Count`]; [`Error::Boundary`].
@@ -174,8 +174,8 @@ impl Trellis {
         }
     }
 
-    /// How often the score of the blank at a cell counts: on its own arc, and in the constrained type
-    /// on the symbol's that leads there.
+    /// How often the score of the blank at a cell counts: on its own arc, and in the constrained
+    /// type on the symbol's that leads there.
     #[inline]
     pub(super) fn blank_occupation(&self, s: usize, t: usize) -> f64 {
         let of_symbol = self.rnnt_type == RnntType::Constrained && s > 0;

@@ -1,6 +1,8 @@
 //! What does not fit is an error that names the sequence; what has no alignment is as asked.
 
-use kaldera_losses::rnnt::{RnntType, TdtOptions, Trellis, get_rnnt_prune_ranges, mutual_information_recursion, tdt_loss};
+use kaldera_losses::rnnt::{
+    RnntType, TdtOptions, Trellis, get_rnnt_prune_ranges, mutual_information_recursion, tdt_loss,
+};
 use kaldera_losses::{CtcOptions, Error, Impossible, Padded, Reduction, RnntOptions, ctc_loss, rnnt_loss};
 use lod::{Lod, LodTensor};
 use ragged_core::Ragged;
@@ -86,12 +88,16 @@ fn nothing_has_no_loss() {
 #[test]
 fn transducers_refuse_what_does_not_fit() {
     let labels = Ragged::from_lists(&[vec![1, 2]]).unwrap();
-    let rnnt = |rows_of: usize, options: &RnntOptions| rnnt_loss(&rows(&[rows_of], 3, 1), &labels, options).map(|x| x.0);
+    let rnnt =
+        |rows_of: usize, options: &RnntOptions| rnnt_loss(&rows(&[rows_of], 3, 1), &labels, options).map(|x| x.0);
     assert!(matches!(rnnt(7, &RnntOptions::default()), Err(Error::Rows { sequence: 0, found: 7, .. })));
     let modified = RnntOptions::default().with_rnnt_type(RnntType::Modified).with_impossible(Impossible::Error);
     let too_short = Error::TooShort { sequence: 0, labels: 2, frames: 1, needed: 2 };
     assert_eq!(rnnt(3, &modified), Err(too_short));
-    assert!(matches!(rnnt(3, &RnntOptions::default().with_clamp(Some(-1.0))), Err(Error::Option { option: "clamp", .. })));
+    assert!(matches!(
+        rnnt(3, &RnntOptions::default().with_clamp(Some(-1.0))),
+        Err(Error::Option { option: "clamp", .. })
+    ));
     let nan = RnntOptions::default().with_delay_penalty(f64::NAN);
     assert!(matches!(rnnt(3, &nan), Err(Error::Option { option: "delay_penalty", .. })));
     let tdt = TdtOptions::default().with_durations(vec![0]);
@@ -106,6 +112,9 @@ fn trellises_refuse_what_is_no_score() {
     assert!(matches!(error, Error::Score { sequence: 0, symbol: 0, frame: 0, .. }), "{error}");
     let beyond = Trellis::from_padded(RnntType::Modified, [1, 1], &[0.0], &[0.0; 2], [0, 0, 2, 1]);
     assert!(matches!(beyond, Err(Error::Boundary { found: [0, 0, 2, 1], .. })));
-    assert!(matches!(Trellis::from_padded(RnntType::Regular, [1, 1], &[0.0], &[0.0; 2], [0, 0, 1, 1]), Err(Error::Count { .. })));
+    assert!(matches!(
+        Trellis::from_padded(RnntType::Regular, [1, 1], &[0.0], &[0.0; 2], [0, 0, 1, 1]),
+        Err(Error::Count { .. })
+    ));
     assert!(matches!(get_rnnt_prune_ranges(&[], 0), Err(Error::Option { option: "s_range", .. })));
 }

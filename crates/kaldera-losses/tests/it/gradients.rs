@@ -103,7 +103,8 @@ fn pruned_rnnt() {
 #[test]
 fn simple_and_smoothed_rnnt() {
     let (am, lm) = (rows(&FRAMES, 4, 7), rows(&SYMBOLS, 4, 8));
-    for (options, scales) in rnnt_options().flat_map(|options| [(options.clone(), (0.0, 0.0)), (options, (0.25, 0.1))]) {
+    for (options, scales) in rnnt_options().flat_map(|options| [(options.clone(), (0.0, 0.0)), (options, (0.25, 0.1))])
+    {
         let loss = |am: &LodTensor<f64>, lm: &LodTensor<f64>| {
             rnnt_loss_smoothed(am, lm, &labels(), scales.0, scales.1, &options).unwrap()
         };
@@ -194,7 +195,10 @@ fn dense_values(seed: u64, count: usize) -> Vec<f64> {
 fn graph_ctc() {
     let graph = ctc_graph(&Ragged::from_lists(&[vec![1, 2], vec![2]]).unwrap(), false).unwrap();
     let x = dense_values(14, 24);
-    let options = CtcGraphOptions::default().with_delay_penalty(0.1).with_reduction(Reduction::Mean).with_output_beam(f32::INFINITY);
+    let options = CtcGraphOptions::default()
+        .with_delay_penalty(0.1)
+        .with_reduction(Reduction::Mean)
+        .with_output_beam(f32::INFINITY);
     let value = |x: &[f64]| {
         let x = singles(x);
         let dense = DenseFsaVec::from_padded(&x, [2, 4, 3], &[4, 3]).unwrap();
@@ -249,11 +253,24 @@ fn language() -> Fsa {
 #[test]
 fn chain() {
     let denominator = ChainDenominator::new(&language(), 3).unwrap();
-    let one = Fsa::from_arcs(3, vec![Arc::new(0, 0, 0, 0.0), Arc::new(0, 1, 1, -0.3), Arc::new(1, 1, 1, 0.0), Arc::new(1, 1, 2, 0.1), Arc::new(1, 2, -1, 0.0)]).unwrap();
+    let one = Fsa::from_arcs(
+        3,
+        vec![
+            Arc::new(0, 0, 0, 0.0),
+            Arc::new(0, 1, 1, -0.3),
+            Arc::new(1, 1, 1, 0.0),
+            Arc::new(1, 1, 2, 0.1),
+            Arc::new(1, 2, -1, 0.0),
+        ],
+    )
+    .unwrap();
     let numerators = FsaVec::from_fsas(&[one.clone(), one]).unwrap();
     let x = rows(&[4, 2], 3, 16);
     for (leaky, l2) in [(0.0, 0.0), (0.1, 0.01)] {
-        let options = ChainOptions::default().with_leaky_hmm_coefficient(leaky).with_l2_regularize(l2).with_reduction(Reduction::None);
+        let options = ChainOptions::default()
+            .with_leaky_hmm_coefficient(leaky)
+            .with_l2_regularize(l2)
+            .with_reduction(Reduction::None);
         let loss = |x: &LodTensor<f64>| chain_loss(x, &numerators, &denominator, &options).unwrap();
         let gradient: LodTensor<f64> = loss(&x).1.backward(&WEIGHTS[..2]).unwrap();
         check_slope("chain", x.values(), gradient.values(), |values| weighted(&loss(&like(&x, values)).0));
@@ -278,10 +295,14 @@ fn risks() {
         smbr_loss(&lattices, &references, Reduction::Sum).unwrap().0[0]
     });
     // The topology of CTC lets every sequence of classes pass: frames are independent.
-    let by_frames: f64 = x.chunks(3).zip([0, 1, 1, 2, 2, 2, 0]).map(|(row, class)| {
-        let sum: f32 = row.iter().map(|x| x.exp()).sum();
-        f64::from(1.0 - row[class].exp() / sum)
-    }).sum();
+    let by_frames: f64 = x
+        .chunks(3)
+        .zip([0, 1, 1, 2, 2, 2, 0])
+        .map(|(row, class)| {
+            let sum: f32 = row.iter().map(|x| x.exp()).sum();
+            f64::from(1.0 - row[class].exp() / sum)
+        })
+        .sum();
     assert!((loss[0] - by_frames).abs() < 1e-5, "{} {by_frames}", loss[0]);
     let values = numbers(18, lattices.graph().fsas().num_arcs());
     let (means, saved) = expected_values(lattices.graph().fsas(), &values).unwrap();
