@@ -16,7 +16,8 @@ pub struct CtcGraphOptions {
     /// Paths that are worse than the best one by more than this do not count. Infinity: all count.
     pub output_beam: f32,
     /// How much less an arc that outputs a label scores for each frame that it comes later:
-    /// `delay_penalty (frame - frames / 2)` is taken from its score.
+    /// `delay_penalty (frame - frames / 2)` is taken from its score, where half the frames are
+    /// rounded down.
     pub delay_penalty: f64,
     /// What becomes of the losses.
     pub reduction: Reduction,
@@ -102,7 +103,7 @@ pub fn ctc_loss_graph<'a, F: Fsas>(
         for (fsa, segment) in fsas.iter().zip(dense.segments()) {
             for _ in fsa.arcs() {
                 if outputs[arc] > 0 {
-                    let delay = f64::from(lattices.frames()[arc]) - segment.duration as f64 / 2.0;
+                    let delay = f64::from(lattices.frames()[arc]) - (segment.duration / 2) as f64;
                     scores[arc] = to_single(f64::from(scores[arc]) - options.delay_penalty * delay);
                 }
                 arc += 1;
