@@ -319,6 +319,9 @@ pub enum Error {
     /// What `recurrent` refuses.
     #[error(transparent)]
     Recurrent(#[from] recurrent::Error),
+    /// What the losses refuse.
+    #[error(transparent)]
+    Losses(#[from] kaldera_losses::Error),
     /// What `lod` refuses.
     #[error(transparent)]
     Lod(#[from] lod::Error),
