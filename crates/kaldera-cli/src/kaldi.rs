@@ -18,6 +18,7 @@ mod driver;
 mod extract_segments;
 mod failure;
 mod interpolate_pitch;
+mod lattice_align;
 mod lattice_copy;
 mod lattice_lmrescore;
 mod lattice_mbr;
@@ -78,6 +79,8 @@ pub(crate) const TOOLS: &[Tool] = &[
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
     lattice_paths::ONE_BEST,
+    lattice_align::WORDS,
+    lattice_align::LEXICON,
     lattice_posteriors::ARC_POST,
     lattice_paths::BEST_PATH,
     lattice_copy::COPY,

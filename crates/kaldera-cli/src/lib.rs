@@ -24,6 +24,7 @@ mod interrupt;
 mod kaldi;
 mod layout;
 mod log;
+mod memory;
 mod native;
 mod parse_options;
 mod similar;

@@ -1,6 +1,8 @@
 //! Tests of the crate from outside.
 
+mod ctc_epsilons;
 mod dense;
+mod dense_epsilons;
 mod first_steps;
 mod formats;
 mod fuzz;

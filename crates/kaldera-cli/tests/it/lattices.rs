@@ -49,6 +49,43 @@ fn a_bad_lattice_is_left_out_and_told() {
 }
 
 #[test]
+fn damaged_lattices_are_named_and_the_rest_goes_on() {
+    let dir = folder();
+    let good = |key: &str| format!("{key}\n0 1 1 1,1,7_7\n1 0.5,1,\n\n");
+    let wrong =
+        "cycle\n0 0 1 1,1,7\n0\n\nnan\n0 1 1 nan,1,7\n1\n\nendless\n0 1 1 1,-inf,7\n1\n\nno-end\n0 1 1 1,1,7\n\n";
+    fs::write(dir.path().join("mixed"), good("a") + wrong + &good("z")).unwrap();
+    for program in ["lattice-1best", "lattice-determinize-pruned", "lattice-to-nbest", "lattice-mbr-decode"] {
+        let (out, told) = ends(&dir, 0, &[program, "ark:mixed", "ark,t:-"]);
+        assert!(out.starts_with('a') && out.contains("\nz"), "{program}: {out}");
+        assert!(["cycle", "nan", "endless"].iter().all(|key| !out.contains(key)), "{program}: {out}");
+        for key in ["cycle", "nan", "endless", "no-end"] {
+            assert!(told.contains(key), "{program}: {key} is not named: {told}");
+        }
+    }
+    // Bytes that are no lattice: of a script file with the option p, as Kaldi, the others are read.
+    fs::write(dir.path().join("good"), good("a") + &good("b") + &good("c")).unwrap();
+    ends(&dir, 0, &["lattice-copy", "ark:good", "ark,scp:bin.ark,bin.scp"]);
+    let scp = fs::read_to_string(dir.path().join("bin.scp")).unwrap();
+    let at: usize = scp.lines().nth(1).unwrap().rsplit_once(':').unwrap().1.parse().unwrap();
+    let whole = fs::read(dir.path().join("bin.ark")).unwrap();
+    let length = (whole.len() - at) / 2;
+    for damaged in [at, at + 8, at + length / 2, at + length - 9] {
+        let mut bytes = whole.clone();
+        bytes[damaged] ^= 0xff;
+        fs::write(dir.path().join("bin.ark"), &bytes).unwrap();
+        let (out, told) = ends(&dir, 0, &["lattice-1best", "scp,p:bin.scp", "ark,t:-"]);
+        assert!(out.starts_with('a') && out.contains("\nc"), "byte {damaged}: {out}");
+        assert!(out.contains("\nb") || told.contains('b'), "byte {damaged}: {told}");
+    }
+    let mut bytes = whole;
+    bytes[at] ^= 0xff;
+    fs::write(dir.path().join("bin.ark"), bytes).unwrap();
+    let (out, told) = ends(&dir, 255, &["lattice-1best", "scp:bin.scp", "ark,t:-"]);
+    assert!(out.starts_with('a') && told.contains("bin.ark"), "{told}");
+}
+
+#[test]
 fn the_oracle_counts_errors() {
     let dir = folder();
     let args = ["lattice-oracle", "ark:lats", "ark:ref", "ark,t:-", "ark,t:errors"];
@@ -83,6 +120,46 @@ fn depth_and_times() {
     assert_eq!(ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]).0, "a 1 0.00 0.02 1\na 1 0.02 0.03 2\n");
     let (_, told) = ends(&dir, 1, &["nbest-to-ctm", "ark:lats", "-"]);
     assert!(told.contains("not exactly one path"), "{told}");
+}
+
+#[test]
+fn words_get_the_frames_of_their_phones() {
+    let dir = folder();
+    // Phone 1 is silence; 2, 3 and 4 begin, continue and end words; 5 is a whole word. Each has one
+    // state, with the identifiers 2 p - 1 for its self-loop and 2 p to leave it.
+    let triples: String = (1..=5).map(|phone| format!("{phone} 0 {} ", phone - 1)).collect();
+    let model = format!(
+        "<TransitionModel> <Topology> <TopologyEntry> <ForPhones> 1 2 3 4 5 </ForPhones> <State> 0 <PdfClass> 0 \
+         <Transition> 0 0.5 <Transition> 1 0.5 </State> <State> 1 </State> </TopologyEntry> </Topology> <Triples> 5 {triples} \
+         </Triples> <LogProbs> [ 0 -1 -1 -1 -1 -1 -1 -1 -1 -1 -1 ] </LogProbs> </TransitionModel>\n"
+    );
+    fs::write(dir.path().join("model"), model).unwrap();
+    fs::write(dir.path().join("types"), "1 nonword\n2 begin\n3 internal\n4 end\n5 singleton\n").unwrap();
+    // Self-loops come last. Silence of two frames, word 7 of 2 3 4, word 8 of 5, silence; the words
+    // stand too early. Or word 9 of 5 in place of the last four frames but one.
+    let lattices = "u\n0 1 7 1,2,2_1\n1 2 8 1,2,4_3_6\n2 3 0 0,1,8_10_9\n1 3 9 1,2,4_6_8_8\n3 0,0,2\n\n";
+    fs::write(dir.path().join("in"), lattices).unwrap();
+    let (_, told) = ends(&dir, 1, &["lattice-align-words", "types", "model", "ark:in", "ark,t:out"]);
+    assert!(told.contains("u: words and phones do not fit on some paths"), "{told}");
+    let lattices = lattices.replace("1 3 9 1,2,4_6_8_8", "1 3 9 1,2,4_6_8_10");
+    fs::write(dir.path().join("in"), lattices).unwrap();
+    let args = ["lattice-align-words", "--silence-label=6", "types", "model", "ark:in", "ark,t:out"];
+    ends(&dir, 0, &args);
+    ends(&dir, 0, &["lattice-to-nbest", "--n=9", "ark:out", "ark:nbest"]);
+    let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:nbest", "-"]);
+    let first = "u-1 1 0.00 0.02 6\nu-1 1 0.02 0.03 7\nu-1 1 0.05 0.01 9\nu-1 1 0.06 0.01 6\n";
+    let second = "u-2 1 0.00 0.02 6\nu-2 1 0.02 0.04 7\nu-2 1 0.06 0.02 8\nu-2 1 0.08 0.01 6\n";
+    assert_eq!(ctm, format!("{first}{second}"));
+    // The same by a lexicon, which writes 17 for the word 7.
+    fs::write(dir.path().join("lexicon"), "0 0 1\n7 17 2 3 4\n8 8 5\n9 9 5\n").unwrap();
+    ends(&dir, 0, &["lattice-align-words-lexicon", "lexicon", "model", "ark:in", "ark:out"]);
+    ends(&dir, 0, &["lattice-1best", "ark:out", "ark:best"]);
+    let (ctm, _) = ends(&dir, 0, &["nbest-to-ctm", "ark:best", "-"]);
+    assert_eq!(ctm, "u 1 0.02 0.03 17\nu 1 0.05 0.01 9\n");
+    let (_, told) = ends(&dir, 255, &["lattice-align-words", "model", "model", "ark:in", "ark:out"]);
+    assert!(told.contains("is not a line of a phone and its type"), "{told}");
+    let (_, told) = ends(&dir, 255, &["lattice-align-words", "types", "types", "ark:in", "ark:out"]);
+    assert!(told.contains("<TransitionModel>"), "{told}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::native::{Bench, Ended, KALDERA};
+use crate::bench::{Bench, Ended, KALDERA};
 
 const NATIVE: [&str; 8] = ["features", "fst", "lm", "plot", "merge", "info", "completions", "help"];
 const KINDS: [&str; 7] = ["fbank", "mfcc", "plp", "spectrogram", "pitch", "whisper", "librosa"];
@@ -109,7 +109,7 @@ fn letters_and_negations_are_taken() {
         let args: Vec<&str> =
             ["features", "--kind", "fbank", "-q", "a.wav"].into_iter().chain(line.split(' ')).collect();
         bench.run(&args).with(0);
-        assert_eq!(crate::native::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
+        assert_eq!(crate::bench::features(&bench.path("x.ark"))[0].1.num_rows(), frames, "{line}");
     }
 }
 

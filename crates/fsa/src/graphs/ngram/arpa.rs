@@ -142,7 +142,7 @@ impl NgramModel {
                 found += 1;
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+                    progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
                 }
                 let known = reading.words.len();
                 let (score, backoff) = reading.parse(&lines, order, &mut ngram)?;
@@ -175,7 +175,7 @@ impl NgramModel {
         if lines.text() != "\\end\\" {
             return Err(lines.error("a section of n-grams that were not counted", lines.text()));
         }
-        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+        progress(Progress { done, of: Some(all), ..Progress::of(Step::ReadNgrams) });
         let special = reading.special_words();
         let Reading { words, left_out, .. } = reading;
         let model = Self::from_lists(NgramLists { words, special, levels })?;
@@ -219,13 +219,13 @@ impl NgramModel {
                 }
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::WriteNgrams, done, of: all });
+                    progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
                 }
                 writeln!(out)
             })?;
         }
         writeln!(out, "\n\\end\\")?;
-        progress(Progress { step: Step::WriteNgrams, done, of: all });
+        progress(Progress { done, of: all, ..Progress::of(Step::WriteNgrams) });
         out.flush()
     }
 }

@@ -227,7 +227,7 @@ impl<'a> Sphinx<'a> {
                 levels[at + 1].push(&ngram, score, backoff);
                 done += 1;
                 if done % PROGRESS == 0 {
-                    progress(Progress { step: Step::ReadNgrams, done, of: all });
+                    progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
                 }
                 if !is_last {
                     let [start, end] = [bit, bit + it.width()].map(|bit| self.bits(it, bit, it.next));
@@ -235,7 +235,7 @@ impl<'a> Sphinx<'a> {
                 }
             }
         }
-        progress(Progress { step: Step::ReadNgrams, done, of: all });
+        progress(Progress { done, of: all, ..Progress::of(Step::ReadNgrams) });
         Ok(levels)
     }
 
