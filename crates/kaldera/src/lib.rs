@@ -79,6 +79,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoding;
 mod error;
 pub mod pipeline;
 

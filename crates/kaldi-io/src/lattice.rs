@@ -26,12 +26,15 @@
 mod binary;
 mod convert;
 mod graph;
+mod graph_fst;
 mod holder;
 mod text;
 
 use std::fmt::Debug;
 
 use kaldi_matrix::codec::{ByteReader, CodecError};
+
+pub use graph_fst::GraphFst;
 
 /// A weight of a [`Lattice`]: two costs, negated natural logarithms.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

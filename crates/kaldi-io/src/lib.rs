@@ -133,6 +133,7 @@ pub mod rxfilename;
 pub mod segments;
 pub mod specifier;
 pub mod table;
+mod transition_model;
 pub mod wave;
 pub mod wxfilename;
 
@@ -146,6 +147,7 @@ pub use kaldi_matrix::{
 pub use object::{read_object, write_object};
 pub use segments::{Segment, Segments};
 pub use table::{IndexedArchive, MappedReader, RandomAccessReader, SequentialReader, TableWriter};
+pub use transition_model::TransitionModel;
 pub use wave::{WaveAudio, WaveData, WaveError, WaveInfo, WaveSamples};
 
 /// The example of the README.

@@ -1,5 +1,6 @@
 //! The command in processes of its own: what it writes, what it says and how it ends.
 
+mod decoders;
 #[cfg(unix)]
 mod faults;
 mod feature_programs;
