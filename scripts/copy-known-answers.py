@@ -16,7 +16,7 @@ from pathlib import Path
 # Files whose operations all have code, by set; nothing in them comes from recordings.
 WHOLE_FILES = {
     "ctc_rnnt": ["ctc.json", "rnnt.json"],
-    "decode_graph": ["lattice.jsonl"],
+    "decode_graph": ["decode.jsonl", "lattice.jsonl"],
     "k2": ["dense.json", "fsa_basic.json", "intersect.json", "losses.json", "ragged_ops.json", "ragged_shape.json"],
     "lod": [f"{name}.jsonl" for name in ["lod_algebra", "seq_ops", "segment", "dynamic", "fused_rnn", "torch_rnn"]],
     "ndarray": [f"{name}.jsonl" for name in

@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod case_file;
+mod decode;
 mod error;
 mod filter;
 mod folder;
@@ -132,6 +133,7 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
         "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
+        "decode_graph/decode.jsonl" => Some(decode::run),
         "decode_graph/lattice.jsonl" => Some(lattice::run),
         "openfst/openfst.json" => Some(openfst::run),
         _ if set == "ndarray" => Some(ndarray::run),

@@ -14,6 +14,7 @@ mod compute_vad;
 mod copy_feats;
 mod copy_feats_to;
 mod copy_objects;
+mod decode;
 mod driver;
 mod extract_segments;
 mod failure;
@@ -73,11 +74,13 @@ pub(crate) const TOOLS: &[Tool] = &[
     copy_objects::INT_VECTOR,
     copy_objects::MATRIX,
     copy_objects::VECTOR,
+    decode::FASTER,
     extract_segments::FEATURES,
     extract_segments::TOOL,
     sizes::FEAT_TO_DIM,
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
+    decode::LATGEN,
     lattice_paths::ONE_BEST,
     lattice_align::WORDS,
     lattice_align::LEXICON,

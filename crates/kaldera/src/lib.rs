@@ -81,6 +81,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod decoding;
 mod error;
 pub mod pipeline;
 
