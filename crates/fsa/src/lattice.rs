@@ -44,7 +44,7 @@
 //! | `ComputeCompactLatticeAlphas`, `...Betas`, `lattice-arc-post` | [`Lattice::total_scores`], [`Lattice::arc_posteriors`] |
 //! | `CompactLatticeStateTimes` | [`Lattice::state_times`] |
 //! | `ScaleLattice` | [`Lattice::scale`] |
-//! | `lattice-lmrescore` | [`Lattice::rescore`] |
+//! | `lattice-lmrescore` | [`Lattice::compose`] with the automaton of a model, [`Lattice::rescore`] with true back-off |
 //! | `MinimumBayesRisk` | [`Lattice::minimum_bayes_risk`] |
 //! | `WordAlignLattice`, `WordAlignLatticeLexicon` | [`Lattice::align_words`] |
 //! | `lattice-union`, `lattice-oracle`, `lattice-depth` | [`Lattice::union`], [`Lattice::oracle`], [`Lattice::depth`] |
@@ -58,7 +58,7 @@ mod mbr;
 mod oracle;
 mod passes;
 mod prune;
-mod rescore;
+pub(crate) mod rescore;
 mod trie;
 mod union;
 mod utterance;

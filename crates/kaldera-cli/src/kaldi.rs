@@ -20,6 +20,7 @@ mod failure;
 mod interpolate_pitch;
 mod lattice_align;
 mod lattice_copy;
+mod lattice_lmrescore;
 mod lattice_mbr;
 mod lattice_oracle;
 mod lattice_paths;
@@ -85,6 +86,7 @@ pub(crate) const TOOLS: &[Tool] = &[
     lattice_copy::COPY,
     lattice_posteriors::DEPTH,
     lattice_prune::DETERMINIZE,
+    lattice_lmrescore::TOOL,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
     lattice_prune::PRUNE,

@@ -7,6 +7,7 @@ use fsa::paths::{
     random_paths, total_scores,
 };
 use fsa::{AUX_LABELS, Attribute, FsaOrVec, FsaVec, FsaView, Fsas, Graph, Semiring};
+use kaldera_losses::{MwerOptions, Reduction, mwer_loss_lattice};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
 use serde_json::Value;
 
@@ -20,6 +21,8 @@ const SINGLE: f64 = 1e-5;
 const BORDER: f64 = 1e-5;
 /// The README's bound on what went through single precision.
 const README_SINGLE: f64 = 2e-3;
+/// The same of gradients.
+const README_GRADIENT: f64 = 1e-3;
 
 /// The code of the operations of this file.
 pub(super) fn operation(op: &str) -> Option<Operation> {
@@ -30,8 +33,31 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "nbest_top_k" => top_k,
         "levenshtein_alignment" => alignment,
         "get_best_matching_stats" => matching,
+        "mwer_loss" => mwer,
         _ => return None,
     })
+}
+
+/// The expected number of word errors over sampled paths. The sampling is k2's but for paths on the
+/// border between two, which the bound on what went through single precision has room for.
+fn mwer(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let graph = graph(args)?;
+    let references = Ragged::from_lists(&field::<Vec<Vec<i32>>>(args, "refs")?)?;
+    let options = MwerOptions::default()
+        .with_temperature(number(&args["temperature"])?)
+        .with_reduction(if args["reduction"] == "mean" { Reduction::Mean } else { Reduction::Sum });
+    let scale = floats(&Value::from(vec![args["nbest_scale"].clone()]))?[0];
+    let (loss, saved) = mwer_loss_lattice(&graph, &references, field(args, "num_paths")?, Some(scale), &options)?;
+    let mut differences = Vec::new();
+    let right = number(&expect["loss"])?;
+    if !close(right, loss[0], README_SINGLE) {
+        differences.push(format!("expected loss {right}, came {}", loss[0]));
+    }
+    let (right, came) = (numbers(&expect["grad"])?, saved.backward(&[1.0])?);
+    if right.len() != came.len() || right.iter().zip(&came).any(|(a, b)| !close(*a, *b, README_GRADIENT)) {
+        differences.push(format!("expected grad {right:?}, came {came:?}"));
+    }
+    Ok(differences)
 }
 
 impl From<ragged_core::Error> for Stop {

@@ -11,6 +11,7 @@ use crate::core::limits::Limits;
 use crate::core::semiring::Semiring;
 use crate::core::view::FsaView;
 use crate::error::{Error, Operation, Quantity};
+use crate::openfst::element::Element;
 use crate::openfst::epsilon_closure::{Closure, Obstacle};
 use crate::openfst::factor::{Rest, factor};
 use crate::openfst::machine::{Built, Machine, map_each};
@@ -18,7 +19,7 @@ use crate::openfst::potentials::costs_to_final;
 use crate::openfst::strings::{EMPTY, Strings};
 use crate::openfst::trim::trim;
 use crate::support::ids::{NONE, Ordered, index, number};
-use crate::support::interner::{Key, SliceInterner, mix};
+use crate::support::interner::SliceInterner;
 
 /// How [`determinize`] works, and how far.
 #[derive(Debug, Clone, PartialEq)]
@@ -213,15 +214,6 @@ pub(super) fn determinize_parts(
     Ok((work.builder, work.outputs))
 }
 
-/// A state of the input as a member of a subset: the output string and the cost that are left when
-/// the subset is reached.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Element {
-    pub state: u32,
-    pub string: u32,
-    pub cost: f32,
-}
-
 /// An arc out of a subset, before those with the same label are put together.
 #[derive(Debug, Clone, Copy)]
 struct Record {
@@ -234,19 +226,6 @@ impl Record {
     #[inline]
     fn key(&self) -> u64 {
         (u64::from(self.label.cast_unsigned()) << 32) | u64::from(self.to.state)
-    }
-}
-
-impl Key for Element {
-    #[inline]
-    fn is(&self, other: &Self) -> bool {
-        self.state == other.state && self.string == other.string && self.cost.to_bits() == other.cost.to_bits()
-    }
-
-    #[inline]
-    fn mix(&self, hash: u64) -> u64 {
-        let both = (u64::from(self.state) << 32) | u64::from(self.cost.to_bits());
-        mix(mix(hash, both), u64::from(self.string))
     }
 }
 

@@ -188,3 +188,58 @@ fn wrong_options_are_told() {
         assert!(said.contains(told), "{args:?}: {said}");
     }
 }
+
+/// 2 and 3 cost 1 and 4 after any word; 1 and 4 cost 0.5.
+const GRAMMAR: &str = "0 0 1 1 0.5\n0 0 4 4 0.5\n0 1 2 2 0.25\n0 1 3 3 4\n0 2 0 0 0.5\n1 0.75\n2 1 3 3 1\n";
+
+#[test]
+fn scores_of_a_language_model_are_added_and_taken_away() {
+    let dir = folder();
+    fs::write(dir.path().join("G.txt"), GRAMMAR).unwrap();
+    ends(&dir, 0, &["fst", "compile", "G.txt", "G.fst"]);
+    let (_, told) = ends(&dir, 0, &["lattice-lmrescore", "ark:lats", "G.fst", "ark:more"]);
+    assert!(told.contains("leaving out bad"), "{told}");
+    let costs = |lattices: &str| {
+        ends(&dir, 0, &["lattice-to-nbest", "--n=9", lattices, "ark:nbest"]);
+        ends(
+            &dir,
+            0,
+            &["nbest-to-linear", "ark:nbest", "ark:/dev/null", "ark,t:words", "ark,t:graph", "ark,t:acoustic"],
+        );
+        let of = |name: &str| fs::read_to_string(dir.path().join(name)).unwrap();
+        let number = |line: &str| line.rsplit(' ').find(|field| !field.is_empty()).unwrap().parse::<f64>().unwrap();
+        let words: Vec<String> =
+            of("words").lines().map(|line| line.split_whitespace().skip(1).collect::<Vec<_>>().join(" ")).collect();
+        let costs: Vec<f64> = of("graph")
+            .lines()
+            .zip(of("acoustic").lines())
+            .map(|(graph, acoustic)| number(graph) + number(acoustic))
+            .collect();
+        let mut all: Vec<_> = words.into_iter().zip(costs).collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    // The epsilon makes 3 cheaper: 0.5 and 1 in place of 4.
+    let expected = [("1 2", 5.0 + 1.5), ("1 3", 7.0 + 2.75), ("4 2", 7.5 + 1.5), ("4 3", 9.5 + 2.75)];
+    let expected = |scale: f64| {
+        let before = [5.0, 7.0, 7.5, 9.5];
+        let each = expected.iter().zip(before);
+        each.map(|((words, cost), before)| ((*words).to_owned(), before + scale * (cost - before))).collect::<Vec<_>>()
+    };
+    let close = |found: Vec<(String, f64)>, expected: Vec<(String, f64)>| {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.0 == expected.0 && (found.1 - expected.1).abs() < 1e-4, "{found:?} {expected:?}");
+        }
+    };
+    close(costs("ark:more"), expected(1.0));
+    ends(&dir, 0, &["lattice-lmrescore", "--lm-scale=-1.0", "ark:more", "G.fst", "ark:back"]);
+    close(costs("ark:back"), expected(0.0));
+    ends(&dir, 0, &["lattice-lmrescore", "--lm-scale=0.5", "ark:lats", "cat G.fst|", "ark:half"]);
+    close(costs("ark:half"), expected(0.5));
+    // A grammar without the words leaves no lattice.
+    fs::write(dir.path().join("other.txt"), "0 1 9 9\n1\n").unwrap();
+    ends(&dir, 0, &["fst", "compile", "other.txt", "other.fst"]);
+    let (_, told) = ends(&dir, 1, &["lattice-lmrescore", "ark:lats", "other.fst", "ark:none"]);
+    assert!(told.contains("no path of the lattice"), "{told}");
+}

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::native::{Bench, Ended};
+use crate::bench::{Bench, Ended};
 
 /// OpenBLAS, which the whole workspace is tested with, starts its threads before `main`, and hangs
 /// there where they find no memory. The command by itself is built without it.

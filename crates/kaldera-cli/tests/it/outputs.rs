@@ -7,7 +7,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use crate::native::{Bench, Ended, features};
+use crate::bench::{Bench, Ended, features};
 
 /// A folder with a list of two recordings and features of both.
 fn bench() -> Bench {
