@@ -44,7 +44,7 @@ impl Scratch {
 
 /// The states of the next frame so far, and the links into them.
 pub(super) struct Next<'a> {
-    slots: &'a mut [u32],
+    slots: &'a mut Vec<u32>,
     tokens: &'a mut Vec<Token>,
     links: &'a mut Vec<Link>,
     /// The best score so far.
@@ -58,6 +58,14 @@ pub(super) struct Next<'a> {
 }
 
 impl Next<'_> {
+    /// The graph has so many states by now.
+    #[inline]
+    pub(super) fn grow(&mut self, num_states: usize) {
+        if num_states > self.slots.len() {
+            self.slots.resize(num_states, 0);
+        }
+    }
+
     /// Some state is going to have this score.
     #[inline(always)]
     pub(super) fn expect(&mut self, score: f32) {

@@ -9,5 +9,6 @@ mod hlg_files;
 mod k2;
 mod lattice;
 mod lazy_composition;
+mod look_ahead;
 mod openfst;
 mod paths;
