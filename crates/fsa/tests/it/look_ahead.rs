@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use fsa::dense::{
     Backoff, DecodingStream, DenseFsaVec, DenseLattices, DenseOptions, Ending, LookAheadGraph, LookAheadOptions,
-    OnlineDecoder, intersect_dense_pruned,
+    OnlineDecoder, Outcome, intersect_dense_pruned,
 };
 use fsa::graphs::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary, Silence};
 use fsa::io::SymbolTable;
-use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, Limits, LookAheadProblem};
+use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Graph, Limits, LookAheadProblem, Operation};
 use proptest::prelude::*;
 
 use crate::graphs::{Entries, TOKENS, WORDS, arpa, entries, lexicon_text};
@@ -270,12 +270,20 @@ fn acceptor(num_states: usize, arcs: &[(i32, i32, i32, f32)]) -> Fsa {
 }
 
 fn made(hl: &[(i32, i32, i32, i32)], grammar: &[(i32, i32, i32, f32)]) -> Result<LookAheadGraph, Error> {
+    made_with(hl, grammar, LookAheadOptions::default())
+}
+
+fn made_with(
+    hl: &[(i32, i32, i32, i32)],
+    grammar: &[(i32, i32, i32, f32)],
+    options: LookAheadOptions,
+) -> Result<LookAheadGraph, Error> {
     let size = |most: Option<i32>| most.map_or(0, |most| most as usize + 1);
     let arcs: Vec<_> = hl.iter().map(|&(src, dest, token, _)| (src, dest, token, 0.0)).collect();
     let fsa = acceptor(size(hl.iter().map(|arc| arc.1).max()), &arcs);
     let hl = Graph::new(fsa).with_aux_labels(hl.iter().map(|arc| arc.3).collect::<Vec<_>>())?;
     let grammar = acceptor(size(grammar.iter().map(|arc| arc.1).max()), grammar);
-    LookAheadGraph::new(CtcTopology::new(2, false)?, &hl, &grammar, 9, LookAheadOptions::default())
+    LookAheadGraph::new(CtcTopology::new(2, false)?, &hl, &grammar, 9, options)
 }
 
 #[test]
@@ -305,7 +313,7 @@ fn graphs_that_cannot_be_composed_are_refused() {
 }
 
 #[test]
-fn a_graph_without_paths_and_limits_are_outcomes() {
+fn graphs_without_words_in_common_and_empty_ones_have_no_words() {
     let hl = [(0, 0, 1, 5), (0, 1, -1, -1)];
     let values = [0.0; 6];
     let frames = DenseFsaVec::from_frames(&values, 3).unwrap();
@@ -315,4 +323,31 @@ fn a_graph_without_paths_and_limits_are_outcomes() {
     let empty = made(&[], &[]).unwrap();
     let came = empty.intersect_dense_pruned(&frames, &DenseOptions::default()).unwrap();
     assert!(!came.outcomes()[0].has_paths());
+}
+
+#[test]
+fn the_limit_holds_for_what_is_made_before_and_for_what_is_visited() {
+    // A word of eight tokens, each of which makes a state with each of the grammar's.
+    let long = (0..8).map(|i| (i, (i + 1) % 8, 1 + i % 2, if i == 0 { 5 } else { 0 }));
+    let mut hl: Vec<_> = [(0, 0, 2, 6), (0, 8, -1, -1)].into_iter().chain(long).collect();
+    hl.sort_by_key(|arc| arc.0);
+    let grammar: Vec<_> = (0..60).flat_map(|i| [(i, i + 1, 5, -1.0), (i, 0, 6, -2.0), (i, 61, -1, 0.0)]).collect();
+    let grammar = [&grammar[..], &[(60, 0, 5, -1.0)]].concat();
+    let values = vec![0.0; 3 * 400];
+    let frames = DenseFsaVec::from_frames(&values, 3).unwrap();
+    let outcome = |bytes: usize| {
+        let options = LookAheadOptions::default().with_limits(Limits::default().with_max_bytes(bytes));
+        match made_with(&hl, &grammar, options) {
+            Err(Error::Limit { operation: Operation::LookAhead, .. }) => 0,
+            Err(error) => panic!("{error}"),
+            Ok(graph) => match &graph.intersect_dense_pruned(&frames, &unlimited()).unwrap().outcomes()[0] {
+                Outcome::Failed(Error::Limit { operation: Operation::LazyComposition, .. }) => 1,
+                Outcome::Final => 2,
+                other => panic!("{other:?}"),
+            },
+        }
+    };
+    let came: Vec<_> = (0..16).map(|i| outcome(i << 12)).collect();
+    assert!(came.is_sorted(), "{came:?}");
+    assert!([0, 1, 2].iter().all(|outcome| came.contains(outcome)), "{came:?}");
 }

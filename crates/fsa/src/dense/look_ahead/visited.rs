@@ -1,7 +1,7 @@
 //! The part of a look-ahead composition that one utterance has visited.
 
-use super::LookAheadGraph;
 use super::grammar::Taken;
+use super::{LookAheadGraph, LookAheadOptions};
 use crate::core::arc::{EPSILON, FINAL};
 use crate::dense::active::Token;
 use crate::dense::trellis::Link;
@@ -251,13 +251,11 @@ impl Visited {
             self.number_arcs(graph, pair, self.arcs.len())?;
         }
         let cost = ArcCache::<VisitedArc>::cost(self.arcs.len());
-        graph.options.limits.check(
-            Operation::LazyComposition,
-            self.bytes() + cost,
-            self.num_states(),
-            self.num_arcs,
-        )?;
-        self.cache.shrink(graph.options.cache_bytes.saturating_sub(cost));
+        let places = self.cache.bytes_of_places(self.pairs.len());
+        let needed = self.bytes() - self.cache.bytes() + places + cost;
+        let LookAheadOptions { limits, cache_bytes, .. } = graph.options;
+        limits.check(Operation::LazyComposition, needed, self.num_states(), self.num_arcs)?;
+        self.cache.shrink((limits.bytes() - needed).min(cache_bytes.saturating_sub(cost)));
         Ok(self.cache.insert(pair, self.arcs.as_slice().into()))
     }
 
