@@ -15,7 +15,7 @@ use fsa::dense::{Backoff, DenseFsaVec, DenseOptions, LookAheadGraph, LookAheadOp
 use fsa::graphs::{ArpaOptions, CtcTopology, Lexicon, LexiconOptions, NgramModel, OutOfVocabulary};
 use fsa::io::SymbolTable;
 use fsa::paths::shortest_path;
-use fsa::{Fsas, Limits};
+use fsa::{Arc, EPSILON, FINAL, Fsa, Graph, Limits};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -31,10 +31,9 @@ fn main() -> Result<()> {
     let mut tokens: SymbolTable = fs::read_to_string(tokens)?.parse()?;
     let num_classes = tokens.len();
     let mut words = SymbolTable::default();
-    let mut options = LexiconOptions::default();
-    options.word_boundary = Some("<wb>".to_owned());
-    let lexicon = Lexicon::read(open(lexicon)?, &mut tokens, &mut words, &options)?;
-    let hl = lexicon.to_minimal_graph(Limits::default())?;
+    let boundary = tokens.find("<wb>").ok_or("there is no token <wb>")?;
+    let lexicon = Lexicon::read(open(lexicon)?, &mut tokens, &mut words, &LexiconOptions::default())?;
+    let hl = with_word_boundaries(&lexicon.to_minimal_graph(Limits::default())?, boundary)?;
     clock.tell(&format!("{} pronunciations: {}", lexicon.num_pronunciations(), sizes(hl.fsas())))?;
     let mut options = ArpaOptions::default();
     options.out_of_vocabulary = OutOfVocabulary::Skip;
@@ -73,7 +72,30 @@ fn main() -> Result<()> {
     clock.tell(&format!("{frames} frames, {:.0} a second", frames as f64 / seconds))
 }
 
-fn sizes(fsa: &fsa::Fsa) -> String {
+/// One boundary between two words, perhaps one before the first, and none after the last one. Words
+/// of the graph end in its start.
+fn with_word_boundaries(graph: &Graph<Fsa>, boundary: i32) -> Result<Graph<Fsa>> {
+    let words = graph.aux_labels().ok_or("a lexicon outputs words")?;
+    // A new start, the states as they were, that behind a word, and the final one.
+    let behind = i32::try_from(graph.fsas().num_states())?;
+    let last = behind + 1;
+    let (mut arcs, mut aux_labels) =
+        (vec![Arc::new(0, 1, boundary, 0.0), Arc::new(0, 1, EPSILON, 0.0)], vec![EPSILON; 2]);
+    for (arc, &word) in graph.fsas().arcs().iter().zip(words) {
+        let dest = match (arc.label, arc.dest_state) {
+            (FINAL, _) => last,
+            (_, 0) => behind,
+            (_, state) => state + 1,
+        };
+        arcs.push(Arc::new(arc.src_state + 1, dest, arc.label, arc.score));
+        aux_labels.push(word);
+    }
+    arcs.extend([Arc::new(behind, 1, boundary, 0.0), Arc::new(behind, last, FINAL, 0.0)]);
+    aux_labels.extend([EPSILON, FINAL]);
+    Ok(Graph::new(Fsa::from_arcs(graph.fsas().num_states() + 2, arcs)?).with_aux_labels(aux_labels)?)
+}
+
+fn sizes(fsa: &Fsa) -> String {
     format!("{} states, {} arcs", fsa.num_states(), fsa.num_arcs())
 }
 

@@ -14,7 +14,7 @@ pub(super) use self::visited::Saved;
 use self::visited::Visited;
 use super::active::{Active, Token};
 use super::ctc::{CtcArc, Last, follow_group};
-use super::graph::{DecodingGraph, GraphArc, class};
+use super::graph::{DecodingGraph, EpsilonArc, GraphArc, class};
 use super::intersect::intersect_one_graph;
 use super::next::Next;
 use super::search::Search;
@@ -279,15 +279,15 @@ impl DecodingGraph for LookAhead<'_> {
             if token.score > active.cutoff {
                 let (of_graph, last) = (visited.pair_of(token.state), visited.last(graph, token.state));
                 let before = token.score - best;
-                next.reach(source, before, token.state, last.cast_unsigned(), row[class(last)]);
+                next.reach(source, before, token.state, last.cast_unsigned(), row[class(last, 0)]);
                 if graph.topology.is_modified() && last != EPSILON {
                     // It goes back to blank with the token itself before anything else.
-                    next.reach(source, before, visited.blank(of_graph), last.cast_unsigned(), row[class(last)]);
+                    next.reach(source, before, visited.blank(of_graph), last.cast_unsigned(), row[class(last, 0)]);
                     continue;
                 }
                 if before == 0.0 {
                     for arc in visited.arcs(graph, of_graph).1 {
-                        if let Some(acoustic) = row.get(class(arc.label)).filter(|_| arc.label != last) {
+                        if let Some(acoustic) = row[1..].get(class(arc.label, 1)).filter(|_| arc.label != last) {
                             next.expect(arc.score + acoustic);
                         }
                     }
@@ -297,11 +297,13 @@ impl DecodingGraph for LookAhead<'_> {
         }
         order.sort_unstable_by_key(|last| last.of_graph);
         for group in order.chunk_by_mut(|a, b| a.of_graph == b.of_graph) {
-            visited.arcs(graph, group[0].of_graph);
-            next.grow(visited.num_states());
             self.follow_group(visited, group, row, next);
         }
         *next.order = order;
+    }
+
+    fn epsilon_arcs(&self, _state: u32) -> impl Iterator<Item = EpsilonArc> {
+        std::iter::empty()
     }
 
     fn final_arcs(&self, state: u32) -> impl Iterator<Item = (u32, f32)> {

@@ -30,6 +30,7 @@ texts! {
         AuxLabelLists = "the number of lists of auxiliary labels",
         AuxLabels = "the number of auxiliary labels",
         Beam = "the beam",
+        BeamDelta = "beam_delta",
         Chunks = "the number of chunks",
         Classes = "the number of classes, if not more,",
         CompositionState = "a state of the composition",

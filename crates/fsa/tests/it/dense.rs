@@ -460,3 +460,63 @@ fn memory_is_limited() {
     let came = intersect_dense_pruned(&loops, &dense(&values), &options).unwrap();
     assert!(matches!(came.outcomes()[0], Outcome::Failed(Error::Limit { limit: 10_000, .. })));
 }
+
+/// Frames of an hour of speech at 100 a second, in chunks, and after how many what is decided is
+/// taken.
+const HOUR: usize = 360_000;
+const MINUTE: usize = 6_000;
+const CHUNK: usize = 100;
+const TAKE: usize = 1_000;
+/// Memory after an hour beside that after a minute.
+const MOST_GROWTH: f64 = 1.1;
+
+/// What a stream has allocated beside what it holds: vectors grow by doubling.
+const MOST_ALLOCATED: usize = 3;
+
+/// Decodes noise with a peak, as of a network that is mostly sure, and returns how many bytes the
+/// stream holds at most within the first minute and within the hour.
+fn peak_memory_of_stream(output_beam: f32) -> [usize; 2] {
+    let topology = CtcTopology::new(CLASSES - 1, false).unwrap();
+    let graph = CtcGraph::new(topology, fsa::graphs::trivial_graph(CLASSES - 1).unwrap(), None).unwrap();
+    let options =
+        DenseOptions::default().with_search_beam(10.0).with_output_beam(output_beam).with_min_active_states(0);
+    let decoder = OnlineDecoder::with_ctc_topology(graph, options).unwrap();
+    let mut stream = decoder.stream();
+    let mut seed = 1_u64;
+    let mut random = move || {
+        // The generator of Knuth's MMIX.
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 40) as f32 / (1 << 24) as f32
+    };
+    let (mut peak, mut after_minute, mut taken) = (0, 0, 0);
+    for frame in (0..HOUR).step_by(CHUNK) {
+        let mut values: Vec<_> = (0..CHUNK * CLASSES).map(|_| -4.0 * random()).collect();
+        for row in values.chunks_mut(CLASSES) {
+            row[(random() * CLASSES as f32) as usize] += 3.0;
+        }
+        decoder.decode(&mut [&mut stream], &dense(&values)).unwrap()[0].clone().unwrap();
+        let partial = decoder.lattices(&[&stream], Ending::Active).unwrap();
+        assert_eq!(partial.outcomes(), [Outcome::Partial]);
+        peak = peak.max(stream.to_bytes().len());
+        assert!(stream.num_bytes() <= MOST_ALLOCATED * peak);
+        if (frame + CHUNK) % TAKE == 0
+            && let Some(part) = decoder.take_finished(&mut stream).unwrap()
+        {
+            taken += part.frames().iter().collect::<std::collections::HashSet<_>>().len() - 1;
+        }
+        if frame + CHUNK == MINUTE {
+            after_minute = peak;
+        }
+    }
+    assert!(stream.is_alive() && taken > HOUR - 2 * TAKE);
+    [after_minute, peak]
+}
+
+#[test]
+fn an_hour_takes_no_more_memory_than_a_minute() {
+    for output_beam in [0.0, 2.0] {
+        let [minute, hour] = peak_memory_of_stream(output_beam);
+        println!("output beam {output_beam}: {minute} bytes after a minute, {hour} after an hour");
+        assert!(hour as f64 <= MOST_GROWTH * minute as f64, "{hour} bytes after an hour, {minute} after a minute");
+    }
+}

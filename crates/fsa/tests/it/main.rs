@@ -1,6 +1,7 @@
 //! Tests of the crate from outside.
 
 mod dense;
+mod dense_epsilons;
 mod first_steps;
 mod formats;
 mod fuzz;
