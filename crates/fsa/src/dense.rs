@@ -10,7 +10,8 @@
 //! with the same labels plus the network's scores of these classes. What is far worse than the best
 //! path is left out: [`intersect_dense`] looks at all paths and keeps those within a beam of the
 //! best one, [`intersect_dense_pruned`] goes on from frame to frame with the best states only.
-//! [`OnlineDecoder`] does the same for scores that come in chunks.
+//! [`OnlineDecoder`] does the same for scores that come in chunks. [`LookAheadGraph`] composes a
+//! lexicon and a grammar meanwhile, whose composition would not fit.
 //!
 //! # Epsilon arcs
 //!

@@ -87,8 +87,8 @@ impl LookAheadOptions {
 /// A state is one of L and one of G, and exists once a path reaches it. Where a word can come next,
 /// the search already knows the best score that G gives to one of the words that L leaves, at every
 /// token (*look-ahead*): states without such words are left out, and the score is added there and
-/// taken off behind the word, so that beams work as in a static graph whose weights are pushed. What
-/// a path has from its start to its end is the sum of its scores in L and G.
+/// taken off behind the word, so that beams work as in a static graph whose weights are pushed.
+/// What a path has from its start to its end is the sum of its scores in L and G.
 ///
 /// Best paths are those of the static composition, and so are lattices within the beam, with the
 /// best score of each sequence of words; of several ways to back off to the same state of G, only
@@ -143,8 +143,8 @@ pub struct LookAheadGraph {
 impl LookAheadGraph {
     /// Of a transducer from tokens to words, such as
     /// [`Lexicon::to_minimal_graph`](crate::graphs::Lexicon::to_minimal_graph), and an acceptor of
-    /// words, such as [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa), whose arcs with the
-    /// label `backoff` back off. Label 0 of the transducer is epsilon. Words that one of both lacks
+    /// words, such as [`NgramModel::to_fsa`](crate::graphs::NgramModel::to_fsa), whose arcs with
+    /// the label `backoff` back off. Label 0 of the transducer is epsilon. Words that one of both lacks
     /// are on no path. O(arcs), times their logarithm.
     ///
     /// The transducer may be any one, but looks ahead the better the more it is like a tree up to

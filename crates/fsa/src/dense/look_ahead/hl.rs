@@ -44,8 +44,8 @@ impl Hl {
     /// Of any transducer with one output label an arc.
     ///
     /// # Errors
-    /// [`Error::Attribute`] without such labels; [`Error::LookAhead`] for epsilons in a cycle, or two
-    /// words that no token tells apart; [`Error::Limit`].
+    /// [`Error::Attribute`] without such labels; [`Error::LookAhead`] for epsilons in a cycle, or
+    /// two words that no token tells apart; [`Error::Limit`].
     pub(super) fn new(graph: &Graph<Fsa>, limits: Limits) -> Result<Self, Error> {
         let graph = without_epsilons(graph, limits)?;
         let (fsa, view) = (graph.fsas(), graph.fsas().view());

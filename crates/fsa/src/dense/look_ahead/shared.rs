@@ -37,8 +37,8 @@ impl SharedVisited {
     /// Makes what was saved usable.
     ///
     /// # Errors
-    /// [`Error::Binary`] if it is of another graph, or the search goes over states or arcs that were
-    /// not saved.
+    /// [`Error::Binary`] if it is of another graph, or the search goes over states or arcs that
+    /// were not saved.
     pub(super) fn restore(&self, graph: &LookAheadGraph, search: &Search) -> Result<(), Error> {
         let mut saved = lock(&self.saved);
         if let Some(states) = &*saved {
