@@ -44,6 +44,7 @@ mod k2;
 mod kaldi;
 mod lattice;
 mod lod;
+mod losses;
 mod ndarray;
 mod openfst;
 mod strided_slice;
@@ -119,6 +120,9 @@ fn runner_of(name: &str) -> Option<Runner> {
         "k2/ragged_shape.json" => Some(k2::run_ragged_shape),
         "k2/fsa_basic.json" | "k2/intersect.json" | "k2/nbest.json" => Some(fsa::run),
         "k2/dense.json" => Some(fsa::run_dense),
+        "k2/losses.json" => Some(losses::run),
+        "ctc_rnnt/ctc.json" => Some(losses::run_torch_ctc),
+        "ctc_rnnt/rnnt.json" => Some(losses::run_torchaudio_rnnt),
         "strided_slice/rules.jsonl" | "strided_slice/slice.jsonl" => Some(strided_slice::run_slice),
         "strided_slice/grad.jsonl" => Some(strided_slice::run_grad),
         "strided_slice/update.jsonl" => Some(strided_slice::run_update),

@@ -1,21 +1,22 @@
 //! Decoding graphs: CTC topologies, lexicon, n-gram language model, HLG, hot words.
 
-pub(crate) mod arpa;
 pub(crate) mod context;
 pub(crate) mod ctc;
+pub(crate) mod ctc_states;
 pub(crate) mod ctc_topology;
 pub(crate) mod hlg;
 pub(crate) mod left_out;
 pub(crate) mod lexicon;
 pub(crate) mod lines;
 pub(crate) mod minimal_lexicon;
+pub(crate) mod ngram;
 pub(crate) mod progress;
 
-pub use arpa::{ArpaOptions, GrammarLabels, NgramModel};
 pub use context::{ContextGraph, ContextMatch, ContextState};
 pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
 pub use left_out::LeftOut;
-pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
+pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence, WordBoundary};
+pub use ngram::{ArpaOptions, GrammarLabels, NgramModel, NgramState, Perplexity};
 pub use progress::{OutOfVocabulary, Progress, Step};

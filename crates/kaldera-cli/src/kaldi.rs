@@ -18,7 +18,9 @@ mod driver;
 mod extract_segments;
 mod failure;
 mod interpolate_pitch;
+mod lattice_align;
 mod lattice_copy;
+mod lattice_lmrescore;
 mod lattice_mbr;
 mod lattice_oracle;
 mod lattice_paths;
@@ -77,11 +79,14 @@ pub(crate) const TOOLS: &[Tool] = &[
     sizes::FEAT_TO_LEN,
     interpolate_pitch::TOOL,
     lattice_paths::ONE_BEST,
+    lattice_align::WORDS,
+    lattice_align::LEXICON,
     lattice_posteriors::ARC_POST,
     lattice_paths::BEST_PATH,
     lattice_copy::COPY,
     lattice_posteriors::DEPTH,
     lattice_prune::DETERMINIZE,
+    lattice_lmrescore::TOOL,
     lattice_mbr::MBR,
     lattice_oracle::TOOL,
     lattice_prune::PRUNE,

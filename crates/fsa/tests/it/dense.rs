@@ -4,7 +4,7 @@ use fsa::dense::*;
 use fsa::graphs::CtcTopology;
 use fsa::k2::{ComposeOptions, Epsilons, connect, top_sort};
 use fsa::paths::{arc_posteriors, best_paths, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, Limits, Semiring};
+use fsa::{AUX_LABELS, Arc, Error, FINAL, Fsa, FsaVec, Fsas, Graph, GraphLabels, Limits, Semiring};
 use proptest::prelude::*;
 
 const CLASSES: usize = 4;
@@ -342,7 +342,7 @@ proptest! {
             .with_min_active_states(0)
             .with_allow_partial(true);
         let topology = CtcTopology::new(CLASSES - 1, modified).unwrap();
-        let explicit = topology.compose(&tokens, None, Limits::default()).unwrap();
+        let explicit = topology.compose(&tokens, GraphLabels::Class, None, Limits::default()).unwrap();
         let right = intersect_dense_pruned(&explicit, &dense(&values), &options).unwrap();
         let implicit = CtcGraph::new(topology, tokens, Some("tokens")).unwrap();
         let came = implicit.intersect_dense_pruned(&dense(&values), &options).unwrap();

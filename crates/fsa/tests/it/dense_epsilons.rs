@@ -7,7 +7,7 @@ use fsa::dense::*;
 use fsa::graphs::{CtcTopology, ctc_topo};
 use fsa::k2::{connect, remove_epsilon, remove_epsilon_log, top_sort};
 use fsa::paths::{arc_posteriors, shortest_path, total_scores, total_scores_saved};
-use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Fsas, Graph, GraphLabels, Semiring};
+use fsa::{AUX_LABELS, Arc, EPSILON, Error, FINAL, Fsa, Fsas, Graph, GraphLabels, Limits, Semiring};
 use proptest::prelude::*;
 
 const CLASSES: usize = 3;
@@ -200,7 +200,7 @@ proptest! {
     fn totals_are_those_of_the_graph_without_epsilons(graph in graph(Cycles::None), values in frames(6)) {
         let came = decode(&graph, &values, &without_beam());
         for (semiring, without) in
-            [(Semiring::Log, remove_epsilon_log(&graph).unwrap()), (Semiring::Tropical, remove_epsilon(&graph).unwrap().0)]
+            [(Semiring::Log, remove_epsilon_log(&graph, Limits::default()).unwrap()), (Semiring::Tropical, remove_epsilon(&graph).unwrap().0)]
         {
             let right = total(decode(&without, &values, &without_beam()).graph().fsas(), semiring);
             let came = total(came.graph().fsas(), semiring);
@@ -219,7 +219,7 @@ proptest! {
         prop_assert!(near(best, right, SINGLE), "{best} and {right}");
         prop_assert!(right == f64::NEG_INFINITY || came.outcomes() == [Outcome::Final]);
         // Paths are left out, but none is there twice.
-        if let Ok(without) = remove_epsilon_log(&graph) {
+        if let Ok(without) = remove_epsilon_log(&graph, Limits::default()) {
             let all = total(decode(&without, &values, &without_beam()).graph().fsas(), Semiring::Log);
             let some = total(came.graph().fsas(), Semiring::Log);
             prop_assert!(some >= best - SINGLE * best.abs() && some <= all + SINGLE * all.abs().max(1.0) || some == all);
@@ -230,7 +230,7 @@ proptest! {
     fn paths_around_losing_cycles_are_all_there(graph in graph(Cycles::Losing), values in frames(4)) {
         let came = decode(&graph, &values, &without_beam());
         check_arcs(&came, &graph, &values);
-        let Ok(without) = remove_epsilon_log(&graph) else { return Ok(()) };
+        let Ok(without) = remove_epsilon_log(&graph, Limits::default()) else { return Ok(()) };
         let right = total(decode(&without, &values, &without_beam()).graph().fsas(), Semiring::Log);
         let came = total(came.graph().fsas(), Semiring::Log);
         prop_assert!(near(came, right, SINGLE), "{came} and {right}");

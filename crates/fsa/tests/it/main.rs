@@ -1,5 +1,6 @@
 //! Tests of the crate from outside.
 
+mod ctc_epsilons;
 mod dense;
 mod dense_epsilons;
 mod first_steps;
@@ -11,5 +12,6 @@ mod k2;
 mod lattice;
 mod lazy_composition;
 mod look_ahead;
+mod ngram;
 mod openfst;
 mod paths;
