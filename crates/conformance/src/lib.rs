@@ -36,6 +36,7 @@
 #![forbid(unsafe_code)]
 
 mod case_file;
+mod decoder;
 mod error;
 mod filter;
 mod folder;
@@ -128,6 +129,10 @@ fn runner_of(name: &str) -> Option<Runner> {
         "lod/seq_ops.jsonl" => Some(lod::run_seq_ops),
         "lod/fused_rnn.jsonl" => Some(lod::run_fused_rnn),
         "lod/torch_rnn.jsonl" => Some(lod::run_torch_rnn),
+        "context_graph/context_graph.jsonl" => Some(decoder::run_context_graph),
+        "ctc_decode/greedy.jsonl" => Some(decoder::run_greedy),
+        "ctc_decode/exact.jsonl" => Some(decoder::run_exact),
+        "ctc_decode/pyctc.jsonl" => Some(decoder::run_pyctc),
         "decode_graph/lattice.jsonl" => Some(lattice::run),
         "openfst/openfst.json" => Some(openfst::run),
         _ if set == "ndarray" => Some(ndarray::run),

@@ -11,7 +11,7 @@ pub(crate) mod lines;
 pub(crate) mod progress;
 
 pub use arpa::{ArpaOptions, GrammarLabels, NgramModel};
-pub use context::{ContextGraph, ContextMatch, ContextState};
+pub use context::{ContextGraph, ContextMatch, ContextNode, ContextState};
 pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
