@@ -2,14 +2,23 @@
 //! `endpoint` and `transducer_search`, a file of JSON lines each, with the rules of the README
 //! beside it.
 
+mod compute_wer;
 mod context_graph;
+mod ctc_align;
 mod ctc_decode;
+mod endpoint;
 mod json;
+mod transducer;
+mod wer;
 
 use crate::{Case, Verdict, caught};
 
 pub(crate) use context_graph::run as run_context_graph;
+pub(crate) use ctc_align::run as run_ctc_align;
 pub(crate) use ctc_decode::{run_exact, run_greedy, run_pyctc};
+pub(crate) use endpoint::run as run_endpoint;
+pub(crate) use transducer::{RnntDecode, RnntDecodeAnswer, rnnt_decode, run as run_transducer};
+pub(crate) use wer::{run_ctm, run_text, run_trn};
 
 /// What a case says: differences to the known answer, none where it holds, or that it is free.
 enum Outcome {

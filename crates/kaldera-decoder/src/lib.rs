@@ -5,9 +5,11 @@
 pub mod align;
 pub mod ctc;
 mod error;
+pub mod graph;
 mod hash;
 mod log_probs;
 mod result;
+pub mod score;
 pub mod transducer;
 mod vocabulary;
 

@@ -8,10 +8,12 @@ use fsa::paths::{
 };
 use fsa::{FsaOrVec, Fsas, Graph, Semiring};
 use ragged_core::{Ragged, RaggedShape, RowSplits};
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::json::{close, field, floats, graph, number, numbers};
 use super::{Operation, Stop};
+use crate::decoder::{self, RnntDecode, RnntDecodeAnswer};
 
 /// Sums of a few scores in single precision.
 const SINGLE: f64 = 1e-5;
@@ -30,6 +32,7 @@ pub(super) fn operation(op: &str) -> Option<Operation> {
         "nbest_top_k" => top_k,
         "levenshtein_alignment" => alignment,
         "get_best_matching_stats" => matching,
+        "rnnt_decode" => rnnt_decode,
         _ => return None,
     })
 }
@@ -38,6 +41,14 @@ impl From<ragged_core::Error> for Stop {
     fn from(error: ragged_core::Error) -> Self {
         fsa::Error::from(error).into()
     }
+}
+
+/// Streams of a transducer, whose code is with the decoders'.
+fn rnnt_decode(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {
+    let damaged = |error: serde_json::Error| Stop::Damaged(error.to_string());
+    let case = RnntDecode::deserialize(args).map_err(damaged)?;
+    let answer = RnntDecodeAnswer::deserialize(expect).map_err(damaged)?;
+    decoder::rnnt_decode(&case, &answer).map_err(Stop::Refused)
 }
 
 fn n_best(args: &Value, expect: &Value) -> Result<Vec<String>, Stop> {

@@ -206,7 +206,8 @@ impl<S: Copy + Eq + Hash> Candidates<S> {
             let worst = kth_best(&mut self.totals, rules.beam_size);
             self.raise_cut(worst, rules);
         }
-        self.next_look = self.list.len().max(rules.beam_size) + rules.beam_size / 2 + 1;
+        let more = (rules.beam_size / 2).saturating_add(1);
+        self.next_look = self.list.len().max(rules.beam_size).saturating_add(more);
     }
 }
 
