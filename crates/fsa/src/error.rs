@@ -305,6 +305,12 @@ pub enum Error {
         /// The number given.
         found: f64,
     },
+    /// Weights of models that do not make a mixture of them.
+    #[error("the weights of models are 0 or above and sum to 1, but one of them, or their sum, is {found}")]
+    InterpolationWeight {
+        /// The weight below 0, or the sum.
+        found: f64,
+    },
     /// A text that is not what it should be, with the place.
     #[error(transparent)]
     Parse(Box<crate::error::parse::ParseError>),

@@ -1,6 +1,5 @@
 //! Decoding graphs: CTC topologies, lexicon, n-gram language model, HLG, hot words.
 
-pub(crate) mod arpa;
 pub(crate) mod context;
 pub(crate) mod ctc;
 pub(crate) mod ctc_topology;
@@ -8,13 +7,14 @@ pub(crate) mod hlg;
 pub(crate) mod left_out;
 pub(crate) mod lexicon;
 pub(crate) mod lines;
+pub(crate) mod ngram;
 pub(crate) mod progress;
 
-pub use arpa::{ArpaOptions, GrammarLabels, NgramModel};
 pub use context::{ContextGraph, ContextMatch, ContextNode, ContextState};
 pub use ctc::{ctc_graph, ctc_topo, trivial_graph};
 pub use ctc_topology::CtcTopology;
 pub use hlg::{Hlg, HlgGraph, HlgOptions, HlgStep, compile_hlg, make_hlg};
 pub use left_out::LeftOut;
 pub use lexicon::{BACKOFF_SYMBOL, Lexicon, LexiconOptions, Silence};
+pub use ngram::{ArpaOptions, GrammarLabels, NgramModel, NgramState, Perplexity};
 pub use progress::{OutOfVocabulary, Progress, Step};

@@ -55,7 +55,7 @@ mod mbr;
 mod oracle;
 mod passes;
 mod prune;
-mod rescore;
+pub(crate) mod rescore;
 mod trie;
 mod union;
 mod utterance;

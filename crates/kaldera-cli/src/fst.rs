@@ -1,6 +1,6 @@
 //! `kaldera fst`: FSAs in files, with the names and options of OpenFst's programs.
 
-mod files;
+pub(crate) mod files;
 mod graphs;
 mod graphviz;
 mod operations;
@@ -186,7 +186,7 @@ fn carry_out(
 }
 
 /// Ends a call whose output would replace one of its inputs.
-fn refuse_overwriting<'a>(
+pub(crate) fn refuse_overwriting<'a>(
     inputs: impl Iterator<Item = &'a String>,
     outputs: impl Iterator<Item = &'a String>,
 ) -> Result<(), Trouble> {

@@ -3,8 +3,8 @@
 //! Kaldi's programs (`kaldi`) take the command lines of the originals argument for argument, so
 //! that a recipe changes one word (`kaldera compute-mfcc-feats ...`), and ends as they end. A link
 //! to the binary that has the name of a program is that program, so that a recipe need not change
-//! at all. The native command (`features`, `fst`, `merge`, `info`, `plot`) takes the same options
-//! and more forgiving arguments.
+//! at all. The native command (`features`, `fst`, `lm`, `merge`, `info`, `plot`) takes the same
+//! options and more forgiving arguments.
 //!
 //! | exit status | Kaldi's programs | native command |
 //! |---|---|---|
@@ -64,6 +64,7 @@ const NATIVE: &[Tool] = &[
         run: native::features::run,
     },
     Tool { name: "fst", about: "Finite-state transducers: OpenFst's programs, in one", run: fst::run },
+    Tool { name: "lm", about: "N-gram models: convert, restrict, prune, normalize, mix, measure", run: native::lm::run },
     Tool {
         name: "plot",
         about: "Show a feature matrix or a recording, in the terminal or as an image",

@@ -1,9 +1,10 @@
-//! The native command: `features`, `merge`, `info` and `plot`.
+//! The native command: `features`, `lm`, `merge`, `info` and `plot`.
 
 pub(crate) mod features;
 mod heat_map;
 pub(crate) mod info;
 mod lettering;
+pub(crate) mod lm;
 pub(crate) mod merge;
 pub(crate) mod plot;
 mod text_picture;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fsa::graphs::{ArpaOptions, NgramModel};
 use fsa::io::SymbolTable;
-use fsa::lattice::{BackoffModel, LanguageModel};
+use fsa::lattice::LanguageModel;
 use kaldera::decoder::ctc::{CtcDecoder, CtcOptions, NoModel, WordModel, greedy};
 use kaldera::decoder::{FrameTimes, Hypothesis, LogProbs, Recognition, Vocabulary, log_softmax};
 use serde::Deserialize;
@@ -290,10 +290,8 @@ impl Pyctc {
                 let mut words = SymbolTable::default();
                 let model = NgramModel::read(text.as_bytes(), &mut words, &ArpaOptions::default(), &mut |_| {})
                     .map_err(|error| error.to_string())?;
-                // Back-off arcs have a label of their own, as no word has.
-                const BACKOFF: i32 = 1 << 24;
-                let grammar = model.to_fsa(BACKOFF).map_err(|error| error.to_string())?;
-                let model = WordModel::new(BackoffModel::new(&grammar, BACKOFF), words, model.order());
+                let order = model.order();
+                let model = WordModel::new(model, words, order);
                 let model = match &lm.unigrams {
                     None => model.without_unigrams(),
                     Some(Unigrams::Arpa(_)) => model.with_unigrams(words_with_backoff(&text)),

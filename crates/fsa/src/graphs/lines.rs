@@ -80,7 +80,7 @@ pub(super) fn trim(text: &str) -> &str {
 }
 
 /// The fields of a line, with blanks between them.
-pub(super) fn fields(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn fields(text: &str) -> impl Iterator<Item = &str> + Clone {
     text.split(blank).filter(|field| !field.is_empty())
 }
 

@@ -19,6 +19,7 @@ texts! {
     Step {
         ReadLexicon = "reading the lexicon",
         ReadNgrams = "reading n-grams",
+        WriteNgrams = "writing n-grams",
         Compose = "composing L and G",
         Determinize = "determinizing L o G",
         Minimize = "minimizing det(L o G)",

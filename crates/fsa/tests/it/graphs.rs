@@ -153,7 +153,8 @@ fn grammars_have_no_states_that_only_back_off() {
     let model = read(SMALL, &mut words, &ArpaOptions::default()).unwrap();
     assert_eq!((model.order(), model.num_ngrams(), model.left_out().num_entries()), (2, 6, 0));
     let grammar = model.to_fsa(7).unwrap();
-    let ln = |log10: f64| (log10 * std::f64::consts::LN_10) as f32;
+    // The model keeps the logarithms of its file in single precision.
+    let ln = |log10: f64| (f64::from(log10 as f32) * std::f64::consts::LN_10) as f32;
     let (a, b) = (words.find("a").unwrap(), words.find("b").unwrap());
     // State 0 is <s>, 1 that of no words, 2 is a, 3 the end.
     let expected = [

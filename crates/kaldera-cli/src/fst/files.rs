@@ -60,13 +60,13 @@ pub(super) struct FstFile {
 }
 
 /// Whether a name stands for standard input or output.
-pub(super) fn is_standard(name: &str) -> bool {
+pub(crate) fn is_standard(name: &str) -> bool {
     matches!(name, "" | "-")
 }
 
 /// A file, standard input, or what a command writes (`gunzip -c lm.arpa.gz |`); uncompressed if it
 /// is compressed with gzip.
-pub(super) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
+pub(crate) fn open(name: &str) -> Result<Box<dyn BufRead>, Trouble> {
     let cannot = |error: &dyn std::fmt::Display| Trouble::Failed(format!("cannot read {}: {error}", shown(name)));
     let mut input: Box<dyn Read> = if is_standard(name) {
         Box::new(io::stdin())
@@ -103,7 +103,7 @@ impl Read for Command {
 }
 
 /// All bytes of what is opened.
-pub(super) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
+pub(crate) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
     let mut bytes = Vec::new();
     let read = open(name)?.read_to_end(&mut bytes);
     match read {
@@ -113,17 +113,17 @@ pub(super) fn read_bytes(name: &str) -> Result<Vec<u8>, Trouble> {
 }
 
 /// A name in a message.
-pub(super) fn shown(name: &str) -> String {
+pub(crate) fn shown(name: &str) -> String {
     if is_standard(name) { "standard input".to_owned() } else { format!("'{name}'") }
 }
 
 /// The text of a file.
-pub(super) fn read_text(name: &str) -> Result<String, Trouble> {
+pub(crate) fn read_text(name: &str) -> Result<String, Trouble> {
     String::from_utf8(read_bytes(name)?).map_err(|_| Trouble::Failed(format!("{} is not UTF-8", shown(name))))
 }
 
 /// A table of symbols, if a file is named.
-pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
+pub(crate) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
     if name.is_empty() {
         return Ok(None);
     }
@@ -131,7 +131,7 @@ pub(super) fn read_symbols(name: &str) -> Result<Option<SymbolTable>, Trouble> {
 }
 
 /// An error with the file that it is in. The place in a text stands on lines of its own.
-pub(super) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
+pub(crate) fn in_file(name: &str, error: &kaldera::fsa::Error) -> Trouble {
     let name = if is_standard(name) { "standard input" } else { name };
     Trouble::Failed(format!("{name}: {error}"))
 }
@@ -207,10 +207,18 @@ impl FstFile {
 
 /// Writes a file, which appears complete or not at all, or to standard output, whose reader may
 /// stop listening.
-pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
+pub(crate) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
+    write_with(name, |out| out.write_all(bytes))
+}
+
+/// As [`write_bytes`], with what `write` writes.
+pub(crate) fn write_with(
+    name: &str,
+    write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> Result<(), Trouble> {
     if is_standard(name) {
         let mut stdout = io::stdout().lock();
-        return match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        return match write(&mut stdout).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
                 Err(Trouble::Failed(format!("cannot write to standard output: {error}")))
             }
@@ -221,10 +229,10 @@ pub(super) fn write_bytes(name: &str, bytes: &[u8]) -> Result<(), Trouble> {
     // What is no regular file, such as /dev/null or a FIFO, cannot be replaced: it receives the
     // bytes.
     if fs::metadata(name).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-        return OpenOptions::new().write(true).open(name).and_then(|mut file| file.write_all(bytes)).map_err(failed);
+        return OpenOptions::new().write(true).open(name).and_then(|mut file| write(&mut file)).map_err(failed);
     }
     let (mut file, partial) = PartialFile::create(Path::new(name)).map_err(|error| Trouble::failed(&error))?;
-    file.write_all(bytes).map_err(failed)?;
+    write(&mut file).map_err(failed)?;
     drop(file);
     partial.finish().map_err(|error| Trouble::failed(&error))?;
     Ok(())

@@ -1,0 +1,406 @@
+//! ARPA files.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, Read as _, Write};
+use std::sync::Arc as Shared;
+
+use super::NgramModel;
+use super::layout::{MAX_ORDER, SpecialWords};
+use super::lists::{Level, NgramLists};
+use crate::core::arc::EPSILON;
+use crate::error::{Error, Quantity};
+use crate::graphs::left_out::LeftOut;
+use crate::graphs::lines::{Lines, fields, trim};
+use crate::graphs::progress::{OutOfVocabulary, Progress, Step};
+use crate::io::symbols::SymbolTable;
+use crate::support::ids::NONE;
+
+/// How an n-gram model is read.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(default, deny_unknown_fields))]
+#[non_exhaustive]
+pub struct ArpaOptions {
+    /// The word that begins sentences, `<s>`.
+    pub start: String,
+    /// The word that ends sentences, `</s>`.
+    pub end: String,
+    /// The word that stands for those that the model does not have, `<unk>`.
+    pub unknown: String,
+    /// What becomes of n-grams with words that are not in the table.
+    pub out_of_vocabulary: OutOfVocabulary,
+}
+
+impl Default for ArpaOptions {
+    fn default() -> Self {
+        Self {
+            start: "<s>".into(),
+            end: "</s>".into(),
+            unknown: "<unk>".into(),
+            out_of_vocabulary: OutOfVocabulary::Add,
+        }
+    }
+}
+
+/// So many n-grams are read or written between two calls of `progress`.
+const PROGRESS: u64 = 1 << 16;
+
+/// The logarithm that ARPA files have for a probability of zero.
+pub(super) const LOG_ZERO: f32 = -99.0;
+
+/// By so many bytes the binary formats are told from others.
+const LONGEST_MAGIC: u64 = 19;
+
+/// What the text is, in messages.
+const WHAT: &str = "n-gram model";
+
+impl NgramModel {
+    /// Reads an ARPA file, or one of the binary files that [`from_bytes`](Self::from_bytes) and
+    /// [`from_sphinx`](Self::from_sphinx) take, told by the first bytes. Words get labels from
+    /// `words`, but for those that begin and end sentences. O(n-grams), and no more memory than is
+    /// needed for the n-grams that there are, whatever the file promises. There may be fewer than
+    /// the header counts, as where somebody has filtered the lines
+    /// ([`num_missing`](Self::num_missing)). `progress` is called now and then.
+    ///
+    /// An n-gram is skipped if the beginning of sentences is not its first word or the end not its
+    /// last one, since no sentence can have it, and if [`OutOfVocabulary`] says so. Where the words
+    /// before the last one of an n-gram are none themselves, they are added with the probability
+    /// that backing off gives.
+    ///
+    /// # Errors
+    /// [`Error::Line`] with the line that cannot be understood, [`Error::NgramCount`] if there are
+    /// more n-grams than the header counts, [`Error::Read`], and [`Error::TooLarge`]; for binary
+    /// files [`Error::Binary`], and those of [`with_labels`](Self::with_labels).
+    pub fn read(
+        reader: impl BufRead,
+        words: &mut SymbolTable,
+        options: &ArpaOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        match Content::of(reader)? {
+            Content::Text(reader) => {
+                let model = Self::read_lines(reader, Some(words), options, progress)?;
+                model.with_labels(words, OutOfVocabulary::Refuse)
+            }
+            Content::Binary(bytes) => {
+                Self::from_binary(bytes, options, progress)?.with_labels(words, options.out_of_vocabulary)
+            }
+        }
+    }
+
+    /// As [`read`](Self::read), with all its words, and labels of the model's own.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn from_reader(
+        reader: impl BufRead,
+        options: &ArpaOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        match Content::of(reader)? {
+            Content::Text(reader) => Self::read_lines(reader, None, options, progress),
+            Content::Binary(bytes) => Self::from_binary(bytes, options, progress),
+        }
+    }
+
+    fn from_binary(
+        bytes: Vec<u8>,
+        options: &ArpaOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        if Self::is_sphinx(&bytes) {
+            Self::from_sphinx(&bytes, options, progress)
+        } else {
+            Self::from_bytes(bytes)
+        }
+    }
+
+    fn read_lines(
+        reader: impl BufRead,
+        words: Option<&mut SymbolTable>,
+        options: &ArpaOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, Error> {
+        let mut lines = Lines::new(WHAT, reader);
+        let promised = read_counts(&mut lines)?;
+        let all = promised.iter().fold(0_u64, |sum, &count| sum.saturating_add(count));
+        let mut reading =
+            Reading { options, table: words, words: Vec::new(), numbers: HashMap::new(), left_out: LeftOut::default() };
+        let (mut levels, mut ngram, mut done, mut missing) = (Vec::new(), Vec::new(), 0, 0);
+        for (order, &expected) in (1..).zip(&promised) {
+            // The section's name is at hand: reading the counts, or the section before, has stopped
+            // there.
+            if section(lines.text()) != Some(order) {
+                return Err(
+                    lines.error("the sections must follow each other as 1-grams, 2-grams and so on", lines.text())
+                );
+            }
+            let (mut found, mut level, mut numbers) = (0, Level::new(order), Vec::new());
+            loop {
+                if !lines.advance()? {
+                    return Err(lines.error("the model ends before \\end\\", ""));
+                }
+                let text = lines.text();
+                if text.is_empty() {
+                    continue;
+                }
+                if text.starts_with('\\') && (text == "\\end\\" || section(text).is_some()) {
+                    break;
+                }
+                found += 1;
+                done += 1;
+                if done % PROGRESS == 0 {
+                    progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+                }
+                let known = reading.words.len();
+                let (score, backoff) = reading.parse(&lines, order, &mut ngram)?;
+                if order == 1 && ngram.len() == 1 && reading.words.len() == known {
+                    return Err(lines.error("an n-gram stands there twice", lines.text()));
+                }
+                if ngram.len() == order {
+                    Error::fit(Quantity::Ngrams, level.len())?;
+                    level.push(&ngram, score, backoff);
+                    numbers.push(lines.number());
+                }
+            }
+            if order == 1 {
+                level = reading.sort_words(level);
+            } else {
+                let moved = level.sort(reading.words.len());
+                if let Some(again) = level.repeated() {
+                    let line = numbers[moved.map_or(again, |moved| moved[again] as usize)];
+                    let words = level.ngram(again).iter().map(|&word| &*reading.words[word as usize]);
+                    let found = words.collect::<Vec<_>>().join(" ");
+                    return Err(Error::Line { what: WHAT, line, problem: "an n-gram stands there twice", found });
+                }
+            }
+            levels.push(level);
+            if found > expected {
+                return Err(Error::NgramCount { order, expected, found });
+            }
+            missing += expected - found;
+        }
+        if lines.text() != "\\end\\" {
+            return Err(lines.error("a section of n-grams that were not counted", lines.text()));
+        }
+        progress(Progress { step: Step::ReadNgrams, done, of: Some(all) });
+        let special = reading.special_words();
+        let Reading { words, left_out, .. } = reading;
+        let model = Self::from_lists(NgramLists { words, special, levels })?;
+        Ok(Self { left_out, missing, ..model })
+    }
+
+    /// Writes an ARPA file, with the n-grams of each order sorted by the bytes of their words. What
+    /// was read is written with the same numbers, in as few digits as tell them from others; a
+    /// probability of zero is -99, a weight for backing off of 1 is left out. O(n-grams).
+    /// `progress` is called now and then.
+    ///
+    /// ```
+    /// use fsa::graphs::{ArpaOptions, NgramModel};
+    ///
+    /// let arpa = "\\data\\\nngram 1=3\n\n\\1-grams:\n-0.25\t</s>\n-99\t<s>\n-1\thello\n\n\\end\\\n";
+    /// let model = NgramModel::from_reader(arpa.as_bytes(), &ArpaOptions::default(), &mut |_| {})?;
+    /// let mut written = Vec::new();
+    /// model.write_arpa(&mut written, &mut |_| {}).unwrap();
+    /// assert_eq!(String::from_utf8(written).unwrap(), arpa);
+    /// # Ok::<(), fsa::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_arpa(&self, mut out: impl Write, progress: &mut dyn FnMut(Progress)) -> io::Result<()> {
+        writeln!(out, "\\data\\")?;
+        for order in 1..=self.order() {
+            writeln!(out, "ngram {order}={}", self.num_ngrams_of(order))?;
+        }
+        let (view, all, mut done) = (self.view(), u64::try_from(self.num_ngrams()).ok(), 0);
+        for order in 1..=self.order() {
+            writeln!(out, "\n\\{order}-grams:")?;
+            self.for_each_ngram(order, |node, words| {
+                let ((score, _), (backoff, _)) = (view.entry(node), view.inner(node));
+                write!(out, "{}", score.max(LOG_ZERO))?;
+                for (at, &word) in words.iter().enumerate() {
+                    write!(out, "{}{}", if at == 0 { '\t' } else { ' ' }, self.word(word))?;
+                }
+                if backoff != 0.0 {
+                    write!(out, "\t{}", backoff.max(LOG_ZERO))?;
+                }
+                done += 1;
+                if done % PROGRESS == 0 {
+                    progress(Progress { step: Step::WriteNgrams, done, of: all });
+                }
+                writeln!(out)
+            })?;
+        }
+        writeln!(out, "\n\\end\\")?;
+        progress(Progress { step: Step::WriteNgrams, done, of: all });
+        out.flush()
+    }
+}
+
+/// What is read, told by its first bytes.
+enum Content<R> {
+    Text(io::Chain<io::Cursor<Vec<u8>>, R>),
+    Binary(Vec<u8>),
+}
+
+impl<R: BufRead> Content<R> {
+    fn of(mut reader: R) -> Result<Self, Error> {
+        let error = |error: io::Error| Error::Read { what: WHAT, line: 1, problem: error.to_string() };
+        let mut bytes = Vec::new();
+        reader.by_ref().take(LONGEST_MAGIC).read_to_end(&mut bytes).map_err(error)?;
+        if NgramModel::is_one(&bytes) || NgramModel::is_sphinx(&bytes) {
+            reader.read_to_end(&mut bytes).map_err(error)?;
+            return Ok(Self::Binary(bytes));
+        }
+        Ok(Self::Text(io::Cursor::new(bytes).chain(reader)))
+    }
+}
+
+/// The words of a file that is read.
+struct Reading<'a> {
+    options: &'a ArpaOptions,
+    table: Option<&'a mut SymbolTable>,
+    words: Vec<Shared<str>>,
+    numbers: HashMap<Shared<str>, u32>,
+    left_out: LeftOut,
+}
+
+impl Reading<'_> {
+    /// The score and the back-off weight of the line at hand; its words go to `ngram`, or none of
+    /// them if it is to be skipped.
+    fn parse<R: BufRead>(
+        &mut self,
+        lines: &Lines<R>,
+        order: usize,
+        ngram: &mut Vec<u32>,
+    ) -> Result<(f32, f32), Error> {
+        let log10 = |text: &str| {
+            let number = text.parse::<f32>().ok().filter(|log| !log.is_nan() && *log < f32::INFINITY);
+            number.ok_or_else(|| lines.error("there should be a logarithm of a probability", text))
+        };
+        let mut all = fields(lines.text());
+        let score = log10(all.next().unwrap_or_default())?;
+        ngram.clear();
+        let (mut unfit, words) = (Vec::new(), all.clone());
+        for position in 0..order {
+            let Some(word) = all.next() else {
+                return Err(lines.error("too few words", lines.text()));
+            };
+            let known = self.numbers.get(word).copied();
+            let is_fit = if word == self.options.start {
+                position == 0
+            } else if word == self.options.end {
+                position + 1 == order
+            } else {
+                known.is_some() || self.is_wanted(lines, word)?
+            };
+            unfit.extend((!is_fit).then_some(word));
+            ngram.push(known.unwrap_or(NONE));
+        }
+        let backoff = all.next().map(log10).transpose()?.unwrap_or(0.0);
+        if all.next().is_some() {
+            return Err(lines.error("too many words", lines.text()));
+        }
+        if !unfit.is_empty() {
+            self.left_out.add(unfit);
+            ngram.clear();
+        } else if ngram.contains(&NONE) {
+            for (number, word) in ngram.iter_mut().zip(words) {
+                *number = self.number(word)?;
+            }
+        }
+        Ok((score, backoff))
+    }
+
+    /// Whether n-grams may have a word that has not come yet.
+    fn is_wanted<R: BufRead>(&self, lines: &Lines<R>, word: &str) -> Result<bool, Error> {
+        let label = match &self.table {
+            Some(table) => table.find(word),
+            None => (word == "<eps>").then_some(EPSILON),
+        };
+        match (label, &self.options.out_of_vocabulary) {
+            (Some(EPSILON), _) => Err(lines.error("epsilon is no word", word)),
+            (None, OutOfVocabulary::Skip) if self.table.is_some() => Ok(false),
+            (None, OutOfVocabulary::Refuse) if self.table.is_some() => {
+                Err(lines.error("a word that the table does not have", word))
+            }
+            _ => Ok(true),
+        }
+    }
+
+    /// The number of a word, which is the next one if it has not come yet.
+    fn number(&mut self, word: &str) -> Result<u32, Error> {
+        if let Some(&number) = self.numbers.get(word) {
+            return Ok(number);
+        }
+        if let Some(table) = &mut self.table
+            && word != self.options.start
+            && word != self.options.end
+        {
+            table.find_or_add(word)?;
+        }
+        let number = Error::fit(Quantity::Symbols, self.words.len())?.cast_unsigned();
+        let word: Shared<str> = word.into();
+        self.words.push(Shared::clone(&word));
+        self.numbers.insert(word, number);
+        Ok(number)
+    }
+
+    /// Numbers the words in their order, so that longer n-grams need not be renumbered.
+    fn sort_words(&mut self, unigrams: Level) -> Level {
+        let special = self.special_words();
+        let mut lists = NgramLists { words: std::mem::take(&mut self.words), special, levels: vec![unigrams] };
+        lists.sort();
+        self.words = lists.words;
+        self.numbers = self.words.iter().cloned().zip(0..).collect();
+        lists.levels.swap_remove(0)
+    }
+
+    fn special_words(&self) -> SpecialWords {
+        let ArpaOptions { start, end, unknown, .. } = self.options;
+        let [start, end, unknown] =
+            [start, end, unknown].map(|word| self.numbers.get(word.as_str()).copied().unwrap_or(NONE));
+        SpecialWords { start, end, unknown }
+    }
+}
+
+/// The counts of `\data\`, up to the first section's name, which stays at hand.
+fn read_counts<R: BufRead>(lines: &mut Lines<R>) -> Result<Vec<u64>, Error> {
+    loop {
+        if !lines.advance()? {
+            return Err(lines.error("there is no \\data\\", ""));
+        }
+        if lines.text() == "\\data\\" {
+            break;
+        }
+    }
+    let mut counts = Vec::new();
+    loop {
+        if !lines.advance()? {
+            return Err(lines.error("the model ends before its n-grams", ""));
+        }
+        let text = lines.text();
+        if text.is_empty() {
+            continue;
+        }
+        if section(text).is_some() && !counts.is_empty() {
+            return Ok(counts);
+        }
+        let count = text.strip_prefix("ngram").and_then(|rest| rest.split_once('='));
+        let count = count
+            .and_then(|(order, count)| Some((trim(order).parse::<usize>().ok()?, trim(count).parse::<u64>().ok()?)));
+        match count {
+            Some((order, _)) if order > MAX_ORDER => {
+                return Err(lines.error("an n-gram model has an order of at most 100", text));
+            }
+            Some((order, count)) if order == counts.len() + 1 => counts.push(count),
+            _ => return Err(lines.error("there should be `ngram ORDER=COUNT`, for the orders 1, 2 and so on", text)),
+        }
+    }
+}
+
+/// The N of `\N-grams:`.
+fn section(text: &str) -> Option<usize> {
+    text.strip_prefix('\\')?.strip_suffix("-grams:")?.parse().ok()
+}

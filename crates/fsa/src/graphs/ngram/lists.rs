@@ -1,0 +1,244 @@
+//! N-grams in lists, from which models are built.
+
+use std::sync::Arc as Shared;
+
+use super::NgramModel;
+use super::layout::{ROOT, SpecialWords};
+use super::tree::Tree;
+use crate::error::{Error, Quantity};
+use crate::support::adjacency::Adjacency;
+use crate::support::ids::{NONE, number};
+
+/// A score that is still to be computed: the n-gram is there for the sake of longer ones.
+pub(super) const BACKED_OFF: f32 = f32::NAN;
+
+/// N-grams of one order, with the logarithms of base 10 that ARPA files have.
+#[derive(Debug, Clone)]
+pub(super) struct Level {
+    order: usize,
+    /// The words of one n-gram after another.
+    pub(super) words: Vec<u32>,
+    pub(super) scores: Vec<f32>,
+    pub(super) backoffs: Vec<f32>,
+}
+
+impl Level {
+    pub(super) fn new(order: usize) -> Self {
+        Self { order, words: Vec::new(), scores: Vec::new(), backoffs: Vec::new() }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.scores.len()
+    }
+
+    pub(super) fn push(&mut self, words: &[u32], score: f32, backoff: f32) {
+        debug_assert_eq!(words.len(), self.order);
+        self.words.extend(words);
+        self.scores.push(score);
+        self.backoffs.push(backoff);
+    }
+
+    pub(super) fn ngram(&self, at: usize) -> &[u32] {
+        &self.words[self.order * at..][..self.order]
+    }
+
+    pub(super) fn ngrams(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
+        self.words.chunks_exact(self.order)
+    }
+
+    /// Sorts by words, of which there are `num_words`. Returns where each n-gram was, if any has
+    /// moved. O(order x (n-grams + words)).
+    pub(super) fn sort(&mut self, num_words: usize) -> Option<Vec<u32>> {
+        if self.ngrams().is_sorted() {
+            return None;
+        }
+        // By the last word first: a stable sort by the first word comes last.
+        let mut order: Vec<u32> = (0..number(self.len())).collect();
+        for position in (0..self.order).rev() {
+            let key = |&at: &u32| self.words[self.order * at as usize + position] as usize;
+            let by_word = Adjacency::new(num_words, order.iter().map(key));
+            order = by_word.order().iter().map(|&at| order[at as usize]).collect();
+        }
+        self.words = order.iter().flat_map(|&at| self.ngram(at as usize)).copied().collect();
+        self.scores = order.iter().map(|&at| self.scores[at as usize]).collect();
+        self.backoffs = order.iter().map(|&at| self.backoffs[at as usize]).collect();
+        Some(order)
+    }
+
+    /// The first n-gram, if it is sorted, that is the same as the one before it.
+    pub(super) fn repeated(&self) -> Option<usize> {
+        let same = |at: &usize| self.ngram(*at) == self.ngram(at - 1);
+        (1..self.len()).find(same)
+    }
+}
+
+/// The n-grams of a model, and the words that their numbers stand for.
+#[derive(Debug, Clone)]
+pub(super) struct NgramLists {
+    pub(super) words: Vec<Shared<str>>,
+    pub(super) special: SpecialWords,
+    /// One level for each order, from 1 on.
+    pub(super) levels: Vec<Level>,
+}
+
+impl NgramLists {
+    /// Numbers words in the order of their bytes, and sorts n-grams.
+    pub(super) fn sort(&mut self) {
+        if !self.words.is_sorted() {
+            let mut sorted: Vec<u32> = (0..number(self.words.len())).collect();
+            sorted.sort_unstable_by_key(|&word| &self.words[word as usize]);
+            let mut renumbered = vec![0; self.words.len()];
+            for (new, &old) in (0..).zip(&sorted) {
+                renumbered[old as usize] = new;
+            }
+            let renumber = |word: &mut u32| *word = renumbered[*word as usize];
+            self.words = sorted.iter().map(|&word| Shared::clone(&self.words[word as usize])).collect();
+            self.levels.iter_mut().flat_map(|level| &mut level.words).for_each(renumber);
+            self.special = self.special.map(|word| renumbered[word as usize]);
+        }
+        for level in &mut self.levels {
+            level.sort(self.words.len());
+        }
+    }
+
+    /// The nodes of the model. Each n-gram is there once at most. Where the words before the last
+    /// one of an n-gram are none themselves, they are added with the score that backing off gives;
+    /// a word that is no n-gram of order 1 is added with -inf. O(n-grams x order), besides look-ups
+    /// of suffixes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    pub(super) fn into_tree(mut self) -> Result<Tree, Error> {
+        self.sort();
+        self.add_contexts();
+        let order = self.levels.len();
+        let counts: Vec<u32> = self.levels.iter().map(|level| number(level.len())).collect();
+        let total = self.levels.iter().map(Level::len).sum::<usize>() + 1;
+        if total >= NONE as usize {
+            return Err(Error::TooLarge { what: Quantity::Ngrams, size: total as u64 });
+        }
+        let num_inner = total - self.levels[order - 1].len();
+        let mut first_children = Vec::with_capacity(num_inner + 1);
+        let mut last_words = Vec::with_capacity(total);
+        let (mut scores, mut backoffs) = (Vec::with_capacity(total), Vec::with_capacity(num_inner));
+        first_children.push(1);
+        (last_words.push(0), scores.push(0.0), backoffs.push(0.0));
+        let mut first = 1;
+        for at in 0..order {
+            let level = &self.levels[at];
+            last_words.extend(level.ngrams().map(|ngram| ngram[at]));
+            scores.extend(&level.scores);
+            let next = first + number(level.len());
+            if let Some(longer) = self.levels.get(at + 1) {
+                backoffs.extend(&level.backoffs);
+                let mut children = longer.ngrams().peekable();
+                let mut child = next;
+                for ngram in level.ngrams() {
+                    first_children.push(child);
+                    while children.next_if(|longer| longer[..=at] == *ngram).is_some() {
+                        child += 1;
+                    }
+                }
+            }
+            first = next;
+            // The words of n-grams take more memory than the rest together.
+            self.levels[at] = Level::new(at + 1);
+        }
+        first_children.push(first);
+        let (words, special) = (self.words, self.special);
+        let suffixes = vec![ROOT; total];
+        let mut tree = Tree { words, special, counts, first_children, last_words, scores, backoffs, suffixes };
+        tree.find_suffixes();
+        Ok(tree)
+    }
+
+    /// Adds the n-grams without which others have no parent. All levels are sorted, and stay so.
+    fn add_contexts(&mut self) {
+        for at in (1..self.levels.len()).rev() {
+            let (shorter, longer) = self.levels.split_at_mut(at);
+            let (shorter, mut missing) = (&mut shorter[at - 1], Level::new(at));
+            let mut place = 0;
+            for context in longer[0].ngrams().map(|ngram| &ngram[..at]) {
+                while place < shorter.len() && shorter.ngram(place) < context {
+                    place += 1;
+                }
+                let is_there = place < shorter.len() && shorter.ngram(place) == context;
+                let is_added = missing.len() > 0 && missing.ngram(missing.len() - 1) == context;
+                if !is_there && !is_added {
+                    missing.push(context, BACKED_OFF, 0.0);
+                }
+            }
+            shorter.append(missing, self.words.len());
+        }
+        let (unigrams, mut missing) = (&mut self.levels[0], Level::new(1));
+        let mut known = unigrams.words.iter().peekable();
+        for word in 0..number(self.words.len()) {
+            if known.next_if_eq(&&word).is_none() {
+                missing.push(&[word], BACKED_OFF, 0.0);
+            }
+        }
+        drop(known);
+        unigrams.append(missing, self.words.len());
+        for score in unigrams.scores.iter_mut().filter(|score| score.is_nan()) {
+            *score = f32::NEG_INFINITY;
+        }
+    }
+}
+
+impl Level {
+    /// Takes in other n-grams, and sorts.
+    fn append(&mut self, mut other: Self, num_words: usize) {
+        if other.len() > 0 {
+            self.words.append(&mut other.words);
+            self.scores.append(&mut other.scores);
+            self.backoffs.append(&mut other.backoffs);
+            self.sort(num_words);
+        }
+    }
+}
+
+impl NgramModel {
+    /// Calls `each` with the n-grams of an order, their nodes and their words, in their order.
+    /// Stops at an error, and returns it. O(n-grams).
+    pub(super) fn for_each_ngram<E>(
+        &self,
+        order: usize,
+        mut each: impl FnMut(u32, &[u32]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let view = self.view();
+        let mut path: Vec<u32> = (1..order).map(|shorter| self.layout.nodes(shorter).start).collect();
+        let mut words = vec![NONE; order];
+        for node in self.layout.nodes(order) {
+            let mut child = node;
+            for at in (0..path.len()).rev() {
+                let before = path[at];
+                while view.inner(path[at]).1.end <= child {
+                    path[at] += 1;
+                }
+                words[at] = view.last_word(path[at]);
+                child = path[at];
+                if child == before && words[0] != NONE {
+                    break;
+                }
+            }
+            words[order - 1] = view.last_word(node);
+            each(node, &words)?;
+        }
+        Ok(())
+    }
+
+    /// All its n-grams.
+    pub(super) fn to_lists(&self) -> NgramLists {
+        let view = self.view();
+        let words = (0..self.layout.num_words()).map(|word| Shared::from(self.word(word))).collect();
+        let levels = (1..=self.order()).map(|order| {
+            let mut level = Level::new(order);
+            let Ok(()) = self.for_each_ngram(order, |node, words| {
+                level.push(words, view.entry(node).0, view.inner(node).0);
+                Ok::<_, std::convert::Infallible>(())
+            });
+            level
+        });
+        NgramLists { words, special: self.layout.special, levels: levels.collect() }
+    }
+}

@@ -1,0 +1,90 @@
+//! Histories whose probabilities sum to 1.
+
+use super::NgramModel;
+use super::layout::ROOT;
+use super::tree::Tree;
+use crate::error::Error;
+use crate::support::ids::{NONE, narrow};
+
+/// What is left of 1, or of the lower order, below this is nothing: the rounding of sums of
+/// probabilities whose logarithms are of single precision. SRILM has the same.
+const NOTHING: f64 = 3e-6;
+
+impl NgramModel {
+    /// The same n-grams with weights for backing off such that the probabilities of all words sum
+    /// to 1 after every history, as SRILM's `ngram -renorm` computes them:
+    ///
+    /// ```text
+    /// weight(h) = (1 - sum of p(w | h)) / (1 - sum of p(w | h without its first word)),   w: the words seen after h
+    /// ```
+    ///
+    /// Words without history come first: what their probabilities lack goes to the unknown word;
+    /// without one, or if they sum to more than 1, they are divided by their sum. If the words seen
+    /// after a history sum to 1 or more, all that it gives is divided by its sum. Labels are the
+    /// model's own. O(n-grams).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "renorm")]
+    pub fn normalize(&self) -> Result<Self, Error> {
+        let mut tree = self.to_lists().into_tree()?;
+        tree.normalize_unigrams();
+        tree.compute_backoffs();
+        Self::from_tree(tree)
+    }
+}
+
+pub(super) fn exp10(log10: f64) -> f64 {
+    (log10 * std::f64::consts::LN_10).exp()
+}
+
+impl Tree {
+    fn normalize_unigrams(&mut self) {
+        let events = self.children(ROOT as usize).filter(|&node| self.is_event(self.last_words[node]));
+        let events: Vec<_> = events.collect();
+        let sum: f64 = events.iter().map(|&node| exp10(self.scores[node].into())).sum();
+        if sum < 1.0 && self.special.unknown != NONE {
+            let unknown = self.special.unknown as usize + 1;
+            self.scores[unknown] = narrow((exp10(self.scores[unknown].into()) + 1.0 - sum).log10());
+        } else if sum > 0.0 {
+            let log10 = sum.log10();
+            for node in events {
+                self.scores[node] = narrow(f64::from(self.scores[node]) - log10);
+            }
+        }
+    }
+
+    /// Sets the weights for backing off such that each history sums to 1, if those without words
+    /// do.
+    pub(super) fn compute_backoffs(&mut self) {
+        // Shorter histories come first: longer ones back off to them.
+        for context in 1..self.num_inner() {
+            let children = self.children(context);
+            if children.is_empty() {
+                self.backoffs[context] = 0.0;
+                continue;
+            }
+            let suffix = self.suffixes[context];
+            let (mut seen, mut lower) = (0.0, 0.0);
+            for child in children.clone() {
+                seen += exp10(self.scores[child].into());
+                lower += exp10(self.score(suffix, self.last_words[child]));
+            }
+            let (left, lower_left) = (1.0 - seen, 1.0 - lower);
+            if left > NOTHING && lower_left > NOTHING {
+                self.backoffs[context] = narrow((left / lower_left).log10());
+                continue;
+            }
+            // Nothing is left to share, or nobody to get it.
+            let shared = if lower_left > NOTHING { exp10(self.backoffs[context].into()) * lower_left } else { 0.0 };
+            let log10 = (seen + shared).log10();
+            if log10.is_finite() {
+                for child in children {
+                    self.scores[child] = narrow(f64::from(self.scores[child]) - log10);
+                }
+            }
+            let backoff = if shared > 0.0 { f64::from(self.backoffs[context]) - log10 } else { f64::NEG_INFINITY };
+            self.backoffs[context] = if lower_left > NOTHING { narrow(backoff) } else { 0.0 };
+        }
+    }
+}

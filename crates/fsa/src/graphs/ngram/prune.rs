@@ -1,0 +1,92 @@
+//! N-grams that change little are left out.
+
+use super::NgramModel;
+use super::layout::ROOT;
+use super::lists::Level;
+use super::normalize::exp10;
+use super::tree::Tree;
+use crate::error::{Error, Quantity};
+
+impl NgramModel {
+    /// Without the n-grams whose absence raises the perplexity of the model, measured on its own
+    /// distribution, by less than a share of `threshold` (Stolcke 1998, *Entropy-based pruning of
+    /// backoff language models*): SRILM's `ngram -prune`. The longest n-grams come first; those of
+    /// which longer ones are left stay. Then the weights for backing off are computed again, as
+    /// [`normalize`](Self::normalize) does for histories. Labels are the model's own. O(n-grams).
+    ///
+    /// # Errors
+    /// [`Error::Probability`] for a threshold that is not above 0 and below 1, and [`Error::TooLarge`].
+    #[doc(alias = "relative entropy pruning")]
+    pub fn prune(&self, threshold: f64) -> Result<Self, Error> {
+        if !(threshold > 0.0 && threshold < 1.0) {
+            return Err(Error::Probability { what: Quantity::PruneThreshold, found: threshold });
+        }
+        let mut lists = self.to_lists();
+        let tree = lists.clone().into_tree()?;
+        let is_kept = tree.prune(threshold);
+        for order in 2..=self.order() {
+            let mut level = Level::new(order);
+            let old = &lists.levels[order - 1];
+            let nodes = self.layout.nodes(order);
+            for (at, _) in nodes.enumerate().filter(|(_, node)| is_kept[*node as usize]) {
+                level.push(old.ngram(at), old.scores[at], old.backoffs[at]);
+            }
+            lists.levels[order - 1] = level;
+        }
+        // An order without n-grams is none.
+        while lists.levels.len() > 1 && lists.levels[lists.levels.len() - 1].len() == 0 {
+            lists.levels.pop();
+        }
+        drop(tree);
+        let mut tree = lists.into_tree()?;
+        tree.compute_backoffs();
+        Self::from_tree(tree)
+    }
+}
+
+impl Tree {
+    /// For each node whether its n-gram is kept.
+    fn prune(&self, threshold: f64) -> Vec<bool> {
+        let mut is_kept = vec![true; self.scores.len()];
+        let log10_of = |node: usize| f64::from(self.scores[node]);
+        let contexts = self.context_scores();
+        for context in (1..self.num_inner()).rev() {
+            let children = self.children(context);
+            let suffix = self.suffixes[context];
+            let lower: Vec<_> = children.clone().map(|child| self.score(suffix, self.last_words[child])).collect();
+            let left = 1.0 - children.clone().map(|child| exp10(log10_of(child))).sum::<f64>();
+            let lower_left = 1.0 - lower.iter().copied().map(exp10).sum::<f64>();
+            for (child, backed_off) in children.zip(lower) {
+                let has_longer = child < self.num_inner() && self.children(child).any(|longer| is_kept[longer]);
+                if has_longer {
+                    continue;
+                }
+                let score = log10_of(child);
+                let new_backoff = ((left + exp10(score)) / (lower_left + exp10(backed_off))).log10();
+                let change = exp10(score) * (backed_off + new_backoff - score)
+                    + left * (new_backoff - f64::from(self.backoffs[context]));
+                let entropy = -exp10(contexts[context]) * change;
+                // What is not a number is kept.
+                is_kept[child] = !(exp10(entropy) - 1.0 < threshold);
+            }
+        }
+        is_kept
+    }
+
+    /// The base 10 logarithm of the probability of the words of each history. At the beginning of
+    /// sentences it is that of the end.
+    fn context_scores(&self) -> Vec<f64> {
+        let mut scores = vec![0.0; self.num_inner()];
+        for node in self.children(ROOT as usize).filter(|&node| node < self.num_inner()) {
+            let word = self.last_words[node];
+            let as_event = if self.is_event(word) { word } else { self.special.end };
+            scores[node] = self.scores.get((as_event as usize).wrapping_add(1)).map_or(0.0, |&score| score.into());
+        }
+        for context in 1..self.num_inner() {
+            for child in self.children(context).filter(|&child| child < self.num_inner()) {
+                scores[child] = scores[context] + f64::from(self.scores[child]);
+            }
+        }
+        scores
+    }
+}

@@ -1,0 +1,53 @@
+//! Models with fewer words.
+
+use super::NgramModel;
+use super::lists::{Level, NgramLists};
+use crate::error::Error;
+use crate::support::ids::{NONE, number};
+use std::sync::Arc as Shared;
+
+impl NgramModel {
+    /// The n-grams all of whose words are wanted; `<s>`, `</s>` and the unknown word always are.
+    /// Those that are left out, and the words because of which they are, are in
+    /// [`left_out`](Self::left_out). Weights for backing off stay as they are, so that histories
+    /// sum to less than 1; see [`normalize`](Self::normalize). Labels are the model's own.
+    /// O(n-grams).
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    #[doc(alias = "limit-vocab")]
+    pub fn restrict(self, mut wanted: impl FnMut(&str) -> bool) -> Result<Self, Error> {
+        let unknown = self.layout.special.unknown;
+        let mut is_wanted = |word: u32| word == unknown || self.is_end(word) || wanted(self.word(word));
+        let (mut renumbered, mut words) = (Vec::new(), Vec::new());
+        for word in 0..self.layout.num_words() {
+            let is_wanted = is_wanted(word);
+            renumbered.push(if is_wanted { number(words.len()) } else { NONE });
+            words.extend(is_wanted.then(|| Shared::from(self.word(word))));
+        }
+        if words.len() == renumbered.len() {
+            return Ok(self);
+        }
+        let (view, mut left_out) = (self.view(), self.left_out.clone());
+        let mut levels = Vec::new();
+        for order in 1..=self.order() {
+            let mut level = Level::new(order);
+            let mut kept = Vec::new();
+            let Ok(()) = self.for_each_ngram(order, |node, words| {
+                kept.clear();
+                kept.extend(words.iter().map(|&word| renumbered[word as usize]));
+                if kept.contains(&NONE) {
+                    // Every word is an n-gram of order 1.
+                    left_out.add((order == 1).then(|| self.word(words[0])));
+                } else {
+                    level.push(&kept, view.entry(node).0, view.inner(node).0);
+                }
+                Ok::<_, std::convert::Infallible>(())
+            });
+            levels.push(level);
+        }
+        let special = self.layout.special.map(|word| renumbered[word as usize]);
+        let model = Self::from_lists(NgramLists { words, special, levels })?;
+        Ok(Self { left_out, missing: self.missing, ..model })
+    }
+}

@@ -1,0 +1,74 @@
+//! What a run tells of its steps: sizes, time and peak memory.
+
+use std::fmt::Display;
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use kaldera::fsa::graphs::{NgramModel, Progress};
+
+use crate::log::say;
+
+/// Between two lines on what a step has done, where there is no terminal.
+const REPORT_EVERY: Duration = Duration::from_secs(10);
+
+/// A step of the work.
+pub(super) struct Step {
+    what: String,
+    start: Instant,
+    quiet: bool,
+    bar: Option<ProgressBar>,
+    next: Instant,
+}
+
+impl Step {
+    pub(super) fn start(what: impl Display, quiet: bool) -> Self {
+        let start = Instant::now();
+        let bar = (!quiet && io::stderr().is_terminal()).then(|| {
+            let bar = ProgressBar::new(0);
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {pos}/{len} n-grams ({eta} left)") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { what: what.to_string(), start, quiet, bar, next: start + REPORT_EVERY }
+    }
+
+    /// Tells how far the step is.
+    pub(super) fn tell(&mut self, progress: Progress) {
+        let Progress { step, done, of, .. } = progress;
+        if let Some(bar) = &self.bar {
+            bar.set_length(of.unwrap_or(done));
+            bar.set_position(done);
+        } else if !self.quiet && Instant::now() >= self.next {
+            let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+            say(format_args!("{step}: {done}{of}"));
+            self.next = Instant::now() + REPORT_EVERY;
+        }
+    }
+
+    /// Tells what came of it.
+    pub(super) fn end(self, result: impl Display) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        if !self.quiet {
+            let peak = peak_memory().map(|mb| format!(", peak memory {mb} MB")).unwrap_or_default();
+            say(format_args!("{}: {result}; {:.2} s{peak}", self.what, self.start.elapsed().as_secs_f64()));
+        }
+    }
+}
+
+/// The sizes of a model: its n-grams by order.
+pub(super) fn sizes(model: &NgramModel) -> String {
+    let counts: Vec<_> = (1..=model.order()).map(|order| model.num_ngrams_of(order).to_string()).collect();
+    format!("{} n-grams ({})", model.num_ngrams(), counts.join(" + "))
+}
+
+/// The most memory that this process has had at a time, where the system tells.
+fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kib: u64 = peak.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib.saturating_mul(1024) / 1_000_000)
+}
