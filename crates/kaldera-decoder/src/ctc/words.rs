@@ -73,15 +73,15 @@ impl<M: LanguageModel> WordModel<M> {
 /// Hot words by their texts, each worth the same, as pyctcdecode has them: all words of all phrases.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HotTexts {
-    /// Sorted by what a search for beginnings needs: the first of those with a beginning says how
-    /// long the word is.
+    /// The shortest first.
     words: Vec<String>,
     weight: f64,
 }
 
 impl HotTexts {
     pub(crate) fn new<'a>(phrases: impl IntoIterator<Item = &'a str>, weight: f64) -> Self {
-        let words = phrases.into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        let mut words: Vec<String> = phrases.into_iter().flat_map(str::split_whitespace).map(str::to_owned).collect();
+        words.sort_by_key(|word| word.chars().count());
         Self { words, weight }
     }
 
@@ -92,7 +92,7 @@ impl HotTexts {
     /// The share of the bonus that the beginning of a word has, if a hot word begins so.
     ///
     /// The word by whose length it is measured is the one that a walk through the tree of all hot
-    /// words, in the order in which they came, finds first.
+    /// words finds first, where each node has the child of the shortest word first.
     #[expect(clippy::cast_precision_loss, reason = "words are short")]
     fn partial(&self, part: &str) -> Option<f64> {
         let mut so_far = part.to_owned();

@@ -66,7 +66,7 @@ pub fn bootstrap(
     }
     let count = replications as f64;
     let mean = sum / count;
-    let deviation = ((squares - sum * mean) / (count - 1.0)).max(0.0).sqrt();
+    let deviation = (squares / count - mean * mean).max(0.0).sqrt();
     let improvement = second.map(|_| better / count);
     Ok(Interval { mean, half_width: 1.96 * deviation, improvement })
 }
