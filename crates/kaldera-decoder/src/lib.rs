@@ -20,7 +20,7 @@
 //! | [`ctc`] | the best alignment; prefix beam search over tokens, words or a lexicon, with an n-gram model and hot words |
 //! | [`align`] | forced alignment, files of words with times |
 //! | [`transducer`] | searches for RNN-T and TDT over a trait that the caller implements; k2's streams |
-//! | [`graph`] | endpoint rules |
+//! | [`graph`] | a recogniser over a decoding graph: partial results, endpoints, words with confidences |
 //! | [`score`] | word and character error rates, sclite's formats, bootstrap |
 //!
 //! # What always holds

@@ -11,7 +11,7 @@ use crate::result::{FrameTimes, Hypothesis, Scores, Segment};
 /// ```
 /// use kaldera_decoder::{FrameTimes, LogProbs, ctc};
 ///
-/// let values = [-0.1, -3.0, -3.0, -0.2, -3.0, -0.1, -3.0, -0.1];
+/// let values = [-0.1, -3.0, -3.0, -0.2, -0.1, -3.0, -3.0, -0.1];
 /// let result = ctc::greedy(&LogProbs::new("utt-1", &values, 2)?, 0, &FrameTimes::default())?;
 /// assert_eq!(result.token_ids(), [1, 1]);
 /// assert_eq!(result.tokens[0].frames, 1..2);
