@@ -13,7 +13,8 @@ const ARPA: &str = "\\data\\\nngram 1=5\nngram 2=3\n\\1-grams:\n-99 <s> -0.3\n-0
 
 /// Log-probabilities of frames that each favour one token.
 fn network(tokens: &[usize], num_tokens: usize) -> Vec<f32> {
-    let row = |&best: &usize| (0..num_tokens).map(move |token| if token == best { 0.7_f32.ln() } else { 0.06_f32.ln() });
+    let row =
+        |&best: &usize| (0..num_tokens).map(move |token| if token == best { 0.7_f32.ln() } else { 0.06_f32.ln() });
     tokens.iter().flat_map(row).collect()
 }
 

@@ -97,7 +97,9 @@ pub enum Error {
         part: String,
     },
     /// No hypothesis is left: all have a probability of 0.
-    #[error("{utterance}: no hypothesis is left after frame {frame}: all tokens that are allowed there have probability 0")]
+    #[error(
+        "{utterance}: no hypothesis is left after frame {frame}: all tokens that are allowed there have probability 0"
+    )]
     NothingLeft {
         /// The utterance.
         utterance: String,
@@ -105,7 +107,9 @@ pub enum Error {
         frame: usize,
     },
     /// A transcript that is longer than its utterance.
-    #[error("{utterance}: {num_frames} frames are too few for {labels} labels, {needed} are needed (equal neighbours need a blank between them)")]
+    #[error(
+        "{utterance}: {num_frames} frames are too few for {labels} labels, {needed} are needed (equal neighbours need a blank between them)"
+    )]
     TooFewFrames {
         /// The utterance.
         utterance: String,

@@ -38,6 +38,4 @@ pub use nist::{TrnLine, read_trn, score_trn};
 pub use reference::ScoreError;
 pub use report::{Score, Sums};
 pub use spellings::Spellings;
-pub use timed::{
-    CtmWord, Keep, StmSegment, TimedScore, read_ctm, read_stm, score_ctm, score_stm,
-};
+pub use timed::{CtmWord, Keep, StmSegment, TimedScore, read_ctm, read_stm, score_ctm, score_stm};

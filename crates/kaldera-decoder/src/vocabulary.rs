@@ -80,7 +80,10 @@ impl Vocabulary {
         let text = |number: usize| {
             let label = i32::try_from(number).ok();
             let found = label.and_then(|label| symbols.get(label)).map(str::to_owned);
-            found.ok_or_else(|| Error::Token { token: number.to_string(), reason: "the symbol table has no such number" })
+            found.ok_or_else(|| Error::Token {
+                token: number.to_string(),
+                reason: "the symbol table has no such number",
+            })
         };
         Self::new((0..symbols.len()).map(text).collect::<Result<Vec<_>, _>>()?, blank)
     }
@@ -269,9 +272,9 @@ mod tests {
         assert_eq!(vocabulary.tokenize("unable").unwrap(), [1, 2]);
         let tokens = [(1, 0), (2, 2), (1, 5)].map(|(token, start)| Placed { token, word: -1, start, end: start + 1 });
         let words = vocabulary.spell(&tokens, &FrameTimes::default());
-        assert_eq!(words.iter().map(|word| (&*word.text, word.frames.clone())).collect::<Vec<_>>(), [
-            ("unable", 0..3),
-            ("un", 5..6)
-        ]);
+        assert_eq!(
+            words.iter().map(|word| (&*word.text, word.frames.clone())).collect::<Vec<_>>(),
+            [("unable", 0..3), ("un", 5..6)]
+        );
     }
 }

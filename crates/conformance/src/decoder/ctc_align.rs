@@ -53,9 +53,12 @@ impl Answer {
         collapsed.dedup();
         collapsed.retain(|&label| label != self.blank);
         differ("what the path collapses to", &self.targets, &collapsed, &mut differences);
-        let sum: f64 = came.path.iter().zip(log_probs.frames()).map(|(&label, row)| {
-            usize::try_from(label).map_or(f64::NAN, |label| f64::from(row[label]))
-        }).sum();
+        let sum: f64 = came
+            .path
+            .iter()
+            .zip(log_probs.frames())
+            .map(|(&label, row)| usize::try_from(label).map_or(f64::NAN, |label| f64::from(row[label])))
+            .sum();
         differ_by("sum of the path", came.score, sum, TOLERANCE, &mut differences);
         if self.num_best != Some(1) || self.torchaudio_score.is_some() || self.path.as_ref() != Some(&came.path) {
             // Another path is right if its sum is the best one.

@@ -159,7 +159,9 @@ impl Exact {
                 match found {
                     Some((at, one)) if (place..end).contains(&at) => exact_entry(expected, one, &mut differences),
                     _ if open => {}
-                    Some((at, _)) => differences.push(format!("{:?} expected in {place}..{end}, came {at}", expected.tokens)),
+                    Some((at, _)) => {
+                        differences.push(format!("{:?} expected in {place}..{end}, came {at}", expected.tokens))
+                    }
                     None => differences.push(format!("{:?} did not come", expected.tokens)),
                 }
             }

@@ -128,13 +128,15 @@ impl Answer {
             Some(context) => {
                 let phrases = Ragged::from_lists(&context.phrases).map_err(|error| error.to_string())?;
                 let own = |i: usize| context.scores.as_ref().map(|scores| scores[i]).filter(|&score| score != 0.0);
-                let scores: Vec<f32> = (0..context.phrases.len()).map(|i| own(i).unwrap_or(context.context_score)).collect();
+                let scores: Vec<f32> =
+                    (0..context.phrases.len()).map(|i| own(i).unwrap_or(context.context_score)).collect();
                 Some(ContextGraph::new(&phrases, &scores).map_err(|error| error.to_string())?)
             }
         };
         let fusion = graph.as_ref().map_or(Fusion::NONE, Fusion::hot_words);
         let search = |options: &TransducerOptions| {
-            modified_beam_search(model, encoder, &fusion, options, &FrameTimes::default()).map_err(|error| error.to_string())
+            modified_beam_search(model, encoder, &fusion, options, &FrameTimes::default())
+                .map_err(|error| error.to_string())
         };
         let came = search(&options)?;
         let normalised = search(&options.clone().with_length_norm(Some(self.context_size)))?;
@@ -172,7 +174,14 @@ impl Answer {
 }
 
 /// The first hypotheses must be those expected, in their order but for ties.
-fn compare(what: &str, expected: &[Entry], came: &Recognition, tolerance: f64, frames: bool, differences: &mut Vec<String>) {
+fn compare(
+    what: &str,
+    expected: &[Entry],
+    came: &Recognition,
+    tolerance: f64,
+    frames: bool,
+    differences: &mut Vec<String>,
+) {
     let least = expected.last().map_or(f64::NEG_INFINITY, |last| last.score.0);
     for (place, entry) in expected.iter().enumerate() {
         let found = came.hypotheses.iter().enumerate().find(|(_, one)| one.token_ids() == entry.tokens);
@@ -183,7 +192,13 @@ fn compare(what: &str, expected: &[Entry], came: &Recognition, tolerance: f64, f
             }
             continue;
         };
-        differ_by(&format!("{what}: score of {:?}", entry.tokens), entry.score.0, one.scores.total(), tolerance, differences);
+        differ_by(
+            &format!("{what}: score of {:?}", entry.tokens),
+            entry.score.0,
+            one.scores.total(),
+            tolerance,
+            differences,
+        );
         let tied = expected.get(at).is_none_or(|other| (other.score.0 - entry.score.0).abs() < TIE);
         if at != place && !tied {
             differences.push(format!("{what}: {:?} expected at {place}, came at {at}", entry.tokens));
@@ -235,13 +250,20 @@ pub(crate) fn rnnt_decode(case: &RnntDecode, answer: &RnntDecodeAnswer) -> Resul
         let (shape, contexts) = all.contexts().map_err(|error| error.to_string())?;
         let rows: Vec<&[i32]> = contexts.chunks(case.decoder_history_len).collect();
         if let Ok((splits, expected)) = <(Vec<i32>, Vec<Vec<i32>>)>::deserialize(&answer.contexts[frame]) {
-            differ("row splits of contexts", &splits, &AsRef::<[i32]>::as_ref(shape.row_splits(1)).to_vec(), &mut differences);
+            differ(
+                "row splits of contexts",
+                &splits,
+                &AsRef::<[i32]>::as_ref(shape.row_splits(1)).to_vec(),
+                &mut differences,
+            );
             differ("contexts", &expected, &rows.iter().map(|row| row.to_vec()).collect(), &mut differences);
         }
         let mut log_probs = vec![];
         for row in rows {
-            let number = row.iter().try_fold(0, |number, &token| Some(number * case.vocab_size + usize::try_from(token).ok()?));
-            let of = number.and_then(|number| case.log_probs.get(number)?.get(frame)).ok_or("a context has no scores")?;
+            let number =
+                row.iter().try_fold(0, |number, &token| Some(number * case.vocab_size + usize::try_from(token).ok()?));
+            let of =
+                number.and_then(|number| case.log_probs.get(number)?.get(frame)).ok_or("a context has no scores")?;
             log_probs.extend(of.iter().map(|number| number.single()));
         }
         all.advance(&log_probs).map_err(|error| error.to_string())?;

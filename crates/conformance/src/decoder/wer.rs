@@ -122,7 +122,10 @@ impl Nist {
                 None => counts == utterance.counts || self.ties(utterance.counts, counts),
             };
             if !holds {
-                differences.push(format!("{} ({}): expected {:?}, came {counts:?}", utterance.id, self.kind, utterance.counts));
+                differences.push(format!(
+                    "{} ({}): expected {:?}, came {counts:?}",
+                    utterance.id, self.kind, utterance.counts
+                ));
             }
         }
         if same {
@@ -221,7 +224,8 @@ impl Text {
         let mut unique = true;
         for utterance in &self.utterances {
             let id = &utterance.id;
-            let (Some(&reference), hypothesis) = (references.get(&**id), hypotheses.get(&**id).copied().unwrap_or("")) else {
+            let (Some(&reference), hypothesis) = (references.get(&**id), hypotheses.get(&**id).copied().unwrap_or(""))
+            else {
                 return Err(format!("{id} has no reference"));
             };
             let aligned: Aligned = align_words(&words(reference), &words(hypothesis), &Rules::levenshtein());
@@ -263,7 +267,14 @@ impl Text {
             rate("wil", self.jiwer.wil, pooled.information_lost());
             rate("wip", self.jiwer.wip, pooled.information_preserved());
         }
-        super::compute_wer::check(settings, &self.reference, &self.hyp, &self.compute_wer, self.ambiguous(), &mut differences)?;
+        super::compute_wer::check(
+            settings,
+            &self.reference,
+            &self.hyp,
+            &self.compute_wer,
+            self.ambiguous(),
+            &mut differences,
+        )?;
         Ok(Outcome::Binding(differences))
     }
 

@@ -18,7 +18,8 @@ const USAGE: &str = "Compares hypotheses with references and prints word and sen
 Usage: compute-wer [options] <ref-rspecifier> <hyp-rspecifier>
 For example: compute-wer --mode=present ark:data/test/text ark:hyp.txt";
 
-const USAGE_BOOTSTRAP: &str = "Prints a 95 % confidence interval of the word error rate, by drawing utterances again (Bisani and Ney, 2004);
+const USAGE_BOOTSTRAP: &str =
+    "Prints a 95 % confidence interval of the word error rate, by drawing utterances again (Bisani and Ney, 2004);
 with a second table of hypotheses, also how probable it is that they are better than the first.
 Usage: compute-wer-bootci [options] <ref-rspecifier> <hyp-rspecifier> [<hyp2-rspecifier>]
 For example: compute-wer-bootci --mode=present ark:data/test/text ark:hyp.txt ark:hyp2.txt";
@@ -147,7 +148,8 @@ fn percent(part: usize, whole: usize) -> String {
 fn run_bootstrap(call: Call<'_>) -> ExitCode {
     super::run_reading(BOOTSTRAP.name, USAGE_BOOTSTRAP, call, Options::new(Some(10_000)), 2..=3, |options, plain| {
         let mode = options.mode()?;
-        let replications = options.replications.and_then(|count| usize::try_from(count).ok()).filter(|&count| count > 1);
+        let replications =
+            options.replications.and_then(|count| usize::try_from(count).ok()).filter(|&count| count > 1);
         let value = options.replications.unwrap_or_default().to_string();
         let refused = Failure::Option { name: "replications", value, expected: "2 or more" };
         let replications = replications.ok_or(refused)?;

@@ -81,7 +81,11 @@ impl Alignment {
         for (text, count) in words {
             let Some((own, others)) = rest.split_at_checked(count) else {
                 let expected = self.tokens.len();
-                return Err(Error::Size { what: "tokens of all words", expected, found: expected - rest.len() + count });
+                return Err(Error::Size {
+                    what: "tokens of all words",
+                    expected,
+                    found: expected - rest.len() + count,
+                });
             };
             let (Some(first), Some(last)) = (own.first(), own.last()) else {
                 return Err(Error::EmptyPhrase { phrase: text.into() });

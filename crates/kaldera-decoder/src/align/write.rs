@@ -50,7 +50,11 @@ pub fn write_text_grid(writer: &mut dyn Write, duration: f64, tiers: &[(&str, &[
         if at < duration {
             intervals.push((at, duration, ""));
         }
-        writeln!(writer, "    item [{number}]:\n        class = \"IntervalTier\"\n        name = \"{}\"", quoted(name))?;
+        writeln!(
+            writer,
+            "    item [{number}]:\n        class = \"IntervalTier\"\n        name = \"{}\"",
+            quoted(name)
+        )?;
         writeln!(writer, "        xmin = 0\n        xmax = {duration}\n        intervals: size = {}", intervals.len())?;
         for (number, (start, end, text)) in (1..).zip(intervals) {
             writeln!(writer, "        intervals [{number}]:\n            xmin = {start}\n            xmax = {end}")?;
@@ -96,7 +100,11 @@ fn captions(segments: &[Segment], most_words: usize) -> impl Iterator<Item = (f6
 }
 
 /// `HH:MM:SS` and milliseconds.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are at least 0, and 2^64 ms are not reached")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are at least 0, and 2^64 ms are not reached"
+)]
 fn clock(seconds: f64, point: char) -> String {
     let all = (seconds.max(0.0) * 1000.0).round() as u64;
     let (hours, minutes, seconds, millis) = (all / 3_600_000, all / 60_000 % 60, all / 1000 % 60, all % 1000);

@@ -163,10 +163,13 @@ impl<M: LanguageModel> CtcDecoder<M> {
             Kind::Tokens { hot, .. } => *hot = Some(graph(texts, weight, |text| self.vocabulary.tokenize(text))?),
             Kind::Lexicon { hot, tree, .. } => {
                 let words = |text: &str| {
-                    let numbers: Result<Vec<_>, _> = text.split_whitespace().map(|word| {
-                        let unknown = || Error::Untokenizable { phrase: text.into(), part: word.into() };
-                        tree.symbols().find(word).ok_or_else(unknown)
-                    }).collect();
+                    let numbers: Result<Vec<_>, _> = text
+                        .split_whitespace()
+                        .map(|word| {
+                            let unknown = || Error::Untokenizable { phrase: text.into(), part: word.into() };
+                            tree.symbols().find(word).ok_or_else(unknown)
+                        })
+                        .collect();
                     numbers.and_then(|numbers| {
                         if numbers.is_empty() { Err(Error::EmptyPhrase { phrase: text.into() }) } else { Ok(numbers) }
                     })
@@ -302,7 +305,10 @@ impl<M: LanguageModel> Clone for CtcStream<'_, M> {
 impl<M: LanguageModel> fmt::Debug for CtcStream<'_, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let frames = self.num_frames();
-        f.debug_struct("CtcStream").field("utterance", &self.utterance).field("num_frames", &frames).finish_non_exhaustive()
+        f.debug_struct("CtcStream")
+            .field("utterance", &self.utterance)
+            .field("num_frames", &frames)
+            .finish_non_exhaustive()
     }
 }
 

@@ -78,13 +78,8 @@ impl SpellingTree {
         list.sort_unstable();
         list.dedup();
         let most_token = list.iter().flat_map(|(tokens, _)| tokens).copied().max().unwrap_or(-1);
-        let mut made = Self {
-            nodes: vec![Node::default()],
-            words: vec![],
-            symbols: symbols.clone(),
-            most_token,
-            scored: false,
-        };
+        let mut made =
+            Self { nodes: vec![Node::default()], words: vec![], symbols: symbols.clone(), most_token, scored: false };
         // Nodes whose children are to be made, with their depth and the spellings that go through.
         let mut waiting = std::collections::VecDeque::from([(0, 0, &list[..])]);
         while let Some((node, depth, through)) = waiting.pop_front() {
@@ -108,11 +103,7 @@ impl SpellingTree {
     ///
     /// # Errors
     /// As [`new`](Self::new), and [`Error::Untokenizable`] for a token that there is not.
-    pub fn read(
-        text: &str,
-        number: impl Fn(&str) -> Option<i32>,
-        symbols: &mut SymbolTable,
-    ) -> Result<Self, Error> {
+    pub fn read(text: &str, number: impl Fn(&str) -> Option<i32>, symbols: &mut SymbolTable) -> Result<Self, Error> {
         let mut spellings = vec![];
         for line in text.lines() {
             let mut fields = line.split_whitespace();
@@ -313,12 +304,11 @@ impl<M: LanguageModel> Prefixes for LexiconPrefixes<'_, M> {
         let tree = self.tree;
         let weight = if tree.scored { self.options.lm_weight } else { 0.0 };
         let smeared = f64::from(tree.nodes[node as usize].best) * weight;
-        if let Some(separator) = self.separator.filter(|&token| node == ROOT && token != hypothesis.last) {
-            if let Some(score) = frame.score(separator) {
-                let mut extra = hypothesis.scores;
-                extra.insertion += self.options.sil_score;
-                reach.token(hypothesis, separator, score, (hypothesis.state, extra, NO_WORD));
-            }
+        let separator = self.separator.filter(|&token| node == ROOT && token != hypothesis.last);
+        if let Some((separator, score)) = separator.and_then(|token| Some((token, frame.score(token)?))) {
+            let mut extra = hypothesis.scores;
+            extra.insertion += self.options.sil_score;
+            reach.token(hypothesis, separator, score, (hypothesis.state, extra, NO_WORD));
         }
         for (child, next) in tree.children(node).filter(|(_, next)| next.token != hypothesis.last) {
             let Some(score) = frame.score(next.token) else { continue };

@@ -409,8 +409,7 @@ impl<P: Prefixes> Search<P> {
         }
         let frame = Frame { row, blank: self.blank, tokens: &self.tokens, floor, best, children: &self.children };
         for (from, hypothesis) in (0..).zip(&self.beam) {
-            let mut reach =
-                Reach { candidates: &mut self.candidates, rules, from, frame: self.num_frames };
+            let mut reach = Reach { candidates: &mut self.candidates, rules, from, frame: self.num_frames };
             if let Some(score) = blank {
                 reach.stay(hypothesis, BLANK, score);
             }

@@ -98,7 +98,7 @@ impl HotTexts {
         let mut so_far = part.to_owned();
         loop {
             let first = self.words.iter().find(|hot| hot.starts_with(&so_far))?;
-            if so_far == *first || self.words.iter().any(|hot| *hot == so_far) {
+            if so_far == *first || self.words.contains(&so_far) {
                 return Some(self.weight * part.chars().count() as f64 / so_far.chars().count() as f64);
             }
             so_far.push(first[so_far.len()..].chars().next()?);
@@ -204,9 +204,10 @@ impl<'d, M: LanguageModel> WordPrefixes<'d, M> {
     /// unknown word.
     fn score(&self, of: &WordModel<M>, state: M::State, word: &str) -> (M::State, f64, f64) {
         let number = of.words.find(word).filter(|&number| number > 0);
-        let listed = of.unigrams.as_ref().is_none_or(|list| {
-            list.is_empty() || list.binary_search_by(|known| known.as_str().cmp(word)).is_ok()
-        });
+        let listed = of
+            .unigrams
+            .as_ref()
+            .is_none_or(|list| list.is_empty() || list.binary_search_by(|known| known.as_str().cmp(word)).is_ok());
         let known = listed && number.is_some() && number != of.unknown;
         let step = number.or(of.unknown).and_then(|number| of.model.step(state, number));
         // A model without a word for unknown ones gives them what KenLM does.
@@ -354,7 +355,8 @@ impl<M: LanguageModel> Prefixes for WordPrefixes<'_, M> {
             if let Some(from) = before.model {
                 let word = &self.spellings[spelling as usize].text;
                 let (next, language_model, insertion) = self.score(of, from, word);
-                let end = if self.options.score_boundary { of.model.end(next).unwrap_or(f64::NEG_INFINITY) } else { 0.0 };
+                let end =
+                    if self.options.score_boundary { of.model.end(next).unwrap_or(f64::NEG_INFINITY) } else { 0.0 };
                 extra.language_model = before.language_model + language_model + self.options.lm_weight * end;
                 extra.insertion = before.insertion + insertion;
             }

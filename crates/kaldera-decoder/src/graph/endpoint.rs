@@ -144,7 +144,7 @@ impl EndpointRules {
         if silence > frames {
             return Err(Error::Size { what: "frames of silence at the end", expected: frames, found: silence });
         }
-        if !(state.frame_shift > 0.0) {
+        if state.frame_shift.is_nan() || state.frame_shift <= 0.0 {
             let value = state.frame_shift.into();
             return Err(Error::Option { name: "frame_shift", value, reason: "it must be above 0" });
         }

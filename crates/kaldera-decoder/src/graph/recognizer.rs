@@ -1,5 +1,7 @@
 //! A recogniser over a decoding graph: partial results, endpoints, words with times and confidences.
 
+use std::ops::Range;
+
 use fsa::dense::{DecodingStream, DenseFsaVec, DenseOptions, Ending, OnlineDecoder};
 use fsa::io::SymbolTable;
 use fsa::lattice::{DeterminizeOptions, Lattice, LatticeBuilder, LatticePath, MbrOptions};
@@ -90,7 +92,7 @@ setters! {
 /// let result = recognizer.finish(&stream)?;
 /// assert_eq!(result.text(), "yes no");
 /// let word = &result.best().unwrap().words[1];
-/// assert!(word.confidence.unwrap() > 0.5 && word.frames.end == 3);
+/// assert!(word.confidence.unwrap() > 0.5 && word.frames == (2..3));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -277,7 +279,7 @@ impl GraphRecognizer {
         let scaled = self.scaled(&lattice)?;
         let options = MbrOptions::default().with_decode_mbr(self.options.minimum_bayes_risk);
         let beam = self.options.search.output_beam;
-        let (words_alone, _) = scaled.determinize(&DeterminizeOptions::default().with_beam(beam.into()))?;
+        let (words_alone, _) = scaled.determinize(&DeterminizeOptions::default().with_beam(beam))?;
         let mut hypotheses = vec![];
         for path in words_alone.n_best(0, self.options.n_best)? {
             let first = hypotheses.is_empty();
@@ -288,7 +290,14 @@ impl GraphRecognizer {
                 let frames = nearest(start)..nearest(end).max(nearest(start));
                 Segment::new(word, text, frames, &self.options.times).with_confidence(confidence.into())
             };
-            let words = risk.words.iter().zip(&risk.confidences).zip(&risk.times).map(word).collect();
+            let mut words: Vec<Segment> = risk.words.iter().zip(&risk.confidences).zip(&risk.times).map(word).collect();
+            if risk.words == best.words {
+                // The times above are averages over all paths; the best path has its own.
+                for (word, frames) in words.iter_mut().zip(self.word_frames(&lattice, &best)) {
+                    let exact = Segment::new(word.id, std::mem::take(&mut word.text), frames, &self.options.times);
+                    *word = Segment { confidence: word.confidence, ..exact };
+                }
+            }
             let scores = Scores {
                 acoustic: path.acoustic_score / f64::from(self.options.acoustic_scale),
                 language_model: path.graph_score,
@@ -301,6 +310,26 @@ impl GraphRecognizer {
             hypotheses.push(Hypothesis { tokens: self.tokens(&best.alignment), ..Hypothesis::default() });
         }
         Ok(Recognition::new(&*stream.utterance, stream.num_frames(), hypotheses))
+    }
+
+    /// For each word of a path its frames: from the arc that it is on to the last frame before the
+    /// next word that is not silence.
+    fn word_frames(&self, lattice: &Lattice, path: &LatticePath) -> Vec<Range<usize>> {
+        let arcs = lattice.graph().fsas().arcs();
+        let (mut starts, mut frame) = (vec![], 0);
+        for arc in path.arcs.iter().filter_map(|&arc| arcs.get(usize::try_from(arc).ok()?)) {
+            if arc.label > 0 {
+                starts.push(frame);
+            }
+            frame += usize::from(arc.label != FINAL);
+        }
+        let ends = starts.iter().skip(1).copied().chain([path.alignment.len()]);
+        let silent = |class: &i32| self.options.silence.contains(&(class - 1));
+        let range = |(&start, end): (&usize, usize)| {
+            let own = path.alignment.get(start..end).unwrap_or_default();
+            start..end - own.iter().rev().take_while(|class| silent(class)).count()
+        };
+        starts.iter().zip(ends).map(range).collect()
     }
 
     /// The runs of classes that are not silence.
@@ -316,7 +345,11 @@ impl GraphRecognizer {
 }
 
 /// The frame of an average time.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "times are at least 0 and at most the frames")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "times are at least 0 and at most the frames"
+)]
 fn nearest(time: f32) -> usize {
     time.max(0.0).round() as usize
 }

@@ -257,7 +257,9 @@ pub(crate) fn align(reference: &Reference, hypothesis: &[String], rules: &Rules)
     };
     let pair = |word: Option<usize>, place: Option<usize>| {
         let kind = match (word, place) {
-            (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => PairKind::Correct,
+            (Some(word), Some(place)) if rules.same(&reference.words[word].text, &hypothesis[place]) => {
+                PairKind::Correct
+            }
             (Some(_), Some(_)) => PairKind::Substitution,
             (Some(word), None) if reference.words[word].optional => PairKind::Correct,
             (Some(_), None) => PairKind::Deletion,

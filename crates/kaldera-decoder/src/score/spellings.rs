@@ -83,7 +83,9 @@ impl Spellings {
             true => text.chars().map(|c| if keeps(c) { c } else { ' ' }).collect(),
             false => text.into(),
         };
-        let trim = |word: &str| if self.no_punctuation { word.trim_matches(['\'', '-', '’']).to_owned() } else { word.into() };
+        let trim = |word: &str| {
+            if self.no_punctuation { word.trim_matches(['\'', '-', '’']).to_owned() } else { word.into() }
+        };
         let words: Vec<String> = cleaned.split_whitespace().map(trim).filter(|word| !word.is_empty()).collect();
         let lower: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
         let (mut made, mut at): (Vec<&str>, usize) = (vec![], 0);

@@ -168,7 +168,7 @@ pub fn score_stm(
     for word in words {
         let of_channel = |of: &&StmSegment| same_channel(&of.file, &of.channel, &word.file, &word.channel);
         let fits = order.iter().position(|of| of_channel(of) && of.end > word.middle());
-        match fits.or_else(|| order.iter().rposition(|of| of_channel(of))) {
+        match fits.or_else(|| order.iter().rposition(of_channel)) {
             Some(place) => own[place].push(word),
             None if matches!(keep, Keep::ReducedHypothesis | Keep::Both) => {}
             None => {

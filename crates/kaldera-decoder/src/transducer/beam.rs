@@ -243,7 +243,13 @@ impl<M: TransducerModel, L: LanguageModel> Search<'_, M, L> {
     }
 
     /// A hypothesis with a token more.
-    fn grow(&mut self, from: &Hyp<M::State, L::State>, token: i32, total: f64, frame: usize) -> Hyp<M::State, L::State> {
+    fn grow(
+        &mut self,
+        from: &Hyp<M::State, L::State>,
+        token: i32,
+        total: f64,
+        frame: usize,
+    ) -> Hyp<M::State, L::State> {
         let next = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         let node = *self.children.entry((from.node, token)).or_insert_with(|| {
             self.nodes.push(Node { parent: from.node, token });

@@ -11,7 +11,6 @@ use fsa::{FINAL, Fsa, Graph, RaggedShape};
 
 use crate::error::Error;
 
-
 /// What a search keeps, by the names of k2's `RnntDecodingConfig`.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -65,7 +64,7 @@ impl RnntConfig {
         if self.vocab_size == 0 {
             return refuse("vocab_size", 0.0, "there must be a blank");
         }
-        if !(self.beam > 0.0) {
+        if self.beam.is_nan() || self.beam <= 0.0 {
             return refuse("beam", self.beam, "it must be above 0");
         }
         if self.max_states == 0 || self.max_contexts == 0 {
@@ -176,7 +175,8 @@ impl<'a> RnntStreams<'a> {
     pub fn new(streams: Vec<&'a mut RnntStream>, config: RnntConfig) -> Result<Self, Error> {
         let num_contexts = config.check()?;
         for stream in &streams {
-            let refused = |label: i32| label < FINAL || usize::try_from(label).is_ok_and(|label| label >= config.vocab_size);
+            let refused =
+                |label: i32| label < FINAL || usize::try_from(label).is_ok_and(|label| label >= config.vocab_size);
             if let Some(arc) = stream.graph.fsas().arcs().iter().find(|arc| refused(arc.label)) {
                 let (utterance, num_tokens) = (stream.utterance.clone(), config.vocab_size);
                 return Err(Error::Label { utterance, label: arc.label, num_tokens });
@@ -321,13 +321,15 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
         let link = Link { src, dest: 0, label: 0, arc: -1, score: blank };
         ways.push(Way { link, key: (context, state), total: score + f64::from(blank) });
         let view = graph.view();
-        let (Ok(at), arcs) = (usize::try_from(state), view.arcs_of(usize::try_from(state).unwrap_or(0))) else { continue };
+        let (Ok(at), arcs) = (usize::try_from(state), view.arcs_of(usize::try_from(state).unwrap_or(0))) else {
+            continue;
+        };
         for (arc, number) in arcs.iter().zip(view.arc_range(at)) {
             let token = usize::try_from(arc.label).ok();
             let token_score = token.map_or(blank, |token| row[token]);
             // The end is not pruned for what the blank costs.
             let hope = score + f64::from(arc.score) + if token.is_some() { f64::from(token_score) } else { 0.0 };
-            if arc.label != 0 && !(hope >= best - config.beam) {
+            if arc.label != 0 && hope < best - config.beam {
                 continue;
             }
             let added = arc.score + token_score;
@@ -336,7 +338,11 @@ fn advance(stream: &mut RnntStream, log_probs: &[f32], config: &RnntConfig, num_
                 _ => context,
             };
             let link = Link { src, dest: 0, label: arc.label, arc: i32::try_from(number).unwrap_or(-1), score: added };
-            ways.push(Way { link, key: (context, arc.dest_state), total: score + f64::from(arc.score) + f64::from(token_score) });
+            ways.push(Way {
+                link,
+                key: (context, arc.dest_state),
+                total: score + f64::from(arc.score) + f64::from(token_score),
+            });
         }
     }
     let mut next: BTreeMap<(u64, i32), f64> = BTreeMap::new();

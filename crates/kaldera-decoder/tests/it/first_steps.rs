@@ -3,7 +3,9 @@
 use fsa::Ragged;
 use fsa::graphs::ContextGraph;
 use kaldera_decoder::ctc::{CtcDecoder, CtcOptions, SpellingTree};
-use kaldera_decoder::transducer::{EncoderOutput, Fusion, StatelessModel, TransducerOptions, beam_search, tdt_greedy_search};
+use kaldera_decoder::transducer::{
+    EncoderOutput, Fusion, StatelessModel, TransducerOptions, beam_search, tdt_greedy_search,
+};
 use kaldera_decoder::{Error, FrameTimes, LogProbs, Recognition, Vocabulary, ctc};
 
 fn logs(rows: &[[f32; 3]]) -> Vec<f32> {
