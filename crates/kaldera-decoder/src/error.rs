@@ -138,14 +138,9 @@ pub enum Error {
         /// The blank.
         blank: i32,
     },
-    /// A stream of another decoder, or one that has ended.
-    #[error("{utterance}: {reason}")]
-    Stream {
-        /// The utterance.
-        utterance: String,
-        /// What is wrong.
-        reason: &'static str,
-    },
+    /// Phrases of numbers for a decoder whose hypotheses are texts.
+    #[error("this decoder spells words and compares texts: give it hot words by with_hot_texts")]
+    HotWords,
     /// Two lists that should be of one length.
     #[error("{what}: {found}, where {expected} are needed")]
     Size {

@@ -188,6 +188,28 @@ impl Recognition {
         self.best().map(Hypothesis::text).unwrap_or_default()
     }
 
+    /// With a confidence for each word, or for each token where there are no words: the share of
+    /// the hypotheses' probability that has the same one in overlapping frames. The more hypotheses
+    /// there are, the better.
+    #[must_use]
+    pub fn with_confidences(mut self) -> Self {
+        let posteriors = self.posteriors();
+        let units = |one: &Hypothesis| if one.words.is_empty() { one.tokens.clone() } else { one.words.clone() };
+        let all: Vec<Vec<Segment>> = self.hypotheses.iter().map(units).collect();
+        for hypothesis in &mut self.hypotheses {
+            let own = if hypothesis.words.is_empty() { &mut hypothesis.tokens } else { &mut hypothesis.words };
+            for unit in own {
+                let same = |other: &Segment| {
+                    let overlap = other.frames.start < unit.frames.end && unit.frames.start < other.frames.end;
+                    overlap && other.id == unit.id && other.text == unit.text
+                };
+                let having = all.iter().zip(&posteriors).filter(|(others, _)| others.iter().any(same));
+                unit.confidence = Some(having.map(|(_, share)| share).sum());
+            }
+        }
+        self
+    }
+
     /// For each hypothesis its share of the probability of all that are here.
     pub fn posteriors(&self) -> Vec<f64> {
         let best = self.hypotheses.iter().map(|one| one.scores.total()).fold(f64::NEG_INFINITY, f64::max);
@@ -209,5 +231,19 @@ mod tests {
         let posteriors = result.posteriors();
         assert!((posteriors.iter().sum::<f64>() - 1.0).abs() < 1e-12);
         assert!((posteriors[0] / posteriors[1] - 1_f64.exp()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn confidences_are_shared_by_hypotheses_with_the_same_word() {
+        let times = FrameTimes::default();
+        let one = |text: &str, frames: Range<usize>| Hypothesis {
+            words: vec![Segment::new(1, "a", 0..2, &times), Segment::new(-1, text, frames, &times)],
+            ..Hypothesis::default()
+        };
+        let all = vec![one("b", 3..5), one("b", 4..6), one("b", 7..9), one("c", 3..5)];
+        let result = Recognition::new("u", 9, all).with_confidences();
+        let confidences =
+            |i: usize| result.hypotheses[i].words.iter().map(|word| word.confidence.unwrap()).collect::<Vec<_>>();
+        assert_eq!((confidences(0), confidences(2)), (vec![1.0, 0.5], vec![1.0, 0.25]));
     }
 }

@@ -135,15 +135,17 @@ impl<M: LanguageModel> CtcDecoder<M> {
         Self::of(vocabulary, options, Kind::Lexicon { tree, model, hot: None })
     }
 
-    /// With hot words: a bonus for phrases of tokens, or of words where there is a lexicon. What
-    /// [`words`](Self::words) makes takes texts: [`with_hot_texts`](Self::with_hot_texts).
-    #[must_use]
-    pub fn with_hot_words(mut self, graph: ContextGraph) -> Self {
+    /// With hot words: a bonus for phrases of tokens, or of words where there is a lexicon.
+    ///
+    /// # Errors
+    /// [`Error::HotWords`] for what [`words`](Self::words) makes, which takes texts:
+    /// [`with_hot_texts`](Self::with_hot_texts).
+    pub fn with_hot_words(mut self, graph: ContextGraph) -> Result<Self, Error> {
         match &mut self.kind {
             Kind::Tokens { hot, .. } | Kind::Lexicon { hot, .. } => *hot = Some(graph),
-            Kind::Words { .. } => {}
+            Kind::Words { .. } => return Err(Error::HotWords),
         }
-        self
+        Ok(self)
     }
 
     /// With hot words by their texts, worth [`CtcOptions::hotword_weight`] each: as pyctcdecode

@@ -80,7 +80,7 @@ proptest! {
     fn a_beam_that_cuts_nothing_finds_every_string_with_its_sum(values in values(), model in bigram(), phrase in prop::collection::vec(1..3_i32, 1..4)) {
         let log_probs = LogProbs::new("u", &values, TOKENS).unwrap();
         let graph = ContextGraph::new(&Ragged::from_lists(&[phrase]).unwrap(), &[0.75]).unwrap();
-        let decoder = CtcDecoder::tokens(vocabulary(), exhaustive(), model.clone()).unwrap().with_hot_words(graph.clone());
+        let decoder = CtcDecoder::tokens(vocabulary(), exhaustive(), model.clone()).unwrap().with_hot_words(graph.clone()).unwrap();
         let result = decoder.decode(&log_probs).unwrap();
         let strings = all_strings(&log_probs);
         prop_assert_eq!(result.hypotheses.len(), strings.len());

@@ -4,7 +4,7 @@ use fsa::Ragged;
 use fsa::graphs::ContextGraph;
 use kaldera_decoder::ctc::{CtcDecoder, CtcOptions, SpellingTree};
 use kaldera_decoder::transducer::{
-    EncoderOutput, Fusion, StatelessModel, TransducerOptions, beam_search, tdt_greedy_search,
+    EncoderOutput, Fusion, StatelessModel, TransducerModel, TransducerOptions, beam_search, tdt_greedy_search,
 };
 use kaldera_decoder::{Error, FrameTimes, LogProbs, Recognition, Vocabulary, ctc};
 
@@ -70,8 +70,10 @@ fn hot_words_that_never_occur_change_nothing() {
     let options = CtcOptions::default().with_beam_size(1000).with_n_best(100).with_word_score(0.0);
     let plain = CtcDecoder::new(vocabulary(), options.clone()).unwrap();
     let none = ContextGraph::new(&Ragged::from_lists(&Vec::<Vec<i32>>::new()).unwrap(), &[]).unwrap();
-    let hot = CtcDecoder::new(vocabulary(), options).unwrap().with_hot_words(none);
+    let hot = CtcDecoder::new(vocabulary(), options.clone()).unwrap().with_hot_words(none.clone()).unwrap();
     assert_eq!(plain.decode(&log_probs), hot.decode(&log_probs));
+    let texts = CtcDecoder::<ctc::NoModel>::words(vocabulary(), options, None).unwrap();
+    assert!(matches!(texts.with_hot_words(none), Err(Error::HotWords)));
 }
 
 #[test]
@@ -86,6 +88,46 @@ fn transducers_take_several_tokens_of_a_frame() {
     assert!(result.best().unwrap().tokens.len() <= 2);
     let refused = tdt_greedy_search(&model, &encoder, &options, &FrameTimes::default());
     assert!(matches!(refused, Err(Error::Size { .. })));
+}
+
+/// Takes the encoder's values as they are: three tokens, then the durations 0, 1 and 2.
+struct Durations;
+
+impl TransducerModel for Durations {
+    type State = ();
+
+    fn num_tokens(&self) -> usize {
+        3
+    }
+
+    fn durations(&self) -> &[usize] {
+        &[0, 1, 2]
+    }
+
+    fn start(&self) {}
+
+    fn advance(&self, (): &(), _: i32) {}
+
+    fn join(&self, encoder: &[f32], (): &(), scores: &mut [f32]) {
+        scores.copy_from_slice(encoder);
+    }
+}
+
+#[test]
+fn durations_say_which_frame_is_next() {
+    let frame = |token: usize, duration: usize| {
+        let mut row = [0.0; 6];
+        (row[token], row[3 + duration]) = (5.0, 5.0);
+        row
+    };
+    // The token 1 for two frames; a blank without a duration goes on by one; 2 cannot end its frame
+    // and is taken once.
+    let values = [frame(1, 2), frame(2, 1), frame(0, 0), frame(2, 0), frame(1, 1)].concat();
+    let encoder = EncoderOutput::new("utt", &values, 6).unwrap();
+    let result =
+        tdt_greedy_search(&Durations, &encoder, &TransducerOptions::default(), &FrameTimes::default()).unwrap();
+    let tokens: Vec<_> = result.tokens.iter().map(|token| (token.id, token.frames.clone())).collect();
+    assert_eq!(tokens, [(1, 0..2), (2, 3..4), (1, 4..5)]);
 }
 
 #[test]
