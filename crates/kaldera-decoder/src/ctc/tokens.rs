@@ -49,6 +49,17 @@ impl<'d, M: LanguageModel> TokenPrefixes<'d, M> {
         Self { options, model, hot, nodes: vec![root], children: FastMap::default() }
     }
 
+    fn most_hot(&self, state: ContextState) -> f64 {
+        self.hot.map_or(0.0, |hot| f64::from(hot.most_gain(state)))
+    }
+
+    fn offer(&self, hypothesis: &Hypothesis<u32>, (token, score): (i32, f64), child: u32, reach: &mut Reach<'_, u32>) {
+        if child != FORBIDDEN {
+            let extra = self.nodes[child as usize].extra;
+            reach.token(hypothesis, token, score, (child, extra, NO_WORD));
+        }
+    }
+
     fn child(&mut self, parent: u32, token: i32) -> u32 {
         match self.children.entry((parent, token)) {
             Entry::Occupied(child) => *child.get(),
@@ -95,24 +106,19 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
         // A probability is at most 1; what a model that is not normalised gives beyond is not
         // looked for.
         let model = if self.options.lm_weight < 0.0 && self.model.is_some() { f64::INFINITY } else { 0.0 };
-        let hot = self.hot.map_or(0.0, |hot| f64::from(hot.most_gain(self.nodes[state as usize].hot)));
-        self.options.word_score + model + hot
+        self.options.word_score + model + self.most_hot(self.nodes[state as usize].hot)
     }
 
     fn extend(&mut self, hypothesis: &Hypothesis<u32>, frame: &Frame<'_>, reach: &mut Reach<'_, u32>) {
         let state = hypothesis.state;
         let hope = hypothesis.total + self.most_gain(state);
-        let mut offer = |token: i32, score: f64, reach: &mut Reach<'_, u32>| {
-            let child = self.child(state, token);
-            if child != FORBIDDEN {
-                let extra = self.nodes[child as usize].extra;
-                reach.token(hypothesis, token, score, (child, extra, NO_WORD));
-            }
-        };
+        let hot_state = self.nodes[state as usize].hot;
+        let without_hot = hope - self.most_hot(hot_state);
         // What adds to a hypothesis of the beam counts, however little it is.
         for token in frame.children(state).filter(|&token| token != hypothesis.last) {
             if let Some(score) = frame.score(token) {
-                offer(token, score, reach);
+                let child = self.child(state, token);
+                self.offer(hypothesis, (token, score), child, reach);
             }
         }
         for &(score, token) in frame.tokens {
@@ -120,8 +126,14 @@ impl<M: LanguageModel> Prefixes for TokenPrefixes<'_, M> {
             if hope + score < reach.cut() {
                 break;
             }
+            // The exact bonus is cheaper than a node that is dropped at once.
+            let bonus = self.hot.map_or(0.0, |hot| f64::from(hot.forward_one_step(hot_state, token, true).score));
+            if without_hot + score + bonus < reach.cut() {
+                continue;
+            }
             if token != hypothesis.last && !frame.children(state).any(|child| child == token) {
-                offer(token, score, reach);
+                let child = self.child(state, token);
+                self.offer(hypothesis, (token, score), child, reach);
             }
         }
     }
